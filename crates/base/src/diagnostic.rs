@@ -340,7 +340,12 @@ help: did you mean `radius`?
     #[test]
     fn hostile_places_and_texts_are_harmless() {
         let source = Source::new("x", format!("{}é\u{1b}[31m", "a".repeat(1_000_000)));
-        for span in [0..usize::MAX, 1_000_001..1_000_002, Range { start: 5_000_000, end: 1 }, 999_990..1_000_004] {
+        for span in [
+            0..usize::MAX,
+            1_000_001..1_000_002,
+            Range { start: 5_000_000, end: 1 },
+            999_990..1_000_004,
+        ] {
             let text =
                 Diagnostic::error("e", "\u{1b}[2J").at(Place::new(&source, span)).render(false);
             assert!(text.len() < 1000 && !text.contains('\u{1b}'));

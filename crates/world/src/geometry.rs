@@ -1,0 +1,253 @@
+//! Shapes. Lengths in metres; round shapes stand along their own z axis.
+
+use std::sync::Arc;
+
+use headland_base::maths::Vec2;
+use headland_base::{Transform, Vec3};
+
+/// The form of a collision, a visual or a region.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Geometry {
+    /// Full lengths along x, y, z.
+    Box {
+        /// Full lengths.
+        size: Vec3,
+    },
+    /// A ball.
+    Sphere {
+        /// Radius.
+        radius: f64,
+    },
+    /// A disc drawn out along z.
+    Cylinder {
+        /// Radius.
+        radius: f64,
+        /// Full length.
+        length: f64,
+    },
+    /// A cylinder with a half ball on each end.
+    Capsule {
+        /// Radius.
+        radius: f64,
+        /// Length of the cylinder between the half balls.
+        length: f64,
+    },
+    /// A ball stretched along x, y, z.
+    Ellipsoid {
+        /// Half axes.
+        radii: Vec3,
+    },
+    /// Base at -length/2, tip at +length/2 on z.
+    Cone {
+        /// Radius of the base.
+        radius: f64,
+        /// Full length.
+        length: f64,
+    },
+    /// Endless to touch, `size` to see.
+    Plane {
+        /// Unit normal.
+        normal: Vec3,
+        /// Full lengths of what is drawn.
+        size: Vec2,
+    },
+    /// Triangles from a file.
+    Mesh {
+        /// The file, as the world names it.
+        uri: String,
+        /// Stretch along x, y, z, already applied to `mesh`.
+        scale: Vec3,
+        /// Only this part of the file, and whether it is moved to its own centre.
+        submesh: Option<(String, bool)>,
+        /// The triangles.
+        mesh: Arc<TriMesh>,
+        /// Touches as its convex hull (SDF 1.11 `optimization`, MJCF's rule).
+        convex: bool,
+    },
+    /// Heights from an image.
+    Heightmap {
+        /// The image, as the world names it.
+        uri: String,
+        /// Full lengths along x, y, and the height of a white pixel.
+        size: Vec3,
+        /// Where its centre is.
+        position: Vec3,
+        /// The heights.
+        heights: Arc<HeightGrid>,
+    },
+    /// Flat outlines drawn out along z from 0 to `height`.
+    Polyline {
+        /// Each a closed outline; a second one inside the first is a hole.
+        outlines: Vec<Vec<Vec2>>,
+        /// Along z.
+        height: f64,
+    },
+    /// Nothing to touch or see.
+    Empty,
+}
+
+/// Triangles.
+///
+/// Held by construction: every index is below the number of vertices, every vertex is
+/// finite, and there is at least one triangle.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TriMesh {
+    vertices: Vec<Vec3>,
+    triangles: Vec<[u32; 3]>,
+}
+
+/// Why triangles were refused.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TriMeshError {
+    /// There is no triangle.
+    Empty,
+    /// A vertex is NaN or infinite.
+    NotFinite {
+        /// Which vertex.
+        vertex: usize,
+    },
+    /// A triangle names a vertex that is not there.
+    NoSuchVertex {
+        /// Which triangle.
+        triangle: usize,
+        /// The index it names.
+        index: u32,
+    },
+}
+
+impl TriMesh {
+    /// The only door in.
+    pub fn new(vertices: Vec<Vec3>, triangles: Vec<[u32; 3]>) -> Result<TriMesh, TriMeshError> {
+        if triangles.is_empty() {
+            return Err(TriMeshError::Empty);
+        }
+        if let Some(vertex) = vertices.iter().position(|v| !v.is_finite()) {
+            return Err(TriMeshError::NotFinite { vertex });
+        }
+        for (triangle, corners) in triangles.iter().enumerate() {
+            if let Some(index) = corners.iter().find(|i| **i as usize >= vertices.len()) {
+                return Err(TriMeshError::NoSuchVertex { triangle, index: *index });
+            }
+        }
+        Ok(TriMesh { vertices, triangles })
+    }
+
+    /// Corner points \[m\].
+    pub fn vertices(&self) -> &[Vec3] {
+        &self.vertices
+    }
+
+    /// Corners of each triangle, counter-clockwise seen from outside.
+    pub fn triangles(&self) -> &[[u32; 3]] {
+        &self.triangles
+    }
+}
+
+/// Heights on a regular grid over x (columns) and y (rows).
+///
+/// Held by construction: at least 2 by 2, every height finite. Row 0 is at the smallest
+/// y, column 0 at the smallest x.
+#[derive(Clone, Debug, PartialEq)]
+pub struct HeightGrid {
+    n_columns: usize,
+    n_rows: usize,
+    heights: Vec<f64>,
+}
+
+impl HeightGrid {
+    /// The only door in; `None` where a promise above is not kept.
+    pub fn new(n_columns: usize, n_rows: usize, heights: Vec<f64>) -> Option<HeightGrid> {
+        let fits = n_columns >= 2 && n_rows >= 2 && n_columns.checked_mul(n_rows)? == heights.len();
+        (fits && heights.iter().all(|h| h.is_finite())).then_some(HeightGrid {
+            n_columns,
+            n_rows,
+            heights,
+        })
+    }
+
+    /// Samples along x.
+    pub fn n_columns(&self) -> usize {
+        self.n_columns
+    }
+
+    /// Samples along y.
+    pub fn n_rows(&self) -> usize {
+        self.n_rows
+    }
+
+    /// Height at a grid point \[m\], above the heightmap's own zero.
+    pub fn height(&self, column: usize, row: usize) -> f64 {
+        self.heights[row * self.n_columns + column]
+    }
+}
+
+impl Geometry {
+    /// The word files use.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Geometry::Box { .. } => "box",
+            Geometry::Sphere { .. } => "sphere",
+            Geometry::Cylinder { .. } => "cylinder",
+            Geometry::Capsule { .. } => "capsule",
+            Geometry::Ellipsoid { .. } => "ellipsoid",
+            Geometry::Cone { .. } => "cone",
+            Geometry::Plane { .. } => "plane",
+            Geometry::Mesh { .. } => "mesh",
+            Geometry::Heightmap { .. } => "heightmap",
+            Geometry::Polyline { .. } => "polyline",
+            Geometry::Empty => "empty",
+        }
+    }
+
+    /// The smallest box along the shape's own axes that holds it, as its lowest and
+    /// highest corner; `None` for what has no end or no extent.
+    pub fn bounds(&self) -> Option<(Vec3, Vec3)> {
+        let around = |half: Vec3| Some((-half, half));
+        match self {
+            Geometry::Box { size } => around(*size * 0.5),
+            Geometry::Sphere { radius } => around(Vec3::splat(*radius)),
+            Geometry::Cylinder { radius, length } | Geometry::Cone { radius, length } => {
+                around(Vec3::new(*radius, *radius, length * 0.5))
+            }
+            Geometry::Capsule { radius, length } => {
+                around(Vec3::new(*radius, *radius, length * 0.5 + radius))
+            }
+            Geometry::Ellipsoid { radii } => around(*radii),
+            Geometry::Mesh { mesh, .. } => bounds_of(mesh.vertices().iter().copied()),
+            Geometry::Heightmap { size, position, heights, .. } => {
+                let lowest = heights.heights.iter().copied().fold(f64::INFINITY, f64::min);
+                let highest = heights.heights.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+                let (half_x, half_y) = (size.x * 0.5, size.y * 0.5);
+                Some((
+                    *position + Vec3::new(-half_x, -half_y, lowest),
+                    *position + Vec3::new(half_x, half_y, highest),
+                ))
+            }
+            Geometry::Polyline { outlines, height } => {
+                let corners =
+                    outlines.iter().flatten().flat_map(|p| [p.extend(0.0), p.extend(*height)]);
+                bounds_of(corners)
+            }
+            Geometry::Plane { .. } | Geometry::Empty => None,
+        }
+    }
+}
+
+fn bounds_of(points: impl Iterator<Item = Vec3>) -> Option<(Vec3, Vec3)> {
+    points.fold(None, |bounds, p| match bounds {
+        None => Some((p, p)),
+        Some((low, high)) => Some((low.min(p), high.max(p))),
+    })
+}
+
+/// The corners of a box given by its bounds, in another frame.
+pub fn corners_in(outer_from_shape: Transform, bounds: (Vec3, Vec3)) -> [Vec3; 8] {
+    std::array::from_fn(|i| {
+        let pick = |bit: usize, low: f64, high: f64| if i & bit == 0 { low } else { high };
+        outer_from_shape.point(Vec3::new(
+            pick(1, bounds.0.x, bounds.1.x),
+            pick(2, bounds.0.y, bounds.1.y),
+            pick(4, bounds.0.z, bounds.1.z),
+        ))
+    })
+}

@@ -1,0 +1,28 @@
+//! What there is before time starts.
+//!
+//! ```text
+//! SDF · URDF · MJCF ── read ──► World ── sdf::write ──► SDF
+//!   meshes, images ──────┘        │
+//!                                 └─ check: physical nonsense, with file, line and column
+//! ```
+//!
+//! Reading is strict: a name the format does not have is an error with its place and the
+//! nearest name it has, and every defect is reported, not only the first.
+//!
+//! Deliberately absent: motion. Nothing here knows an engine, a step or a clock.
+//!
+//! Start reading at [`World`].
+
+pub mod geometry;
+pub mod inertia;
+pub mod joint;
+mod places;
+pub mod resource;
+mod world;
+mod xml;
+
+pub use geometry::{Geometry, HeightGrid, TriMesh};
+pub use inertia::{InertiaOrigin, Inertial};
+pub use joint::{Axis, Joint, JointKind, Mimic};
+pub use places::Places;
+pub use world::*;

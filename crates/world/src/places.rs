@@ -1,0 +1,28 @@
+//! Where each part of a world was written, so that a check of the finished world can
+//! point into the file it came from.
+//!
+//! Kept beside the World and not in it: two worlds are equal when they say the same,
+//! wherever they say it.
+
+use std::collections::BTreeMap;
+
+use headland_base::Place;
+
+/// From the whole name of a part to where it was written.
+#[derive(Clone, Debug, Default)]
+pub struct Places(BTreeMap<String, Place>);
+
+impl Places {
+    /// Remembers where a part was written. Parts are named by kind and whole name, and
+    /// details by what follows a `#`: `link robot::arm`, `link robot::arm#mass`,
+    /// `joint robot::elbow#axis`.
+    pub fn insert(&mut self, part: impl Into<String>, place: Place) {
+        self.0.insert(part.into(), place);
+    }
+
+    /// Where a part was written, or else the part it is a detail of.
+    pub fn find(&self, part: &str) -> Option<Place> {
+        let whole = part.split_once('#').map_or(part, |(whole, _)| whole);
+        self.0.get(part).or_else(|| self.0.get(whole)).cloned()
+    }
+}

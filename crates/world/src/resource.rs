@@ -1,0 +1,58 @@
+//! Finding the files a world names: `model://`, `package://`, `file://`, relative paths.
+//!
+//! No ROS and no Gazebo install is needed: a list of folders is searched, as
+//! `HEADLAND_RESOURCE_PATH` gives it.
+
+use std::path::{Path, PathBuf};
+
+use headland_base::Diagnostic;
+
+/// Where to look for what a world names.
+#[derive(Clone, Debug, Default)]
+pub struct Resources {
+    search: Vec<PathBuf>,
+}
+
+impl Resources {
+    /// Searches these folders, in order.
+    pub fn new(search: Vec<PathBuf>) -> Resources {
+        Resources { search }
+    }
+
+    /// The file or folder `uri` means, seen from a file in `base_dir`.
+    ///
+    /// `model://name/rest` and `package://name/rest` look for `name/rest` in each search
+    /// folder, in `base_dir` and in the folders around it, because a model's own folder
+    /// usually stands beside the others.
+    pub fn resolve(&self, uri: &str, base_dir: &Path) -> Result<PathBuf, Diagnostic> {
+        let uri = uri.trim();
+        if uri.is_empty() {
+            return Err(Diagnostic::error("missing-file", "the file name is empty"));
+        }
+        let candidates: Vec<PathBuf> = match uri.split_once("://") {
+            Some(("file", path)) => vec![base_dir.join(path)],
+            Some(("model" | "package", path)) => {
+                let around = base_dir.ancestors().map(Path::to_path_buf);
+                self.search.iter().cloned().chain(around).map(|dir| dir.join(path)).collect()
+            }
+            Some((scheme, _)) => {
+                return Err(Diagnostic::error("remote-file", format!("cannot fetch `{uri}`"))
+                    .note(format!("`{scheme}://` is not a file on this machine"))
+                    .help("download it, put its folder on HEADLAND_RESOURCE_PATH, and name it `model://…`"));
+            }
+            None => std::iter::once(base_dir.to_path_buf())
+                .chain(self.search.iter().cloned())
+                .map(|dir| dir.join(uri))
+                .collect(),
+        };
+        candidates.iter().find(|path| path.exists()).cloned().ok_or_else(|| {
+            let mut diagnostic = Diagnostic::error("missing-file", format!("cannot find `{uri}`"));
+            for path in candidates.iter().take(4) {
+                diagnostic = diagnostic.note(format!("looked at {}", path.display()));
+            }
+            diagnostic.help(
+                "put the folder that holds it on HEADLAND_RESOURCE_PATH (folders separated by `:`)",
+            )
+        })
+    }
+}
