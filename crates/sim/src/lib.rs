@@ -1,0 +1,29 @@
+//! A world in motion.
+//!
+//! ```text
+//! World ─ Model::compile ─► Model ─┐
+//!                                  ├─ run ─► State after every step ─► Observer
+//! Engine · Controllers · Sensors ──┘
+//! ```
+//!
+//! The model is constant, the state is small and complete, and whatever else an engine
+//! keeps is its own scratch. One loop moves time: [`run()`].
+//!
+//! Deliberately absent: judging, files, wall clocks, and every particular engine.
+
+pub mod condition;
+pub mod control;
+pub mod engine;
+pub mod joint;
+pub mod model;
+pub mod run;
+pub mod sensor;
+pub mod state;
+
+pub use condition::Condition;
+pub use control::{Command, Commands, Controller, Gains, Mode};
+pub use engine::{Engine, EngineEntry, EngineOptions, Fault, Inputs, Wrench};
+pub use model::{Body, Dof, Joint, Model, Motion, Object, Rigid, Shape};
+pub use run::{Cast, Ending, Observer, RunEnd, Setup, Unobserved, run};
+pub use sensor::{Due, Sensor};
+pub use state::{Contact, DofState, RigidState, State};

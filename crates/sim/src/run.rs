@@ -1,0 +1,338 @@
+//! The run loop: the one place where time moves.
+//!
+//! For every step, in this order:
+//!
+//! ```text
+//! controllers that are due look at x⁻ and give commands
+//! commands and x⁻ become efforts
+//! the engine moves x⁻ to x⁺, time moves by one step
+//! what went non-finite is put back and contained
+//! joints are measured on x⁺
+//! sensors that are due look at x⁺
+//! the observer sees x⁺ if it is due
+//! the run ends if the duration is over, the condition holds, or somebody asks
+//! ```
+//!
+//! Controllers, sensors and the observer also see the state at time zero. Nothing here
+//! asks what time it is outside.
+
+use std::ops::ControlFlow;
+
+use headland_base::{Diagnostic, Seed, SimDuration, SimTime};
+
+use crate::condition::Condition;
+use crate::control::{Commands, Controller, Gains};
+use crate::engine::{Engine, EngineOptions, Fault, Inputs};
+use crate::model::Model;
+use crate::sensor::{Due, Sensor};
+use crate::state::State;
+
+/// How a run is to go: one value.
+#[derive(Clone, Debug)]
+pub struct Setup {
+    /// The step.
+    pub step: SimDuration,
+    /// How long it lasts; without one only a condition ends it.
+    pub duration: Option<SimDuration>,
+    /// How often the observer sees the state.
+    pub record_period: SimDuration,
+    /// Where all chance comes from.
+    pub seed: Seed,
+    /// Threads the engine may use; the result does not depend on it.
+    pub n_threads: usize,
+    /// Gains of axes whose model gives none.
+    pub gains: Option<Gains>,
+    /// Motors let go when no command has come for this long.
+    pub watchdog: Option<SimDuration>,
+    /// Ends the run when it holds.
+    pub until: Option<Condition>,
+}
+
+impl Setup {
+    /// A run of `duration` at the world's own step, every step observed.
+    pub fn new(model: &Model, duration: SimDuration) -> Setup {
+        let step = model.world.physics.step;
+        Setup {
+            step,
+            duration: Some(duration),
+            record_period: step,
+            seed: Seed::new(0),
+            n_threads: 1,
+            gains: None,
+            watchdog: None,
+            until: None,
+        }
+    }
+}
+
+/// Who takes part in a run.
+#[derive(Default)]
+pub struct Cast {
+    /// The software under test.
+    pub controllers: Vec<Box<dyn Controller>>,
+    /// What looks at the world.
+    pub sensors: Vec<Box<dyn Sensor>>,
+}
+
+/// What sees a run. The recorder is one; a benchmark without a recorder is another.
+pub trait Observer {
+    /// The state at a moment that is to be kept.
+    fn sample(&mut self, model: &Model, state: &State) -> Result<(), Diagnostic>;
+
+    /// Commands changed; called after the controllers of a step.
+    fn commands(
+        &mut self,
+        model: &Model,
+        now: SimTime,
+        commands: &Commands,
+    ) -> Result<(), Diagnostic>;
+
+    /// A sensor's message.
+    fn message(&mut self, sensor_idx: usize, now: SimTime, cdr: &[u8]) -> Result<(), Diagnostic>;
+
+    /// Something that happened once: `kind` is a stable word, `text` is for people.
+    fn event(
+        &mut self,
+        now: SimTime,
+        source: &str,
+        kind: &str,
+        text: &str,
+    ) -> Result<(), Diagnostic>;
+}
+
+/// An observer that looks away.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Unobserved;
+
+impl Observer for Unobserved {
+    fn sample(&mut self, _: &Model, _: &State) -> Result<(), Diagnostic> {
+        Ok(())
+    }
+    fn commands(&mut self, _: &Model, _: SimTime, _: &Commands) -> Result<(), Diagnostic> {
+        Ok(())
+    }
+    fn message(&mut self, _: usize, _: SimTime, _: &[u8]) -> Result<(), Diagnostic> {
+        Ok(())
+    }
+    fn event(&mut self, _: SimTime, _: &str, _: &str, _: &str) -> Result<(), Diagnostic> {
+        Ok(())
+    }
+}
+
+/// Why a run ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// Its duration was over.
+    Duration,
+    /// Its condition held.
+    Condition,
+    /// Somebody asked.
+    Interrupted,
+    /// The engine broke; everything up to then was observed.
+    Fault(Fault),
+}
+
+/// How a run went.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RunEnd {
+    /// The last state.
+    pub state: State,
+    /// Steps made.
+    pub n_steps: u64,
+    /// Why it ended.
+    pub ending: Ending,
+    /// Rigids that went non-finite, by the name of their first body, with the moment.
+    pub contained: Vec<(String, SimTime)>,
+}
+
+/// Runs a model: refuses before the first step with every reason at once, or goes to the
+/// end.
+///
+/// `engine` must have been asked its `check` by the caller, who has the notes to show;
+/// `tick` is called after every step and may break the run off.
+pub fn run(
+    model: &Model,
+    setup: &Setup,
+    engine: &mut dyn Engine,
+    cast: &mut Cast,
+    observer: &mut dyn Observer,
+    tick: &mut dyn FnMut(SimTime) -> ControlFlow<()>,
+) -> Result<RunEnd, Vec<Diagnostic>> {
+    let mut run = Run::prepare(model, setup, engine, cast, observer)?;
+    let ending = run.go(tick).map_err(|diagnostic| vec![diagnostic])?;
+    Ok(RunEnd { state: run.state, n_steps: run.n_steps, ending, contained: run.contained })
+}
+
+struct Run<'a> {
+    model: &'a Model,
+    setup: &'a Setup,
+    engine: &'a mut dyn Engine,
+    cast: &'a mut Cast,
+    observer: &'a mut dyn Observer,
+    state: State,
+    commands: Commands,
+    inputs: Inputs,
+    controllers_due: Vec<Due>,
+    sensors_due: Vec<Due>,
+    observer_due: Due,
+    last_sample: Option<SimTime>,
+    n_steps: u64,
+    contained: Vec<(String, SimTime)>,
+    watchdog_bit: bool,
+}
+
+impl<'a> Run<'a> {
+    fn prepare(
+        model: &'a Model,
+        setup: &'a Setup,
+        engine: &'a mut dyn Engine,
+        cast: &'a mut Cast,
+        observer: &'a mut dyn Observer,
+    ) -> Result<Run<'a>, Vec<Diagnostic>> {
+        assert!(setup.step > SimDuration::ZERO, "a step is longer than nothing");
+        let state = State::initial(model);
+        let options = EngineOptions { n_threads: setup.n_threads };
+        engine
+            .start(model, &state, &options)
+            .map_err(|Fault(text)| vec![Diagnostic::error("engine-start", text)])?;
+        for sensor in &mut cast.sensors {
+            let seed = setup.seed.child("sensor").child(sensor.topic());
+            sensor.start(model, &seed);
+        }
+        Ok(Run {
+            model,
+            setup,
+            engine,
+            observer,
+            commands: Commands::new(model, setup.gains, setup.watchdog),
+            inputs: Inputs::default(),
+            controllers_due: cast.controllers.iter().map(|c| Due::every(c.period())).collect(),
+            sensors_due: cast.sensors.iter().map(|s| Due::every(s.period())).collect(),
+            cast,
+            observer_due: Due::every(setup.record_period),
+            last_sample: None,
+            n_steps: 0,
+            contained: Vec::new(),
+            watchdog_bit: false,
+            state,
+        })
+    }
+
+    fn go(
+        &mut self,
+        tick: &mut dyn FnMut(SimTime) -> ControlFlow<()>,
+    ) -> Result<Ending, Diagnostic> {
+        self.observe()?;
+        let ending = loop {
+            if let Some(ending) = self.ended()? {
+                break ending;
+            }
+            self.control()?;
+            if let Err(fault) = self.advance()? {
+                let now = self.state.time;
+                self.observer.event(now, "engine", "fault", &fault.0)?;
+                break Ending::Fault(fault);
+            }
+            self.observe()?;
+            if tick(self.state.time).is_break() {
+                break Ending::Interrupted;
+            }
+        };
+        if self.last_sample != Some(self.state.time) {
+            self.observer.sample(self.model, &self.state)?;
+        }
+        Ok(ending)
+    }
+
+    fn ended(&mut self) -> Result<Option<Ending>, Diagnostic> {
+        let now = self.state.time;
+        if let Some(condition) = &self.setup.until
+            && condition.holds(self.model, &self.state)
+        {
+            self.observer.event(now, "run", "condition", &condition.text)?;
+            return Ok(Some(Ending::Condition));
+        }
+        let over = self.setup.duration.is_some_and(|duration| now - SimTime::ZERO >= duration);
+        Ok(over.then_some(Ending::Duration))
+    }
+
+    fn control(&mut self) -> Result<(), Diagnostic> {
+        let (now, before) = (self.state.time, self.commands.n_given());
+        self.commands.advance(now);
+        for (controller, due) in self.cast.controllers.iter_mut().zip(&mut self.controllers_due) {
+            if due.is_due(now) {
+                controller.update(self.model, &self.state, &mut self.commands);
+            }
+        }
+        if self.commands.n_given() != before {
+            if let Some(diagnostic) = self.commands.missing_gains(self.model).into_iter().next() {
+                return Err(diagnostic);
+            }
+            self.watchdog_bit = false;
+            self.observer.commands(self.model, now, &self.commands)?;
+        }
+        if self.commands.is_expired() && !std::mem::replace(&mut self.watchdog_bit, true) {
+            self.observer.event(
+                now,
+                "watchdog",
+                "expired",
+                "no command came in time; motors let go",
+            )?;
+        }
+        self.commands.efforts(self.model, &self.state, &mut self.inputs.efforts);
+        Ok(())
+    }
+
+    /// One step of the engine. The outer error is the observer's, the inner the engine's.
+    fn advance(&mut self) -> Result<Result<(), Fault>, Diagnostic> {
+        let before: Vec<_> = self.state.rigids.clone();
+        let done = self.engine.step(self.model, &self.inputs, self.setup.step, &mut self.state);
+        if let Err(fault) = done {
+            self.state.rigids = before;
+            return Ok(Err(fault));
+        }
+        self.n_steps += 1;
+        self.state.time += self.setup.step;
+        for (i, was) in before.iter().enumerate() {
+            let now = &mut self.state.rigids[i];
+            let twist = now.twist;
+            if !(now.world_from_rigid.is_finite()
+                && twist.linear.is_finite()
+                && twist.angular.is_finite())
+            {
+                *now = *was;
+                now.twist = headland_world::Twist::default();
+                now.is_contained = true;
+            }
+            if now.is_contained && !was.is_contained {
+                let name = self.model.bodies[self.model.rigids[i].body_idxs[0]].name.clone();
+                let text = "position or velocity went non-finite; held at its last good pose";
+                self.observer.event(self.state.time, &name, "non-finite", text)?;
+                self.contained.push((name, self.state.time));
+            }
+        }
+        for (dof, effort) in self.state.dofs.iter_mut().zip(&self.inputs.efforts) {
+            dof.effort = *effort;
+        }
+        self.state.measure_joints(self.model);
+        Ok(Ok(()))
+    }
+
+    fn observe(&mut self) -> Result<(), Diagnostic> {
+        let now = self.state.time;
+        for (i, (sensor, due)) in
+            self.cast.sensors.iter_mut().zip(&mut self.sensors_due).enumerate()
+        {
+            if due.is_due(now)
+                && let Some(cdr) = sensor.sample(self.model, &self.state)
+            {
+                self.observer.message(i, now, &cdr)?;
+            }
+        }
+        if self.observer_due.is_due(now) {
+            self.last_sample = Some(now);
+            self.observer.sample(self.model, &self.state)?;
+        }
+        Ok(())
+    }
+}
