@@ -1,0 +1,21 @@
+//! Physics engines: one folder each, behind the one trait of `sim`.
+//!
+//! Deliberately absent: anything two engines share. That is `sim`.
+
+use headland_base::{Diagnostic, names};
+use headland_sim::EngineEntry;
+
+pub mod rapier;
+
+/// Every engine there is, in the order help pages list them. Adding one is one folder and
+/// one line here.
+pub const ENGINES: &[EngineEntry] = &[rapier::ENTRY];
+
+/// The engine of that name.
+pub fn find(name: &str) -> Result<&'static EngineEntry, Diagnostic> {
+    ENGINES.iter().find(|entry| entry.name == name).ok_or_else(|| {
+        Diagnostic::error("unknown-engine", format!("no engine `{name}`"))
+            .help_maybe(names::suggestion(name, ENGINES.iter().map(|entry| entry.name)))
+            .note("`headland engines` lists what is there")
+    })
+}

@@ -1,0 +1,310 @@
+//! What acts on rapier's bodies at every step: motor efforts, forces from outside, and the
+//! ties between axes that rapier has no joint for (screws and mimics).
+//!
+//! A tie is a linear equation between axis speeds, `Σ cᵢ·q̇ᵢ = 0`. Before each step the
+//! force that will keep it is computed from the speeds, the accelerations the known forces
+//! would cause, and a share of the position error: `λ = −(J·v* + β·C/dt) / (J·M⁻¹·Jᵀ)`.
+
+use headland_base::{Mat3, Transform, Vec3};
+use headland_sim::{Inputs, Joint, Model, Motion, State};
+use headland_world::JointKind;
+use rapier3d_f64::prelude as rp;
+
+/// Share of a tie's position error that is corrected per step.
+const TIE_CORRECTION: f64 = 0.2;
+
+/// Passes over the ties: chains of mimics need more than one.
+const N_TIE_PASSES: usize = 8;
+
+/// Which axes act how, worked out once.
+pub(super) struct Drive {
+    ties: Vec<Tie>,
+    /// Axes whose one rapier motor is a brake, so spring and damper are forces of ours.
+    sprung: Vec<usize>,
+}
+
+/// `Σ coefficient · speed = 0`, and the same sum of positions is `offset`.
+struct Tie {
+    terms: Vec<Term>,
+    offset: f64,
+}
+
+#[derive(Clone, Copy)]
+struct Term {
+    joint_idx: usize,
+    dof_idx: usize,
+    action: Action,
+    coefficient: f64,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Action {
+    Turn,
+    Slide,
+}
+
+impl Drive {
+    pub(super) fn of(model: &Model, is_screw: impl Iterator<Item = bool>) -> Drive {
+        let mut ties = Vec::new();
+        for ((joint_idx, joint), is_screw) in model.joints.iter().enumerate().zip(is_screw) {
+            if let (true, JointKind::Screw { metres_per_radian, .. }) = (is_screw, &joint.kind) {
+                let term = |action, coefficient| Term {
+                    joint_idx,
+                    dof_idx: joint.first_dof,
+                    action,
+                    coefficient,
+                };
+                ties.push(Tie {
+                    terms: vec![term(Action::Slide, 1.0), term(Action::Turn, -metres_per_radian)],
+                    offset: 0.0,
+                });
+            }
+        }
+        for (dof_idx, dof) in model.dofs.iter().enumerate() {
+            if let Some(mimic) = dof.mimic {
+                let term = |dof_idx: usize, coefficient| {
+                    let joint_idx = model.dofs[dof_idx].joint_idx;
+                    Term {
+                        joint_idx,
+                        dof_idx,
+                        action: action_of(&model.joints[joint_idx]),
+                        coefficient,
+                    }
+                };
+                ties.push(Tie {
+                    terms: vec![term(dof_idx, 1.0), term(mimic.leader_dof, -mimic.multiplier)],
+                    offset: mimic.offset,
+                });
+            }
+        }
+        let sprung = (0..model.dofs.len())
+            .filter(|i| {
+                let axis = &model.dofs[*i].axis;
+                axis.friction > 0.0 && (axis.damping > 0.0 || axis.spring_stiffness > 0.0)
+            })
+            .collect();
+        Drive { ties, sprung }
+    }
+
+    /// Puts this step's forces on rapier's bodies.
+    pub(super) fn apply(
+        &self,
+        model: &Model,
+        inputs: &Inputs,
+        dt: f64,
+        state: &State,
+        physics: &mut rp::PhysicsWorld,
+        handles: &[rp::RigidBodyHandle],
+    ) {
+        let mut forces = Forces::new(model, state);
+        for wrench in &inputs.wrenches {
+            forces.add(wrench.rigid_idx, wrench.force, wrench.torque);
+        }
+        let mut efforts = inputs.efforts.clone();
+        efforts.resize(model.dofs.len(), 0.0);
+        for &i in &self.sprung {
+            let (axis, now) = (&model.dofs[i].axis, &state.dofs[i]);
+            efforts[i] -= axis.spring_stiffness * (now.position - axis.spring_reference)
+                + axis.damping * now.velocity;
+        }
+        for (dof_idx, effort) in efforts.iter().enumerate().filter(|(_, effort)| **effort != 0.0) {
+            let joint = &model.joints[model.dofs[dof_idx].joint_idx];
+            forces.add_along(&Lever::of(model, state, joint, dof_idx, action_of(joint)), *effort);
+        }
+        self.keep_ties(model, dt, state, physics, handles, &mut forces);
+        for (i, rigid) in model.rigids.iter().enumerate() {
+            if rigid.motion == Motion::Dynamic {
+                let body = &mut physics.bodies[handles[i]];
+                body.reset_forces(false);
+                body.reset_torques(false);
+                let (force, torque) = forces.total[i];
+                if force != Vec3::ZERO || torque != Vec3::ZERO {
+                    body.add_force(force, true);
+                    body.add_torque(torque, true);
+                }
+            }
+        }
+    }
+
+    fn keep_ties(
+        &self,
+        model: &Model,
+        dt: f64,
+        state: &State,
+        physics: &rp::PhysicsWorld,
+        handles: &[rp::RigidBodyHandle],
+        forces: &mut Forces<'_>,
+    ) {
+        if self.ties.is_empty() {
+            return;
+        }
+        let masses: Vec<(f64, Mat3)> = model
+            .rigids
+            .iter()
+            .zip(handles)
+            .map(|(rigid, handle)| {
+                if rigid.motion != Motion::Dynamic {
+                    return (0.0, Mat3::ZERO);
+                }
+                let turned = headland_sim::joint::turned_inertia(
+                    *physics.bodies[*handle].rotation(),
+                    rigid.inertia,
+                );
+                (1.0 / rigid.mass, turned.inverse())
+            })
+            .collect();
+        for _ in 0..N_TIE_PASSES {
+            for tie in &self.ties {
+                tie.keep(model, dt, state, &masses, forces);
+            }
+        }
+    }
+}
+
+impl Tie {
+    fn keep(
+        &self,
+        model: &Model,
+        dt: f64,
+        state: &State,
+        masses: &[(f64, Mat3)],
+        forces: &mut Forces<'_>,
+    ) {
+        let (mut speed, mut error, mut give) = (0.0, -self.offset, 0.0);
+        let levers: Vec<(Lever, f64)> = self
+            .terms
+            .iter()
+            .map(|term| {
+                let joint = &model.joints[term.joint_idx];
+                (Lever::of(model, state, joint, term.dof_idx, term.action), term.coefficient)
+            })
+            .collect();
+        for (term, (lever, coefficient)) in self.terms.iter().zip(&levers) {
+            error += coefficient * position_of(model, state, term);
+            for side in lever.sides() {
+                let (rigid_idx, force, torque) = side;
+                let (inverse_mass, inverse_inertia) = masses[rigid_idx];
+                let (velocity, omega) = centre_motion(model, state, rigid_idx);
+                let (pull, twist) = forces.total[rigid_idx];
+                let gravity = if model.rigids[rigid_idx].gravity && inverse_mass > 0.0 {
+                    model.world.gravity
+                } else {
+                    Vec3::ZERO
+                };
+                let next_velocity = velocity + (gravity + pull * inverse_mass) * dt;
+                let next_omega = omega + inverse_inertia * twist * dt;
+                speed += coefficient * (force.dot(next_velocity) + torque.dot(next_omega));
+            }
+        }
+        for (rigid_idx, force, torque) in combined(&levers) {
+            let (inverse_mass, inverse_inertia) = masses[rigid_idx];
+            give += inverse_mass * force.dot(force) + torque.dot(inverse_inertia * torque);
+        }
+        if give > 0.0 {
+            let push = -(speed + TIE_CORRECTION * error / dt) / (give * dt);
+            for (lever, coefficient) in &levers {
+                forces.add_along(lever, push * coefficient);
+            }
+        }
+    }
+}
+
+/// What the whole tie does to each rigid per unit of `λ`: terms that share a rigid add up.
+fn combined(levers: &[(Lever, f64)]) -> Vec<(usize, Vec3, Vec3)> {
+    let mut out: Vec<(usize, Vec3, Vec3)> = Vec::new();
+    for (lever, coefficient) in levers {
+        for (rigid_idx, force, torque) in lever.sides() {
+            let (force, torque) = (force * *coefficient, torque * *coefficient);
+            match out.iter_mut().find(|(i, ..)| *i == rigid_idx) {
+                Some((_, f, t)) => (*f, *t) = (*f + force, *t + torque),
+                None => out.push((rigid_idx, force, torque)),
+            }
+        }
+    }
+    out
+}
+
+fn position_of(model: &Model, state: &State, term: &Term) -> f64 {
+    let joint = &model.joints[term.joint_idx];
+    match (&joint.kind, term.action) {
+        // The slide of a screw has no axis of its own in the state.
+        (JointKind::Screw { axis, .. }, Action::Slide) => {
+            state.relative_motion(joint).parent_from_child.translation.dot(axis.direction)
+        }
+        _ => state.dofs[term.dof_idx].position,
+    }
+}
+
+fn action_of(joint: &Joint) -> Action {
+    if matches!(joint.kind, JointKind::Prismatic(_)) { Action::Slide } else { Action::Turn }
+}
+
+fn centre_motion(model: &Model, state: &State, rigid_idx: usize) -> (Vec3, Vec3) {
+    let now = &state.rigids[rigid_idx];
+    let arm = now.world_from_rigid.vector(model.rigids[rigid_idx].centre);
+    (now.twist.linear + now.twist.angular.cross(arm), now.twist.angular)
+}
+
+/// How a unit of effort on an axis acts on the two rigids of its joint: force and torque
+/// about each one's centre of mass.
+struct Lever {
+    child: (usize, Vec3, Vec3),
+    parent: Option<(usize, Vec3, Vec3)>,
+}
+
+impl Lever {
+    fn of(model: &Model, state: &State, joint: &Joint, dof_idx: usize, action: Action) -> Lever {
+        let world_from_parent =
+            joint.parent_rigid.map_or(Transform::IDENTITY, |i| state.rigids[i].world_from_rigid);
+        let world_from_child = state.rigids[joint.child_rigid].world_from_rigid;
+        let world_from_joint = world_from_parent * joint.parent_from_joint;
+        let point = world_from_child.point(joint.child_from_joint.translation);
+        let dof = &model.dofs[dof_idx];
+        // The second axis of a universal joint turns with the child.
+        let axis = if dof.axis_idx == 1 {
+            (world_from_child * joint.child_from_joint).vector(dof.axis.direction)
+        } else {
+            world_from_joint.vector(dof.axis.direction)
+        };
+        let side = |rigid_idx: usize, sign: f64| {
+            let centre =
+                state.rigids[rigid_idx].world_from_rigid.point(model.rigids[rigid_idx].centre);
+            match action {
+                Action::Turn => (rigid_idx, Vec3::ZERO, axis * sign),
+                Action::Slide => (rigid_idx, axis * sign, (point - centre).cross(axis * sign)),
+            }
+        };
+        Lever {
+            child: side(joint.child_rigid, 1.0),
+            parent: joint.parent_rigid.map(|i| side(i, -1.0)),
+        }
+    }
+
+    fn sides(&self) -> impl Iterator<Item = (usize, Vec3, Vec3)> {
+        std::iter::once(self.child).chain(self.parent)
+    }
+}
+
+/// Force and torque on each rigid's centre of mass, added up.
+struct Forces<'a> {
+    total: Vec<(Vec3, Vec3)>,
+    _state: &'a State,
+}
+
+impl<'a> Forces<'a> {
+    fn new(model: &Model, state: &'a State) -> Forces<'a> {
+        Forces { total: vec![(Vec3::ZERO, Vec3::ZERO); model.rigids.len()], _state: state }
+    }
+
+    fn add(&mut self, rigid_idx: usize, force: Vec3, torque: Vec3) {
+        let (f, t) = &mut self.total[rigid_idx];
+        *f += force;
+        *t += torque;
+    }
+
+    fn add_along(&mut self, lever: &Lever, effort: f64) {
+        for (rigid_idx, force, torque) in lever.sides() {
+            self.add(rigid_idx, force * effort, torque * effort);
+        }
+    }
+}

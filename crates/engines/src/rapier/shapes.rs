@@ -1,0 +1,225 @@
+//! Shapes: ours stand along z, rapier's along y.
+
+use headland_base::maths::{FRAC_PI_2, quat_from_axis_angle};
+use headland_base::{Diagnostic, Transform, Vec3};
+use headland_sim::{Model, Motion, Shape};
+use headland_world::{Geometry, HeightGrid, TriMesh};
+use rapier3d_f64::parry::utils::Array2;
+use rapier3d_f64::prelude as rp;
+
+use super::pose;
+
+/// What cannot be touched as it is, said before the run.
+pub(super) fn check(model: &Model) -> Vec<Diagnostic> {
+    let mut out = Vec::new();
+    for body in &model.bodies {
+        let is_fixed = model.rigids[body.rigid_idx].motion == Motion::Static;
+        for shape in &body.shapes {
+            if collider_shapes(&shape.geometry, is_fixed).is_none() {
+                out.push(Diagnostic::error(
+                    "bad-shape",
+                    format!(
+                        "link `{}`: rapier cannot build its {}",
+                        body.name,
+                        shape.geometry.kind()
+                    ),
+                ));
+            }
+            let surface = &shape.surface;
+            if surface.mu() != surface.mu2() {
+                out.push(Diagnostic::remark(
+                    "realised",
+                    format!(
+                        "link `{}`: friction {} and {} by direction becomes {} in every direction",
+                        body.name,
+                        surface.mu(),
+                        surface.mu2(),
+                        friction(shape)
+                    ),
+                ));
+            }
+            match &shape.geometry {
+                Geometry::Mesh { convex: false, .. } if !is_fixed => out.push(Diagnostic::remark(
+                    "realised",
+                    format!("link `{}` moves: its mesh touches as its convex hull", body.name),
+                )),
+                Geometry::Ellipsoid { .. } => out.push(Diagnostic::remark(
+                    "realised",
+                    format!("link `{}`: its ellipsoid touches as a hull of 642 points", body.name),
+                )),
+                _ => {}
+            }
+        }
+    }
+    out
+}
+
+/// Friction of a shape in every direction.
+fn friction(shape: &Shape) -> f64 {
+    0.5 * (shape.surface.mu() + shape.surface.mu2())
+}
+
+/// The colliders of a shape, placed in their rigid.
+pub(super) fn colliders(
+    shape: &Shape,
+    rigid_from_body: Transform,
+    body_idx: usize,
+    is_fixed: bool,
+) -> Vec<rp::Collider> {
+    let rigid_from_shape = rigid_from_body * shape.body_from_shape;
+    let groups = rp::Group::from_bits_truncate(shape.surface.collide_bitmask());
+    collider_shapes(&shape.geometry, is_fixed)
+        .unwrap_or_default()
+        .into_iter()
+        .map(|(shape_from_part, part)| {
+            rp::ColliderBuilder::new(part)
+                .position(pose(rigid_from_shape * shape_from_part))
+                .density(0.0) // mass comes from the inertial, never from the shape
+                .friction(friction(shape))
+                .friction_combine_rule(rp::CoefficientCombineRule::Min)
+                .restitution(shape.surface.restitution())
+                .restitution_combine_rule(rp::CoefficientCombineRule::Min)
+                .collision_groups(rp::InteractionGroups::new(
+                    groups,
+                    groups,
+                    rp::InteractionTestMode::And,
+                ))
+                .active_hooks(rp::ActiveHooks::FILTER_CONTACT_PAIRS)
+                .user_data(body_idx as u128)
+                .build()
+        })
+        .collect()
+}
+
+/// The parts of a geometry; `None` where rapier refuses it.
+fn collider_shapes(
+    geometry: &Geometry,
+    is_fixed: bool,
+) -> Option<Vec<(Transform, rp::SharedShape)>> {
+    // Takes rapier's y axis to our z.
+    let upright = Transform::from_rotation(quat_from_axis_angle(Vec3::X, FRAC_PI_2));
+    let plain = |shape| Some(vec![(Transform::IDENTITY, shape)]);
+    match geometry {
+        Geometry::Box { size } => {
+            plain(rp::SharedShape::cuboid(size.x * 0.5, size.y * 0.5, size.z * 0.5))
+        }
+        Geometry::Sphere { radius } => plain(rp::SharedShape::ball(*radius)),
+        Geometry::Cylinder { radius, length } => {
+            Some(vec![(upright, rp::SharedShape::cylinder(length * 0.5, *radius))])
+        }
+        Geometry::Capsule { radius, length } => {
+            plain(rp::SharedShape::capsule_z(length * 0.5, *radius))
+        }
+        Geometry::Cone { radius, length } => {
+            Some(vec![(upright, rp::SharedShape::cone(length * 0.5, *radius))])
+        }
+        Geometry::Ellipsoid { radii } => {
+            let points: Vec<Vec3> = sphere_points().into_iter().map(|p| p * *radii).collect();
+            plain(rp::SharedShape::convex_hull(&points)?)
+        }
+        Geometry::Plane { normal, .. } => plain(rp::SharedShape::halfspace(*normal)),
+        Geometry::Mesh { mesh, convex, .. } if *convex || !is_fixed => {
+            plain(rp::SharedShape::convex_hull(mesh.vertices())?)
+        }
+        Geometry::Mesh { mesh, .. } => plain(triangles(mesh)?),
+        Geometry::Heightmap { size, position, heights, .. } => Some(vec![(
+            Transform::from_translation(*position) * upright,
+            height_field(*size, heights),
+        )]),
+        Geometry::Polyline { outlines, height } => prisms(outlines, *height),
+        Geometry::Empty => Some(Vec::new()),
+    }
+}
+
+fn triangles(mesh: &TriMesh) -> Option<rp::SharedShape> {
+    // Contacts with the edges between two triangles of one flat face would trip a sliding box.
+    let flags = rp::TriMeshFlags::FIX_INTERNAL_EDGES;
+    rp::SharedShape::trimesh_with_flags(mesh.vertices().to_vec(), mesh.triangles().to_vec(), flags)
+        .ok()
+}
+
+/// Rapier's field lies over x and z with y up; after the turn upright its z is our −y, so
+/// its first row is our last.
+fn height_field(size: Vec3, heights: &HeightGrid) -> rp::SharedShape {
+    let (n_rows, n_columns) = (heights.n_rows(), heights.n_columns());
+    let mut data = Vec::with_capacity(n_rows * n_columns); // column by column
+    for column in 0..n_columns {
+        data.extend((0..n_rows).rev().map(|row| heights.height(column, row)));
+    }
+    let scale = Vec3::new(size.x, 1.0, size.y);
+    let flags = rp::HeightFieldFlags::FIX_INTERNAL_EDGES;
+    rp::SharedShape::heightfield_with_flags(Array2::new(n_rows, n_columns, data), scale, flags)
+}
+
+/// An outline drawn out is cut into triangles, and each becomes a convex prism.
+fn prisms(
+    outlines: &[Vec<headland_base::maths::Vec2>],
+    height: f64,
+) -> Option<Vec<(Transform, rp::SharedShape)>> {
+    let points: Vec<[f64; 2]> = outlines.iter().flatten().map(|p| [p.x, p.y]).collect();
+    let mut holes = Vec::new();
+    let mut n_before = 0u32;
+    for outline in outlines {
+        if n_before > 0 {
+            holes.push(n_before);
+        }
+        n_before += u32::try_from(outline.len()).ok()?;
+    }
+    let mut corners: Vec<u32> = Vec::new();
+    earcut::Earcut::new().earcut(points.iter().copied(), &holes, &mut corners);
+    if corners.is_empty() {
+        return None;
+    }
+    corners
+        .chunks_exact(3)
+        .map(|triangle| {
+            let hull: Vec<Vec3> = triangle
+                .iter()
+                .map(|&i| points[i as usize])
+                .flat_map(|[x, y]| [Vec3::new(x, y, 0.0), Vec3::new(x, y, height)])
+                .collect();
+            rp::SharedShape::convex_hull(&hull).map(|shape| (Transform::IDENTITY, shape))
+        })
+        .collect()
+}
+
+/// 642 points on the unit sphere: an icosahedron whose edges are halved three times.
+fn sphere_points() -> Vec<Vec3> {
+    let golden = (1.0 + headland_base::maths::sqrt(5.0)) * 0.5;
+    let mut points: Vec<Vec3> = Vec::new();
+    for a in [-1.0, 1.0] {
+        for b in [-golden, golden] {
+            points.extend([Vec3::new(0.0, a, b), Vec3::new(a, b, 0.0), Vec3::new(b, 0.0, a)]);
+        }
+    }
+    // Neighbours on an icosahedron are exactly 2 apart; after each halving, about half that.
+    let mut edge = 2.0;
+    for _ in 0..3 {
+        let n = points.len();
+        for i in 0..n {
+            for j in i + 1..n {
+                if points[i].distance(points[j]) < edge * 1.3 {
+                    points.push((points[i] + points[j]) * 0.5);
+                }
+            }
+        }
+        edge *= 0.5;
+    }
+    points.into_iter().map(Vec3::normalize).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_sphere_has_642_points_all_apart() {
+        let points = sphere_points();
+        assert_eq!(points.len(), 642);
+        let closest = (0..points.len())
+            .flat_map(|i| (0..i).map(move |j| (i, j)))
+            .map(|(i, j)| points[i].distance(points[j]))
+            .fold(f64::INFINITY, f64::min);
+        assert!(closest > 0.1, "{closest}");
+    }
+}

@@ -1,0 +1,591 @@
+//! What every engine promises, asked of each in turn: closed forms and conservation, with
+//! the tolerance stated beside each. No golden numbers.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use headland_base::maths::{PI, TAU, cos, quat_from_axis_angle, sin, sqrt};
+use headland_base::{Diagnostic, Mat3, SimDuration, SimTime, Transform, Vec3};
+use headland_engines::ENGINES;
+use headland_sim::{Cast, Commands, Controller, Mode, Model, Observer, Setup, State, run};
+use headland_world::*;
+
+const GRAVITY: f64 = 9.81;
+
+/// Runs a world on an engine for `secs` and shows every state to `see`.
+fn watch(
+    world: &World,
+    engine: &EngineOf,
+    secs: f64,
+    mut see: impl FnMut(&Model, &State),
+) -> State {
+    watch_cast(world, engine, secs, &mut Cast::default(), &mut see)
+}
+
+type EngineOf = headland_sim::EngineEntry;
+
+fn watch_cast(
+    world: &World,
+    engine: &EngineOf,
+    secs: f64,
+    cast: &mut Cast,
+    see: &mut dyn FnMut(&Model, &State),
+) -> State {
+    struct Eyes<'a>(&'a mut dyn FnMut(&Model, &State));
+    impl Observer for Eyes<'_> {
+        fn sample(&mut self, model: &Model, state: &State) -> Result<(), Diagnostic> {
+            (self.0)(model, state);
+            Ok(())
+        }
+        fn commands(&mut self, _: &Model, _: SimTime, _: &Commands) -> Result<(), Diagnostic> {
+            Ok(())
+        }
+        fn message(&mut self, _: usize, _: SimTime, _: &[u8]) -> Result<(), Diagnostic> {
+            Ok(())
+        }
+        fn event(&mut self, _: SimTime, _: &str, _: &str, _: &str) -> Result<(), Diagnostic> {
+            Ok(())
+        }
+    }
+    let model = Model::compile(&Arc::new(world.clone())).expect("a world that compiles");
+    let setup = Setup::new(&model, SimDuration::from_secs(secs).expect("short"));
+    let mut engine = (engine.make)();
+    assert!(engine.check(&model).iter().all(|d| d.severity != headland_base::Severity::Error));
+    let mut eyes = Eyes(see);
+    let go = &mut |_| ControlFlow::Continue(());
+    run(&model, &setup, engine.as_mut(), cast, &mut eyes, go).expect("runs").state
+}
+
+fn world(models: Vec<Model_>) -> World {
+    World { gravity: Vec3::new(0.0, 0.0, -GRAVITY), models, ..World::default() }
+}
+
+type Model_ = headland_world::Model;
+
+fn link(name: &str, at: Vec3, mass: f64, geometry: Option<Geometry>) -> Link {
+    let inertia = match &geometry {
+        Some(Geometry::Sphere { radius }) => {
+            Mat3::from_diagonal(Vec3::splat(0.4 * mass * radius * radius))
+        }
+        Some(Geometry::Box { size }) => {
+            let s = *size * *size;
+            Mat3::from_diagonal(Vec3::new(s.y + s.z, s.x + s.z, s.x + s.y) * (mass / 12.0))
+        }
+        _ => Mat3::from_diagonal(Vec3::splat(0.01 * mass)),
+    };
+    Link {
+        name: name.to_string(),
+        model_from_link: Transform::from_translation(at),
+        inertial: Inertial { mass, inertia, origin: InertiaOrigin::Given, ..Inertial::default() },
+        collisions: geometry
+            .into_iter()
+            .map(|geometry| shape(geometry, Surface::default()))
+            .collect(),
+        gravity: true,
+        ..Link::default()
+    }
+}
+
+fn shape(geometry: Geometry, surface: Surface) -> Collision {
+    Collision { name: "shape".into(), link_from_shape: Transform::IDENTITY, geometry, surface }
+}
+
+/// A model of one link, whose frame is the link's.
+fn thing(name: &str, mut link: Link) -> Model_ {
+    let parent_from_model = std::mem::take(&mut link.model_from_link);
+    Model_ { name: name.to_string(), parent_from_model, links: vec![link], ..Model_::default() }
+}
+
+/// The same, turned about the world's origin.
+fn turned(turn: f64, mut model: Model_) -> Model_ {
+    let turn = Transform::from_rotation(quat_from_axis_angle(Vec3::Y, turn));
+    model.parent_from_model = turn * model.parent_from_model;
+    model
+}
+
+fn ground(surface: Surface, tilt: f64) -> Model_ {
+    let normal = Vec3::Z;
+    let size = headland_base::maths::Vec2::new(100.0, 100.0);
+    let mut link = link("link", Vec3::ZERO, 1.0, None);
+    link.collisions.push(shape(Geometry::Plane { normal, size }, surface));
+    turned(tilt, Model_ { is_static: true, ..thing("ground", link) })
+}
+
+fn ball(at: Vec3) -> Link {
+    link("link", at, 1.5, Some(Geometry::Sphere { radius: 0.5 }))
+}
+
+fn joint(name: &str, parent: Option<&str>, child: &str, at: Vec3, kind: JointKind) -> Joint {
+    Joint {
+        name: name.into(),
+        parent: parent.map(str::to_string),
+        child: child.into(),
+        child_from_joint: Transform::from_translation(at),
+        kind,
+        opaque: Vec::new(),
+    }
+}
+
+fn speed_of(state: &State, model: &Model, name: &str) -> Vec3 {
+    state.object_twist(model, model.object(name).expect("an object")).linear
+}
+
+fn place_of(state: &State, model: &Model, name: &str) -> Vec3 {
+    state.object_pose(model, model.object(name).expect("an object")).translation
+}
+
+/// A first-order integrator is off by at most g·dt·t/2 in the position of a free body.
+fn first_order(t: f64) -> f64 {
+    0.5 * GRAVITY * 1e-3 * t + 1e-9
+}
+
+#[test]
+fn free_fall() {
+    for engine in ENGINES {
+        watch(
+            &world(vec![thing("ball", ball(Vec3::new(0.0, 0.0, 100.0)))]),
+            engine,
+            2.0,
+            |model, state| {
+                let t = state.time.secs();
+                let z = place_of(state, model, "ball").z;
+                let wanted = 100.0 - 0.5 * GRAVITY * t * t;
+                assert!(
+                    (z - wanted).abs() <= first_order(t),
+                    "{}: {z} vs {wanted} at {t}",
+                    engine.name
+                );
+                let v = speed_of(state, model, "ball").z;
+                assert!((v + GRAVITY * t).abs() < 1e-9, "{}: {v} at {t}", engine.name);
+            },
+        );
+    }
+}
+
+#[test]
+fn projectile_and_nothing_clamps_it() {
+    let mut thrown = ball(Vec3::ZERO);
+    thrown.initial_twist =
+        Twist { linear: Vec3::new(600.0, -30.0, 50.0), angular: Vec3::new(1.0, 2.0, 3.0) };
+    for engine in ENGINES {
+        watch(&world(vec![thing("ball", thrown.clone())]), engine, 3.0, |model, state| {
+            let t = state.time.secs();
+            let wanted =
+                Vec3::new(600.0, -30.0, 50.0) * t - Vec3::new(0.0, 0.0, 0.5 * GRAVITY * t * t);
+            let off = place_of(state, model, "ball").distance(wanted);
+            assert!(off <= first_order(t) + 1e-6, "{}: off by {off} at {t}", engine.name);
+        });
+    }
+}
+
+/// A rod on a hinge: T = 2π·√(I/(m·g·l)) for small swings, times (1 + θ²/16) for the first
+/// order in the amplitude. Tolerance 0.1 %.
+#[test]
+fn pendulum_period() {
+    let (length, mass, amplitude) = (1.0, 2.0, 0.1);
+    let mut bob = link("bob", Vec3::new(0.0, 0.0, -length), mass, None);
+    bob.inertial.inertia = Mat3::from_diagonal(Vec3::splat(0.02));
+    let mut axis = Axis::along(Vec3::Y);
+    axis.initial_position = amplitude;
+    let hinge =
+        joint("hinge", None, "bob", Vec3::new(0.0, 0.0, length), JointKind::Continuous(axis));
+    let model = Model_ { joints: vec![hinge], ..thing("pendulum", bob) };
+    let about_hinge = 0.02 + mass * length * length;
+    let period =
+        TAU * sqrt(about_hinge / (mass * GRAVITY * length)) * (1.0 + amplitude * amplitude / 16.0);
+    for engine in ENGINES {
+        let mut crossings = Vec::new();
+        let mut before = (0.0, amplitude);
+        let mut worst_length: f64 = 0.0;
+        watch(&world(vec![model.clone()]), engine, 20.0, |model, state| {
+            let (t, q) = (state.time.secs(), state.dofs[0].position);
+            if before.1 < 0.0 && q >= 0.0 {
+                crossings.push(before.0 + (t - before.0) * before.1 / (before.1 - q));
+            }
+            before = (t, q);
+            worst_length =
+                worst_length.max((place_of(state, model, "pendulum").length() - length).abs());
+        });
+        let measured =
+            (crossings[crossings.len() - 1] - crossings[0]) / (crossings.len() - 1) as f64;
+        assert!((measured / period - 1.0).abs() < 1e-3, "{}: {measured} vs {period}", engine.name);
+        assert!(worst_length < 1e-4, "{}: the rod stretches by {worst_length}", engine.name);
+        eprintln!("{}: period {measured} wanted {period}, stretch {worst_length:e}", engine.name);
+    }
+}
+
+/// Down a slope of 20° with μ = 0.2: a = g·(sin α − μ·cos α). Tolerance 0.2 % of the way.
+#[test]
+fn slide_on_an_incline() {
+    let (alpha, mu) = (20.0 * PI / 180.0, 0.2);
+    let surface = Surface { mu: Some(mu), mu2: Some(mu), ..Surface::default() };
+    let mut block = link(
+        "link",
+        Vec3::new(0.0, 0.0, 0.1),
+        2.0,
+        Some(Geometry::Box { size: Vec3::new(0.6, 0.4, 0.2) }),
+    );
+    block.collisions[0].surface = surface.clone();
+    let block = turned(alpha, thing("block", block));
+    let down = Vec3::new(cos(alpha), 0.0, -sin(alpha));
+    for engine in ENGINES {
+        let mut start = None;
+        let end = watch(
+            &world(vec![ground(surface.clone(), alpha), block.clone()]),
+            engine,
+            3.0,
+            |model, state| {
+                start.get_or_insert(place_of(state, model, "block"));
+            },
+        );
+        let model =
+            Model::compile(&Arc::new(world(vec![ground(surface.clone(), alpha), block.clone()])))
+                .unwrap();
+        let way = (place_of(&end, &model, "block") - start.unwrap()).dot(down);
+        let wanted = 0.5 * GRAVITY * (sin(alpha) - mu * cos(alpha)) * 9.0;
+        assert!((way / wanted - 1.0).abs() < 2e-3, "{}: {way} vs {wanted}", engine.name);
+    }
+}
+
+/// The same slope with μ = 1 holds: it moves less than 0.1 mm in 3 s.
+#[test]
+fn stick_on_an_incline() {
+    let alpha = 20.0 * PI / 180.0;
+    let block = link(
+        "link",
+        Vec3::new(0.0, 0.0, 0.1),
+        2.0,
+        Some(Geometry::Box { size: Vec3::new(0.6, 0.4, 0.2) }),
+    );
+    let block = turned(alpha, thing("block", block));
+    for engine in ENGINES {
+        let mut places = Vec::new();
+        watch(
+            &world(vec![ground(Surface::default(), alpha), block.clone()]),
+            engine,
+            3.0,
+            |model, state| {
+                places.push(place_of(state, model, "block"));
+            },
+        );
+        let off = places[0].distance(places[places.len() - 1]);
+        assert!(off < 1e-3, "{}: crept {off}", engine.name);
+        eprintln!("{}: crept {off}", engine.name);
+    }
+}
+
+/// Apex heights of a ball that bounces with e = 0.7 fall by e² = 0.49 each. Tolerance 2 %.
+#[test]
+fn bounces_lose_the_square_of_restitution() {
+    let surface = Surface { restitution: Some(0.7), ..Surface::default() };
+    let mut dropped = ball(Vec3::new(0.0, 0.0, 3.5));
+    dropped.collisions[0].surface = surface.clone();
+    for engine in ENGINES {
+        let (mut apexes, mut before) = (Vec::new(), 0.0);
+        watch(
+            &world(vec![ground(surface.clone(), 0.0), thing("ball", dropped.clone())]),
+            engine,
+            4.0,
+            |model, state| {
+                let v = speed_of(state, model, "ball").z;
+                if before > 0.0 && v <= 0.0 {
+                    apexes.push(place_of(state, model, "ball").z - 0.5);
+                }
+                before = v;
+            },
+        );
+        eprintln!("{}: apexes {apexes:?}", engine.name);
+        let mut height = 3.0;
+        for apex in &apexes[..4] {
+            assert!(
+                (apex / height / 0.49 - 1.0).abs() < 0.02,
+                "{}: {apex} after {height}",
+                engine.name
+            );
+            height = *apex;
+        }
+    }
+}
+
+/// What lies still is carried: the contact forces on it add up to its weight, and friction
+/// on a slope holds the rest. Tolerance 1 %.
+#[test]
+fn contact_forces_carry_the_weight() {
+    let alpha = 10.0 * PI / 180.0;
+    let block = link(
+        "link",
+        Vec3::new(0.0, 0.0, 0.1),
+        2.0,
+        Some(Geometry::Box { size: Vec3::new(0.6, 0.4, 0.2) }),
+    );
+    let block = turned(alpha, thing("block", block));
+    for engine in ENGINES {
+        let end = watch(
+            &world(vec![ground(Surface::default(), alpha), block.clone()]),
+            engine,
+            1.0,
+            |_, _| {},
+        );
+        let total = end.contacts.iter().fold(Vec3::ZERO, |sum, contact| sum + contact.force);
+        let wanted = Vec3::new(0.0, 0.0, 2.0 * GRAVITY);
+        assert!(total.distance(wanted) < 0.01 * wanted.z, "{}: {total} vs {wanted}", engine.name);
+        assert_eq!((end.contacts[0].body_a, end.contacts[0].body_b), (0, 1), "{}", engine.name);
+        assert!(end.contacts[0].normal.z > 0.9, "{}: from the ground up", engine.name);
+    }
+}
+
+/// A free box keeps its momentum and its energy while it tumbles about no principal axis.
+/// Tolerance 1 % over 5 s.
+#[test]
+fn a_tumbling_box_keeps_angular_momentum_and_energy() {
+    let mut tumbling =
+        link("link", Vec3::ZERO, 10.0, Some(Geometry::Box { size: Vec3::new(0.1, 0.4, 0.9) }));
+    tumbling.gravity = false;
+    tumbling.initial_twist.angular = Vec3::new(0.1, 5.0, 0.1);
+    for engine in ENGINES {
+        let (mut first, mut worst) = (None, (0.0f64, 0.0f64));
+        watch(&world(vec![thing("box", tumbling.clone())]), engine, 5.0, |model, state| {
+            let turn = state.rigids[0].world_from_rigid.rotation;
+            let omega = turn.conjugate() * state.rigids[0].twist.angular;
+            let now = (turn * (model.rigids[0].inertia * omega), state.kinetic_energy(model, 0));
+            let (momentum, energy) = *first.get_or_insert(now);
+            worst.0 = worst.0.max(now.0.distance(momentum) / momentum.length());
+            worst.1 = worst.1.max((now.1 / energy - 1.0).abs());
+        });
+        eprintln!("{}: momentum off {:e}, energy off {:e}", engine.name, worst.0, worst.1);
+        assert!(worst.0 < 0.01 && worst.1 < 0.01, "{}: {worst:?}", engine.name);
+    }
+}
+
+/// A nut on a frictionless screw falls slower than free: with x = p·θ,
+/// a = g / (1 + I/(m·p²)). Tolerance 1 %, and the thread holds to 0.1 mm.
+#[test]
+fn a_nut_on_a_screw_falls_as_its_thread_says() {
+    let pitch = 0.02;
+    let mut nut = link("nut", Vec3::ZERO, 1.0, None);
+    nut.inertial.inertia = Mat3::from_diagonal(Vec3::new(1e-3, 1e-3, 4e-4));
+    let kind = JointKind::Screw { axis: Axis::along(Vec3::Z), metres_per_radian: pitch };
+    let model = Model_ {
+        joints: vec![joint("thread", None, "nut", Vec3::ZERO, kind)],
+        ..thing("nut", nut)
+    };
+    let wanted = GRAVITY / (1.0 + 4e-4 / (pitch * pitch));
+    for engine in ENGINES {
+        watch(&world(vec![model.clone()]), engine, 1.0, |model, state| {
+            let t = state.time.secs();
+            let z = place_of(state, model, "nut").z;
+            assert!(
+                (z - pitch * state.dofs[0].position).abs() < 1e-4,
+                "{}: the thread slips",
+                engine.name
+            );
+            let fallen = 0.5 * wanted * t * t;
+            assert!(
+                (z + fallen).abs() < 0.01 * fallen + 2e-4,
+                "{}: {z} vs {fallen} at {t}",
+                engine.name
+            );
+        });
+    }
+}
+
+/// A follower keeps to its leader while a motor drives the leader: within 2 mrad.
+#[test]
+fn a_mimic_follows_its_leader() {
+    let arm = |name: &str, x: f64| {
+        let mut arm = link(name, Vec3::new(x, 0.0, 0.0), 1.0, None);
+        arm.gravity = false;
+        arm
+    };
+    let mut following = Axis::along(Vec3::Z);
+    following.mimic = Some(Mimic {
+        leader: "first".into(),
+        leader_axis: 0,
+        multiplier: -2.0,
+        offset: 0.3,
+        reference: 0.0,
+    });
+    following.initial_position = 0.3;
+    let model = Model_ {
+        links: vec![arm("a", 0.0), arm("b", 1.0)],
+        joints: vec![
+            joint("first", None, "a", Vec3::ZERO, JointKind::Continuous(Axis::along(Vec3::Z))),
+            joint("second", None, "b", Vec3::ZERO, JointKind::Continuous(following)),
+        ],
+        ..thing("pair", arm("unused", 0.0))
+    };
+    for engine in ENGINES {
+        let mut cast = Cast { controllers: vec![Box::new(Push(0, 0.02))], ..Cast::default() };
+        let end =
+            watch_cast(&world(vec![model.clone()]), engine, 2.0, &mut cast, &mut |_, state| {
+                let off = state.dofs[1].position - (-2.0 * state.dofs[0].position + 0.3);
+                assert!(off.abs() < 2e-3, "{}: off by {off} at {}", engine.name, state.time);
+            });
+        // The motor turns both: τ = (I1 + 4·I2)·q̈.
+        let wanted = 0.5 * 0.02 / (0.01 + 4.0 * 0.01) * 4.0;
+        let q = end.dofs[0].position;
+        assert!((q / wanted - 1.0).abs() < 0.01, "{}: {q} vs {wanted}", engine.name);
+    }
+}
+
+/// Gives one axis a constant effort.
+struct Push(usize, f64);
+
+impl Controller for Push {
+    fn name(&self) -> &str {
+        "push"
+    }
+    fn period(&self) -> SimDuration {
+        SimDuration::from_nanos(1_000_000)
+    }
+    fn update(&mut self, _: &Model, _: &State, commands: &mut Commands) {
+        commands.set(self.0, headland_sim::Command { mode: Mode::Effort, target: self.1 });
+    }
+}
+
+/// A universal joint is not a ball joint: a bob that hangs from one swings both ways and
+/// keeps the right angle between the axes, so it cannot spin about its own length.
+#[test]
+fn a_universal_joint_swings_both_ways_and_does_not_spin() {
+    let mut bob = link("bob", Vec3::new(0.0, 0.0, -1.0), 1.0, None);
+    bob.inertial.inertia = Mat3::from_diagonal(Vec3::new(0.01, 0.02, 0.005));
+    let mut first = Axis::along(Vec3::X);
+    first.initial_position = 0.8;
+    let mut second = Axis::along(Vec3::Y);
+    second.initial_position = 0.5;
+    let hinge = joint("cross", None, "bob", Vec3::Z, JointKind::Universal(first, second));
+    let model = Model_ { joints: vec![hinge], ..thing("pendulum", bob) };
+    for engine in ENGINES {
+        let (mut energy, mut swung) = (None, [0.0f64; 2]);
+        watch(&world(vec![model.clone()]), engine, 5.0, |model, state| {
+            let turn = state.relative_motion(&model.joints[0]).parent_from_child.rotation;
+            let right_angle = Vec3::X.dot(turn * Vec3::Y);
+            assert!(right_angle.abs() < 2e-3, "{}: the cross bends by {right_angle}", engine.name);
+            let now =
+                state.kinetic_energy(model, 0) + GRAVITY * place_of(state, model, "pendulum").z;
+            let start = *energy.get_or_insert(now);
+            assert!(
+                (now - start).abs() < 0.02 * GRAVITY,
+                "{}: energy {now} of {start}",
+                engine.name
+            );
+            for (far, dof) in swung.iter_mut().zip(&state.dofs) {
+                *far = far.max(-dof.position);
+            }
+        });
+        assert!(swung[0] > 0.5 && swung[1] > 0.3, "{}: it only reached {swung:?}", engine.name);
+    }
+}
+
+/// Damping slows exponentially, dry friction stops in finite time, a spring swings.
+#[test]
+fn damping_friction_and_springs_follow_their_closed_forms() {
+    let slider = |axis: Axis, speed: f64| {
+        let mut cart = link("cart", Vec3::ZERO, 2.0, None);
+        cart.initial_twist.linear = Vec3::new(speed, 0.0, 0.0);
+        let rail = joint("rail", None, "cart", Vec3::ZERO, JointKind::Prismatic(axis));
+        world(vec![Model_ { joints: vec![rail], ..thing("cart", cart) }])
+    };
+    for engine in ENGINES {
+        let damped = Axis { damping: 3.0, ..Axis::along(Vec3::X) };
+        let end = watch(&slider(damped, 1.0), engine, 1.0, |_, _| {});
+        let wanted = headland_base::maths::exp(-1.5);
+        assert!(
+            (end.dofs[0].velocity / wanted - 1.0).abs() < 5e-3,
+            "{}: {:?}",
+            engine.name,
+            end.dofs[0]
+        );
+
+        // v = v0 − (F/m)·t, so it stops after v0²·m/(2·F).
+        let braked = Axis { friction: 1.0, ..Axis::along(Vec3::X) };
+        let end = watch(&slider(braked, 1.0), engine, 3.0, |_, _| {});
+        assert!((end.dofs[0].position - 1.0).abs() < 5e-3, "{}: {:?}", engine.name, end.dofs[0]);
+        assert!(end.dofs[0].velocity.abs() < 1e-6, "{}: {:?}", engine.name, end.dofs[0]);
+
+        // x = cos(√(k/m)·t) about the spring's rest.
+        let sprung = Axis { spring_stiffness: 8.0, spring_reference: -1.0, ..Axis::along(Vec3::X) };
+        let end = watch(&slider(sprung, 0.0), engine, PI, |_, _| {});
+        let wanted = -1.0 + cos(2.0 * end.time.secs());
+        assert!(
+            (end.dofs[0].position - wanted).abs() < 2e-2,
+            "{}: {:?} vs {wanted}",
+            engine.name,
+            end.dofs[0]
+        );
+    }
+}
+
+/// Limits hold: a cart pushed against one stays there, within 1 mm.
+#[test]
+fn a_limit_holds() {
+    let mut cart = link("cart", Vec3::ZERO, 2.0, None);
+    cart.initial_twist.linear = Vec3::new(1.0, 0.0, 0.0);
+    let axis = Axis { lower: -0.1, upper: 0.25, ..Axis::along(Vec3::X) };
+    let rail = joint("rail", None, "cart", Vec3::ZERO, JointKind::Prismatic(axis));
+    let world = world(vec![Model_ { joints: vec![rail], ..thing("cart", cart) }]);
+    for engine in ENGINES {
+        let mut cast = Cast { controllers: vec![Box::new(Push(0, 5.0))], ..Cast::default() };
+        let end = watch_cast(&world, engine, 2.0, &mut cast, &mut |_, state| {
+            assert!(state.dofs[0].position < 0.252, "{}: {:?}", engine.name, state.dofs[0]);
+        });
+        assert!((end.dofs[0].position - 0.25).abs() < 1e-3, "{}: {:?}", engine.name, end.dofs[0]);
+    }
+}
+
+/// A stack of ten boxes stands: the top is within 5 mm of where it started.
+#[test]
+fn a_stack_stands() {
+    let mut models = vec![ground(Surface::default(), 0.0)];
+    for i in 0..10 {
+        let at = Vec3::new(0.0, 0.0, 0.25 + 0.5 * f64::from(i));
+        let link = link("link", at, 1.0, Some(Geometry::Box { size: Vec3::splat(0.5) }));
+        models.push(thing(&format!("box{i}"), link));
+    }
+    for engine in ENGINES {
+        let mut heights = Vec::new();
+        watch(&world(models.clone()), engine, 3.0, |model, state| {
+            heights.push(state.rigids[model.rigids.len() - 1].world_from_rigid.translation.z);
+        });
+        let low = heights[0] - heights[heights.len() - 1];
+        eprintln!("{}: the top sank by {low}", engine.name);
+        assert!(low.abs() < 5e-3, "{}: the top sank by {low}", engine.name);
+    }
+}
+
+/// A body that is thrown into infinity is contained; the others go on.
+#[test]
+fn a_body_that_goes_non_finite_is_contained() {
+    let mut lost = ball(Vec3::new(5.0, 0.0, 50.0));
+    lost.initial_twist.linear = Vec3::new(1e308, 1e308, 0.0);
+    let models = vec![thing("lost", lost), thing("ball", ball(Vec3::new(0.0, 0.0, 50.0)))];
+    for engine in ENGINES {
+        let end = watch(&world(models.clone()), engine, 2.0, |_, state| {
+            assert!(state.rigids.iter().all(|r| r.world_from_rigid.is_finite()), "{}", engine.name);
+        });
+        assert!(end.rigids[0].is_contained, "{}", engine.name);
+        let z = end.rigids[1].world_from_rigid.translation.z;
+        assert!((z - (50.0 - 2.0 * GRAVITY)).abs() < first_order(2.0), "{}: {z}", engine.name);
+    }
+}
+
+/// Links welded by fixed joints are one body: their common centre of mass falls freely and
+/// the outer one keeps its place in the inner one to the bit's rounding.
+#[test]
+fn fixed_joints_are_exact() {
+    let model = Model_ {
+        links: vec![ball(Vec3::ZERO), link("tip", Vec3::new(1.0, 0.0, 0.0), 0.5, None)],
+        joints: vec![joint("weld", Some("link"), "tip", Vec3::ZERO, JointKind::Fixed)],
+        ..thing("tool", ball(Vec3::ZERO))
+    };
+    let mut model = model;
+    model.links[0].initial_twist.angular = Vec3::new(0.0, 3.0, 0.0);
+    for engine in ENGINES {
+        watch(&world(vec![model.clone()]), engine, 1.0, |model, state| {
+            assert_eq!(model.rigids.len(), 1);
+            let apart =
+                place_of(state, model, "tool::tip").distance(place_of(state, model, "tool::link"));
+            assert!((apart - 1.0).abs() < 1e-12, "{}: {apart}", engine.name);
+        });
+    }
+}
