@@ -236,6 +236,9 @@ impl Chunker {
     /// records before them.
     fn send_pending(&mut self) {
         let bytes = self.memory.take();
+        if self.failure.is_some() {
+            return; // a smaller chunk might fit, but the one before it is missing
+        }
         match self.sink.write_all(&bytes).and_then(|()| self.sink.flush()) {
             Ok(()) => self.written.n_bytes += bytes.len() as u64,
             Err(fault) => {
