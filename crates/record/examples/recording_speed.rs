@@ -89,12 +89,15 @@ fn write(
     let written = writer.finish()?;
     let all = start.elapsed().as_secs_f64();
     let per_step = |secs: f64| format!("{:.1} us", secs / n_steps as f64 * 1e6);
-    line(&format!("{compression:?}, background {threaded}"), [
-        ("per step, simulating thread", per_step(handed_over)),
-        ("per step, until on disk", per_step(all)),
-        ("slowest step", format!("{:.0} us", slowest * 1e6)),
-        ("file", format!("{:.1} MB", written.n_bytes as f64 / 1e6)),
-    ]);
+    line(
+        &format!("{compression:?}, background {threaded}"),
+        [
+            ("per step, simulating thread", per_step(handed_over)),
+            ("per step, until on disk", per_step(all)),
+            ("slowest step", format!("{:.0} us", slowest * 1e6)),
+            ("file", format!("{:.1} MB", written.n_bytes as f64 / 1e6)),
+        ],
+    );
     Ok(())
 }
 
@@ -117,12 +120,15 @@ fn read(path: &str) -> Result<(), Diagnostic> {
         n += 1;
     }
     let secs = start.elapsed().as_secs_f64();
-    line("reading and decoding", [
-        ("messages", n.to_string()),
-        ("seconds", format!("{secs:.3}")),
-        ("messages per second", format!("{:.0}", n as f64 / secs)),
-        ("check", check.to_string()),
-    ]);
+    line(
+        "reading and decoding",
+        [
+            ("messages", n.to_string()),
+            ("seconds", format!("{secs:.3}")),
+            ("messages per second", format!("{:.0}", n as f64 / secs)),
+            ("check", check.to_string()),
+        ],
+    );
     Ok(())
 }
 

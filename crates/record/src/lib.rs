@@ -8,11 +8,13 @@
 
 mod chunker;
 mod definitions;
+pub mod dynamic;
 pub mod messages;
 pub mod reader;
 pub mod sink;
 pub mod writer;
 
+pub use dynamic::{Definition, Value};
 pub use messages::Kind;
 pub use reader::{Item, Reader};
 pub use sink::{Memory, Sink};
