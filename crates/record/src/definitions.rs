@@ -1,0 +1,134 @@
+//! The `.msg` text of every ROS 2 type we write, and how a channel's schema is put
+//! together from it.
+//!
+//! A schema embeds the type itself and, behind separators, everything it is made of, so
+//! that a reader needs no ROS installation. Only field lists are here: comments would be
+//! repeated in every file.
+
+use std::collections::BTreeSet;
+
+/// Every type by its short name (`package/Type`) and its fields. A type that is not
+/// `package/`-qualified inside belongs to the package of the type that uses it.
+const TYPES: &[(&str, &str)] = &[
+    ("builtin_interfaces/Time", "int32 sec\nuint32 nanosec\n"),
+    ("std_msgs/Header", "builtin_interfaces/Time stamp\nstring frame_id\n"),
+    ("std_msgs/Float64", "float64 data\n"),
+    ("std_msgs/String", "string data\n"),
+    ("geometry_msgs/Vector3", "float64 x\nfloat64 y\nfloat64 z\n"),
+    ("geometry_msgs/Point", "float64 x\nfloat64 y\nfloat64 z\n"),
+    ("geometry_msgs/Quaternion", "float64 x 0\nfloat64 y 0\nfloat64 z 0\nfloat64 w 1\n"),
+    ("geometry_msgs/Pose", "Point position\nQuaternion orientation\n"),
+    ("geometry_msgs/PoseStamped", "std_msgs/Header header\nPose pose\n"),
+    ("geometry_msgs/PoseWithCovariance", "Pose pose\nfloat64[36] covariance\n"),
+    ("geometry_msgs/Twist", "Vector3 linear\nVector3 angular\n"),
+    ("geometry_msgs/TwistStamped", "std_msgs/Header header\nTwist twist\n"),
+    ("geometry_msgs/TwistWithCovariance", "Twist twist\nfloat64[36] covariance\n"),
+    ("geometry_msgs/Wrench", "Vector3 force\nVector3 torque\n"),
+    ("geometry_msgs/WrenchStamped", "std_msgs/Header header\nWrench wrench\n"),
+    ("geometry_msgs/Transform", "Vector3 translation\nQuaternion rotation\n"),
+    (
+        "geometry_msgs/TransformStamped",
+        "std_msgs/Header header\nstring child_frame_id\nTransform transform\n",
+    ),
+    ("tf2_msgs/TFMessage", "geometry_msgs/TransformStamped[] transforms\n"),
+    (
+        "nav_msgs/Odometry",
+        "std_msgs/Header header\nstring child_frame_id\n\
+         geometry_msgs/PoseWithCovariance pose\ngeometry_msgs/TwistWithCovariance twist\n",
+    ),
+    (
+        "sensor_msgs/JointState",
+        "std_msgs/Header header\nstring[] name\nfloat64[] position\nfloat64[] velocity\n\
+         float64[] effort\n",
+    ),
+    (
+        "sensor_msgs/Imu",
+        "std_msgs/Header header\ngeometry_msgs/Quaternion orientation\n\
+         float64[9] orientation_covariance\ngeometry_msgs/Vector3 angular_velocity\n\
+         float64[9] angular_velocity_covariance\ngeometry_msgs/Vector3 linear_acceleration\n\
+         float64[9] linear_acceleration_covariance\n",
+    ),
+    (
+        "sensor_msgs/LaserScan",
+        "std_msgs/Header header\nfloat32 angle_min\nfloat32 angle_max\nfloat32 angle_increment\n\
+         float32 time_increment\nfloat32 scan_time\nfloat32 range_min\nfloat32 range_max\n\
+         float32[] ranges\nfloat32[] intensities\n",
+    ),
+    (
+        "headland_msgs/Contact",
+        "string body_a\nstring body_b\ngeometry_msgs/Point position\n\
+         geometry_msgs/Vector3 normal\nfloat64 depth\nfloat64 normal_force\n\
+         geometry_msgs/Vector3 force\n",
+    ),
+    ("headland_msgs/Contacts", "std_msgs/Header header\nContact[] contacts\n"),
+    (
+        "headland_msgs/JointCommand",
+        "uint8 POSITION=0\nuint8 VELOCITY=1\nuint8 EFFORT=2\n\
+         std_msgs/Header header\nstring[] name\nuint8[] mode\nfloat64[] target\n",
+    ),
+    ("headland_msgs/Event", "std_msgs/Header header\nstring source\nstring kind\nstring text\n"),
+];
+
+/// The fields of a type, by its short name.
+fn fields(short_name: &str) -> &'static str {
+    let found = TYPES.iter().find(|(name, _)| *name == short_name);
+    found.map(|(_, fields)| *fields).expect("every type named in the table is in the table")
+}
+
+/// The schema text of `short_name`: its fields, then each type they are made of, once, in
+/// the order first met.
+pub(crate) fn schema_text(short_name: &str) -> String {
+    let mut text = fields(short_name).to_string();
+    let mut seen = BTreeSet::from([short_name.to_string()]);
+    let mut waiting = made_of(short_name);
+    while !waiting.is_empty() {
+        let name = waiting.remove(0);
+        if seen.insert(name.clone()) {
+            text.push_str(&"=".repeat(80));
+            text.push_str(&format!("\nMSG: {name}\n{}", fields(&name)));
+            waiting.extend(made_of(&name));
+        }
+    }
+    text
+}
+
+/// Short names of the message types among the fields of `short_name`.
+fn made_of(short_name: &str) -> Vec<String> {
+    let package = short_name.split('/').next().unwrap_or_default();
+    let types = fields(short_name).lines().filter_map(|line| line.split_whitespace().next());
+    let named = types.map(|ty| ty.split('[').next().unwrap_or(ty));
+    // Message types alone start with a capital or carry a package.
+    let messages = named.filter(|ty| ty.contains('/') || ty.starts_with(char::is_uppercase));
+    messages
+        .map(|ty| if ty.contains('/') { ty.to_string() } else { format!("{package}/{ty}") })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_type_is_made_of_types_in_the_table() {
+        for (name, _) in TYPES {
+            assert!(schema_text(name).len() > 5, "{name}");
+        }
+    }
+
+    #[test]
+    fn parts_follow_behind_eighty_signs_each_once() {
+        let text = schema_text("geometry_msgs/PoseStamped");
+        let parts: Vec<&str> = text.lines().filter_map(|line| line.strip_prefix("MSG: ")).collect();
+        assert_eq!(
+            parts,
+            [
+                "std_msgs/Header",
+                "geometry_msgs/Pose",
+                "builtin_interfaces/Time",
+                "geometry_msgs/Point",
+                "geometry_msgs/Quaternion"
+            ]
+        );
+        assert!(text.lines().filter(|l| l.starts_with('=')).all(|l| l.len() == 80));
+    }
+}

@@ -1,0 +1,505 @@
+//! The ROS 2 messages we know by type: as Rust values, and to and from CDR bytes.
+//!
+//! Field for field as ROS 2 defines them, so that `serde` gives the wire order. A payload
+//! is four bytes that say how the rest is encoded (`00 01 00 00`: plain CDR, little
+//! endian), then the fields, each aligned to its size counted from after those four.
+//!
+//! Deliberately absent: what a message means for a recording; that is `load`.
+
+use byteorder::{BigEndian, LittleEndian};
+use headland_base::maths::{Quat, Vec3};
+use headland_base::{Diagnostic, SimTime, Transform};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use crate::definitions;
+
+/// The four bytes before every payload we write: plain CDR, little endian.
+pub const CDR_LITTLE_ENDIAN: [u8; 4] = [0, 1, 0, 0];
+
+macro_rules! kinds {
+    ($($(#[$doc:meta])* $kind:ident = $package:literal / $name:literal,)*) => {
+        /// The message types written and read as typed values.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+        pub enum Kind { $($(#[$doc])* $kind,)* }
+
+        impl Kind {
+            /// Every kind there is.
+            pub const ALL: &[Kind] = &[$(Kind::$kind,)*];
+
+            /// The name a channel's schema carries: `geometry_msgs/msg/PoseStamped`.
+            pub fn name(self) -> &'static str {
+                match self { $(Kind::$kind => concat!($package, "/msg/", $name),)* }
+            }
+
+            fn short_name(self) -> &'static str {
+                match self { $(Kind::$kind => concat!($package, "/", $name),)* }
+            }
+        }
+    };
+}
+
+kinds! {
+    /// Where an object is.
+    PoseStamped = "geometry_msgs" / "PoseStamped",
+    /// How an object moves.
+    TwistStamped = "geometry_msgs" / "TwistStamped",
+    /// A force and a torque.
+    WrenchStamped = "geometry_msgs" / "WrenchStamped",
+    /// Positions, velocities and efforts of named joints.
+    JointState = "sensor_msgs" / "JointState",
+    /// An inertial measurement.
+    Imu = "sensor_msgs" / "Imu",
+    /// One turn of a planar range finder.
+    LaserScan = "sensor_msgs" / "LaserScan",
+    /// A pose and a twist with covariances.
+    Odometry = "nav_msgs" / "Odometry",
+    /// Several named transforms.
+    TfMessage = "tf2_msgs" / "TFMessage",
+    /// One number.
+    Float64 = "std_msgs" / "Float64",
+    /// One text.
+    Text = "std_msgs" / "String",
+    /// Every contact at one moment.
+    Contacts = "headland_msgs" / "Contacts",
+    /// What the joints were told to do.
+    JointCommand = "headland_msgs" / "JointCommand",
+    /// Something worth a word: a divergence, a watchdog, the end of the run.
+    Event = "headland_msgs" / "Event",
+}
+
+impl Kind {
+    /// The kind with this schema name; ROS writes it with or without the middle `msg`.
+    pub fn from_name(name: &str) -> Option<Kind> {
+        Kind::ALL.iter().copied().find(|kind| kind.name() == name || kind.short_name() == name)
+    }
+
+    /// The `ros2msg` text a channel embeds: the type and everything it is made of.
+    pub fn definition(self) -> String {
+        definitions::schema_text(self.short_name())
+    }
+}
+
+/// A message that knows its kind.
+pub trait Message: Serialize + DeserializeOwned {
+    /// Which of the known types it is.
+    const KIND: Kind;
+}
+
+macro_rules! messages {
+    ($($(#[$doc:meta])* $name:ident $(: $kind:ident)? { $($(#[$field_doc:meta])* $field:ident: $ty:ty,)* })*) => {$(
+        $(#[$doc])*
+        #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+        pub struct $name { $($(#[$field_doc])* pub $field: $ty,)* }
+        $(impl Message for $name { const KIND: Kind = Kind::$kind; })?
+    )*};
+}
+
+messages! {
+    /// `builtin_interfaces/Time`.
+    Time {
+        /// Whole seconds.
+        sec: i32,
+        /// The rest, below one second.
+        nanosec: u32,
+    }
+    /// `std_msgs/Header`.
+    Header {
+        /// When it was measured.
+        stamp: Time,
+        /// The frame its numbers are written in.
+        frame_id: String,
+    }
+    /// `geometry_msgs/Vector3` and `geometry_msgs/Point`.
+    Vector3 {
+        /// Along x.
+        x: f64,
+        /// Along y.
+        y: f64,
+        /// Along z.
+        z: f64,
+    }
+    /// `geometry_msgs/Quaternion`.
+    Quaternion {
+        /// First imaginary part.
+        x: f64,
+        /// Second imaginary part.
+        y: f64,
+        /// Third imaginary part.
+        z: f64,
+        /// Real part.
+        w: f64,
+    }
+    /// `geometry_msgs/Pose`.
+    Pose {
+        /// Where \[m\].
+        position: Vector3,
+        /// Which way.
+        orientation: Quaternion,
+    }
+    /// `geometry_msgs/PoseStamped`.
+    PoseStamped: PoseStamped {
+        /// When, and in which frame.
+        header: Header,
+        /// `frame_from_object`.
+        pose: Pose,
+    }
+    /// `geometry_msgs/Twist`.
+    Twist {
+        /// Velocity \[m/s\].
+        linear: Vector3,
+        /// Angular velocity \[rad/s\].
+        angular: Vector3,
+    }
+    /// `geometry_msgs/TwistStamped`.
+    TwistStamped: TwistStamped {
+        /// When, and in which frame.
+        header: Header,
+        /// The motion.
+        twist: Twist,
+    }
+    /// `geometry_msgs/Wrench`.
+    Wrench {
+        /// Force \[N\].
+        force: Vector3,
+        /// Torque \[N·m\].
+        torque: Vector3,
+    }
+    /// `geometry_msgs/WrenchStamped`.
+    WrenchStamped: WrenchStamped {
+        /// When, and in which frame.
+        header: Header,
+        /// The load.
+        wrench: Wrench,
+    }
+    /// `sensor_msgs/JointState`. The three number lists are as long as `name`, or empty.
+    JointState: JointState {
+        /// When.
+        header: Header,
+        /// The joints, in the order of the lists below.
+        name: Vec<String>,
+        /// \[rad\] or \[m\].
+        position: Vec<f64>,
+        /// \[rad/s\] or \[m/s\].
+        velocity: Vec<f64>,
+        /// \[N·m\] or \[N\].
+        effort: Vec<f64>,
+    }
+    /// `sensor_msgs/Imu`.
+    Imu: Imu {
+        /// When, and in which frame.
+        header: Header,
+        /// Orientation estimate; its covariance starts with −1 where there is none.
+        orientation: Quaternion,
+        /// Row-major 3×3.
+        orientation_covariance: [f64; 9],
+        /// \[rad/s\].
+        angular_velocity: Vector3,
+        /// Row-major 3×3.
+        angular_velocity_covariance: [f64; 9],
+        /// \[m/s²\].
+        linear_acceleration: Vector3,
+        /// Row-major 3×3.
+        linear_acceleration_covariance: [f64; 9],
+    }
+    /// `sensor_msgs/LaserScan`.
+    LaserScan: LaserScan {
+        /// When the first ray was measured, and in which frame.
+        header: Header,
+        /// Angle of the first ray \[rad\].
+        angle_min: f32,
+        /// Angle of the last ray \[rad\].
+        angle_max: f32,
+        /// Between rays \[rad\].
+        angle_increment: f32,
+        /// Between rays \[s\].
+        time_increment: f32,
+        /// Between scans \[s\].
+        scan_time: f32,
+        /// Shortest distance the sensor can see \[m\].
+        range_min: f32,
+        /// Longest distance the sensor can see \[m\].
+        range_max: f32,
+        /// Distances \[m\].
+        ranges: Vec<f32>,
+        /// Strengths of the echoes, or empty.
+        intensities: Vec<f32>,
+    }
+    /// `geometry_msgs/PoseWithCovariance`.
+    PoseWithCovariance {
+        /// The pose.
+        pose: Pose,
+        /// Row-major 6×6 over x, y, z and rotations about them.
+        covariance: [[f64; 6]; 6],
+    }
+    /// `geometry_msgs/TwistWithCovariance`.
+    TwistWithCovariance {
+        /// The motion.
+        twist: Twist,
+        /// Row-major 6×6 over x, y, z and rotations about them.
+        covariance: [[f64; 6]; 6],
+    }
+    /// `nav_msgs/Odometry`.
+    Odometry: Odometry {
+        /// When, and the frame of the pose.
+        header: Header,
+        /// The frame of the twist.
+        child_frame_id: String,
+        /// Where.
+        pose: PoseWithCovariance,
+        /// How it moves.
+        twist: TwistWithCovariance,
+    }
+    /// `geometry_msgs/Transform`.
+    TransformParts {
+        /// \[m\].
+        translation: Vector3,
+        /// A unit quaternion.
+        rotation: Quaternion,
+    }
+    /// `geometry_msgs/TransformStamped`.
+    TransformStamped {
+        /// When, and the outer frame.
+        header: Header,
+        /// The inner frame.
+        child_frame_id: String,
+        /// `frame_from_child`.
+        transform: TransformParts,
+    }
+    /// `tf2_msgs/TFMessage`.
+    TfMessage: TfMessage {
+        /// One per child frame.
+        transforms: Vec<TransformStamped>,
+    }
+    /// `std_msgs/Float64`.
+    Float64: Float64 {
+        /// The number.
+        data: f64,
+    }
+    /// `std_msgs/String`.
+    Text: Text {
+        /// The text.
+        data: String,
+    }
+    /// `headland_msgs/Contact`: two bodies touch in one point.
+    Contact {
+        /// The first body.
+        body_a: String,
+        /// The second body.
+        body_b: String,
+        /// Where, in the world \[m\].
+        position: Vector3,
+        /// From `body_a` towards `body_b`, unit length, in the world.
+        normal: Vector3,
+        /// How deep they overlap, positive when they do \[m\].
+        depth: f64,
+        /// Along the normal, never negative \[N\].
+        normal_force: f64,
+        /// All of the force `body_a` puts on `body_b`, friction included, in the world \[N\].
+        force: Vector3,
+    }
+    /// `headland_msgs/Contacts`.
+    Contacts: Contacts {
+        /// When, and in which frame.
+        header: Header,
+        /// Every contact at that moment.
+        contacts: Vec<Contact>,
+    }
+    /// `headland_msgs/JointCommand`. All lists are equally long.
+    JointCommand: JointCommand {
+        /// When it was given.
+        header: Header,
+        /// The joints.
+        name: Vec<String>,
+        /// [`JointCommand::POSITION`], [`JointCommand::VELOCITY`] or
+        /// [`JointCommand::EFFORT`], per joint.
+        mode: Vec<u8>,
+        /// In the unit of its mode.
+        target: Vec<f64>,
+    }
+    /// `headland_msgs/Event`.
+    Event: Event {
+        /// When.
+        header: Header,
+        /// Who says so: a body, a controller, the engine.
+        source: String,
+        /// What kind of thing happened: `divergence`, `watchdog`, `end`.
+        kind: String,
+        /// In words.
+        text: String,
+    }
+}
+
+impl JointCommand {
+    /// The target is a position.
+    pub const POSITION: u8 = 0;
+    /// The target is a velocity.
+    pub const VELOCITY: u8 = 1;
+    /// The target is a force or torque.
+    pub const EFFORT: u8 = 2;
+}
+
+impl Time {
+    /// The stamp of a moment; `None` outside what its 32 bits of seconds hold.
+    pub fn from_sim(time: SimTime) -> Option<Time> {
+        let sec = i32::try_from(time.nanos().div_euclid(1_000_000_000)).ok()?;
+        Some(Time { sec, nanosec: time.nanos().rem_euclid(1_000_000_000) as u32 })
+    }
+
+    /// The moment of a stamp.
+    pub fn sim(&self) -> SimTime {
+        SimTime::from_nanos(i64::from(self.sec) * 1_000_000_000 + i64::from(self.nanosec))
+    }
+}
+
+impl Header {
+    /// A header for a moment; times past 2038 saturate, as a 32-bit stamp must.
+    pub fn new(time: SimTime, frame_id: &str) -> Header {
+        let last = Time { sec: i32::MAX, nanosec: 999_999_999 };
+        Header { stamp: Time::from_sim(time).unwrap_or(last), frame_id: frame_id.to_string() }
+    }
+}
+
+impl From<Vec3> for Vector3 {
+    fn from(v: Vec3) -> Vector3 {
+        Vector3 { x: v.x, y: v.y, z: v.z }
+    }
+}
+
+impl From<&Vector3> for Vec3 {
+    fn from(v: &Vector3) -> Vec3 {
+        Vec3::new(v.x, v.y, v.z)
+    }
+}
+
+impl From<Quat> for Quaternion {
+    fn from(q: Quat) -> Quaternion {
+        Quaternion { x: q.x, y: q.y, z: q.z, w: q.w }
+    }
+}
+
+impl From<&Quaternion> for Quat {
+    fn from(q: &Quaternion) -> Quat {
+        Quat::from_xyzw(q.x, q.y, q.z, q.w)
+    }
+}
+
+impl From<&Transform> for Pose {
+    fn from(transform: &Transform) -> Pose {
+        Pose { position: transform.translation.into(), orientation: transform.rotation.into() }
+    }
+}
+
+impl From<&Pose> for Transform {
+    /// As written, not normalised: a recording shows what was recorded.
+    fn from(pose: &Pose) -> Transform {
+        Transform::new((&pose.orientation).into(), (&pose.position).into())
+    }
+}
+
+/// The CDR bytes of a value, appended to `out`.
+pub(crate) fn encode_into<T: Serialize>(value: &T, out: &mut Vec<u8>) {
+    out.extend_from_slice(&CDR_LITTLE_ENDIAN);
+    cdr_encoding::to_writer::<T, LittleEndian, _>(&mut *out, value)
+        .expect("our message types have only what CDR can say, and a Vec takes every byte");
+}
+
+/// The CDR bytes of a message, with the four bytes that go before.
+pub fn encode<M: Message>(message: &M) -> Vec<u8> {
+    let mut out = Vec::new();
+    encode_into(message, &mut out);
+    out
+}
+
+/// A message from its CDR bytes, either endianness.
+pub fn decode<M: Message>(payload: &[u8]) -> Result<M, Diagnostic> {
+    let (head, body) = split_payload(payload)?;
+    let decoded = match head {
+        Endian::Little => cdr_encoding::from_bytes::<M, LittleEndian>(body),
+        Endian::Big => cdr_encoding::from_bytes::<M, BigEndian>(body),
+    };
+    decoded.map(|(message, _)| message).map_err(|fault| {
+        Diagnostic::error(
+            "bad-message",
+            format!("{} bytes are not a `{}`: {fault}", payload.len(), M::KIND.name()),
+        )
+    })
+}
+
+/// Byte order of a payload.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Endian {
+    Little,
+    Big,
+}
+
+/// The byte order a payload announces, and the rest of it.
+pub(crate) fn split_payload(payload: &[u8]) -> Result<(Endian, &[u8]), Diagnostic> {
+    let Some((head, body)) = payload.split_first_chunk::<4>() else {
+        return Err(Diagnostic::error(
+            "bad-message",
+            format!("a payload of {} bytes is shorter than its own header of 4", payload.len()),
+        ));
+    };
+    match head[..2] {
+        [0, 1] => Ok((Endian::Little, body)),
+        [0, 0] => Ok((Endian::Big, body)),
+        [a, b] => Err(Diagnostic::error(
+            "unknown-encapsulation",
+            format!("the payload says it is encoded as {a:#04x} {b:#04x}, which is not plain CDR"),
+        )),
+        _ => unreachable!("two bytes were taken"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_comes_back_and_padding_counts_from_after_the_header() {
+        let message = PoseStamped {
+            header: Header::new(SimTime::from_nanos(1_500_000_000), "world"),
+            pose: (&Transform::from_translation(Vec3::new(1.0, 2.0, 3.0))).into(),
+        };
+        let bytes = encode(&message);
+        // 4 + stamp 8 + length 4 + "world\0" 6 + padding 6 + seven doubles.
+        assert_eq!(bytes.len(), 4 + 8 + 4 + 6 + 6 + 56);
+        assert_eq!(decode::<PoseStamped>(&bytes).unwrap(), message);
+    }
+
+    #[test]
+    fn big_endian_is_read_and_the_unknown_is_refused() {
+        let mut bytes = vec![0, 0, 0, 0];
+        bytes.extend(1.25f64.to_be_bytes());
+        assert_eq!(decode::<Float64>(&bytes).unwrap(), Float64 { data: 1.25 });
+        bytes[1] = 7;
+        assert_eq!(decode::<Float64>(&bytes).unwrap_err().code, "unknown-encapsulation");
+        assert_eq!(decode::<Float64>(&bytes[..3]).unwrap_err().code, "bad-message");
+    }
+
+    #[test]
+    fn a_lying_length_is_a_diagnostic() {
+        let mut bytes = CDR_LITTLE_ENDIAN.to_vec();
+        bytes.extend([0; 8]); // stamp
+        bytes.extend(u32::MAX.to_le_bytes()); // length of frame_id
+        assert_eq!(decode::<JointState>(&bytes).unwrap_err().code, "bad-message");
+    }
+
+    #[test]
+    fn names_with_and_without_msg_are_known() {
+        for kind in Kind::ALL {
+            assert_eq!(Kind::from_name(kind.name()), Some(*kind));
+            assert_eq!(Kind::from_name(&kind.name().replace("/msg/", "/")), Some(*kind));
+        }
+        assert_eq!(Kind::from_name("std_msgs/msg/Bool"), None);
+    }
+
+    #[test]
+    fn stamps_before_zero_and_past_32_bits() {
+        let before = SimTime::from_nanos(-1);
+        assert_eq!(Time::from_sim(before).unwrap(), Time { sec: -1, nanosec: 999_999_999 });
+        assert_eq!(Time::from_sim(before).unwrap().sim(), before);
+        assert_eq!(Time::from_sim(SimTime::from_nanos(i64::MAX)), None);
+    }
+}

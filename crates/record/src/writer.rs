@@ -1,0 +1,561 @@
+//! Writing a recording while a simulation goes on.
+//!
+//! ```text
+//! simulating thread              background thread
+//! pose, twist, … ─► Batch ══════► Chunker ─► Sink
+//!                   (bounded queue)
+//! ```
+//!
+//! A message is encoded on the spot (a hundred bytes are copied faster than described) and
+//! handed over by the batch, so the simulating thread neither compresses nor waits for the
+//! disk. Without a background thread the same batches go through the same chunker in place,
+//! which is why both give the same bytes.
+//!
+//! An error of the disk surfaces at the next call after it is known, and again in
+//! [`Writer::finish`]; a call that comes earlier succeeds although its message is lost.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::path::Path;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Arc, OnceLock};
+use std::thread::JoinHandle;
+
+use headland_base::maths::Vec3;
+use headland_base::{Diagnostic, SimDuration, SimTime, Transform};
+use serde::Serialize;
+
+use crate::chunker::{Batch, Chunker, Entry, Job};
+use crate::messages::{self, CDR_LITTLE_ENDIAN, Contact, Header, Kind, Message};
+use crate::sink::Sink;
+
+/// How chunks are compressed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Compression {
+    /// Not at all.
+    None,
+    /// Lighter on the processor.
+    Lz4,
+    /// Smaller files.
+    Zstd,
+}
+
+/// How a recording is written.
+#[derive(Clone, Debug)]
+pub struct WriteOptions {
+    /// Who writes, with version: the `library` of the MCAP header.
+    pub library: String,
+    /// How chunks are compressed.
+    pub compression: Compression,
+    /// A chunk is closed when it holds this many bytes before compression.
+    pub chunk_bytes: usize,
+    /// A chunk is closed when it spans this much simulated time.
+    pub chunk_span: SimDuration,
+    /// Whether a background thread compresses and writes. The bytes are the same.
+    pub threaded: bool,
+}
+
+impl WriteOptions {
+    /// The usual: chunks of a mebibyte or a simulated second, in the background.
+    pub fn new(library: impl Into<String>) -> WriteOptions {
+        WriteOptions {
+            library: library.into(),
+            compression: Compression::Zstd,
+            chunk_bytes: 1 << 20,
+            chunk_span: SimDuration::from_nanos(1_000_000_000),
+            threaded: true,
+        }
+    }
+
+    /// The same with or without the background thread.
+    pub fn threaded(mut self, threaded: bool) -> WriteOptions {
+        self.threaded = threaded;
+        self
+    }
+
+    /// The same with another compression.
+    pub fn compression(mut self, compression: Compression) -> WriteOptions {
+        self.compression = compression;
+        self
+    }
+
+    /// The same with another size of chunks.
+    pub fn chunk_bytes(mut self, chunk_bytes: usize) -> WriteOptions {
+        self.chunk_bytes = chunk_bytes;
+        self
+    }
+}
+
+/// What [`Writer::finish`] wrote.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Written {
+    /// Length of the file.
+    pub n_bytes: u64,
+    /// Messages in it.
+    pub n_messages: u64,
+    /// Chunks with messages.
+    pub n_chunks: u64,
+}
+
+/// A channel of one writer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ChannelId(u16);
+
+struct ChannelInfo {
+    schema: String,
+    kind: Option<Kind>,
+}
+
+/// Writes one recording.
+///
+/// Dropping it without [`Writer::finish`] still closes the file properly, but nobody
+/// hears of a failure.
+pub struct Writer {
+    batch: Batch,
+    batch_start: SimTime,
+    chunk_span: SimDuration,
+    ids: BTreeMap<String, ChannelId>,
+    /// By channel id; index 0 is never used.
+    channels: Vec<Option<ChannelInfo>>,
+    back: Option<Back>,
+}
+
+enum Back {
+    Inline(Box<Chunker>),
+    Thread(Thread),
+}
+
+struct Thread {
+    jobs: SyncSender<Job>,
+    spare_batches: Receiver<Batch>,
+    failure: Arc<OnceLock<Diagnostic>>,
+    handle: JoinHandle<Result<Written, Diagnostic>>,
+}
+
+/// Batches of this size are handed over: a few milliseconds of a hundred bodies.
+const BATCH_BYTES: usize = 128 << 10;
+/// Batches that may wait. More would only hide that the disk is slower than the run.
+const QUEUE_JOBS: usize = 16;
+
+impl Writer {
+    /// Starts a recording in a new file, replacing one that is there.
+    pub fn create(path: impl AsRef<Path>, options: &WriteOptions) -> Result<Writer, Diagnostic> {
+        let path = path.as_ref();
+        let file = File::create(path).map_err(|fault| {
+            Diagnostic::error(
+                "recording-not-created",
+                format!("cannot create the recording `{}`: {fault}", path.display()),
+            )
+            .help("choose a folder that exists and that you may write to")
+        })?;
+        Writer::new(file, &path.display().to_string(), options)
+    }
+
+    /// Starts a recording in any sink; `name` is what diagnostics call it.
+    pub fn new(sink: impl Sink, name: &str, options: &WriteOptions) -> Result<Writer, Diagnostic> {
+        let chunker = Chunker::new(Box::new(sink), name.to_string(), options)?;
+        let back = if options.threaded {
+            Back::Thread(Thread::start(chunker)?)
+        } else {
+            Back::Inline(Box::new(chunker))
+        };
+        Ok(Writer {
+            batch: Batch::default(),
+            batch_start: SimTime::ZERO,
+            chunk_span: options.chunk_span,
+            ids: BTreeMap::new(),
+            channels: vec![None],
+            back: Some(back),
+        })
+    }
+
+    /// A channel for messages of a known kind; the same topic again gives the same channel.
+    pub fn channel(&mut self, topic: &str, kind: Kind) -> Result<ChannelId, Diagnostic> {
+        if let Some(id) = self.ids.get(topic) {
+            return self.known_channel(*id, topic, kind.name());
+        }
+        self.new_channel(topic, kind.name(), kind.definition(), Some(kind))
+    }
+
+    /// A channel for messages we do not know, with their `ros2msg` definition: for copying
+    /// what others wrote.
+    pub fn foreign_channel(
+        &mut self,
+        topic: &str,
+        schema: &str,
+        definition: &str,
+    ) -> Result<ChannelId, Diagnostic> {
+        if let Some(id) = self.ids.get(topic) {
+            return self.known_channel(*id, topic, schema);
+        }
+        self.new_channel(topic, schema, definition.to_string(), None)
+    }
+
+    fn known_channel(
+        &self,
+        id: ChannelId,
+        topic: &str,
+        schema: &str,
+    ) -> Result<ChannelId, Diagnostic> {
+        let known = &self.info(id).schema;
+        if known == schema {
+            return Ok(id);
+        }
+        Err(Diagnostic::error(
+            "topic-has-two-types",
+            format!("topic `{topic}` carries `{known}` already, so it cannot carry `{schema}`"),
+        )
+        .help("give one of the two another name"))
+    }
+
+    fn new_channel(
+        &mut self,
+        topic: &str,
+        schema: &str,
+        definition: String,
+        kind: Option<Kind>,
+    ) -> Result<ChannelId, Diagnostic> {
+        // The last id stays free: mcap counts one past it.
+        let id = u16::try_from(self.channels.len()).ok().filter(|id| *id < u16::MAX);
+        let Some(id) = id.map(ChannelId) else {
+            return Err(Diagnostic::error(
+                "too-many-channels",
+                format!("topic `{topic}` is one more than the 65534 a recording can have"),
+            ));
+        };
+        self.send(Job::Channel { topic: topic.into(), schema: schema.into(), definition })?;
+        self.ids.insert(topic.to_string(), id);
+        self.channels.push(Some(ChannelInfo { schema: schema.to_string(), kind }));
+        Ok(id)
+    }
+
+    fn info(&self, id: ChannelId) -> &ChannelInfo {
+        self.channels[usize::from(id.0)].as_ref().expect("ids are given out by this writer")
+    }
+
+    /// Where an object is: `frame_from_object` at `time`.
+    pub fn pose(
+        &mut self,
+        channel: ChannelId,
+        time: SimTime,
+        frame_id: &str,
+        frame_from_object: &Transform,
+    ) -> Result<(), Diagnostic> {
+        let (p, q) = (frame_from_object.translation, frame_from_object.rotation);
+        let numbers = [p.x, p.y, p.z, q.x, q.y, q.z, q.w];
+        self.stamped(channel, Kind::PoseStamped, time, frame_id, &numbers)
+    }
+
+    /// How an object moves \[m/s, rad/s\], both written in the frame.
+    pub fn twist(
+        &mut self,
+        channel: ChannelId,
+        time: SimTime,
+        frame_id: &str,
+        linear: Vec3,
+        angular: Vec3,
+    ) -> Result<(), Diagnostic> {
+        let numbers = [linear.x, linear.y, linear.z, angular.x, angular.y, angular.z];
+        self.stamped(channel, Kind::TwistStamped, time, frame_id, &numbers)
+    }
+
+    /// A force \[N\] and a torque \[N·m\], both written in the frame.
+    pub fn wrench(
+        &mut self,
+        channel: ChannelId,
+        time: SimTime,
+        frame_id: &str,
+        force: Vec3,
+        torque: Vec3,
+    ) -> Result<(), Diagnostic> {
+        let numbers = [force.x, force.y, force.z, torque.x, torque.y, torque.z];
+        self.stamped(channel, Kind::WrenchStamped, time, frame_id, &numbers)
+    }
+
+    /// The state of named joints. Each list of numbers is as long as `names`, or empty.
+    pub fn joint_states(
+        &mut self,
+        channel: ChannelId,
+        time: SimTime,
+        names: &[String],
+        positions: &[f64],
+        velocities: &[f64],
+        efforts: &[f64],
+    ) -> Result<(), Diagnostic> {
+        for numbers in [positions, velocities, efforts] {
+            assert!(numbers.is_empty() || numbers.len() == names.len(), "one number per joint");
+        }
+        #[derive(Serialize)]
+        struct Joints<'a>(Header, &'a [String], &'a [f64], &'a [f64], &'a [f64]);
+        let header = Header::new(time, "");
+        let joints = Joints(header, names, positions, velocities, efforts);
+        self.encoded(channel, Kind::JointState, time, &joints)
+    }
+
+    /// Every contact at one moment.
+    pub fn contacts(
+        &mut self,
+        channel: ChannelId,
+        time: SimTime,
+        frame_id: &str,
+        contacts: &[Contact],
+    ) -> Result<(), Diagnostic> {
+        #[derive(Serialize)]
+        struct Contacts<'a>(Header, &'a [Contact]);
+        let contacts = Contacts(Header::new(time, frame_id), contacts);
+        self.encoded(channel, Kind::Contacts, time, &contacts)
+    }
+
+    /// Something worth a word.
+    pub fn event(
+        &mut self,
+        channel: ChannelId,
+        time: SimTime,
+        source: &str,
+        kind: &str,
+        text: &str,
+    ) -> Result<(), Diagnostic> {
+        #[derive(Serialize)]
+        struct Event<'a>(Header, &'a str, &'a str, &'a str);
+        let event = Event(Header::new(time, ""), source, kind, text);
+        self.encoded(channel, Kind::Event, time, &event)
+    }
+
+    /// Any message of a known kind. Its header stamp is written as it is.
+    pub fn message<M: Message>(
+        &mut self,
+        channel: ChannelId,
+        time: SimTime,
+        message: &M,
+    ) -> Result<(), Diagnostic> {
+        self.encoded(channel, M::KIND, time, message)
+    }
+
+    /// A payload that is CDR already, its four leading bytes included.
+    pub fn raw(
+        &mut self,
+        channel: ChannelId,
+        time: SimTime,
+        payload: &[u8],
+    ) -> Result<(), Diagnostic> {
+        check_time(time)?;
+        self.begin(time)?;
+        self.batch.bytes.extend_from_slice(payload);
+        self.end(channel, time)
+    }
+
+    /// A file beside the messages: the world, the mission, the tests.
+    pub fn attach(
+        &mut self,
+        name: &str,
+        media_type: &str,
+        bytes: Vec<u8>,
+    ) -> Result<(), Diagnostic> {
+        let (name, media_type) = (name.to_string(), media_type.to_string());
+        self.send(Job::Attachment { name, media_type, bytes })
+    }
+
+    /// Named facts: engine, versions, seed, step.
+    pub fn metadata(
+        &mut self,
+        name: &str,
+        entries: BTreeMap<String, String>,
+    ) -> Result<(), Diagnostic> {
+        self.send(Job::Metadata { name: name.to_string(), entries })
+    }
+
+    /// Closes the chunk here and hands it to the sink. Where it is called is part of the
+    /// bytes, so call it at simulated times only.
+    pub fn flush(&mut self) -> Result<(), Diagnostic> {
+        self.send(Job::Flush)
+    }
+
+    /// Closes the recording and says what was written, or what went wrong on the way.
+    pub fn finish(mut self) -> Result<Written, Diagnostic> {
+        // A failure here is kept by the chunker and comes back below.
+        _ = self.hand_over();
+        self.close().expect("a writer is closed once")
+    }
+
+    fn close(&mut self) -> Option<Result<Written, Diagnostic>> {
+        Some(match self.back.take()? {
+            Back::Inline(chunker) => chunker.finish(),
+            Back::Thread(Thread { jobs, handle, .. }) => {
+                drop(jobs);
+                handle.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+            }
+        })
+    }
+
+    /// A message that is a header and some doubles. The encoder goes field by field at
+    /// several times the cost, and these are nearly all the messages there are; a test
+    /// holds the two equal to the byte.
+    fn stamped(
+        &mut self,
+        channel: ChannelId,
+        kind: Kind,
+        time: SimTime,
+        frame_id: &str,
+        numbers: &[f64],
+    ) -> Result<(), Diagnostic> {
+        self.expect_kind(channel, kind);
+        let (sec, nanosec) = check_time(time)?;
+        self.begin(time)?;
+        let out = &mut self.batch.bytes;
+        let body = out.len() + CDR_LITTLE_ENDIAN.len();
+        out.extend_from_slice(&CDR_LITTLE_ENDIAN);
+        out.extend_from_slice(&sec.to_le_bytes());
+        out.extend_from_slice(&nanosec.to_le_bytes());
+        out.extend_from_slice(&(frame_id.len() as u32 + 1).to_le_bytes());
+        out.extend_from_slice(frame_id.as_bytes());
+        // The end of the string, then padding up to the next multiple of eight.
+        let n_zeros = 1 + (8 - (out.len() + 1 - body) % 8) % 8;
+        out.extend_from_slice(&[0; 8][..n_zeros]);
+        for number in numbers {
+            out.extend_from_slice(&number.to_le_bytes());
+        }
+        self.end(channel, time)
+    }
+
+    fn encoded<T: Serialize>(
+        &mut self,
+        channel: ChannelId,
+        kind: Kind,
+        time: SimTime,
+        value: &T,
+    ) -> Result<(), Diagnostic> {
+        self.expect_kind(channel, kind);
+        check_time(time)?;
+        self.begin(time)?;
+        messages::encode_into(value, &mut self.batch.bytes);
+        self.end(channel, time)
+    }
+
+    fn expect_kind(&self, channel: ChannelId, kind: Kind) {
+        assert_eq!(self.info(channel).kind, Some(kind), "the channel was made for another type");
+    }
+
+    /// Hands the batch over where the new message would make it too old to be lost.
+    fn begin(&mut self, time: SimTime) -> Result<(), Diagnostic> {
+        self.check_failure()?;
+        if self.batch.entries.is_empty() {
+            self.batch_start = time;
+        } else if time - self.batch_start >= self.chunk_span {
+            self.hand_over()?;
+            self.batch_start = time;
+        }
+        Ok(())
+    }
+
+    fn end(&mut self, channel: ChannelId, time: SimTime) -> Result<(), Diagnostic> {
+        let end = self.batch.bytes.len();
+        self.batch.entries.push(Entry { channel: channel.0, time, end });
+        if end < BATCH_BYTES { Ok(()) } else { self.hand_over() }
+    }
+
+    fn check_failure(&self) -> Result<(), Diagnostic> {
+        let failure = match self.back.as_ref().expect("open until finished") {
+            Back::Inline(chunker) => chunker.failure(),
+            Back::Thread(thread) => thread.failure.get(),
+        };
+        failure.map_or(Ok(()), |failure| Err(failure.clone()))
+    }
+
+    fn send(&mut self, job: Job) -> Result<(), Diagnostic> {
+        self.hand_over()?;
+        self.pass(job).map(|_| ())
+    }
+
+    fn hand_over(&mut self) -> Result<(), Diagnostic> {
+        if self.batch.entries.is_empty() {
+            return self.check_failure();
+        }
+        let batch = std::mem::take(&mut self.batch);
+        self.batch = self.pass(Job::Batch(batch))?;
+        Ok(())
+    }
+
+    /// Gives a job to the back and takes an empty batch for it.
+    fn pass(&mut self, job: Job) -> Result<Batch, Diagnostic> {
+        let spare = match self.back.as_mut().expect("open until finished") {
+            Back::Inline(chunker) => {
+                chunker.run(&job);
+                used_batch(job)
+            }
+            Back::Thread(thread) => {
+                // The worker goes on taking jobs after a failure, so this waits at most
+                // for the disk.
+                _ = thread.jobs.send(job);
+                thread.spare_batches.try_recv().ok()
+            }
+        };
+        self.check_failure()?;
+        Ok(spare.unwrap_or_else(|| Batch {
+            entries: Vec::new(),
+            bytes: Vec::with_capacity(BATCH_BYTES + BATCH_BYTES / 8),
+        }))
+    }
+}
+
+impl Drop for Writer {
+    fn drop(&mut self) {
+        if self.back.is_some() {
+            _ = self.hand_over();
+            _ = self.close();
+        }
+    }
+}
+
+fn used_batch(job: Job) -> Option<Batch> {
+    match job {
+        Job::Batch(mut batch) => {
+            batch.clear();
+            Some(batch)
+        }
+        _ => None,
+    }
+}
+
+impl Thread {
+    fn start(mut chunker: Chunker) -> Result<Thread, Diagnostic> {
+        let (jobs, incoming) = sync_channel::<Job>(QUEUE_JOBS);
+        let (used, spare_batches) = sync_channel::<Batch>(QUEUE_JOBS);
+        let failure = Arc::new(OnceLock::new());
+        let failed = Arc::clone(&failure);
+        let work = move || {
+            for job in incoming {
+                chunker.run(&job);
+                if let Some(fault) = chunker.failure() {
+                    _ = failed.set(fault.clone());
+                }
+                if let Some(batch) = used_batch(job) {
+                    // Where there are spares enough, this one is dropped.
+                    _ = used.try_send(batch);
+                }
+            }
+            chunker.finish()
+        };
+        let spawned = std::thread::Builder::new().name("recording".to_string()).spawn(work);
+        let handle = spawned.map_err(|fault| {
+            Diagnostic::error(
+                "recording-not-created",
+                format!("no thread to write the recording with: {fault}"),
+            )
+        })?;
+        Ok(Thread { jobs, spare_batches, failure, handle })
+    }
+}
+
+/// Seconds and nanoseconds of a moment that a recording can hold: a stamp has 32 bits of
+/// seconds, and a log time no sign.
+fn check_time(time: SimTime) -> Result<(i32, u32), Diagnostic> {
+    let nanos = time.nanos();
+    match i32::try_from(nanos / 1_000_000_000) {
+        Ok(sec) if nanos >= 0 => Ok((sec, (nanos % 1_000_000_000) as u32)),
+        _ => Err(Diagnostic::error(
+            "time-out-of-range",
+            format!("{time} is not between 0 and 2147483648 s, so no ROS stamp can say it"),
+        )
+        .help("shift the times so that the recording starts at zero")),
+    }
+}

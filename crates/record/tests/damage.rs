@@ -1,0 +1,151 @@
+//! A recording may be cut at any byte and damaged at any byte: what is whole comes back,
+//! what is not is said, and nothing panics or hangs.
+
+mod common;
+
+use common::{messages_of, options, small_run, written};
+use headland_base::Severity;
+use headland_record::{Compression, Item, Reader};
+use proptest::prelude::*;
+
+fn read_all(bytes: &[u8]) -> (usize, Option<headland_record::reader::Truncation>, Vec<String>) {
+    let mut reader = Reader::new(bytes, "memory");
+    let mut n_messages = 0;
+    while let Some(item) = reader.next() {
+        n_messages += usize::from(matches!(item, Item::Message(_)));
+    }
+    let truncation = reader.truncation();
+    let findings = reader.into_findings().into_vec();
+    (n_messages, truncation, findings.iter().map(|d| d.code.to_string()).collect())
+}
+
+#[test]
+fn cut_at_every_byte_all_whole_chunks_come_back() {
+    for compression in [Compression::None, Compression::Lz4, Compression::Zstd] {
+        let options = options().compression(compression).chunk_bytes(2000);
+        let bytes = written(&options, |w| small_run(w, 30));
+        let all = messages_of(&bytes);
+        let mut reader = Reader::new(&bytes[..], "memory");
+        // The number of messages readable once the file is this long.
+        let mut whole_at = vec![(0u64, 0usize)];
+        let mut n = 0;
+        while let Some(item) = reader.next() {
+            n += usize::from(matches!(item, Item::Message(_)));
+            let offset = reader.offset();
+            whole_at.push((offset, n));
+        }
+        let mut partial = 0;
+        for cut in 0..bytes.len() {
+            let got = messages_of(&bytes[..cut]);
+            assert!(all.starts_with(&got), "cut at {cut}: not a beginning of what was written");
+            let least = whole_at.iter().rev().find(|(end, _)| *end <= cut as u64).unwrap().1;
+            assert!(got.len() >= least, "cut at {cut}: {} of {least} messages", got.len());
+            partial += usize::from(got.len() > least);
+            let (_, truncation, codes) = read_all(&bytes[..cut]);
+            let truncation = truncation.expect("cut");
+            assert_eq!(truncation.file_bytes, cut as u64);
+            assert!(truncation.whole_bytes <= cut as u64);
+            assert_eq!(codes, ["recording-cut-off"], "cut at {cut}");
+        }
+        if compression == Compression::None {
+            assert!(partial > 1000, "whole messages of a torn chunk come back too");
+        }
+        assert_eq!(read_all(&bytes), (all.len(), None, vec![]));
+    }
+}
+
+/// Every bit of the data section is under a checksum: a damaged byte is noticed, or it
+/// changed nothing that was read.
+#[test]
+fn every_flipped_byte_is_noticed_or_harmless() {
+    for compression in [Compression::None, Compression::Lz4, Compression::Zstd] {
+        let options = options().compression(compression).chunk_bytes(1500);
+        let bytes = written(&options, |w| {
+            w.attach("a.txt", "text/plain", b"hello".to_vec())?;
+            small_run(w, 12)
+        });
+        let all = messages_of(&bytes);
+        let mut n_noticed = 0;
+        for at in 0..bytes.len() {
+            for mask in [0x01, 0x80, 0xff] {
+                let mut hurt = bytes.clone();
+                hurt[at] ^= mask;
+                let (_, _, codes) = read_all(&hurt);
+                if codes.is_empty() {
+                    assert!(messages_of(&hurt) == all, "byte {at}, {compression:?}");
+                } else {
+                    n_noticed += 1;
+                }
+            }
+        }
+        assert!(n_noticed > bytes.len(), "{n_noticed} of {}", 3 * bytes.len());
+    }
+}
+
+#[test]
+fn a_damaged_chunk_costs_only_its_own_messages() {
+    let options = options().compression(Compression::None).chunk_bytes(1500);
+    let mut bytes = written(&options, |w| small_run(w, 30));
+    let all = messages_of(&bytes).len();
+    // A number in the middle of the first chunk's messages.
+    let at = bytes.windows(10).position(|w| w == b"\x06\0\0\0world\0").unwrap() + 20;
+    bytes[at] ^= 0x10;
+    let (n, truncation, codes) = read_all(&bytes);
+    assert_eq!(codes, ["bad-chunk-crc", "bad-data-crc"]);
+    assert!(truncation.is_none() && n > all / 2 && n < all, "{n} of {all}");
+}
+
+#[test]
+fn lying_sizes_cost_neither_memory_nor_time() {
+    let options = options().compression(Compression::Zstd);
+    let bytes = written(&options, |w| small_run(w, 5));
+    let chunk = bytes.windows(4).position(|w| w == b"zstd").unwrap() - 9 - 32;
+    for (at, what) in
+        [(1, "length"), (9 + 16, "uncompressed size"), (9 + 32 + 4, "compressed size")]
+    {
+        for value in [u64::MAX, u64::MAX / 2, 1 << 40, 200 << 20, 0, 1] {
+            let mut hurt = bytes.clone();
+            hurt[chunk + at..chunk + at + 8].copy_from_slice(&value.to_le_bytes());
+            let (_, _, codes) = read_all(&hurt);
+            assert!(!codes.is_empty(), "{what} {value}");
+        }
+    }
+}
+
+#[test]
+fn what_is_no_recording_is_said_to_be_none() {
+    for bytes in [&b"time,x\n0,1\n"[..], b"\x89MCAX0\r\n", b"\x89MCAP1\r\nrest"] {
+        assert_eq!(read_all(bytes).2, ["not-mcap"]);
+    }
+    assert_eq!(read_all(b"").2, ["recording-cut-off"]);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Random records after a right beginning.
+    #[test]
+    fn random_records_never_panic(
+        records in prop::collection::vec((0u8..0x12, prop::collection::vec(any::<u8>(), 0..80)), 0..20)
+    ) {
+        let mut bytes = mcap::MAGIC.to_vec();
+        for (opcode, body) in records {
+            bytes.push(opcode);
+            bytes.extend((body.len() as u64).to_le_bytes());
+            bytes.extend(body);
+        }
+        let mut reader = Reader::new(&bytes[..], "random");
+        while reader.next().is_some() {}
+        prop_assert!(reader.into_findings().into_vec().iter().any(|d| d.severity >= Severity::Warning));
+    }
+
+    /// A real recording with a stretch of it overwritten.
+    #[test]
+    fn overwritten_stretches_never_panic(at in 0usize..4000, stretch in prop::collection::vec(any::<u8>(), 1..60)) {
+        let mut bytes = written(&options().chunk_bytes(1500), |w| small_run(w, 12));
+        let at = at % bytes.len();
+        let end = (at + stretch.len()).min(bytes.len());
+        bytes[at..end].copy_from_slice(&stretch[..end - at]);
+        read_all(&bytes);
+    }
+}
