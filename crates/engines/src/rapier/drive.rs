@@ -44,10 +44,10 @@ enum Action {
 }
 
 impl Drive {
-    pub(super) fn of(model: &Model, is_screw: impl Iterator<Item = bool>) -> Drive {
+    pub(super) fn of(model: &Model) -> Drive {
         let mut ties = Vec::new();
-        for ((joint_idx, joint), is_screw) in model.joints.iter().enumerate().zip(is_screw) {
-            if let (true, JointKind::Screw { metres_per_radian, .. }) = (is_screw, &joint.kind) {
+        for (joint_idx, joint) in model.joints.iter().enumerate() {
+            if let JointKind::Screw { metres_per_radian, .. } = &joint.kind {
                 let term = |action, coefficient| Term {
                     joint_idx,
                     dof_idx: joint.first_dof,
@@ -96,7 +96,7 @@ impl Drive {
         physics: &mut rp::PhysicsWorld,
         handles: &[rp::RigidBodyHandle],
     ) {
-        let mut forces = Forces::new(model, state);
+        let mut forces = Forces::new(model);
         for wrench in &inputs.wrenches {
             forces.add(wrench.rigid_idx, wrench.force, wrench.torque);
         }
@@ -133,7 +133,7 @@ impl Drive {
         state: &State,
         physics: &rp::PhysicsWorld,
         handles: &[rp::RigidBodyHandle],
-        forces: &mut Forces<'_>,
+        forces: &mut Forces,
     ) {
         if self.ties.is_empty() {
             return;
@@ -168,7 +168,7 @@ impl Tie {
         dt: f64,
         state: &State,
         masses: &[(f64, Mat3)],
-        forces: &mut Forces<'_>,
+        forces: &mut Forces,
     ) {
         let (mut speed, mut error, mut give) = (0.0, -self.offset, 0.0);
         let levers: Vec<(Lever, f64)> = self
@@ -286,14 +286,13 @@ impl Lever {
 }
 
 /// Force and torque on each rigid's centre of mass, added up.
-struct Forces<'a> {
+struct Forces {
     total: Vec<(Vec3, Vec3)>,
-    _state: &'a State,
 }
 
-impl<'a> Forces<'a> {
-    fn new(model: &Model, state: &'a State) -> Forces<'a> {
-        Forces { total: vec![(Vec3::ZERO, Vec3::ZERO); model.rigids.len()], _state: state }
+impl Forces {
+    fn new(model: &Model) -> Forces {
+        Forces { total: vec![(Vec3::ZERO, Vec3::ZERO); model.rigids.len()] }
     }
 
     fn add(&mut self, rigid_idx: usize, force: Vec3, torque: Vec3) {

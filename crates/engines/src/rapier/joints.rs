@@ -7,7 +7,7 @@ use headland_world::{Axis, JointKind};
 use rapier3d_f64::prelude as rp;
 
 use super::drive::Drive;
-use super::{needs_coupling, pose};
+use super::pose;
 
 /// Mass and inertia of the cross in a universal joint, as a share of the lighter side's.
 const CROSS_SHARE: f64 = 1e-3;
@@ -31,6 +31,19 @@ pub(super) fn check(model: &Model) -> Vec<Diagnostic> {
             )
         })
         .collect()
+}
+
+/// What the rotors of the motors that turn a rigid add to its inertia: `a·dᵀ·d` about each
+/// axis `d`, in the rigid's frame.
+pub(super) fn rotor_inertia(model: &Model, rigid_idx: usize) -> Mat3 {
+    let carried = model.joints.iter().filter(|joint| joint.child_rigid == rigid_idx);
+    let turning = carried.filter(|joint| !matches!(joint.kind, JointKind::Prismatic(_)));
+    turning.fold(Mat3::ZERO, |sum, joint| {
+        joint.kind.axes().into_iter().fold(sum, |sum, axis| {
+            let d = joint.child_from_joint.vector(axis.direction);
+            sum + Mat3::from_cols(d * d.x, d * d.y, d * d.z) * axis.armature
+        })
+    })
 }
 
 /// Puts every joint into rapier's world and says which axes need help at every step.
@@ -85,7 +98,7 @@ pub(super) fn insert(
             }
         }
     }
-    Drive::of(model, model.joints.iter().map(|joint| needs_coupling(&joint.kind)))
+    Drive::of(model)
 }
 
 fn insert_one(

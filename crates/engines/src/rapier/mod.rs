@@ -15,11 +15,11 @@ mod shapes;
 
 use std::collections::BTreeSet;
 
-use headland_base::{Diagnostic, SimDuration, Transform, Vec3};
+use headland_base::{Diagnostic, Mat3, SimDuration, Transform, Vec3};
 use headland_sim::{
     Engine, EngineEntry, EngineOptions, Fault, Inputs, Model, Motion, Rigid, State,
 };
-use headland_world::{JointKind, Twist};
+use headland_world::Twist;
 use rapier3d_f64::prelude as rp;
 
 /// How help pages list it.
@@ -32,6 +32,7 @@ pub const ENTRY: EngineEntry = EngineEntry {
         "a moving mesh touches as its convex hull, an ellipsoid as a hull of 642 points",
         "a universal joint is two hinges with a light cross between them",
         "contact stiffness and damping (kp, kd, soft_cfm, soft_erp) are rapier's own",
+        "the armature of a turning axis is added to its child, that of a sliding one is left out",
         "damping and springs of an axis that also has dry friction act one step late",
     ],
     install: "nothing to install: it is part of headland",
@@ -95,8 +96,14 @@ impl Engine for Rapier {
             .map_err(|error| Fault(format!("rapier cannot start its threads: {error}")))?;
 
         let mut handles = Vec::with_capacity(model.rigids.len());
-        for (rigid, now) in model.rigids.iter().zip(&state.rigids) {
-            handles.push(physics.insert_body(body_of(rigid, now.world_from_rigid, now.twist)));
+        for (i, (rigid, now)) in model.rigids.iter().zip(&state.rigids).enumerate() {
+            let inertia = rigid.inertia + joints::rotor_inertia(model, i);
+            handles.push(physics.insert_body(body_of(
+                rigid,
+                inertia,
+                now.world_from_rigid,
+                now.twist,
+            )));
         }
         for (body_idx, body) in model.bodies.iter().enumerate() {
             let is_fixed = model.rigids[body.rigid_idx].motion == Motion::Static;
@@ -165,13 +172,18 @@ fn tune(parameters: &mut rp::IntegrationParameters, dt: f64) {
     parameters.contact_clustering = false;
 }
 
-fn body_of(rigid: &Rigid, world_from_rigid: Transform, twist: Twist) -> rp::RigidBody {
+fn body_of(
+    rigid: &Rigid,
+    inertia: Mat3,
+    world_from_rigid: Transform,
+    twist: Twist,
+) -> rp::RigidBody {
     let kind = match rigid.motion {
         Motion::Static => rp::RigidBodyType::Fixed,
         Motion::Kinematic => rp::RigidBodyType::KinematicVelocityBased,
         Motion::Dynamic => rp::RigidBodyType::Dynamic,
     };
-    let mass = rp::MassProperties::with_inertia_matrix(rigid.centre, rigid.mass, rigid.inertia);
+    let mass = rp::MassProperties::with_inertia_matrix(rigid.centre, rigid.mass, inertia);
     rp::RigidBodyBuilder::new(kind)
         .pose(pose(world_from_rigid))
         .additional_mass_properties(mass)
@@ -242,9 +254,4 @@ impl rp::PhysicsHooks for PairFilter {
             || self.never.contains(&(a.min(b), a.max(b)));
         (!never).then_some(rp::SolverFlags::COMPUTE_RIGID_IMPULSES)
     }
-}
-
-/// Whether a joint is one rapier's own joints cannot hold by themselves.
-fn needs_coupling(kind: &JointKind) -> bool {
-    matches!(kind, JointKind::Screw { .. })
 }

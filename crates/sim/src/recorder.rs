@@ -1,0 +1,288 @@
+//! The recorder: an observer that writes a recording.
+//!
+//! | topic | message | when |
+//! |---|---|---|
+//! | `/<object>/pose` | geometry_msgs/PoseStamped | every sample; once for what never moves |
+//! | `/<object>/twist` | geometry_msgs/TwistStamped | every sample |
+//! | `/<robot>/joint_states` | sensor_msgs/JointState | every sample |
+//! | `/<robot>/joint_command` | headland_msgs/JointCommand | when commands change |
+//! | `/contacts` | headland_msgs/Contacts | every sample |
+//! | `/events` | headland_msgs/Event | when something happens once |
+//!
+//! An object is a model, by its own frame, or a link of a model that has several.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use headland_base::{Diagnostic, SimTime};
+use headland_record::messages::{Contact as ContactMessage, Header, JointCommand, Kind, Vector3};
+use headland_record::{ChannelId, Writer};
+
+use crate::control::{Commands, Mode};
+use crate::model::{Model, Motion};
+use crate::run::Observer;
+use crate::sensor::Sensor;
+use crate::state::State;
+
+/// Every pose is written in this frame.
+const WORLD_FRAME: &str = "world";
+
+/// Writes what it observes.
+pub struct Recorder<'a> {
+    writer: &'a mut Writer,
+    moving: Vec<MovingObject>,
+    still: Vec<(usize, ChannelId)>,
+    robots: Vec<RobotChannels>,
+    sensors: Vec<ChannelId>,
+    contacts: ChannelId,
+    events: ChannelId,
+    scratch: Vec<ContactMessage>,
+}
+
+struct MovingObject {
+    object_idx: usize,
+    pose: ChannelId,
+    twist: ChannelId,
+}
+
+struct RobotChannels {
+    dof_idxs: Vec<usize>,
+    names: Vec<String>,
+    states: ChannelId,
+    commands: ChannelId,
+}
+
+impl<'a> Recorder<'a> {
+    /// Opens the channels of a model and of its sensors.
+    pub fn start(
+        writer: &'a mut Writer,
+        model: &Model,
+        sensors: &[Box<dyn Sensor>],
+    ) -> Result<Recorder<'a>, Diagnostic> {
+        writer.metadata("headland.objects", object_facts(model))?;
+        writer.metadata("headland.regions", region_facts(model))?;
+        let topics = object_topics(model);
+        let (mut moving, mut still) = (Vec::new(), Vec::new());
+        for (object_idx, (object, topic)) in model.objects.iter().zip(&topics).enumerate() {
+            let pose = writer.channel(&format!("{topic}/pose"), Kind::PoseStamped)?;
+            if model.rigids[object.rigid_idx].motion == Motion::Static {
+                still.push((object_idx, pose));
+            } else {
+                let twist = writer.channel(&format!("{topic}/twist"), Kind::TwistStamped)?;
+                moving.push(MovingObject { object_idx, pose, twist });
+            }
+        }
+        let robots = robot_channels(writer, model)?;
+        let sensors = sensors
+            .iter()
+            .map(|sensor| {
+                let name = sensor.message_type();
+                let kind = Kind::from_name(name).ok_or_else(|| {
+                    Diagnostic::error(
+                        "unknown-message",
+                        format!("sensor `{}`: no message type `{name}`", sensor.topic()),
+                    )
+                })?;
+                writer.channel(sensor.topic(), kind)
+            })
+            .collect::<Result<_, Diagnostic>>()?;
+        let contacts = writer.channel("/contacts", Kind::Contacts)?;
+        let events = writer.channel("/events", Kind::Event)?;
+        Ok(Recorder {
+            writer,
+            moving,
+            still,
+            robots,
+            sensors,
+            contacts,
+            events,
+            scratch: Vec::new(),
+        })
+    }
+}
+
+impl Observer for Recorder<'_> {
+    fn sample(&mut self, model: &Model, state: &State) -> Result<(), Diagnostic> {
+        let now = state.time;
+        for (object_idx, channel) in self.still.drain(..) {
+            self.writer.pose(channel, now, WORLD_FRAME, &state.object_pose(model, object_idx))?;
+        }
+        for object in &self.moving {
+            let pose = state.object_pose(model, object.object_idx);
+            let twist = state.object_twist(model, object.object_idx);
+            self.writer.pose(object.pose, now, WORLD_FRAME, &pose)?;
+            self.writer.twist(object.twist, now, WORLD_FRAME, twist.linear, twist.angular)?;
+        }
+        for robot in &self.robots {
+            let column = |f: fn(&crate::DofState) -> f64| -> Vec<f64> {
+                robot.dof_idxs.iter().map(|i| f(&state.dofs[*i])).collect()
+            };
+            let (q, v, f) = (column(|d| d.position), column(|d| d.velocity), column(|d| d.effort));
+            self.writer.joint_states(robot.states, now, &robot.names, &q, &v, &f)?;
+        }
+        self.scratch.clear();
+        self.scratch.extend(state.contacts.iter().map(|contact| ContactMessage {
+            body_a: model.bodies[contact.body_a].name.clone(),
+            body_b: model.bodies[contact.body_b].name.clone(),
+            position: vector(contact.position),
+            normal: vector(contact.normal),
+            depth: contact.depth,
+            normal_force: contact.force.dot(contact.normal).max(0.0),
+            force: vector(contact.force),
+        }));
+        self.writer.contacts(self.contacts, now, WORLD_FRAME, &self.scratch)
+    }
+
+    fn commands(
+        &mut self,
+        model: &Model,
+        now: SimTime,
+        commands: &Commands,
+    ) -> Result<(), Diagnostic> {
+        for robot in &self.robots {
+            let held = robot.dof_idxs.iter().zip(&robot.names);
+            let held: Vec<_> =
+                held.filter_map(|(i, name)| commands.held(*i).map(|c| (name, c))).collect();
+            if held.is_empty() {
+                continue;
+            }
+            let message = JointCommand {
+                header: Header::new(now, ""),
+                name: held.iter().map(|(name, _)| (*name).clone()).collect(),
+                mode: held.iter().map(|(_, command)| mode_number(command.mode)).collect(),
+                target: held.iter().map(|(_, command)| command.target).collect(),
+            };
+            self.writer.message(robot.commands, now, &message)?;
+        }
+        _ = model;
+        Ok(())
+    }
+
+    fn message(&mut self, sensor_idx: usize, now: SimTime, cdr: &[u8]) -> Result<(), Diagnostic> {
+        self.writer.raw(self.sensors[sensor_idx], now, cdr)
+    }
+
+    fn event(
+        &mut self,
+        now: SimTime,
+        source: &str,
+        kind: &str,
+        text: &str,
+    ) -> Result<(), Diagnostic> {
+        self.writer.event(self.events, now, source, kind, text)
+    }
+}
+
+fn mode_number(mode: Mode) -> u8 {
+    match mode {
+        Mode::Position => JointCommand::POSITION,
+        Mode::Velocity => JointCommand::VELOCITY,
+        Mode::Effort => JointCommand::EFFORT,
+    }
+}
+
+fn vector(v: headland_base::Vec3) -> Vector3 {
+    Vector3 { x: v.x, y: v.y, z: v.z }
+}
+
+fn robot_channels(writer: &mut Writer, model: &Model) -> Result<Vec<RobotChannels>, Diagnostic> {
+    let mut dofs_by_robot: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+    for (i, dof) in model.dofs.iter().enumerate() {
+        dofs_by_robot.entry(model.joints[dof.joint_idx].robot.as_str()).or_default().push(i);
+    }
+    let mut out = Vec::new();
+    for (robot, dof_idxs) in dofs_by_robot {
+        let topic = topic_name(robot);
+        out.push(RobotChannels {
+            names: dof_idxs.iter().map(|i| model.dofs[*i].name_in_robot.clone()).collect(),
+            dof_idxs,
+            states: writer.channel(&format!("{topic}/joint_states"), Kind::JointState)?,
+            commands: writer.channel(&format!("{topic}/joint_command"), Kind::JointCommand)?,
+        });
+    }
+    Ok(out)
+}
+
+/// A topic per object: `robot::arm` is `/robot/arm`. Two objects whose names differ only
+/// in what a topic cannot hold get numbers.
+fn object_topics(model: &Model) -> Vec<String> {
+    let mut taken = BTreeSet::new();
+    let unique = |topic: String, taken: &mut BTreeSet<String>| {
+        let numbered = (2..).map(|n| format!("{topic}_{n}"));
+        let free = std::iter::once(topic.clone()).chain(numbered).find(|t| !taken.contains(t));
+        let free = free.expect("numbers do not end");
+        taken.insert(free.clone());
+        free
+    };
+    model.objects.iter().map(|object| unique(topic_name(&object.name), &mut taken)).collect()
+}
+
+/// ROS 2 topics are made of letters, digits and underscores, and no part starts with a
+/// digit.
+fn topic_name(name: &str) -> String {
+    let parts = name.split("::").map(|part| {
+        let clean: String = part
+            .chars()
+            .map(|c| if c.is_ascii_alphanumeric() || c == '_' { c } else { '_' })
+            .collect();
+        let starts_well = clean.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
+        if starts_well { format!("/{clean}") } else { format!("/_{clean}") }
+    });
+    parts.collect()
+}
+
+/// `ball` → `{"topic": "/ball", "low": […], "high": […]}`: what a judge needs to know of an
+/// object that its track does not say.
+fn object_facts(model: &Model) -> BTreeMap<String, String> {
+    let topics = object_topics(model);
+    let facts = model.objects.iter().zip(topics).map(|(object, topic)| {
+        let is_static = model.rigids[object.rigid_idx].motion == Motion::Static;
+        let mut fact = format!("{{\"topic\":{topic:?},\"static\":{is_static}");
+        if let Some((low, high)) = object.bounds {
+            fact += &format!(",\"low\":{:?},\"high\":{:?}", low.to_array(), high.to_array());
+        }
+        (object.name.clone(), fact + "}")
+    });
+    facts.collect()
+}
+
+/// `goal` → `{"shape": "box", "size": […], "position": […], "orientation_xyzw": […]}`.
+fn region_facts(model: &Model) -> BTreeMap<String, String> {
+    use headland_world::Geometry;
+    let facts = model.world.regions.iter().map(|region| {
+        let size = match &region.geometry {
+            Geometry::Box { size } => format!("\"size\":{:?}", size.to_array()),
+            Geometry::Sphere { radius } => format!("\"radius\":{radius:?}"),
+            Geometry::Cylinder { radius, length } => {
+                format!("\"radius\":{radius:?},\"length\":{length:?}")
+            }
+            Geometry::Polyline { outlines, height } => {
+                let outlines: Vec<Vec<[f64; 2]>> = outlines
+                    .iter()
+                    .map(|line| line.iter().map(|p| p.to_array()).collect())
+                    .collect();
+                format!("\"outlines\":{outlines:?},\"height\":{height:?}")
+            }
+            _ => "\"size\":null".to_string(),
+        };
+        let at = region.world_from_region;
+        let fact = format!(
+            "{{\"shape\":\"{}\",{size},\"position\":{:?},\"orientation_xyzw\":{:?}}}",
+            region.geometry.kind(),
+            at.translation.to_array(),
+            at.rotation.to_array()
+        );
+        (region.name.clone(), fact)
+    });
+    facts.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn topics_hold_only_what_ros_allows() {
+        assert_eq!(topic_name("robot::arm-1::2nd link"), "/robot/arm_1/_2nd_link");
+        assert_eq!(topic_name("ball"), "/ball");
+    }
+}
