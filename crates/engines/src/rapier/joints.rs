@@ -33,17 +33,20 @@ pub(super) fn check(model: &Model) -> Vec<Diagnostic> {
         .collect()
 }
 
-/// What the rotors of the motors that turn a rigid add to its inertia: `a·dᵀ·d` about each
-/// axis `d`, in the rigid's frame.
-pub(super) fn rotor_inertia(model: &Model, rigid_idx: usize) -> Mat3 {
-    let carried = model.joints.iter().filter(|joint| joint.child_rigid == rigid_idx);
-    let turning = carried.filter(|joint| !matches!(joint.kind, JointKind::Prismatic(_)));
-    turning.fold(Mat3::ZERO, |sum, joint| {
-        joint.kind.axes().into_iter().fold(sum, |sum, axis| {
+/// What the rotors of the motors that turn each rigid add to its inertia: `a·d·dᵀ` for each
+/// axis `d` with armature `a`, in the rigid's frame.
+pub(super) fn rotor_inertias(model: &Model) -> Vec<Mat3> {
+    let mut out = vec![Mat3::ZERO; model.rigids.len()];
+    for joint in &model.joints {
+        if matches!(joint.kind, JointKind::Prismatic(_)) {
+            continue;
+        }
+        for axis in joint.kind.axes() {
             let d = joint.child_from_joint.vector(axis.direction);
-            sum + Mat3::from_cols(d * d.x, d * d.y, d * d.z) * axis.armature
-        })
-    })
+            out[joint.child_rigid] += Mat3::from_cols(d * d.x, d * d.y, d * d.z) * axis.armature;
+        }
+    }
+    out
 }
 
 /// Puts every joint into rapier's world and says which axes need help at every step.

@@ -96,8 +96,9 @@ impl Engine for Rapier {
             .map_err(|error| Fault(format!("rapier cannot start its threads: {error}")))?;
 
         let mut handles = Vec::with_capacity(model.rigids.len());
-        for (i, (rigid, now)) in model.rigids.iter().zip(&state.rigids).enumerate() {
-            let inertia = rigid.inertia + joints::rotor_inertia(model, i);
+        let rotors = joints::rotor_inertias(model);
+        for ((rigid, now), rotor) in model.rigids.iter().zip(&state.rigids).zip(rotors) {
+            let inertia = rigid.inertia + rotor;
             handles.push(physics.insert_body(body_of(
                 rigid,
                 inertia,
