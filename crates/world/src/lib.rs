@@ -11,13 +11,18 @@
 //!
 //! Deliberately absent: motion. Nothing here knows an engine, a step or a clock.
 //!
-//! Start reading at [`World`].
+//! Start reading at [`World`], then [`read`](read()).
 
+pub mod check;
 pub mod geometry;
+mod heightmap;
 pub mod inertia;
 pub mod joint;
+mod mesh;
 mod places;
+mod read;
 pub mod resource;
+pub mod sdf;
 mod world;
 mod xml;
 
@@ -25,4 +30,5 @@ pub use geometry::{Geometry, HeightGrid, TriMesh};
 pub use inertia::{InertiaOrigin, Inertial};
 pub use joint::{Axis, Joint, JointKind, Mimic};
 pub use places::Places;
+pub use read::{Read, ReadOptions, read, read_text};
 pub use world::*;

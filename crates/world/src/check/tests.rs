@@ -1,0 +1,1 @@
+//! Each defect on its own, on a world that is otherwise sound.

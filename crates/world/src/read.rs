@@ -1,0 +1,187 @@
+//! The front door: a file goes in, a World or everything that is wrong with it comes out.
+//!
+//! The format is told by the root element, not by the name of the file. Whatever the
+//! format, the finished world goes through the same [`check`](crate::check::check).
+
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+
+use headland_base::{Diagnostic, Findings, Place, Source, names};
+use roxmltree::Node;
+
+use crate::check::check;
+use crate::resource::Resources;
+use crate::{InertiaOrigin, Model, Places, World, inertia, sdf, xml};
+
+/// How to read.
+#[derive(Clone, Debug, Default)]
+pub struct ReadOptions {
+    /// Unknown names are warnings instead of errors.
+    pub lenient: bool,
+    /// Where to look for what the file names.
+    pub resources: Resources,
+    /// Give links without an inertia in the file one computed from their shapes at this
+    /// density \[kg/m³\].
+    pub derive_inertia: Option<f64>,
+}
+
+/// A world that was read, and what is worth knowing about it.
+#[derive(Clone, Debug)]
+pub struct Read {
+    /// What there is.
+    pub world: World,
+    /// Warnings and notes; errors would have refused the world.
+    pub findings: Vec<Diagnostic>,
+}
+
+/// The largest file that is read; a tree of it fits into memory.
+const MOST_BYTES: u64 = 512 << 20;
+
+/// Reads a world, a robot or a thing from a file: SDF, URDF, xacro or MJCF.
+pub fn read(path: &Path, options: &ReadOptions) -> Result<Read, Vec<Diagnostic>> {
+    let source = source_of(path).map_err(|diagnostic| vec![diagnostic])?;
+    read_text(source, path.parent().unwrap_or(Path::new("")), options)
+}
+
+/// Reads from a text; files it names are looked for from `base_dir`.
+pub fn read_text(
+    source: Arc<Source>,
+    base_dir: &Path,
+    options: &ReadOptions,
+) -> Result<Read, Vec<Diagnostic>> {
+    let document = xml::parse(&source).map_err(|diagnostic| vec![diagnostic])?;
+    let root = document.root_element();
+    let mut findings = Findings::new();
+    let (mut world, places) = match Format::of(root, &source.path) {
+        None => return Err(vec![unknown_format(&source, root)]),
+        Some(Format::Sdf) => sdf::read(&source, &document, base_dir, options, &mut findings),
+        Some(format) => {
+            let (world, places, found) = foreign(format, &source, base_dir, options)?;
+            findings.extend(found);
+            (world, places)
+        }
+    };
+    if let Some(density) = options.derive_inertia {
+        for model in &mut world.models {
+            derive_inertia(model, "", density, &places, &mut findings);
+        }
+    }
+    findings.extend(check(&world, &places));
+    let refused = findings.has_errors();
+    let findings = findings.into_vec();
+    if refused { Err(findings) } else { Ok(Read { world, findings }) }
+}
+
+/// The languages a file can be written in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Format {
+    Sdf,
+    Urdf,
+    Xacro,
+    Mjcf,
+}
+
+impl Format {
+    /// Told by the root element; xacro has URDF's and differs by its namespace.
+    pub(crate) fn of(root: Node<'_, '_>, path: &str) -> Option<Format> {
+        let has_macros = path.ends_with(".xacro")
+            || root.namespaces().any(|namespace| namespace.name() == Some("xacro"));
+        match root.tag_name().name() {
+            "sdf" => Some(Format::Sdf),
+            "robot" if has_macros => Some(Format::Xacro),
+            "robot" => Some(Format::Urdf),
+            "mujoco" | "mujocoinclude" => Some(Format::Mjcf),
+            _ => None,
+        }
+    }
+}
+
+/// The finding for a root element that no format has.
+pub(crate) fn unknown_format(source: &Arc<Source>, root: Node<'_, '_>) -> Diagnostic {
+    let name = root.tag_name().name();
+    let start = root.range().start + 1;
+    Diagnostic::error("unknown-format", format!("`{name}` is not the root of a format known here"))
+        .at(Place::new(source, start..start + name.len()))
+        .note("known roots: `sdf` (SDF), `robot` (URDF, xacro), `mujoco` (MJCF)")
+        .help_maybe(
+            names::nearest(name, ["sdf", "robot", "mujoco"])
+                .map(|near| format!("did you mean `{near}`?")),
+        )
+}
+
+/// What the readers of other formats than SDF give: the world, where its parts were
+/// written, and warnings; or everything that is wrong.
+pub(crate) type Foreign = Result<(World, Places, Vec<Diagnostic>), Vec<Diagnostic>>;
+
+/// Hands a text to the reader of its format.
+pub(crate) fn foreign(
+    format: Format,
+    source: &Arc<Source>,
+    _base_dir: &Path,
+    _options: &ReadOptions,
+) -> Foreign {
+    let message = format!("{format:?} is not read yet");
+    Err(vec![Diagnostic::error("unsupported-format", message).at(Place::new(source, 0..1))])
+}
+
+/// The text of a file, or in words why there is none.
+pub(crate) fn source_of(path: &Path) -> Result<Arc<Source>, Diagnostic> {
+    let shown = path.display();
+    let metadata = fs::metadata(path).map_err(|error| {
+        Diagnostic::error("missing-file", format!("cannot open {shown}")).note(error.to_string())
+    })?;
+    if metadata.is_dir() {
+        return Err(Diagnostic::error("not-a-file", format!("{shown} is a folder"))
+            .help("name the file in it"));
+    }
+    if !metadata.is_file() {
+        return Err(Diagnostic::error("not-a-file", format!("{shown} is not a regular file")));
+    }
+    if metadata.len() > MOST_BYTES {
+        let message = format!("{shown} has {} MiB", metadata.len() >> 20);
+        return Err(Diagnostic::error("too-large", message)
+            .note(format!("at most {} MiB are read", MOST_BYTES >> 20)));
+    }
+    let bytes = fs::read(path).map_err(|error| {
+        Diagnostic::error("unreadable-file", format!("cannot read {shown}")).note(error.to_string())
+    })?;
+    let text = String::from_utf8(bytes).map_err(|error| {
+        let at = error.utf8_error().valid_up_to();
+        Diagnostic::error("not-utf8", format!("{shown} is not UTF-8 text"))
+            .note(format!("byte {at} is not part of a character"))
+            .help("is it a binary file, or written in another encoding?")
+    })?;
+    Ok(Source::new(shown.to_string(), text))
+}
+
+/// Gives every link without an inertia one from its shapes. Readers bound the nesting of
+/// models, so the recursion is shallow.
+fn derive_inertia(
+    model: &mut Model,
+    outer: &str,
+    density: f64,
+    places: &Places,
+    findings: &mut Findings,
+) {
+    let scope = crate::join_scope(outer, &model.name);
+    for link in &mut model.links {
+        let wanted = link.inertial.origin == InertiaOrigin::Default && !model.is_static;
+        if !wanted || link.collisions.is_empty() {
+            continue; // the check says which links are left without
+        }
+        match inertia::derive(&link.collisions, density) {
+            Ok(inertial) => link.inertial = inertial,
+            Err(mut diagnostic) => {
+                let place = places.find(&format!("link {scope}::{}", link.name));
+                if diagnostic.place.is_none() {
+                    diagnostic = diagnostic.at_maybe(place);
+                }
+                findings.push(diagnostic.note(format!("for the link `{scope}::{}`", link.name)));
+            }
+        }
+    }
+    for inner in &mut model.models {
+        derive_inertia(inner, &scope, density, places, findings);
+    }
+}
