@@ -9,13 +9,19 @@
 mod chunker;
 mod definitions;
 pub mod dynamic;
+pub mod load;
 pub mod messages;
 pub mod reader;
+pub mod recording;
 pub mod sink;
+pub mod track;
 pub mod writer;
 
 pub use dynamic::{Definition, Value};
+pub use load::{LoadOptions, Stamp, load};
 pub use messages::Kind;
 pub use reader::{Item, Reader};
+pub use recording::{Column, Facts, Recording};
 pub use sink::{Memory, Sink};
+pub use track::{Data, Track};
 pub use writer::{ChannelId, Compression, WriteOptions, Writer, Written};
