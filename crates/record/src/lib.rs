@@ -6,17 +6,23 @@
 //! reader       an MCAP file, cut or damaged as it may be, message by message
 //! ```
 
+pub mod align;
 mod chunker;
+pub mod csv;
+mod decimal;
 mod definitions;
 pub mod dynamic;
+mod lines;
 pub mod load;
 pub mod messages;
 pub mod reader;
 pub mod recording;
 pub mod sink;
 pub mod track;
+pub mod tum;
 pub mod writer;
 
+pub use decimal::TimeUnit;
 pub use dynamic::{Definition, Value};
 pub use load::{LoadOptions, Stamp, load};
 pub use messages::Kind;
