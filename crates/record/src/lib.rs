@@ -6,16 +6,28 @@
 //! reader       an MCAP file, cut or damaged as it may be, message by message
 //! ```
 
+pub mod align;
 mod chunker;
+pub mod csv;
+mod decimal;
 mod definitions;
 pub mod dynamic;
+mod lines;
+pub mod load;
 pub mod messages;
 pub mod reader;
+pub mod recording;
 pub mod sink;
+pub mod track;
+pub mod tum;
 pub mod writer;
 
+pub use decimal::TimeUnit;
 pub use dynamic::{Definition, Value};
+pub use load::{LoadOptions, Stamp, load};
 pub use messages::Kind;
 pub use reader::{Item, Reader};
+pub use recording::{Column, Facts, Recording};
 pub use sink::{Memory, Sink};
+pub use track::{Data, Track};
 pub use writer::{ChannelId, Compression, WriteOptions, Writer, Written};

@@ -263,7 +263,7 @@ impl<R: Read> Reader<R> {
             State::Magic => self.magic(),
             State::Records => self.file_record(),
             State::EndMagic => self.end_magic(),
-            State::Done => return Step::End,
+            State::Done => Step::End,
         }
     }
 

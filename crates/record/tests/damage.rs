@@ -1,6 +1,8 @@
 //! A recording may be cut at any byte and damaged at any byte: what is whole comes back,
 //! what is not is said, and nothing panics or hangs.
 
+#![allow(clippy::unwrap_used)]
+
 mod common;
 
 use common::{messages_of, options, small_run, written};

@@ -1,6 +1,8 @@
 //! Decoding by the embedded definition: against the typed decoder, and against hostile
 //! definitions and payloads.
 
+#![allow(clippy::unwrap_used)]
+
 mod common;
 
 use common::{options, small_run, written};

@@ -1,6 +1,8 @@
 //! What is written comes back, the same bytes every time, and a failing disk loses only
 //! what was not written yet.
 
+#![allow(clippy::unwrap_used)]
+
 mod common;
 
 use std::collections::BTreeMap;

@@ -1,5 +1,5 @@
 //! A small run every test can write, and a way to look at what was written.
-#![allow(dead_code)] // each test file uses its share
+#![allow(dead_code, clippy::unwrap_used)] // each test file uses its share
 
 use headland_base::maths::{Vec3, quat_from_rpy};
 use headland_base::{Diagnostic, SimTime, Transform};

@@ -1,0 +1,135 @@
+//! Times as people write them, without the rounding a float would bring.
+
+use headland_base::SimTime;
+
+/// What one unit of a written time is worth.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TimeUnit {
+    /// Seconds.
+    Seconds,
+    /// Milliseconds.
+    Millis,
+    /// Microseconds.
+    Micros,
+    /// Nanoseconds.
+    Nanos,
+}
+
+impl TimeUnit {
+    /// The unit of a name: `s`, `ms`, `us`, `ns`.
+    pub fn from_name(name: &str) -> Option<TimeUnit> {
+        Some(match name {
+            "s" | "sec" | "secs" => TimeUnit::Seconds,
+            "ms" => TimeUnit::Millis,
+            "us" | "µs" => TimeUnit::Micros,
+            "ns" => TimeUnit::Nanos,
+            _ => return None,
+        })
+    }
+
+    /// Nanoseconds are ten to this many of it.
+    fn exponent(self) -> i32 {
+        match self {
+            TimeUnit::Seconds => 9,
+            TimeUnit::Millis => 6,
+            TimeUnit::Micros => 3,
+            TimeUnit::Nanos => 0,
+        }
+    }
+}
+
+/// The nearest nanosecond to a decimal number of units. A float has 53 bits and a stamp of
+/// today in nanoseconds needs 61, so the digits are read as they stand.
+pub(crate) fn parse_time(text: &str, unit: TimeUnit) -> Option<SimTime> {
+    let (mantissa, exponent) = match text.split_once(['e', 'E']) {
+        Some((mantissa, exponent)) => (mantissa, exponent.parse::<i32>().ok()?),
+        None => (text, 0),
+    };
+    let (sign, digits) = match mantissa.strip_prefix('-') {
+        Some(rest) => (-1, rest),
+        None => (1, mantissa.strip_prefix('+').unwrap_or(mantissa)),
+    };
+    let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
+    let is_number = whole.len() + fraction.len() > 0
+        && whole.bytes().chain(fraction.bytes()).all(|b| b.is_ascii_digit());
+    if !is_number {
+        return None;
+    }
+    // How many of the digits stand before the point once it is in nanoseconds.
+    let n_kept =
+        i64::try_from(whole.len()).ok()? + i64::from(exponent) + i64::from(unit.exponent());
+    let digit = |i: i64| {
+        let i = usize::try_from(i).ok()?;
+        let all = whole.bytes().chain(fraction.bytes());
+        all.clone().nth(i).map(|b| i64::from(b - b'0'))
+    };
+    let n_leading = whole.bytes().chain(fraction.bytes()).take_while(|b| *b == b'0').count() as i64;
+    if n_kept - n_leading > 19 {
+        // Zero is zero however many digits it has; anything else is too large.
+        let is_zero = n_leading == (whole.len() + fraction.len()) as i64;
+        return is_zero.then_some(SimTime::ZERO);
+    }
+    let mut nanos: i64 = 0;
+    for i in n_leading..n_kept {
+        nanos = nanos.checked_mul(10)?.checked_add(digit(i).unwrap_or(0))?;
+    }
+    let rounds_up = n_kept >= 0 && digit(n_kept).is_some_and(|next| next >= 5);
+    Some(SimTime::from_nanos(sign * nanos.checked_add(i64::from(rounds_up))?))
+}
+
+/// Exact seconds with nine places.
+pub(crate) fn write_seconds(time: SimTime) -> String {
+    let nanos = time.nanos();
+    let (sign, size) = (if nanos < 0 { "-" } else { "" }, nanos.unsigned_abs());
+    format!("{sign}{}.{:09}", size / 1_000_000_000, size % 1_000_000_000)
+}
+
+/// The shortest decimal that reads back as the same float.
+pub(crate) fn write_float(number: f64) -> String {
+    match number {
+        x if x.is_nan() => "nan".to_string(),
+        // The debug form switches to exponents where the plain one would run to 300 digits.
+        x => format!("{x:?}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn nanos(text: &str, unit: TimeUnit) -> Option<i64> {
+        parse_time(text, unit).map(SimTime::nanos)
+    }
+
+    #[test]
+    fn digits_are_kept_where_a_float_would_lose_them() {
+        assert_eq!(nanos("1403636579.763555584", TimeUnit::Seconds), Some(1403636579763555584));
+        assert_eq!(nanos("1403636579763555584", TimeUnit::Nanos), Some(1403636579763555584));
+        assert_eq!(nanos("-0.5", TimeUnit::Millis), Some(-500_000));
+        assert_eq!(nanos("1.5e-3", TimeUnit::Seconds), Some(1_500_000));
+        assert_eq!(nanos("2E2", TimeUnit::Micros), Some(200_000));
+        assert_eq!(nanos(".25", TimeUnit::Nanos), Some(0));
+        assert_eq!(nanos("0.0000000005", TimeUnit::Seconds), Some(1));
+        assert_eq!(nanos("7.", TimeUnit::Seconds), Some(7_000_000_000));
+        assert_eq!(nanos("0000000000000000000000000000001", TimeUnit::Nanos), Some(1));
+    }
+
+    #[test]
+    fn what_is_no_time_is_none() {
+        for text in
+            ["", ".", "-", "x", "1e", "1e999999", "1_0", "9e9999999999", "nan", "inf", "1.2.3"]
+        {
+            assert_eq!(nanos(text, TimeUnit::Seconds), None, "{text}");
+        }
+        assert_eq!(nanos("99999999999", TimeUnit::Seconds), None);
+        assert_eq!(nanos("0e999999", TimeUnit::Seconds), Some(0));
+    }
+
+    #[test]
+    fn what_is_written_reads_back() {
+        for n in [0, 1, -1, 999_999_999, i64::MAX, i64::MIN + 1, 1_403_636_579_763_555_584] {
+            let text = write_seconds(SimTime::from_nanos(n));
+            assert_eq!(nanos(&text, TimeUnit::Seconds), Some(n), "{text}");
+        }
+    }
+}

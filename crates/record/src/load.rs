@@ -1,0 +1,387 @@
+//! An MCAP stream goes in, a [`Recording`] comes out: ours, or one others made.
+//!
+//! | message | track |
+//! |---|---|
+//! | PoseStamped | poses, under its topic |
+//! | TwistStamped | velocities, under its topic |
+//! | Odometry on `/odom` | poses `/odom/pose` and velocities `/odom/twist` |
+//! | TFMessage on `/tf` | poses `/tf/<child>/pose`, one track per child frame |
+//! | JointState | joints |
+//! | Imu, WrenchStamped, LaserScan, Float64, anything else with a definition | scalars by field |
+//! | Contacts | contacts |
+//! | String, Event | texts |
+//!
+//! A sample earlier than the one before it on its track is left out and counted.
+
+use std::collections::BTreeMap;
+use std::io::Read;
+
+use headland_base::{Diagnostic, Findings, SimTime, Transform};
+
+use crate::dynamic::{Definition, Value};
+use crate::messages::{self, Header, Kind};
+use crate::reader::{Channel, Item, RawMessage, Reader};
+use crate::recording::Recording;
+use crate::track::{Data, Motion, Remark, Track};
+
+/// Which of its two times a message is filed under.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Stamp {
+    /// When it was measured: the header's stamp, where there is one and it is not zero.
+    #[default]
+    Header,
+    /// When it was recorded.
+    Log,
+}
+
+/// How a recording is loaded.
+#[derive(Clone, Copy, Debug)]
+pub struct LoadOptions {
+    /// Which time counts.
+    pub stamp: Stamp,
+    /// Most numbers kept in scalar tracks: a small compressed file can unfold to terabytes.
+    pub n_values_max: usize,
+    /// Most keys of one scalar track; a point cloud is no set of signals.
+    pub n_keys_max: usize,
+}
+
+impl Default for LoadOptions {
+    fn default() -> LoadOptions {
+        LoadOptions { stamp: Stamp::Header, n_values_max: 200_000_000, n_keys_max: 4096 }
+    }
+}
+
+/// Reads everything. What could not be read is in the findings; what could is returned.
+pub fn load<R: Read>(mut reader: Reader<R>, options: &LoadOptions) -> (Recording, Findings) {
+    let mut loader = Loader {
+        options: *options,
+        recording: Recording::new(),
+        tracks: Vec::new(),
+        by_topic: BTreeMap::new(),
+        handlers: BTreeMap::new(),
+        n_values: 0,
+        is_full: false,
+        findings: Findings::new(),
+    };
+    while let Some(item) = reader.next() {
+        match item {
+            Item::Header { profile, library } => {
+                loader.recording.facts.profile = profile;
+                loader.recording.facts.library = library;
+            }
+            Item::Channel(channel) => loader.channel(&channel),
+            Item::Message(message) => loader.message(&message),
+            Item::Attachment(file) => loader.recording.attachments.push(file),
+            Item::Metadata { name, entries } => {
+                loader.recording.facts.metadata.entry(name).or_default().extend(entries);
+            }
+        }
+    }
+    let mut findings = reader.into_findings();
+    findings.extend(loader.findings.into_vec());
+    for Growing { topic, track, n_backward } in loader.tracks {
+        if n_backward > 0 {
+            findings.push(Diagnostic::warning(
+                "time-went-back",
+                format!("{n_backward} samples of `{topic}` are earlier than the one before them and were left out"),
+            ));
+        }
+        loader.recording.insert(topic, track);
+    }
+    (loader.recording, findings)
+}
+
+/// A track on its way.
+struct Growing {
+    topic: String,
+    track: Track,
+    n_backward: usize,
+}
+
+/// What to do with the messages of a channel.
+enum Handler {
+    Pose(usize),
+    Twist(usize),
+    Odometry {
+        pose: usize,
+        twist: usize,
+    },
+    /// Prefix of the topics, and the track of each child frame.
+    Tf {
+        topic: String,
+        children: BTreeMap<String, usize>,
+    },
+    Joints(usize),
+    Contacts(usize),
+    Text(usize),
+    Event(usize),
+    Scalars {
+        track: usize,
+        definition: Box<Definition>,
+    },
+    Skip,
+}
+
+struct Loader {
+    options: LoadOptions,
+    recording: Recording,
+    tracks: Vec<Growing>,
+    by_topic: BTreeMap<String, usize>,
+    handlers: BTreeMap<u16, Handler>,
+    n_values: usize,
+    /// No more scalars are taken.
+    is_full: bool,
+    findings: Findings,
+}
+
+impl Loader {
+    /// The track of a topic. A second channel of the same topic and sort joins the first.
+    fn track(&mut self, topic: &str, schema: &str, data: Data) -> Option<usize> {
+        if let Some(at) = self.by_topic.get(topic) {
+            let known = &self.tracks[*at].track;
+            if std::mem::discriminant(known.data()) == std::mem::discriminant(&data) {
+                return Some(*at);
+            }
+            let message = format!("topic `{topic}` carries `{}` and `{schema}`", known.schema());
+            let help = "only the first is kept";
+            self.findings.push(Diagnostic::warning("topic-has-two-types", message).help(help));
+            return None;
+        }
+        let track = Track::empty(schema, data);
+        self.tracks.push(Growing { topic: topic.to_string(), track, n_backward: 0 });
+        self.by_topic.insert(topic.to_string(), self.tracks.len() - 1);
+        Some(self.tracks.len() - 1)
+    }
+
+    fn channel(&mut self, channel: &Channel) {
+        let handler = self.handler(channel).unwrap_or(Handler::Skip);
+        self.handlers.insert(channel.id, handler);
+    }
+
+    fn handler(&mut self, channel: &Channel) -> Option<Handler> {
+        let topic = channel.topic.as_str();
+        let schema = channel.schema.as_deref().filter(|schema| {
+            channel.message_encoding == "cdr" && matches!(&*schema.encoding, "ros2msg" | "")
+        });
+        let Some(schema) = schema else {
+            let encoding = channel.schema.as_ref().map_or("no schema", |s| &s.encoding);
+            let message = format!(
+                "topic `{topic}` is `{}` with `{encoding}`, and only `cdr` with `ros2msg` is read",
+                channel.message_encoding
+            );
+            self.findings.push(Diagnostic::warning("unknown-encoding", message));
+            return None;
+        };
+        let name = schema.name.as_str();
+        Some(match Kind::from_name(name) {
+            Some(Kind::PoseStamped) => {
+                Handler::Pose(self.track(topic, name, Data::Poses(vec![]))?)
+            }
+            Some(Kind::TwistStamped) => {
+                Handler::Twist(self.track(topic, name, Data::Motions(vec![]))?)
+            }
+            Some(Kind::Odometry) => Handler::Odometry {
+                pose: self.track(&format!("{topic}/pose"), name, Data::Poses(vec![]))?,
+                twist: self.track(&format!("{topic}/twist"), name, Data::Motions(vec![]))?,
+            },
+            Some(Kind::TfMessage) => {
+                Handler::Tf { topic: topic.to_string(), children: BTreeMap::new() }
+            }
+            Some(Kind::JointState) => {
+                Handler::Joints(self.track(topic, name, Data::Joints(vec![]))?)
+            }
+            Some(Kind::Contacts) => {
+                Handler::Contacts(self.track(topic, name, Data::Contacts(vec![]))?)
+            }
+            Some(Kind::Text) => Handler::Text(self.track(topic, name, Data::Remarks(vec![]))?),
+            Some(Kind::Event) => Handler::Event(self.track(topic, name, Data::Remarks(vec![]))?),
+            _ => {
+                let text = String::from_utf8_lossy(&schema.data);
+                let definition = match Definition::parse(name, &text) {
+                    Ok(definition) => Box::new(definition),
+                    Err(faults) => {
+                        self.findings.extend(faults);
+                        return None;
+                    }
+                };
+                let track = self.track(topic, name, Data::Scalars(BTreeMap::new()))?;
+                Handler::Scalars { track, definition }
+            }
+        })
+    }
+
+    fn message(&mut self, message: &RawMessage) {
+        let Some(mut handler) = self.handlers.remove(&message.channel.id) else { return };
+        if let Err(fault) = self.handle(&mut handler, message) {
+            let topic = &message.channel.topic;
+            self.findings.push(fault.note(format!("on topic `{topic}` at {}", message.log_time)));
+        }
+        self.handlers.insert(message.channel.id, handler);
+    }
+
+    fn handle(&mut self, handler: &mut Handler, message: &RawMessage) -> Result<(), Diagnostic> {
+        let payload = message.payload;
+        let stamp = self.options.stamp;
+        let time_of = |header: &Header| time_of(header.stamp.sim(), message.log_time, stamp);
+        match handler {
+            Handler::Skip => {}
+            Handler::Pose(track) => {
+                let pose: messages::PoseStamped = messages::decode(payload)?;
+                self.pose(*track, time_of(&pose.header), &pose.header, (&pose.pose).into());
+            }
+            Handler::Twist(track) => {
+                let twist: messages::TwistStamped = messages::decode(payload)?;
+                let time = time_of(&twist.header);
+                self.motion(*track, time, &twist.header.frame_id, &twist.twist);
+            }
+            Handler::Odometry { pose, twist } => {
+                let both: messages::Odometry = messages::decode(payload)?;
+                let time = time_of(&both.header);
+                self.pose(*pose, time, &both.header, (&both.pose.pose).into());
+                self.motion(*twist, time, &both.child_frame_id, &both.twist.twist);
+            }
+            Handler::Tf { topic, children } => {
+                let tf: messages::TfMessage = messages::decode(payload)?;
+                for one in tf.transforms {
+                    let track = match children.get(&one.child_frame_id) {
+                        Some(track) => *track,
+                        None => {
+                            let child = one.child_frame_id.trim_start_matches('/');
+                            let topic = format!("{topic}/{child}/pose");
+                            let name = Kind::TfMessage.name();
+                            let Some(track) = self.track(&topic, name, Data::Poses(vec![])) else {
+                                continue;
+                            };
+                            children.insert(one.child_frame_id.clone(), track);
+                            track
+                        }
+                    };
+                    let parts = &one.transform;
+                    let pose =
+                        Transform::new((&parts.rotation).into(), (&parts.translation).into());
+                    self.pose(track, time_of(&one.header), &one.header, pose);
+                }
+            }
+            Handler::Joints(track) => {
+                let state: messages::JointState = messages::decode(payload)?;
+                if let Some(track) = self.growing(*track, time_of(&state.header)) {
+                    let lists = [&state.position[..], &state.velocity, &state.effort];
+                    track.push_joints(time_of(&state.header), &state.name, lists);
+                }
+            }
+            Handler::Contacts(track) => {
+                let now: messages::Contacts = messages::decode(payload)?;
+                if let Some(track) = self.growing(*track, time_of(&now.header)) {
+                    track.set_frame(&now.header.frame_id);
+                    track.push_contacts(time_of(&now.header), now.contacts);
+                }
+            }
+            Handler::Text(track) => {
+                let text: messages::Text = messages::decode(payload)?;
+                if let Some(track) = self.growing(*track, message.log_time) {
+                    let remark = Remark { text: text.data, ..Remark::default() };
+                    track.push_remark(message.log_time, remark);
+                }
+            }
+            Handler::Event(track) => {
+                let event: messages::Event = messages::decode(payload)?;
+                if let Some(track) = self.growing(*track, time_of(&event.header)) {
+                    let messages::Event { header, source, kind, text } = event;
+                    track.push_remark(time_of(&header), Remark { source, kind, text });
+                }
+            }
+            Handler::Scalars { .. } if self.is_full => {}
+            Handler::Scalars { track, definition } => {
+                let value = definition.decode(payload)?;
+                self.scalars(*track, &value, message)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The track, unless a sample of this time would go back; that is counted.
+    fn growing(&mut self, at: usize, time: SimTime) -> Option<&mut Track> {
+        let growing = &mut self.tracks[at];
+        if growing.track.accepts(time) {
+            return Some(&mut growing.track);
+        }
+        growing.n_backward += 1;
+        None
+    }
+
+    fn pose(&mut self, track: usize, time: SimTime, header: &Header, pose: Transform) {
+        if let Some(track) = self.growing(track, time) {
+            track.set_frame(&header.frame_id);
+            track.push_pose(time, pose);
+        }
+    }
+
+    fn motion(&mut self, track: usize, time: SimTime, frame: &str, twist: &messages::Twist) {
+        if let Some(track) = self.growing(track, time) {
+            track.set_frame(frame);
+            let (linear, angular) = ((&twist.linear).into(), (&twist.angular).into());
+            track.push_motion(time, Motion { linear, angular });
+        }
+    }
+
+    fn scalars(
+        &mut self,
+        track: usize,
+        value: &Value,
+        message: &RawMessage,
+    ) -> Result<(), Diagnostic> {
+        let time = match header_stamp(value) {
+            Some(header) => time_of(header, message.log_time, self.options.stamp),
+            None => message.log_time,
+        };
+        let (n_keys_max, n_values_max) = (self.options.n_keys_max, self.options.n_values_max);
+        let mut numbers = Vec::new();
+        let all = value.for_each_number(&mut |key, number| {
+            // The stamp is the time of the sample, not one of its numbers.
+            if !key.starts_with("header/stamp/") {
+                numbers.push((key.to_string(), number));
+            }
+            numbers.len() < n_keys_max
+        });
+        if !all {
+            let message = format!("only the first {n_keys_max} numbers of each message are kept");
+            self.findings.push(Diagnostic::warning("too-many-keys", message));
+        }
+        let Some(track) = self.growing(track, time) else { return Ok(()) };
+        let n_known = track.scalars().map_or(0, BTreeMap::len);
+        if n_known >= n_keys_max {
+            let columns = track.scalars().expect("made for scalars");
+            numbers.retain(|(key, _)| columns.contains_key(key));
+        }
+        // A new key fills its whole past with NaN, so what is counted is the table.
+        let before = n_known * track.len();
+        track.push_scalars(time, numbers.iter().map(|(key, number)| (&**key, *number)));
+        let after = track.scalars().map_or(0, BTreeMap::len) * track.len();
+        self.n_values += after - before;
+        if self.n_values > n_values_max {
+            self.is_full = true;
+            return Err(Diagnostic::error(
+                "recording-too-large",
+                format!("more than {n_values_max} numbers; the rest is left out"),
+            )
+            .help("export the topics you need to a smaller file first"));
+        }
+        Ok(())
+    }
+}
+
+fn time_of(header: SimTime, log: SimTime, stamp: Stamp) -> SimTime {
+    if stamp == Stamp::Header && header != SimTime::ZERO { header } else { log }
+}
+
+/// The stamp of a message that starts with a header.
+fn header_stamp(value: &Value) -> Option<SimTime> {
+    let stamp = value.field("header")?.field("stamp")?;
+    match (stamp.field("sec")?, stamp.field("nanosec")?) {
+        (Value::Int(sec), Value::UInt(nanosec)) => {
+            let nanos = sec.checked_mul(1_000_000_000)?.checked_add_unsigned(*nanosec)?;
+            Some(SimTime::from_nanos(nanos))
+        }
+        _ => None,
+    }
+}

@@ -1,0 +1,322 @@
+//! A recording in memory: facts, attached files, and one track per thing.
+//!
+//! ```text
+//! ball/pose/z  ─► Recording::column ─► times, values, unit
+//! ball         ─► Recording::object ─► its poses, its velocities
+//! ```
+//!
+//! Keys are `element/property[/component]`, the same for every source: a column of a CSV
+//! file, a field of a message, a joint. Units are SI and radians.
+//!
+//! Deliberately absent: who made the recording. `load`, `csv` and `tum` fill it.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use headland_base::{SimDuration, SimTime, Transform};
+
+use crate::reader::Attachment;
+use crate::track::{Data, JointColumns, Motion, Track};
+
+/// Name of the metadata record that holds the facts of a Headland run.
+pub const FACTS: &str = "headland";
+
+/// What is known about how a recording came to be.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Facts {
+    /// The file's profile: `ros2`.
+    pub profile: String,
+    /// Who wrote the file.
+    pub library: String,
+    /// Named facts by the name of their metadata record.
+    pub metadata: BTreeMap<String, BTreeMap<String, String>>,
+}
+
+impl Facts {
+    /// One fact of a Headland run: `engine`, `seed`, `step_ns`, ….
+    pub fn get(&self, key: &str) -> Option<&str> {
+        self.metadata.get(FACTS)?.get(key).map(String::as_str)
+    }
+
+    /// The engine that moved the world.
+    pub fn engine(&self) -> Option<&str> {
+        self.get("engine")
+    }
+
+    /// The seed of the run.
+    pub fn seed(&self) -> Option<u64> {
+        self.get("seed")?.parse().ok()
+    }
+
+    /// The step of the run.
+    pub fn step(&self) -> Option<SimDuration> {
+        self.get("step_ns")?.parse().ok().map(SimDuration::from_nanos)
+    }
+}
+
+/// A whole recording.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Recording {
+    /// What is known about how it came to be.
+    pub facts: Facts,
+    /// The world, the mission, the tests: files beside the messages.
+    pub attachments: Vec<Attachment>,
+    tracks: BTreeMap<String, Track>,
+}
+
+/// One quantity over time.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Column<'a> {
+    /// When, never decreasing.
+    pub times: &'a [SimTime],
+    /// What; NaN where a sample does not have it.
+    pub values: Cow<'a, [f64]>,
+    /// `m`, `rad`, `m/s`, …; empty where it has none or nobody knows.
+    pub unit: &'static str,
+}
+
+impl Recording {
+    /// Nothing recorded.
+    pub fn new() -> Recording {
+        Recording::default()
+    }
+
+    /// Adds a track, replacing one of the same topic.
+    pub fn insert(&mut self, topic: impl Into<String>, track: Track) {
+        self.tracks.insert(topic.into(), track);
+    }
+
+    /// Every track by its topic.
+    pub fn tracks(&self) -> &BTreeMap<String, Track> {
+        &self.tracks
+    }
+
+    /// The track of a topic.
+    pub fn track(&self, topic: &str) -> Option<&Track> {
+        self.tracks.get(topic)
+    }
+
+    /// First and last moment of all tracks.
+    pub fn span(&self) -> Option<(SimTime, SimTime)> {
+        let firsts = self.tracks.values().filter_map(|track| track.times().first());
+        let lasts = self.tracks.values().filter_map(|track| track.times().last());
+        Some((*firsts.min()?, *lasts.max()?))
+    }
+
+    /// Names of the objects whose poses were recorded, sorted.
+    pub fn objects(&self) -> Vec<&str> {
+        let poses = self.tracks.iter().filter(|(_, track)| track.poses().is_some());
+        poses.map(|(topic, _)| object_name(topic)).collect()
+    }
+
+    /// When an object was where.
+    pub fn poses(&self, object: &str) -> Option<(&[SimTime], &[Transform])> {
+        let track = self.of_object(object, "pose", |track| track.poses().is_some())?;
+        Some((track.times(), track.poses()?))
+    }
+
+    /// When an object moved how.
+    pub fn motions(&self, object: &str) -> Option<(&[SimTime], &[Motion])> {
+        let track = self.of_object(object, "twist", |track| track.motions().is_some())?;
+        Some((track.times(), track.motions()?))
+    }
+
+    /// Sample `index` of an object's poses.
+    pub fn pose_at(&self, object: &str, index: usize) -> Option<(SimTime, Transform)> {
+        let (times, poses) = self.poses(object)?;
+        Some((*times.get(index)?, *poses.get(index)?))
+    }
+
+    /// `/<object>/pose`, or `/<object>` itself.
+    fn of_object(&self, object: &str, part: &str, fits: impl Fn(&Track) -> bool) -> Option<&Track> {
+        let topics = [format!("/{object}/{part}"), format!("/{object}"), object.to_string()];
+        topics.iter().filter_map(|topic| self.tracks.get(topic)).find(|track| fits(track))
+    }
+
+    /// Every joint with the track it is in, and the robot's name where two have the joint.
+    pub fn joints(&self) -> Vec<(String, &Track, &JointColumns)> {
+        let mut n_called: BTreeMap<&str, usize> = BTreeMap::new();
+        let tracks = self.tracks.iter().filter_map(|(t, track)| Some((t, track, track.joints()?)));
+        let all: Vec<(&String, &Track, &JointColumns)> = tracks
+            .flat_map(|(topic, track, joints)| joints.iter().map(move |j| (topic, track, j)))
+            .collect();
+        for (_, _, joint) in &all {
+            *n_called.entry(&joint.name).or_default() += 1;
+        }
+        let named = all.into_iter().map(|(topic, track, joint)| {
+            let is_alone = n_called[joint.name.as_str()] == 1;
+            let name = if is_alone { joint.name.clone() } else { scoped_joint(topic, &joint.name) };
+            (name, track, joint)
+        });
+        let mut named: Vec<_> = named.collect();
+        named.sort_by(|a, b| a.0.cmp(&b.0));
+        named
+    }
+
+    /// One quantity by its scoped key: `ball/pose/z`, `ball/linear_vel/x`,
+    /// `elbow/position`, `arm::elbow/velocity`, `imu/linear_acceleration/x`.
+    pub fn column(&self, key: &str) -> Option<Column<'_>> {
+        self.object_column(key)
+            .or_else(|| self.joint_column(key))
+            .or_else(|| self.scalar_column(key))
+            .or_else(|| self.contact_column(key))
+    }
+
+    fn object_column(&self, key: &str) -> Option<Column<'_>> {
+        let (rest, component) = key.rsplit_once('/')?;
+        let (object, property) = rest.rsplit_once('/')?;
+        if property == "pose" {
+            let (times, poses) = self.poses(object)?;
+            let (pick, unit) = pose_component(component)?;
+            return Some(Column { times, values: poses.iter().map(pick).collect(), unit });
+        }
+        let (pick_vector, unit): (fn(&Motion) -> &_, _) = match property {
+            "linear_vel" => (|motion| &motion.linear, "m/s"),
+            "angular_vel" => (|motion| &motion.angular, "rad/s"),
+            _ => return None,
+        };
+        let axis = ["x", "y", "z"].iter().position(|axis| *axis == component)?;
+        let (times, motions) = self.motions(object)?;
+        let values = motions.iter().map(|motion| pick_vector(motion)[axis]).collect();
+        Some(Column { times, values, unit })
+    }
+
+    fn joint_column(&self, key: &str) -> Option<Column<'_>> {
+        let (name, property) = key.rsplit_once('/')?;
+        for (topic, track) in &self.tracks {
+            for joint in track.joints().unwrap_or_default() {
+                if joint.name == name || scoped_joint(topic, &joint.name) == name {
+                    let values = Cow::Borrowed(joint.property(property)?);
+                    return Some(Column { times: track.times(), values, unit: "" });
+                }
+            }
+        }
+        None
+    }
+
+    fn scalar_column(&self, key: &str) -> Option<Column<'_>> {
+        // The topic may have slashes and so may the key within it: every cut is tried.
+        let cuts = key.match_indices('/').map(|(at, _)| (&key[..at], &key[at + 1..]));
+        for (topic, within) in cuts.chain([(key, "data")]) {
+            let track = self.tracks.get(topic).or_else(|| self.tracks.get(&format!("/{topic}")));
+            let column = track.and_then(|track| Some((track, track.scalars()?.get(within)?)));
+            if let Some((track, values)) = column {
+                let unit = scalar_unit(track.schema(), within);
+                return Some(Column { times: track.times(), values: values.into(), unit });
+            }
+        }
+        None
+    }
+
+    /// `contacts/count`, `contacts/depth` (the deepest), `contacts/normal_force` (their sum).
+    fn contact_column(&self, key: &str) -> Option<Column<'_>> {
+        let (topic, what) = key.rsplit_once('/')?;
+        let track = self.tracks.get(topic).or_else(|| self.tracks.get(&format!("/{topic}")))?;
+        let moments = track.contacts()?.iter();
+        let (values, unit): (Vec<f64>, _) = match what {
+            "count" => (moments.map(|now| now.len() as f64).collect(), ""),
+            "depth" => {
+                let deepest = moments.map(|now| now.iter().map(|c| c.depth).fold(0.0, f64::max));
+                (deepest.collect(), "m")
+            }
+            "normal_force" => {
+                (moments.map(|now| now.iter().map(|c| c.normal_force).sum()).collect(), "N")
+            }
+            _ => return None,
+        };
+        Some(Column { times: track.times(), values: values.into(), unit })
+    }
+
+    /// Every key [`Recording::column`] answers in its plain form, sorted.
+    pub fn keys(&self) -> Vec<String> {
+        let mut keys: Vec<String> = Vec::new();
+        for (topic, track) in &self.tracks {
+            let object = object_name(topic);
+            let mut add = |parts: &[&str]| {
+                keys.extend(parts.iter().map(|part| format!("{object}/{part}")));
+            };
+            match track.data() {
+                Data::Poses(_) => add(&POSE_KEYS),
+                Data::Motions(_) => add(&MOTION_KEYS),
+                Data::Contacts(_) => add(&["count", "depth", "normal_force"]),
+                Data::Scalars(columns) => {
+                    let topic = topic.trim_start_matches('/');
+                    keys.extend(columns.keys().map(|key| format!("{topic}/{key}")));
+                }
+                Data::Joints(_) | Data::Remarks(_) => {}
+            }
+        }
+        for (name, _, joint) in self.joints() {
+            let properties = ["position", "velocity", "effort"].into_iter();
+            let there = properties.filter(|property| joint.property(property).is_some());
+            keys.extend(there.map(|property| format!("{name}/{property}")));
+        }
+        keys.sort();
+        keys
+    }
+}
+
+/// Properties of an object with poses.
+pub(crate) const POSE_KEYS: [&str; 7] =
+    ["pose/x", "pose/y", "pose/z", "pose/qx", "pose/qy", "pose/qz", "pose/qw"];
+/// Properties of an object with velocities.
+pub(crate) const MOTION_KEYS: [&str; 6] = [
+    "linear_vel/x",
+    "linear_vel/y",
+    "linear_vel/z",
+    "angular_vel/x",
+    "angular_vel/y",
+    "angular_vel/z",
+];
+
+/// `ball` of `/ball/pose` and `/ball/twist`; the topic itself where it ends in neither.
+pub(crate) fn object_name(topic: &str) -> &str {
+    let name = topic.trim_start_matches('/');
+    name.strip_suffix("/pose").or_else(|| name.strip_suffix("/twist")).unwrap_or(name)
+}
+
+/// `arm::elbow` of joint `elbow` on `/arm/joint_states`.
+fn scoped_joint(topic: &str, joint: &str) -> String {
+    let robot = topic.trim_start_matches('/');
+    let robot = robot.strip_suffix("joint_states").unwrap_or(robot).trim_end_matches('/');
+    if robot.is_empty() {
+        joint.to_string()
+    } else {
+        format!("{}::{joint}", robot.replace('/', "::"))
+    }
+}
+
+type PickNumber = fn(&Transform) -> f64;
+
+fn pose_component(component: &str) -> Option<(PickNumber, &'static str)> {
+    let found: (PickNumber, _) = match component {
+        "x" => (|t| t.translation.x, "m"),
+        "y" => (|t| t.translation.y, "m"),
+        "z" => (|t| t.translation.z, "m"),
+        "qx" => (|t| t.rotation.x, ""),
+        "qy" => (|t| t.rotation.y, ""),
+        "qz" => (|t| t.rotation.z, ""),
+        "qw" => (|t| t.rotation.w, ""),
+        "roll" => (|t| t.rpy().x, "rad"),
+        "pitch" => (|t| t.rpy().y, "rad"),
+        "yaw" => (|t| t.rpy().z, "rad"),
+        _ => return None,
+    };
+    Some(found)
+}
+
+/// The unit of a field of a sensor message.
+fn scalar_unit(schema: &str, key: &str) -> &'static str {
+    let type_name = schema.rsplit('/').next().unwrap_or_default();
+    let field = key.split('/').next().unwrap_or_default();
+    match (type_name, field) {
+        ("Imu", "angular_velocity") => "rad/s",
+        ("Imu", "linear_acceleration") => "m/s^2",
+        ("WrenchStamped", "force") => "N",
+        ("WrenchStamped", "torque") => "N·m",
+        ("LaserScan", "ranges" | "range_min" | "range_max") => "m",
+        ("LaserScan", "angle_min" | "angle_max" | "angle_increment") => "rad",
+        ("LaserScan", "time_increment" | "scan_time") => "s",
+        _ => "",
+    }
+}
