@@ -1,0 +1,277 @@
+//! The command line, as data. Help texts teach: each command ends with examples.
+
+use std::path::PathBuf;
+use std::sync::LazyLock;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+/// The version with everything that decides the bytes of a recording.
+static VERSION: LazyLock<String> = LazyLock::new(|| {
+    let engines = headland_engines::ENGINES.iter().map(|entry| {
+        let version = (entry.version)();
+        format!("\n{} {}", entry.name, version.as_deref().unwrap_or("not found"))
+    });
+    let build = crate::context::BUILD.trim_start_matches("headland ");
+    format!("{build}{}", engines.collect::<String>())
+});
+
+/// A proving ground for robots.
+///
+/// Headland reads a world, moves it with a physics engine and records everything in a
+/// file that Foxglove, Rerun, PlotJuggler, rosbags and evo open.
+#[derive(Debug, Parser)]
+#[command(
+    name = "headland",
+    version = VERSION.as_str(),
+    propagate_version = false,
+    arg_required_else_help = true,
+    after_help = "Exit codes: 0 done · 2 bad usage or input · 3 partial data, or broken off · \
+                  4 an engine or headland itself broke\n\n\
+                  Start here:\n  headland demo                 drop a ball, see it bounce\n  \
+                  headland check WORLD          is this world sound?\n  \
+                  headland run WORLD            move it, record it"
+)]
+pub struct Cli {
+    #[command(flatten)]
+    pub global: Global,
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// Options of every command.
+#[derive(Debug, Args)]
+pub struct Global {
+    /// Results and diagnostics as JSON, for programs
+    #[arg(long, global = true)]
+    pub json: bool,
+    /// Say only what is wrong
+    #[arg(long, short, global = true)]
+    pub quiet: bool,
+}
+
+/// Every command, in the order help lists them.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Move a world and record everything
+    Run(Box<RunArgs>),
+    /// Say everything that is wrong with a world, a robot or a recording
+    Check(CheckArgs),
+    /// Say what is in a recording
+    Info(InfoArgs),
+    /// Print a recording's messages, one JSON object a line
+    Cat(CatArgs),
+    /// Write a recording as CSV, TUM or a rosbag2 folder
+    Export(ExportArgs),
+    /// Make a recording from an MCAP, a rosbag2 folder, a CSV or a TUM file
+    Import(ImportArgs),
+    /// List the physics engines: version, limits, how to get them
+    Engines(EnginesArgs),
+    /// Drop a ball in the embedded engine and look at the bounces
+    Demo(DemoArgs),
+    /// Print completions for a shell
+    Completions(CompletionsArgs),
+    /// Print the manual page, or write one per command into a folder
+    Man(ManArgs),
+}
+
+/// How worlds are read.
+#[derive(Debug, Default, Args)]
+pub struct WorldArgs {
+    /// Unknown elements and attributes are warnings, not errors
+    #[arg(long)]
+    pub lenient: bool,
+    /// Give links without inertia one from their shapes at this density \[kg/m³\]
+    #[arg(long, value_name = "DENSITY", value_parser = positive)]
+    pub derive_inertia: Option<f64>,
+}
+
+/// `headland run`
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  headland run ball.sdf\n  \
+    headland run ball.sdf --duration 4 -o ball.mcap\n  \
+    headland run ball.sdf --until 'ball/pose/z < 0.6'\n  \
+    headland run arm.urdf --command moves.csv --gains 100,10\n\n\
+    A table of commands has a column `time` and columns JOINT/position, JOINT/velocity or \
+    JOINT/effort; each holds until its next value.\n\n\
+    The same world, options, seed and build give the same bytes, on any number of threads.")]
+pub struct RunArgs {
+    /// The world: SDF, URDF, xacro or MJCF
+    pub world: PathBuf,
+    /// The recording to write [default: the world's name with .mcap, here]
+    #[arg(long, short, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// The engine that moves it; `headland engines` lists them
+    #[arg(long, alias = "physics-engine", default_value = "rapier", value_name = "NAME")]
+    pub engine: String,
+    /// How long, in simulated seconds [default: 10, or no end with --until]
+    #[arg(long, short, value_name = "SECS", value_parser = positive)]
+    pub duration: Option<f64>,
+    /// How long, in steps
+    #[arg(long, conflicts_with = "duration", value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub iterations: Option<u64>,
+    /// End as soon as this holds: KEY < NUMBER, or <=, >, >=
+    #[arg(long, value_name = "CONDITION")]
+    pub until: Option<String>,
+    /// The step in seconds [default: the world's]
+    #[arg(long, value_name = "SECS", value_parser = positive)]
+    pub step: Option<f64>,
+    /// Samples per simulated second [default: every step]
+    #[arg(long, value_name = "HZ", value_parser = positive)]
+    pub record_rate: Option<f64>,
+    /// Where all chance comes from
+    #[arg(long, default_value_t = 0)]
+    pub seed: u64,
+    /// Threads; the recording does not depend on it
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=256))]
+    pub threads: u16,
+    /// Joint commands over time: a CSV with scoped keys
+    #[arg(long, short, value_name = "FILE")]
+    pub command: Option<PathBuf>,
+    /// Gains of joints whose model gives none
+    #[arg(long, value_name = "KP,KD", value_parser = gains)]
+    pub gains: Option<(f64, f64)>,
+    /// Let the motors go when no command has come for this many seconds
+    #[arg(long, value_name = "SECS", value_parser = positive)]
+    pub watchdog: Option<f64>,
+    #[command(flatten)]
+    pub world_args: WorldArgs,
+}
+
+/// `headland check`
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  headland check worlds/*.sdf\n  \
+    headland check robot.urdf --write-sdf robot.sdf\n  \
+    headland check --json world.sdf | jq .links")]
+pub struct CheckArgs {
+    /// Worlds, robots or recordings
+    #[arg(required = true, value_name = "FILE")]
+    pub files: Vec<PathBuf>,
+    /// Also say what this engine would realise differently
+    #[arg(long, value_name = "NAME")]
+    pub engine: Option<String>,
+    /// Write the world as SDF: includes resolved, defaults applied ("-" for stdout)
+    #[arg(long, value_name = "FILE")]
+    pub write_sdf: Option<PathBuf>,
+    #[command(flatten)]
+    pub world_args: WorldArgs,
+}
+
+/// `headland info`
+#[derive(Debug, Args)]
+pub struct InfoArgs {
+    /// The recording
+    pub recording: PathBuf,
+}
+
+/// `headland cat`
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  headland cat ball.mcap --topic '/ball/*' | head -3\n  \
+    headland cat ball.mcap --topic /ball/pose --start 0.5 --end 0.6 | jq .message.pose.position.z")]
+pub struct CatArgs {
+    /// The recording
+    pub recording: PathBuf,
+    /// Only these topics; `*` stands for anything
+    #[arg(long, short, value_name = "GLOB")]
+    pub topic: Vec<String>,
+    /// From this moment on \[s\]
+    #[arg(long, value_name = "SECS", allow_negative_numbers = true)]
+    pub start: Option<f64>,
+    /// Up to this moment \[s\]
+    #[arg(long, value_name = "SECS", allow_negative_numbers = true)]
+    pub end: Option<f64>,
+}
+
+/// What a recording can be written as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ExportFormat {
+    /// One row a moment, one column a quantity
+    Csv,
+    /// `time x y z qx qy qz qw` of one object
+    Tum,
+    /// A folder with metadata.yaml and an .mcap
+    Rosbag2,
+}
+
+/// `headland export`
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  headland export ball.mcap --to csv -o ball.csv\n  \
+    headland export ball.mcap --to tum --object ball -o ball.tum\n  \
+    headland export ball.mcap --to rosbag2 -o ball_bag")]
+pub struct ExportArgs {
+    /// The recording
+    pub recording: PathBuf,
+    /// The format [default: by the output's ending]
+    #[arg(long, value_enum)]
+    pub to: Option<ExportFormat>,
+    /// Where to write
+    #[arg(long, short, value_name = "PATH")]
+    pub output: PathBuf,
+    /// The object whose poses a TUM file holds [default: the only one there is]
+    #[arg(long)]
+    pub object: Option<String>,
+}
+
+/// `headland import`
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  headland import robot_bag/ -o robot.mcap\n  \
+    headland import measured.csv -o measured.mcap\n  \
+    headland import trajectory.tum --object robot -o robot.mcap")]
+pub struct ImportArgs {
+    /// An MCAP, a rosbag2 folder, a CSV with scoped keys, or a TUM file
+    pub source: PathBuf,
+    /// The recording to write
+    #[arg(long, short, value_name = "FILE")]
+    pub output: PathBuf,
+    /// The name of the object a TUM file describes [default: the file's name]
+    #[arg(long)]
+    pub object: Option<String>,
+    /// Time by when a message was received, not by its own stamp
+    #[arg(long)]
+    pub receive_time: bool,
+}
+
+/// `headland engines`
+#[derive(Debug, Args)]
+pub struct EnginesArgs {}
+
+/// `headland demo`
+#[derive(Debug, Args)]
+pub struct DemoArgs {
+    /// The recording to write
+    #[arg(long, short, default_value = "demo.mcap", value_name = "FILE")]
+    pub output: PathBuf,
+}
+
+/// `headland completions`
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  headland completions bash > /etc/bash_completion.d/headland")]
+pub struct CompletionsArgs {
+    /// The shell
+    #[arg(value_enum)]
+    pub shell: clap_complete::Shell,
+}
+
+/// `headland man`
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  headland man | man -l -\n  headland man --dir share/man/man1")]
+pub struct ManArgs {
+    /// Write headland.1 and one page per command into this folder
+    #[arg(long, value_name = "FOLDER")]
+    pub dir: Option<PathBuf>,
+}
+
+fn positive(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(x) if x.is_finite() && x > 0.0 => Ok(x),
+        Ok(_) => Err("must be a finite number above zero".to_string()),
+        Err(_) => Err(format!("`{text}` is not a number")),
+    }
+}
+
+fn gains(text: &str) -> Result<(f64, f64), String> {
+    let numbers: Option<Vec<f64>> = text.split(',').map(|part| part.trim().parse().ok()).collect();
+    match numbers.as_deref() {
+        Some([kp, kd]) if *kp >= 0.0 && *kd >= 0.0 && kp.is_finite() && kd.is_finite() => Ok((*kp, *kd)),
+        _ => Err("write two numbers, not below zero, with a comma between: 100,10".to_string()),
+    }
+}

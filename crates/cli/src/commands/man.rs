@@ -1,0 +1,24 @@
+//! `headland man`
+
+use clap::CommandFactory as _;
+use headland_base::Diagnostic;
+
+use crate::args::{Cli, ManArgs};
+use crate::context::{Context, Ended, Outcome};
+
+pub fn run(context: &Context, args: &ManArgs) -> Ended {
+    let failed = |error: std::io::Error| vec![Diagnostic::error("cannot-write", format!("cannot write: {error}"))];
+    match &args.dir {
+        Some(dir) => {
+            std::fs::create_dir_all(dir).map_err(failed)?;
+            clap_mangen::generate_to(Cli::command(), dir).map_err(failed)?;
+            context.say(&format!("wrote the pages into {}", dir.display()));
+        }
+        None => {
+            let mut text = Vec::new();
+            clap_mangen::Man::new(Cli::command()).render(&mut text).map_err(failed)?;
+            context.print(&String::from_utf8_lossy(&text));
+        }
+    }
+    Ok(Outcome::Passed)
+}

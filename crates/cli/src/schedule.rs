@@ -1,0 +1,109 @@
+//! A controller that plays a table of joint commands: each value holds until the next one
+//! of its column.
+
+use std::fs::File;
+use std::io::BufReader;
+use std::path::Path;
+
+use headland_base::{Diagnostic, SimDuration, SimTime, names};
+use headland_record::csv::{self, TableOptions};
+use headland_sim::{Command, Commands, Controller, Mode, Model, Setup, State};
+
+/// Commands by time, sorted.
+pub struct Schedule {
+    period: SimDuration,
+    commands: Vec<(SimTime, usize, Command)>,
+    next: usize,
+}
+
+impl Schedule {
+    /// Reads a table with columns `JOINT/position`, `JOINT/velocity` or `JOINT/effort`.
+    pub fn read(
+        path: &Path,
+        model: &Model,
+        step: SimDuration,
+    ) -> Result<(Schedule, Vec<Diagnostic>), Vec<Diagnostic>> {
+        let name = path.display().to_string();
+        let file = File::open(path).map_err(|error| {
+            vec![Diagnostic::error("missing-file", format!("cannot open `{name}`: {error}"))]
+        })?;
+        let (table, _, findings) = csv::read(BufReader::new(file), &name, &TableOptions::default());
+        if findings.has_errors() {
+            return Err(findings.into_vec());
+        }
+        let mut commands = Vec::new();
+        let mut wrong = Vec::new();
+        for (joint, track, columns) in table.joints() {
+            let Some(dof_idx) = find_dof(model, &joint) else {
+                wrong.push(unknown_joint(model, &joint, &name));
+                continue;
+            };
+            for (property, mode) in Mode::ALL {
+                let Some(values) = columns.property(property) else { continue };
+                let samples = track.times().iter().zip(values).filter(|(_, value)| !value.is_nan());
+                commands.extend(
+                    samples.map(|(time, target)| (*time, dof_idx, Command { mode: *mode, target: *target })),
+                );
+            }
+        }
+        if commands.is_empty() && wrong.is_empty() {
+            wrong.push(
+                Diagnostic::error("no-commands", format!("`{name}` commands no joint"))
+                    .help("name columns JOINT/position, JOINT/velocity or JOINT/effort"),
+            );
+        }
+        if !wrong.is_empty() {
+            return Err(wrong);
+        }
+        commands.sort_by_key(|(time, dof_idx, _)| (*time, *dof_idx));
+        Ok((Schedule { period: step, commands, next: 0 }, findings.into_vec()))
+    }
+
+    /// Refuses before the run when a joint has no gains to follow its commands.
+    pub fn check_gains(&self, model: &Model, setup: &Setup) -> Result<(), Vec<Diagnostic>> {
+        let mut all = Commands::new(model, setup.gains, None);
+        for (_, dof_idx, command) in self.commands.iter().filter(|(_, _, c)| c.mode != Mode::Effort) {
+            all.set(*dof_idx, *command);
+        }
+        let missing = all.missing_gains(model);
+        if missing.is_empty() { Ok(()) } else { Err(missing) }
+    }
+}
+
+impl Controller for Schedule {
+    fn name(&self) -> &str {
+        "schedule"
+    }
+
+    fn period(&self) -> SimDuration {
+        self.period
+    }
+
+    fn update(&mut self, _: &Model, state: &State, commands: &mut Commands) {
+        while let Some((time, dof_idx, command)) = self.commands.get(self.next)
+            && *time <= state.time
+        {
+            commands.set(*dof_idx, *command);
+            self.next += 1;
+        }
+    }
+}
+
+/// A joint by its whole name, by its name in its robot, or by its last part where only one
+/// joint has it.
+fn find_dof(model: &Model, name: &str) -> Option<usize> {
+    let only = |fits: &dyn Fn(&headland_sim::Dof) -> bool| {
+        let mut found = model.dofs.iter().enumerate().filter(|(_, dof)| fits(dof)).map(|(i, _)| i);
+        found.next().filter(|_| found.next().is_none())
+    };
+    model
+        .dof(name)
+        .or_else(|| only(&|dof| dof.name_in_robot == name))
+        .or_else(|| only(&|dof| dof.name.rsplit("::").next() == Some(name)))
+}
+
+fn unknown_joint(model: &Model, joint: &str, file: &str) -> Diagnostic {
+    let known = model.dofs.iter().map(|dof| dof.name_in_robot.as_str());
+    Diagnostic::error("unknown-joint", format!("`{file}` commands `{joint}`, which is no joint that moves"))
+        .help_maybe(names::suggestion(joint, known))
+}
