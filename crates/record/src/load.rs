@@ -52,7 +52,15 @@ impl Default for LoadOptions {
 }
 
 /// Reads everything. What could not be read is in the findings; what could is returned.
-pub fn load<R: Read>(mut reader: Reader<R>, options: &LoadOptions) -> (Recording, Findings) {
+pub fn load<R: Read>(reader: Reader<R>, options: &LoadOptions) -> (Recording, Findings) {
+    load_parts([reader], options)
+}
+
+/// Reads a recording that was split into several files, in their order.
+pub fn load_parts<R: Read>(
+    parts: impl IntoIterator<Item = Reader<R>>,
+    options: &LoadOptions,
+) -> (Recording, Findings) {
     let mut loader = Loader {
         options: *options,
         recording: Recording::new(),
@@ -63,32 +71,10 @@ pub fn load<R: Read>(mut reader: Reader<R>, options: &LoadOptions) -> (Recording
         is_full: false,
         findings: Findings::new(),
     };
-    while let Some(item) = reader.next() {
-        match item {
-            Item::Header { profile, library } => {
-                loader.recording.facts.profile = profile;
-                loader.recording.facts.library = library;
-            }
-            Item::Channel(channel) => loader.channel(&channel),
-            Item::Message(message) => loader.message(&message),
-            Item::Attachment(file) => loader.recording.attachments.push(file),
-            Item::Metadata { name, entries } => {
-                loader.recording.facts.metadata.entry(name).or_default().extend(entries);
-            }
-        }
+    for part in parts {
+        loader.part(part);
     }
-    let mut findings = reader.into_findings();
-    findings.extend(loader.findings.into_vec());
-    for Growing { topic, track, n_backward } in loader.tracks {
-        if n_backward > 0 {
-            findings.push(Diagnostic::warning(
-                "time-went-back",
-                format!("{n_backward} samples of `{topic}` are earlier than the one before them and were left out"),
-            ));
-        }
-        loader.recording.insert(topic, track);
-    }
-    (loader.recording, findings)
+    loader.finish()
 }
 
 /// A track on its way.
@@ -135,6 +121,40 @@ struct Loader {
 }
 
 impl Loader {
+    fn part<R: Read>(&mut self, mut reader: Reader<R>) {
+        // Each file numbers its channels anew.
+        self.handlers.clear();
+        while let Some(item) = reader.next() {
+            match item {
+                Item::Header { profile, library } => {
+                    self.recording.facts.profile = profile;
+                    self.recording.facts.library = library;
+                }
+                Item::Channel(channel) => self.channel(&channel),
+                Item::Message(message) => self.message(&message),
+                Item::Attachment(file) => self.recording.attachments.push(file),
+                Item::Metadata { name, entries } => {
+                    self.recording.facts.metadata.entry(name).or_default().extend(entries);
+                }
+            }
+        }
+        self.findings.extend(reader.into_findings().into_vec());
+    }
+
+    fn finish(mut self) -> (Recording, Findings) {
+        for Growing { topic, track, n_backward } in self.tracks {
+            if n_backward > 0 {
+                let message = format!(
+                    "{n_backward} samples of `{topic}` are earlier than the one before them"
+                );
+                let warning = Diagnostic::warning("time-went-back", message);
+                self.findings.push(warning.note("they were left out"));
+            }
+            self.recording.insert(topic, track);
+        }
+        (self.recording, self.findings)
+    }
+
     /// The track of a topic. A second channel of the same topic and sort joins the first.
     fn track(&mut self, topic: &str, schema: &str, data: Data) -> Option<usize> {
         if let Some(at) = self.by_topic.get(topic) {

@@ -1,0 +1,48 @@
+//! A recording copied message by message: how a cut-off one becomes whole again.
+
+use std::collections::BTreeMap;
+use std::io::Read;
+
+use headland_base::{Diagnostic, Findings};
+
+use crate::reader::{Item, Reader};
+use crate::writer::{ChannelId, Writer};
+
+/// Copies everything that can be read, payloads untouched. Channels that are not `cdr`
+/// with `ros2msg` are left out, because one of them makes common readers refuse the whole
+/// file; that is a finding. An error is the writer's.
+pub fn copy<R: Read>(mut reader: Reader<R>, writer: &mut Writer) -> Result<Findings, Diagnostic> {
+    let mut findings = Findings::new();
+    let mut channels: BTreeMap<u16, ChannelId> = BTreeMap::new();
+    while let Some(item) = reader.next() {
+        match item {
+            Item::Header { .. } => {}
+            Item::Channel(channel) => {
+                let schema = channel.schema.as_ref().filter(|schema| {
+                    schema.encoding == "ros2msg" && channel.message_encoding == "cdr"
+                });
+                let Some(schema) = schema else {
+                    let message = format!("topic `{}` is not `cdr` with `ros2msg`", channel.topic);
+                    let warning = Diagnostic::warning("unknown-encoding", message);
+                    findings.push(warning.note("it was left out"));
+                    continue;
+                };
+                let definition = String::from_utf8_lossy(&schema.data);
+                match writer.foreign_channel(&channel.topic, &schema.name, &definition) {
+                    Ok(id) => _ = channels.insert(channel.id, id),
+                    Err(fault) if fault.code == "topic-has-two-types" => findings.push(fault),
+                    Err(fault) => return Err(fault),
+                }
+            }
+            Item::Message(message) => {
+                if let Some(id) = channels.get(&message.channel.id) {
+                    writer.raw(*id, message.log_time, message.payload)?;
+                }
+            }
+            Item::Attachment(file) => writer.attach(&file.name, &file.media_type, file.bytes)?,
+            Item::Metadata { name, entries } => writer.metadata(&name, entries)?,
+        }
+    }
+    findings.extend(reader.into_findings().into_vec());
+    Ok(findings)
+}

@@ -1,0 +1,234 @@
+//! The front door: any log comes in, whatever its format, and a recording goes out in any.
+
+use std::fs::File;
+use std::io::{BufReader, BufWriter, Read, Write};
+use std::path::Path;
+
+use headland_base::names::suggestion;
+use headland_base::{Diagnostic, Findings};
+
+use crate::csv::{self, TableOptions};
+use crate::load::{LoadOptions, load};
+use crate::reader::Reader;
+use crate::recording::Recording;
+use crate::save::save;
+use crate::writer::{WriteOptions, Writer};
+use crate::{rosbag2, tum};
+
+/// The formats there are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// One `.mcap` with ROS 2 messages: our own form, and that of most robots.
+    Mcap,
+    /// A rosbag2 folder with MCAP storage.
+    Rosbag2,
+    /// A table with a header of scoped keys.
+    Csv,
+    /// One trajectory, `time x y z qx qy qz qw`.
+    Tum,
+}
+
+/// Every format with the name people type, in the order help pages list them.
+pub const FORMATS: &[(&str, Format)] = &[
+    ("mcap", Format::Mcap),
+    ("rosbag2", Format::Rosbag2),
+    ("csv", Format::Csv),
+    ("tum", Format::Tum),
+];
+
+impl Format {
+    /// The format of a name.
+    pub fn from_name(name: &str) -> Result<Format, Diagnostic> {
+        let known = FORMATS.iter().find(|(known, _)| *known == name);
+        known.map(|(_, format)| *format).ok_or_else(|| {
+            let names = FORMATS.iter().map(|(known, _)| *known);
+            Diagnostic::error("unknown-format", format!("no format `{name}`"))
+                .help_maybe(suggestion(name, names))
+        })
+    }
+
+    /// The name people type.
+    pub fn name(self) -> &'static str {
+        let known = FORMATS.iter().find(|(_, format)| *format == self);
+        known.map(|(name, _)| *name).expect("every format is in the list")
+    }
+
+    /// The format of a path, by what is in it; the extension decides between texts.
+    pub fn detect(path: &Path) -> Result<Format, Diagnostic> {
+        if path.is_dir() {
+            return Ok(Format::Rosbag2);
+        }
+        let mut head = Vec::new();
+        open(path)?.take(4096).read_to_end(&mut head).map_err(|fault| cannot_open(path, &fault))?;
+        let refused = |what: &str, help: &str| {
+            let message = format!("`{}` is {what}", path.display());
+            Err(Diagnostic::error("unknown-format", message).help(help))
+        };
+        let magic = mcap::MAGIC;
+        if !head.is_empty()
+            && head[..head.len().min(magic.len())] == magic[..head.len().min(magic.len())]
+        {
+            return Ok(Format::Mcap);
+        }
+        if head.starts_with(b"#ROSBAG") {
+            return refused("a ROS 1 bag", "convert it: `rosbags-convert --src BAG --dst FOLDER`");
+        }
+        if head.starts_with(b"SQLite format 3") {
+            let help = "convert it: `rosbags-convert --src BAG --dst NEW --dst-storage mcap`";
+            return refused("a database of a ROS 2 bag", help);
+        }
+        if extension(path) == "mcap" {
+            return Ok(Format::Mcap); // empty or damaged; its reader says so best
+        }
+        if head.contains(&0) {
+            return refused("no text and no recording", "MCAP, rosbag2, CSV and TUM are read");
+        }
+        Ok(if extension(path) == "tum" || looks_like_tum(&head) {
+            Format::Tum
+        } else {
+            Format::Csv
+        })
+    }
+}
+
+fn extension(path: &Path) -> String {
+    path.extension().map_or(String::new(), |end| end.to_string_lossy().to_lowercase())
+}
+
+/// Eight numbers in the first line that is no comment.
+fn looks_like_tum(head: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(head);
+    let mut lines = text.lines().filter(|line| !line.trim().is_empty() && !line.starts_with('#'));
+    lines.next().is_some_and(|line| {
+        let mut cells = line.split_whitespace();
+        cells.clone().count() == 8 && cells.all(|cell| cell.parse::<f64>().is_ok())
+    })
+}
+
+fn open(path: &Path) -> Result<File, Diagnostic> {
+    File::open(path).map_err(|fault| cannot_open(path, &fault))
+}
+
+fn cannot_open(path: &Path, fault: &std::io::Error) -> Diagnostic {
+    Diagnostic::error("cannot-open", format!("cannot open `{}`: {fault}", path.display()))
+}
+
+/// How a log is imported.
+#[derive(Clone, Debug, Default)]
+pub struct ImportOptions {
+    /// The format; by default it is detected.
+    pub format: Option<Format>,
+    /// For recordings and bags.
+    pub load: LoadOptions,
+    /// For tables.
+    pub table: TableOptions,
+    /// Name of the object a TUM trajectory belongs to; by default the file's name.
+    pub object: Option<String>,
+}
+
+/// A log that came in.
+#[derive(Clone, Debug)]
+pub struct Imported {
+    /// What was read.
+    pub recording: Recording,
+    /// The format it had.
+    pub format: Format,
+    /// What was wrong with it; errors say what is missing from the recording.
+    pub findings: Findings,
+}
+
+/// Reads a log. An `Err` is one of which nothing could be read.
+pub fn import(path: &Path, options: &ImportOptions) -> Result<Imported, Vec<Diagnostic>> {
+    let format = match options.format {
+        Some(format) => format,
+        None => Format::detect(path).map_err(|fault| vec![fault])?,
+    };
+    let shown = path.display().to_string();
+    let input = || open(path).map(BufReader::new).map_err(|fault| vec![fault]);
+    let (recording, findings) = match format {
+        Format::Mcap => load(Reader::new(input()?, &shown), &options.load),
+        Format::Rosbag2 => rosbag2::import(path, &options.load)?,
+        Format::Csv => {
+            let (recording, _, findings) = csv::read(input()?, &shown, &options.table);
+            (recording, findings)
+        }
+        Format::Tum => {
+            let stem = path.file_stem().map_or("object".into(), |stem| stem.to_string_lossy());
+            tum::read(input()?, &shown, options.object.as_deref().unwrap_or(&stem))
+        }
+    };
+    if recording.tracks().is_empty() && findings.has_errors() {
+        return Err(findings.into_vec());
+    }
+    Ok(Imported { recording, format, findings })
+}
+
+/// Writes a recording. `object` says whose trajectory, for TUM; it may be left out where
+/// there is only one.
+pub fn export(
+    recording: &Recording,
+    path: &Path,
+    format: Format,
+    object: Option<&str>,
+    options: &WriteOptions,
+) -> Result<(), Diagnostic> {
+    match format {
+        Format::Mcap => {
+            let mut writer = Writer::create(path, options)?;
+            save(recording, &mut writer)?;
+            writer.finish().map(|_| ())
+        }
+        Format::Rosbag2 => {
+            // Written beside the folder first, for the folder is made of a file.
+            let beside = path.with_extension("mcap.part");
+            export(recording, &beside, Format::Mcap, None, options)?;
+            let done = rosbag2::export(&beside, path, options).map(|_| ());
+            _ = std::fs::remove_file(&beside);
+            done
+        }
+        Format::Csv => text_file(path, |out| csv::write(out, recording)),
+        Format::Tum => {
+            let (times, poses) = trajectory(recording, object)?;
+            text_file(path, |out| {
+                tum::write(out, times, poses).map_err(|fault| not_written(path, &fault))
+            })
+        }
+    }
+}
+
+type Trajectory<'a> = (&'a [headland_base::SimTime], &'a [headland_base::Transform]);
+
+fn trajectory<'a>(
+    recording: &'a Recording,
+    object: Option<&str>,
+) -> Result<Trajectory<'a>, Diagnostic> {
+    let objects = recording.objects();
+    let name = match (object, &objects[..]) {
+        (Some(name), _) => name,
+        (None, [only]) => only,
+        (None, _) => {
+            let message = format!("{} objects have poses, and a TUM file holds one", objects.len());
+            return Err(Diagnostic::error("which-object", message)
+                .note(format!("there are: {}", objects.join(", ")))
+                .help("say which object"));
+        }
+    };
+    recording.poses(name).ok_or_else(|| {
+        Diagnostic::error("unknown-object", format!("no poses of `{name}` in the recording"))
+            .help_maybe(suggestion(name, objects.iter().copied()))
+    })
+}
+
+fn not_written(path: &Path, fault: &dyn std::fmt::Display) -> Diagnostic {
+    Diagnostic::error("not-written", format!("cannot write `{}`: {fault}", path.display()))
+}
+
+fn text_file(
+    path: &Path,
+    fill: impl FnOnce(&mut BufWriter<File>) -> Result<(), Diagnostic>,
+) -> Result<(), Diagnostic> {
+    let file = File::create(path).map_err(|fault| not_written(path, &fault))?;
+    let mut out = BufWriter::new(file);
+    fill(&mut out)?;
+    out.flush().map_err(|fault| not_written(path, &fault))
+}

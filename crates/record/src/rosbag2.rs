@@ -1,0 +1,222 @@
+//! The rosbag2 folder: one `.mcap` and a `metadata.yaml` that says what is in it.
+//!
+//! The folder is for tools that insist on it; a bare `.mcap` is a whole recording. Only
+//! the few lines of YAML that name the files are read back, the rest is in the files.
+
+use std::fmt::Write as _;
+use std::fs::{self, File};
+use std::io::BufReader;
+use std::path::{Component, Path, PathBuf};
+
+use headland_base::{Diagnostic, Findings};
+
+use crate::copy::copy;
+use crate::load::{LoadOptions, load_parts};
+use crate::overview::{Overview, overview};
+use crate::reader::Reader;
+use crate::recording::Recording;
+use crate::writer::{WriteOptions, Writer};
+
+/// Makes a folder `folder` out of the recording `source`. A recording that is whole is
+/// copied byte for byte; one that was cut off is rewritten, as far as it can be read,
+/// because tools that insist on folders also insist on the end of the file.
+pub fn export(
+    source: &Path,
+    folder: &Path,
+    options: &WriteOptions,
+) -> Result<Findings, Diagnostic> {
+    let cannot = |what: &Path, fault: &dyn std::fmt::Display| {
+        let message = format!("cannot write `{}`: {fault}", what.display());
+        Diagnostic::error("bag-not-written", message)
+    };
+    fs::create_dir(folder).map_err(|fault| {
+        cannot(folder, &fault).help("a bag is a folder of its own; choose a name that is free")
+    })?;
+    let (seen, findings) = overview(Reader::open(source)?);
+    let stem = folder.file_name().map_or("recording".into(), |name| name.to_string_lossy());
+    let file_name = format!("{stem}_0.mcap");
+    let target = folder.join(&file_name);
+    if findings.is_empty() {
+        fs::copy(source, &target).map_err(|fault| cannot(&target, &fault))?;
+    } else {
+        let mut writer = Writer::create(&target, options)?;
+        copy(Reader::open(source)?, &mut writer)?;
+        writer.finish()?;
+    }
+    let metadata = folder.join("metadata.yaml");
+    fs::write(&metadata, metadata_yaml(&file_name, &seen))
+        .map_err(|fault| cannot(&metadata, &fault))?;
+    Ok(findings)
+}
+
+/// The `metadata.yaml` of a bag with one file.
+pub fn metadata_yaml(file_name: &str, seen: &Overview) -> String {
+    let nanos = seen.span.map_or((0, 0), |(first, last)| (first.nanos(), last.nanos()));
+    let (start, duration) = (nanos.0, nanos.1 - nanos.0);
+    let file = quoted(file_name);
+    let mut topics = String::new();
+    for (name, topic) in seen.topics.iter().filter(|(_, topic)| topic.encoding == "cdr") {
+        _ = write!(
+            topics,
+            "    - topic_metadata:
+        name: {}
+        type: {}
+        serialization_format: cdr
+        offered_qos_profiles: []
+        type_description_hash: \"\"
+      message_count: {}
+",
+            quoted(name),
+            quoted(&topic.schema),
+            topic.n_messages
+        );
+    }
+    let topics = if topics.is_empty() { " []\n".to_string() } else { format!("\n{topics}") };
+    let count = seen.n_messages;
+    format!(
+        "rosbag2_bagfile_information:
+  version: 9
+  storage_identifier: mcap
+  duration:
+    nanoseconds: {duration}
+  starting_time:
+    nanoseconds_since_epoch: {start}
+  message_count: {count}
+  topics_with_message_count:{topics}  compression_format: \"\"
+  compression_mode: \"\"
+  relative_file_paths:
+    - {file}
+  files:
+    - path: {file}
+      starting_time:
+        nanoseconds_since_epoch: {start}
+      duration:
+        nanoseconds: {duration}
+      message_count: {count}
+  custom_data: ~
+  ros_distro: \"\"
+"
+    )
+}
+
+/// A YAML text that means exactly these letters: JSON's quotes are YAML's too.
+fn quoted(text: &str) -> String {
+    serde_json::to_string(text).expect("a text always has a JSON form")
+}
+
+/// Longest `metadata.yaml`: a thousand topics have some hundred kilobytes.
+const METADATA_BYTES_MAX: u64 = 16 << 20;
+
+/// Reads a bag folder, all its files in order.
+pub fn import(
+    folder: &Path,
+    options: &LoadOptions,
+) -> Result<(Recording, Findings), Vec<Diagnostic>> {
+    let files = files(folder)?;
+    let mut parts: Vec<Reader<BufReader<File>>> = Vec::new();
+    let mut faults = Vec::new();
+    for file in &files {
+        match Reader::open(file) {
+            Ok(reader) => parts.push(reader),
+            Err(fault) => faults.push(fault),
+        }
+    }
+    if faults.is_empty() { Ok(load_parts(parts, options)) } else { Err(faults) }
+}
+
+/// The files a bag's metadata names, in order.
+fn files(folder: &Path) -> Result<Vec<PathBuf>, Vec<Diagnostic>> {
+    let metadata = folder.join("metadata.yaml");
+    let shown = metadata.display();
+    let fault = |code, message: String| vec![Diagnostic::error(code, message)];
+    let length = fs::metadata(&metadata).map_or(0, |about| about.len());
+    if length > METADATA_BYTES_MAX {
+        return Err(fault("bad-bag", format!("`{shown}` has {length} bytes")));
+    }
+    let text = fs::read_to_string(&metadata).map_err(|io_fault| {
+        vec![
+            Diagnostic::error("cannot-open", format!("cannot read `{shown}`: {io_fault}"))
+                .help("a bag folder has a `metadata.yaml`; a bare `.mcap` is read by itself"),
+        ]
+    })?;
+    let storage = value_of(&text, "storage_identifier").unwrap_or_default();
+    if storage != "mcap" {
+        return Err(vec![
+            Diagnostic::error("unknown-storage", format!("`{shown}`: storage is `{storage:.40}`"))
+                .help("convert it first: `rosbags-convert --src BAG --dst NEW --dst-storage mcap`"),
+        ]);
+    }
+    if value_of(&text, "compression_mode").is_some_and(|mode| mode.eq_ignore_ascii_case("file")) {
+        let message = format!("`{shown}`: its files are compressed as a whole");
+        return Err(fault("unknown-storage", message));
+    }
+    let names = list_of(&text, "relative_file_paths");
+    if names.is_empty() {
+        return Err(fault("bad-bag", format!("`{shown}` names no files")));
+    }
+    let outside = |name: &&String| {
+        Path::new(name).components().any(|part| !matches!(part, Component::Normal(_)))
+    };
+    let wrong: Vec<Diagnostic> = (names.iter().filter(outside))
+        .map(|name| {
+            let message = format!("`{shown}` names `{name:.80}`, which is not inside the folder");
+            Diagnostic::error("bad-bag", message)
+        })
+        .collect();
+    if !wrong.is_empty() {
+        return Err(wrong);
+    }
+    Ok(names.iter().map(|name| folder.join(name)).collect())
+}
+
+/// The value of the first `key: value` line.
+fn value_of(text: &str, key: &str) -> Option<String> {
+    let line = text.lines().find_map(|line| line.trim_start().strip_prefix(key));
+    Some(unquoted(line?.trim_start().strip_prefix(':')?))
+}
+
+/// The items of the first block or flow list under `key:`.
+fn list_of(text: &str, key: &str) -> Vec<String> {
+    let head = format!("{key}:");
+    let mut lines = text.lines().skip_while(|line| !line.trim_start().starts_with(&head));
+    let first = lines.next().map_or("", |line| line.trim_start()[head.len()..].trim());
+    if let Some(flow) = first.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
+        let items = flow.split(',').map(unquoted);
+        return items.filter(|item| !item.is_empty()).collect();
+    }
+    lines.map_while(|line| line.trim_start().strip_prefix("- ").map(unquoted)).collect()
+}
+
+fn unquoted(text: &str) -> String {
+    let text = text.trim();
+    for quote in ['"', '\''] {
+        if let Some(inner) = text.strip_prefix(quote).and_then(|rest| rest.strip_suffix(quote)) {
+            return inner.to_string();
+        }
+    }
+    text.to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_ways_to_write_a_list() {
+        let block = "a:\n  relative_file_paths:\n    - \"x_0.mcap\"\n    - x_1.mcap\n  files: []\n";
+        assert_eq!(list_of(block, "relative_file_paths"), ["x_0.mcap", "x_1.mcap"]);
+        let flow = "relative_file_paths: ['a b.mcap', c.mcap]\n";
+        assert_eq!(list_of(flow, "relative_file_paths"), ["a b.mcap", "c.mcap"]);
+        assert!(list_of("nothing", "relative_file_paths").is_empty());
+    }
+
+    #[test]
+    fn a_bag_may_not_reach_outside_its_folder() {
+        let folder = tempfile::tempdir().unwrap();
+        for name in ["../x.mcap", "/etc/passwd", "a/../../x"] {
+            let text = format!("storage_identifier: mcap\nrelative_file_paths:\n- {name}\n");
+            fs::write(folder.path().join("metadata.yaml"), text).unwrap();
+            assert_eq!(files(folder.path()).unwrap_err()[0].code, "bad-bag", "{name}");
+        }
+    }
+}
