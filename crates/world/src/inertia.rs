@@ -39,13 +39,3 @@ impl Default for Inertial {
         }
     }
 }
-
-/// Placeholder until the derivation lands.
-pub fn derive(_: &[crate::Collision], _: f64) -> Result<Inertial, headland_base::Diagnostic> {
-    Err(headland_base::Diagnostic::error("unsupported-format", "cannot derive inertia yet"))
-}
-
-/// Placeholder until the derivation lands.
-pub fn principal_moments(inertia: &Mat3) -> [f64; 3] {
-    [inertia.x_axis.x, inertia.y_axis.y, inertia.z_axis.z]
-}
