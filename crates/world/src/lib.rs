@@ -14,8 +14,10 @@
 //! Start reading at [`World`].
 
 pub mod geometry;
+pub mod heightmap;
 pub mod inertia;
 pub mod joint;
+pub mod mesh;
 mod places;
 pub mod resource;
 mod world;

@@ -433,7 +433,7 @@ mod tests {
             [
                 ("unknown-attribute", "t.xml:1:7".into(), "did you mean `name`?".into()),
                 ("unknown-element", "t.xml:2:3".into(), "did you mean `radius`?".into()),
-                ("unknown-element", "t.xml:3:28".into(), "did you mean `radius`?".into()),
+                ("unknown-element", "t.xml:3:27".into(), "did you mean `radius`?".into()),
             ] as [(&str, String, String); 3]
         );
         assert!(
