@@ -225,9 +225,6 @@ pub struct ImportArgs {
     /// The name of the object a TUM file describes [default: the file's name]
     #[arg(long)]
     pub object: Option<String>,
-    /// Time by when a message was received, not by its own stamp
-    #[arg(long)]
-    pub receive_time: bool,
 }
 
 /// `headland engines`
@@ -271,7 +268,9 @@ fn positive(text: &str) -> Result<f64, String> {
 fn gains(text: &str) -> Result<(f64, f64), String> {
     let numbers: Option<Vec<f64>> = text.split(',').map(|part| part.trim().parse().ok()).collect();
     match numbers.as_deref() {
-        Some([kp, kd]) if *kp >= 0.0 && *kd >= 0.0 && kp.is_finite() && kd.is_finite() => Ok((*kp, *kd)),
+        Some([kp, kd]) if *kp >= 0.0 && *kd >= 0.0 && kp.is_finite() && kd.is_finite() => {
+            Ok((*kp, *kd))
+        }
         _ => Err("write two numbers, not below zero, with a comma between: 100,10".to_string()),
     }
 }

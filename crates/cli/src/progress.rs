@@ -45,7 +45,8 @@ impl Progress {
         }
         let factor = time.secs() / elapsed;
         let left = self.total.map(|total| (total.secs() - time.secs()) / factor);
-        let left = left.map(|left| format!(", {} left", headland_report::secs(left))).unwrap_or_default();
+        let left =
+            left.map(|left| format!(", {} left", headland_report::secs(left))).unwrap_or_default();
         bar.set_position(time.nanos().unsigned_abs());
         bar.set_message(format!("{:.1} s simulated, {factor:.1} × real time{left}", time.secs()));
     }

@@ -41,9 +41,9 @@ impl Schedule {
             for (property, mode) in Mode::ALL {
                 let Some(values) = columns.property(property) else { continue };
                 let samples = track.times().iter().zip(values).filter(|(_, value)| !value.is_nan());
-                commands.extend(
-                    samples.map(|(time, target)| (*time, dof_idx, Command { mode: *mode, target: *target })),
-                );
+                commands.extend(samples.map(|(time, target)| {
+                    (*time, dof_idx, Command { mode: *mode, target: *target })
+                }));
             }
         }
         if commands.is_empty() && wrong.is_empty() {
@@ -62,7 +62,8 @@ impl Schedule {
     /// Refuses before the run when a joint has no gains to follow its commands.
     pub fn check_gains(&self, model: &Model, setup: &Setup) -> Result<(), Vec<Diagnostic>> {
         let mut all = Commands::new(model, setup.gains, None);
-        for (_, dof_idx, command) in self.commands.iter().filter(|(_, _, c)| c.mode != Mode::Effort) {
+        for (_, dof_idx, command) in self.commands.iter().filter(|(_, _, c)| c.mode != Mode::Effort)
+        {
             all.set(*dof_idx, *command);
         }
         let missing = all.missing_gains(model);
@@ -104,6 +105,9 @@ fn find_dof(model: &Model, name: &str) -> Option<usize> {
 
 fn unknown_joint(model: &Model, joint: &str, file: &str) -> Diagnostic {
     let known = model.dofs.iter().map(|dof| dof.name_in_robot.as_str());
-    Diagnostic::error("unknown-joint", format!("`{file}` commands `{joint}`, which is no joint that moves"))
-        .help_maybe(names::suggestion(joint, known))
+    Diagnostic::error(
+        "unknown-joint",
+        format!("`{file}` commands `{joint}`, which is no joint that moves"),
+    )
+    .help_maybe(names::suggestion(joint, known))
 }

@@ -15,10 +15,10 @@
 
 pub mod check;
 pub mod geometry;
-mod heightmap;
+pub mod heightmap;
 pub mod inertia;
 pub mod joint;
-mod mesh;
+pub mod mesh;
 mod places;
 mod read;
 pub mod resource;

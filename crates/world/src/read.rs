@@ -50,18 +50,16 @@ pub fn read_text(
     base_dir: &Path,
     options: &ReadOptions,
 ) -> Result<Read, Vec<Diagnostic>> {
+    let mut findings = Findings::new();
+    let source = xml::mended(source, &mut findings);
     let document = xml::parse(&source).map_err(|diagnostic| vec![diagnostic])?;
     let root = document.root_element();
-    let mut findings = Findings::new();
-    let (mut world, places) = match Format::of(root, &source.path) {
+    let read = match Format::of(root) {
         None => return Err(vec![unknown_format(&source, root)]),
-        Some(Format::Sdf) => sdf::read(&source, &document, base_dir, options, &mut findings),
-        Some(format) => {
-            let (world, places, found) = foreign(format, &source, base_dir, options)?;
-            findings.extend(found);
-            (world, places)
-        }
+        Some(Format::Sdf) => Some(sdf::read(&source, &document, base_dir, options, &mut findings)),
+        Some(format) => foreign(format, &source, base_dir, options, &mut findings),
     };
+    let Some((mut world, places)) = read else { return Err(findings.into_vec()) };
     if let Some(density) = options.derive_inertia {
         for model in &mut world.models {
             derive_inertia(model, "", density, &places, &mut findings);
@@ -77,19 +75,16 @@ pub fn read_text(
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Format {
     Sdf,
+    /// Also xacro, which is URDF with macros.
     Urdf,
-    Xacro,
     Mjcf,
 }
 
 impl Format {
-    /// Told by the root element; xacro has URDF's and differs by its namespace.
-    pub(crate) fn of(root: Node<'_, '_>, path: &str) -> Option<Format> {
-        let has_macros = path.ends_with(".xacro")
-            || root.namespaces().any(|namespace| namespace.name() == Some("xacro"));
+    /// Told by the root element.
+    pub(crate) fn of(root: Node<'_, '_>) -> Option<Format> {
         match root.tag_name().name() {
             "sdf" => Some(Format::Sdf),
-            "robot" if has_macros => Some(Format::Xacro),
             "robot" => Some(Format::Urdf),
             "mujoco" | "mujocoinclude" => Some(Format::Mjcf),
             _ => None,
@@ -110,19 +105,19 @@ pub(crate) fn unknown_format(source: &Arc<Source>, root: Node<'_, '_>) -> Diagno
         )
 }
 
-/// What the readers of other formats than SDF give: the world, where its parts were
-/// written, and warnings; or everything that is wrong.
-pub(crate) type Foreign = Result<(World, Places, Vec<Diagnostic>), Vec<Diagnostic>>;
-
-/// Hands a text to the reader of its format.
+/// Hands a text to the reader of its format. `None` where nothing could be made of it,
+/// which is in the findings.
 pub(crate) fn foreign(
     format: Format,
     source: &Arc<Source>,
     _base_dir: &Path,
     _options: &ReadOptions,
-) -> Foreign {
+    findings: &mut Findings,
+) -> Option<(World, Places)> {
     let message = format!("{format:?} is not read yet");
-    Err(vec![Diagnostic::error("unsupported-format", message).at(Place::new(source, 0..1))])
+    let place = Place::new(source, 0..1);
+    findings.push(Diagnostic::error("unsupported-format", message).at(place));
+    None
 }
 
 /// The text of a file, or in words why there is none.

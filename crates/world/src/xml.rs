@@ -72,6 +72,50 @@ pub fn parse(source: &Arc<Source>) -> Result<Document<'_>, Diagnostic> {
     })
 }
 
+/// The same text with the comments made legal, where they are not.
+///
+/// XML forbids `--` inside a comment, but the readers robot worlds are written for do not
+/// mind, and command lines with options stand in the comments of many of them. The
+/// dashes are replaced one for one, so that places stay true, and a note says so.
+pub fn mended(source: Arc<Source>, findings: &mut Findings) -> Arc<Source> {
+    let bad = comments_with_dashes(&source.text);
+    let Some(first) = bad.first() else { return source };
+    findings.push(
+        Diagnostic::remark("dashes-in-comment", "`--` inside a comment is not legal XML")
+            .at(Place::new(&source, first.start..first.start + 1))
+            .note("it is read all the same; other programs may refuse the file"),
+    );
+    let mut bytes = source.text.clone().into_bytes();
+    for comment in bad {
+        bytes[comment].iter_mut().filter(|b| **b == b'-').for_each(|b| *b = b'=');
+    }
+    let text = String::from_utf8(bytes).expect("one ASCII character for another");
+    Source::new(source.path.clone(), text)
+}
+
+/// What stands inside the comments that hold `--`, or end in `-`.
+fn comments_with_dashes(text: &str) -> Vec<Range<usize>> {
+    let mut out = Vec::new();
+    let mut i = 0;
+    while let Some(found) = text[i..].find("<!") {
+        let at = i + found;
+        let rest = &text[at..];
+        if rest.starts_with("<![CDATA[") {
+            i = at + rest.find("]]>").unwrap_or(rest.len());
+        } else if let Some(body) = rest.strip_prefix("<!--") {
+            let Some(length) = body.find("-->") else { break };
+            let inside = &body[..length];
+            if inside.contains("--") || inside.ends_with('-') {
+                out.push(at + 4..at + 4 + length);
+            }
+            i = at + 4 + length + 3;
+        } else {
+            i = at + 2;
+        }
+    }
+    out
+}
+
 /// roxmltree recurses per level, so depth is bounded before it starts. This scan only
 /// has to be right about depth on well-formed text; anything else fails in the parser.
 fn first_too_deep(text: &str) -> Option<usize> {
@@ -491,6 +535,17 @@ mod tests {
         {
             assert_eq!(findings_of(broken, false)[0].code, "not-xml", "{broken:?}");
         }
+    }
+
+    #[test]
+    fn dashes_in_comments_are_read_and_noted() {
+        let text = "<ball><!-- gz --verbose --->\n <![CDATA[<!-- -- -->]]><!-- - --></ball>";
+        let mut findings = Findings::new();
+        let mended = mended(Source::new("t.xml", text), &mut findings);
+        assert_eq!(mended.text.len(), text.len());
+        assert!(parse(&mended).is_ok() && mended.text.contains("[<!-- -- -->]"));
+        assert_eq!(findings.into_vec()[0].place.as_ref().unwrap().label(), "t.xml:1:11");
+        assert!(comments_with_dashes("<!-- never closed -- ").is_empty());
     }
 
     #[test]

@@ -73,10 +73,15 @@ impl<W: std::io::Write> Printer<'_, W> {
         let definition = match &channel.schema {
             Some(schema) if schema.encoding == "ros2msg" && channel.message_encoding == "cdr" => {
                 let text = String::from_utf8_lossy(&schema.data);
-                Definition::parse(&schema.name, &text).map_err(|found| self.findings.extend(found)).ok()
+                Definition::parse(&schema.name, &text)
+                    .map_err(|found| self.findings.extend(found))
+                    .ok()
             }
             _ => {
-                let message = format!("topic `{}` is `{}`, which we cannot decode", channel.topic, channel.message_encoding);
+                let message = format!(
+                    "topic `{}` is `{}`, which we cannot decode",
+                    channel.topic, channel.message_encoding
+                );
                 self.findings.push(Diagnostic::warning("unknown-encoding", message));
                 None
             }
@@ -85,7 +90,8 @@ impl<W: std::io::Write> Printer<'_, W> {
     }
 
     fn wants(&self, topic: &str) -> bool {
-        self.patterns.is_empty() || self.patterns.iter().any(|pattern| glob::matches(pattern, topic))
+        self.patterns.is_empty()
+            || self.patterns.iter().any(|pattern| glob::matches(pattern, topic))
     }
 
     fn print(&mut self, message: &RawMessage<'_>) -> std::io::Result<()> {
@@ -94,7 +100,9 @@ impl<W: std::io::Write> Printer<'_, W> {
         if too_early || too_late || !self.wants(&message.channel.topic) {
             return Ok(());
         }
-        let Some(Some(definition)) = self.definitions.get(&message.channel.id) else { return Ok(()) };
+        let Some(Some(definition)) = self.definitions.get(&message.channel.id) else {
+            return Ok(());
+        };
         match definition.decode(message.payload) {
             Ok(value) => writeln!(
                 self.out,

@@ -22,7 +22,11 @@ pub fn run(context: &Context, args: &CheckArgs) -> Ended {
     }
     let mut outcome = Outcome::Passed;
     for file in &args.files {
-        let checked = if is_recording(file) { recording(context, file) } else { world(context, file, args, engine) };
+        let checked = if is_recording(file) {
+            recording(context, file)
+        } else {
+            world(context, file, args, engine)
+        };
         match checked {
             Ok(Outcome::Passed) => {}
             Ok(worse) => outcome = worse,
@@ -68,7 +72,12 @@ fn world(context: &Context, file: &Path, args: &CheckArgs, engine: Option<&Engin
         context.print(&format!("{json}\n"));
     } else if args.write_sdf.as_deref() != Some(Path::new("-")) {
         let parts: Vec<String> = summary.into_iter().map(|(key, n)| count(n, key)).collect();
-        context.print(&format!("{}: ok, world `{}`: {}\n", file.display(), world.name, parts.join(", ")));
+        context.print(&format!(
+            "{}: ok, world `{}`: {}\n",
+            file.display(),
+            world.name,
+            parts.join(", ")
+        ));
     }
     Ok(Outcome::Passed)
 }
@@ -92,7 +101,10 @@ fn write_sdf(context: &Context, path: &Path, world: &World) -> Result<(), Vec<Di
         return Ok(());
     }
     std::fs::write(path, text).map_err(|error| {
-        vec![Diagnostic::error("cannot-write", format!("cannot write `{}`: {error}", path.display()))]
+        vec![Diagnostic::error(
+            "cannot-write",
+            format!("cannot write `{}`: {error}", path.display()),
+        )]
     })
 }
 

@@ -18,7 +18,8 @@ const RADIUS: f64 = 0.5;
 
 pub fn run(context: &Context, args: &DemoArgs) -> Ended {
     let source = Source::new("ball.sdf", BALL);
-    let read = headland_world::read_text(source, Path::new("."), &read_options(&WorldArgs::default()))?;
+    let read =
+        headland_world::read_text(source, Path::new("."), &read_options(&WorldArgs::default()))?;
     let model = Model::compile(&Arc::new(read.world))?;
     let duration = headland_base::SimDuration::from_secs(DURATION_SECS).expect("a few seconds");
     let setup = Setup::new(&model, duration);
@@ -38,10 +39,17 @@ pub fn run(context: &Context, args: &DemoArgs) -> Ended {
 
 fn story(recording: &Recording, output: &Path, factor: f64) -> Result<String, Vec<Diagnostic>> {
     let column = |key: &str| {
-        recording.column(key).ok_or_else(|| vec![Diagnostic::error("demo", format!("the recording has no `{key}`"))])
+        recording
+            .column(key)
+            .ok_or_else(|| vec![Diagnostic::error("demo", format!("the recording has no `{key}`"))])
     };
     let (height, speed) = (column("ball/pose/z")?, column("ball/linear_vel/z")?);
-    let curve: Vec<(f64, f64)> = height.times.iter().map(|t| t.secs()).zip(height.values.iter().map(|z| z - RADIUS)).collect();
+    let curve: Vec<(f64, f64)> = height
+        .times
+        .iter()
+        .map(|t| t.secs())
+        .zip(height.values.iter().map(|z| z - RADIUS))
+        .collect();
     let drawing = Chart {
         title: "height of the ball above the ground [m]",
         x_label: "time [s]",
@@ -60,7 +68,12 @@ fn story(recording: &Recording, output: &Path, factor: f64) -> Result<String, Ve
         .enumerate()
         .map(|(i, (time, height))| {
             let ratio = height / std::mem::replace(&mut before, *height);
-            vec![(i + 1).to_string(), format!("{time:.3}"), format!("{height:.4}"), format!("{ratio:.4}")]
+            vec![
+                (i + 1).to_string(),
+                format!("{time:.3}"),
+                format!("{height:.4}"),
+                format!("{ratio:.4}"),
+            ]
         })
         .collect();
     let header = [

@@ -1,117 +1,65 @@
-//! `headland info`: what is in a recording.
-
-use std::collections::BTreeMap;
+//! `headland info`: what is in a recording. Streams through it, so its size does not matter.
 
 use headland_base::SimTime;
-use headland_record::{Item, Reader};
+use headland_record::recording::FACTS;
+use headland_record::{Overview, Reader, overview};
 use headland_report::{Align, bytes, count, table};
 use serde_json::{Value, json};
 
 use crate::args::InfoArgs;
 use crate::context::{Context, Ended, Outcome};
 
-/// What streaming through a recording adds up to.
-#[derive(Default)]
-struct Summary {
-    profile: String,
-    library: String,
-    topics: BTreeMap<String, Topic>,
-    attachments: Vec<(String, usize)>,
-    metadata: BTreeMap<String, BTreeMap<String, String>>,
-    n_bytes: u64,
-}
-
-#[derive(Default)]
-struct Topic {
-    schema: String,
-    n_messages: u64,
-    first: Option<SimTime>,
-    last: Option<SimTime>,
-}
-
-impl Topic {
-    /// Messages per second between the first and the last.
-    fn rate(&self) -> Option<f64> {
-        let span = (self.last? - self.first?).secs();
-        (self.n_messages > 1 && span > 0.0).then(|| (self.n_messages - 1) as f64 / span)
-    }
-}
-
 pub fn run(context: &Context, args: &InfoArgs) -> Ended {
-    let mut reader = Reader::open(&args.recording).map_err(|diagnostic| vec![diagnostic])?;
-    let mut summary = Summary::default();
-    while let Some(item) = reader.next() {
-        add(&mut summary, item);
-    }
-    summary.n_bytes = reader.offset();
-    let truncated = reader.truncation().is_some();
-    let findings = reader.into_findings();
-    let failed = findings.has_errors() && summary.topics.is_empty();
+    let reader = Reader::open(&args.recording).map_err(|diagnostic| vec![diagnostic])?;
+    let (seen, findings) = overview(reader);
     let has_errors = findings.has_errors();
-    let list = findings.into_vec();
-    if failed {
-        return Err(list);
+    let findings = findings.into_vec();
+    if has_errors && seen.topics.is_empty() {
+        return Err(findings);
     }
-    context.show(&list);
-    let text = if context.json() { format!("{}\n", as_json(&summary, truncated)) } else { as_text(&summary) };
-    context.print(&text);
-    Ok(if truncated || has_errors { Outcome::Partial } else { Outcome::Passed })
+    context.show(&findings);
+    context.print(&if context.json() { format!("{}\n", as_json(&seen)) } else { as_text(&seen) });
+    Ok(if seen.truncation.is_some() || has_errors { Outcome::Partial } else { Outcome::Passed })
 }
 
-fn add(summary: &mut Summary, item: Item<'_>) {
-    match item {
-        Item::Header { profile, library } => (summary.profile, summary.library) = (profile, library),
-        Item::Channel(channel) => {
-            let topic = summary.topics.entry(channel.topic.clone()).or_default();
-            topic.schema = channel.schema.as_ref().map_or(String::new(), |schema| schema.name.clone());
-        }
-        Item::Message(message) => {
-            let topic = summary.topics.entry(message.channel.topic.clone()).or_default();
-            topic.n_messages += 1;
-            topic.first = Some(topic.first.map_or(message.log_time, |t| t.min(message.log_time)));
-            topic.last = Some(topic.last.map_or(message.log_time, |t| t.max(message.log_time)));
-        }
-        Item::Attachment(file) => summary.attachments.push((file.name, file.bytes.len())),
-        Item::Metadata { name, entries } => {
-            summary.metadata.insert(name, entries);
-        }
-    }
-}
-
-fn as_text(summary: &Summary) -> String {
-    let n_messages: u64 = summary.topics.values().map(|topic| topic.n_messages).sum();
-    let first = summary.topics.values().filter_map(|topic| topic.first).min();
-    let last = summary.topics.values().filter_map(|topic| topic.last).max();
+fn as_text(seen: &Overview) -> String {
+    let or = |text: &str, other: &str| {
+        if text.is_empty() { other.to_string() } else { text.to_string() }
+    };
     let mut out = format!(
         "{} in {}, profile {}, written by {}\n",
-        count(n_messages, "message"),
-        bytes(summary.n_bytes),
-        if summary.profile.is_empty() { "none" } else { &summary.profile },
-        if summary.library.is_empty() { "somebody" } else { &summary.library },
+        count(seen.n_messages, "message"),
+        bytes(seen.n_bytes),
+        or(&seen.facts.profile, "none"),
+        or(&seen.facts.library, "somebody"),
     );
-    if let (Some(first), Some(last)) = (first, last) {
+    if let Some((first, last)) = seen.span {
         out += &format!("from {first} to {last}: {}\n", last - first);
     }
-    if let Some(facts) = summary.metadata.get(headland_record::recording::FACTS) {
-        let facts: Vec<String> = facts.iter().map(|(key, value)| format!("{key} {value}")).collect();
+    if let Some(facts) = seen.facts.metadata.get(FACTS) {
+        let facts: Vec<String> =
+            facts.iter().map(|(key, value)| format!("{key} {value}")).collect();
         out += &format!("run: {}\n", facts.join(" · "));
     }
-    if let Some(realised) = summary.metadata.get("headland.realised") {
-        out += &realised.values().map(|text| format!("realised: {text}\n")).collect::<String>();
+    for text in
+        seen.facts.metadata.get("headland.realised").into_iter().flat_map(|all| all.values())
+    {
+        out += &format!("realised: {text}\n");
     }
-    for (name, n_bytes) in &summary.attachments {
+    for (name, _, n_bytes) in &seen.attachments {
         out += &format!("attached: {name} ({})\n", bytes(*n_bytes as u64));
     }
-    let rows: Vec<Vec<String>> = summary
-        .topics
-        .iter()
-        .map(|(name, topic)| {
-            let secs = |t: Option<SimTime>| t.map_or(String::new(), |t| format!("{:.3}", t.secs()));
-            let rate = topic.rate().map_or(String::new(), |rate| format!("{rate:.1}"));
-            let cells = [topic.n_messages.to_string(), rate, secs(topic.first), secs(topic.last)];
-            [name.clone(), topic.schema.clone()].into_iter().chain(cells).collect()
-        })
-        .collect();
+    let secs = |t: SimTime| format!("{:.3}", t.secs());
+    let rows = seen.topics.iter().map(|(name, topic)| {
+        vec![
+            name.clone(),
+            topic.schema.clone(),
+            topic.n_messages.to_string(),
+            topic.rate_hz().map_or(String::new(), |rate| format!("{rate:.1}")),
+            topic.span.map_or(String::new(), |(first, _)| secs(first)),
+            topic.span.map_or(String::new(), |(_, last)| secs(last)),
+        ]
+    });
     let header = [
         ("topic", Align::Left),
         ("type", Align::Left),
@@ -120,29 +68,25 @@ fn as_text(summary: &Summary) -> String {
         ("first s", Align::Right),
         ("last s", Align::Right),
     ];
-    out + "\n" + &table(&header, &rows)
+    out + "\n" + &table(&header, &rows.collect::<Vec<_>>())
 }
 
-fn as_json(summary: &Summary, truncated: bool) -> Value {
-    let topics: Vec<Value> = summary
-        .topics
-        .iter()
-        .map(|(name, topic)| {
-            json!({
-                "topic": name, "type": topic.schema, "messages": topic.n_messages,
-                "hz": topic.rate(), "first_ns": topic.first.map(SimTime::nanos),
-                "last_ns": topic.last.map(SimTime::nanos),
-            })
+fn as_json(seen: &Overview) -> Value {
+    let topics = seen.topics.iter().map(|(name, topic)| {
+        json!({
+            "topic": name, "type": topic.schema, "encoding": topic.encoding,
+            "messages": topic.n_messages, "hz": topic.rate_hz(),
+            "first_ns": topic.span.map(|(first, _)| first.nanos()),
+            "last_ns": topic.span.map(|(_, last)| last.nanos()),
         })
-        .collect();
-    let attachments: Vec<Value> = summary
-        .attachments
-        .iter()
-        .map(|(name, n_bytes)| json!({"name": name, "bytes": n_bytes}))
-        .collect();
+    });
+    let attachments = seen.attachments.iter().map(|(name, media_type, n_bytes)| {
+        json!({"name": name, "media_type": media_type, "bytes": n_bytes})
+    });
     json!({
-        "bytes": summary.n_bytes, "profile": summary.profile, "library": summary.library,
-        "truncated": truncated, "metadata": summary.metadata, "attachments": attachments,
-        "topics": topics,
+        "bytes": seen.n_bytes, "messages": seen.n_messages, "profile": seen.facts.profile,
+        "library": seen.facts.library, "truncated": seen.truncation.is_some(),
+        "metadata": seen.facts.metadata, "attachments": attachments.collect::<Vec<_>>(),
+        "topics": topics.collect::<Vec<_>>(),
     })
 }

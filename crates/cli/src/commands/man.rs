@@ -7,7 +7,9 @@ use crate::args::{Cli, ManArgs};
 use crate::context::{Context, Ended, Outcome};
 
 pub fn run(context: &Context, args: &ManArgs) -> Ended {
-    let failed = |error: std::io::Error| vec![Diagnostic::error("cannot-write", format!("cannot write: {error}"))];
+    let failed = |error: std::io::Error| {
+        vec![Diagnostic::error("cannot-write", format!("cannot write: {error}"))]
+    };
     match &args.dir {
         Some(dir) => {
             std::fs::create_dir_all(dir).map_err(failed)?;

@@ -45,7 +45,10 @@ pub fn run(context: &Context, args: &RunArgs) -> Ended {
 fn setup(args: &RunArgs, model: &Model) -> Result<Setup, Vec<Diagnostic>> {
     let secs = |secs: f64, what: &str| {
         SimDuration::from_secs(secs).filter(|d| *d > SimDuration::ZERO).ok_or_else(|| {
-            vec![Diagnostic::error("bad-duration", format!("{what} of {secs} s is not a whole nanosecond or more"))]
+            vec![Diagnostic::error(
+                "bad-duration",
+                format!("{what} of {secs} s is not a whole nanosecond or more"),
+            )]
         })
     };
     let step = args.step.map_or(Ok(model.world.physics.step), |step| secs(step, "a step"))?;
@@ -59,7 +62,9 @@ fn setup(args: &RunArgs, model: &Model) -> Result<Setup, Vec<Diagnostic>> {
     Ok(Setup {
         step,
         duration,
-        record_period: args.record_rate.map_or(Ok(step), |rate| secs(1.0 / rate, "a sample period"))?,
+        record_period: args
+            .record_rate
+            .map_or(Ok(step), |rate| secs(1.0 / rate, "a sample period"))?,
         seed: Seed::new(args.seed),
         n_threads: usize::from(args.threads),
         gains: args.gains.map(|(kp, kd)| Gains { kp, kd }),
@@ -108,10 +113,21 @@ pub fn record(
     let stop = interrupted();
     let mut progress = Progress::new(context.shows_progress(), job.setup.duration);
     let mut recorder = Recorder::start(&mut writer, job.model, &cast.sensors).map_err(one)?;
-    let ended = headland_sim::run(job.model, job.setup, engine.as_mut(), cast, &mut recorder, &mut |time| {
-        progress.tick(time);
-        if stop.load(Ordering::Relaxed) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-    });
+    let ended = headland_sim::run(
+        job.model,
+        job.setup,
+        engine.as_mut(),
+        cast,
+        &mut recorder,
+        &mut |time| {
+            progress.tick(time);
+            if stop.load(Ordering::Relaxed) {
+                ControlFlow::Break(())
+            } else {
+                ControlFlow::Continue(())
+            }
+        },
+    );
     progress.finish();
     // The file is closed even when the run failed: what was recorded stays readable.
     let written = writer.finish();
@@ -145,7 +161,11 @@ fn describe(writer: &mut Writer, job: &Job<'_>, checked: &[Diagnostic]) -> Resul
     let realised: BTreeMap<String, String> =
         realised.map(|(i, d)| (format!("{:03}", i + 1), d.message.clone())).collect();
     writer.metadata("headland.realised", realised)?;
-    writer.attach("world.sdf", "application/sdf+xml", headland_world::sdf::write(world).into_bytes())
+    writer.attach(
+        "world.sdf",
+        "application/sdf+xml",
+        headland_world::sdf::write(world).into_bytes(),
+    )
 }
 
 /// Set when somebody presses Ctrl-C or ends the process politely: the run stops after its
@@ -162,7 +182,14 @@ fn interrupted() -> Arc<AtomicBool> {
     Arc::clone(stop)
 }
 
-fn report(context: &Context, output: &Path, engine: &EngineEntry, end: &RunEnd, written: Written, secs: f64) {
+fn report(
+    context: &Context,
+    output: &Path,
+    engine: &EngineEntry,
+    end: &RunEnd,
+    written: Written,
+    secs: f64,
+) {
     for (name, time) in &end.contained {
         context.show(&[Diagnostic::warning(
             "non-finite",

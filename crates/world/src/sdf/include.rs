@@ -119,7 +119,7 @@ impl Reader<'_, '_> {
         let source = match known {
             Some(source) => source,
             None => match read::source_of(path) {
-                Ok(source) => source,
+                Ok(source) => xml::mended(source, self.xml.findings),
                 Err(diagnostic) => {
                     self.xml.findings.push(diagnostic.at(place.clone()));
                     return None;
@@ -191,7 +191,7 @@ impl Reader<'_, '_> {
             }
         };
         let root = document.root_element();
-        match Format::of(root, &source.path) {
+        match Format::of(root) {
             Some(Format::Sdf) => {
                 self.version = self.version_of(root);
                 self.xml.check_names(root, &schema::SDF);
@@ -251,14 +251,12 @@ impl Reader<'_, '_> {
         name: Option<String>,
         scope: Inside<'_>,
     ) -> Option<Included> {
-        let read = read::foreign(format, source, &self.dir, self.shared.options);
-        let (world, findings) = match read {
-            Ok((world, _, findings)) => (Some(world), findings),
-            Err(findings) => (None, findings),
-        };
-        self.xml.findings.extend(findings);
+        // Its own list: a reader may look whether anything is wrong so far.
+        let mut findings = Findings::new();
+        let read = read::foreign(format, source, &self.dir, self.shared.options, &mut findings);
+        self.xml.findings.extend(findings.into_vec());
         let place = Place::new(source, 0..0);
-        let mut models = world?.models.into_iter();
+        let mut models = read?.0.models.into_iter();
         let (Some(mut model), None) = (models.next(), models.next()) else {
             let message = "only a file with exactly one model can be included";
             self.xml.findings.push(Diagnostic::error("nothing-to-include", message).at(place));
