@@ -81,7 +81,7 @@ pub struct WorldArgs {
     #[arg(long)]
     pub lenient: bool,
     /// Give links without inertia one from their shapes at this density \[kg/m³\]
-    #[arg(long, value_name = "DENSITY", value_parser = positive)]
+    #[arg(long, value_name = "DENSITY", allow_negative_numbers = true, value_parser = positive)]
     pub derive_inertia: Option<f64>,
 }
 
@@ -104,7 +104,7 @@ pub struct RunArgs {
     #[arg(long, alias = "physics-engine", default_value = "rapier", value_name = "NAME")]
     pub engine: String,
     /// How long, in simulated seconds [default: 10, or no end with --until]
-    #[arg(long, short, value_name = "SECS", value_parser = positive)]
+    #[arg(long, short, value_name = "SECS", allow_negative_numbers = true, value_parser = positive)]
     pub duration: Option<f64>,
     /// How long, in steps
     #[arg(long, conflicts_with = "duration", value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
@@ -113,10 +113,10 @@ pub struct RunArgs {
     #[arg(long, value_name = "CONDITION")]
     pub until: Option<String>,
     /// The step in seconds [default: the world's]
-    #[arg(long, value_name = "SECS", value_parser = positive)]
+    #[arg(long, value_name = "SECS", allow_negative_numbers = true, value_parser = positive)]
     pub step: Option<f64>,
     /// Samples per simulated second [default: every step]
-    #[arg(long, value_name = "HZ", value_parser = positive)]
+    #[arg(long, value_name = "HZ", allow_negative_numbers = true, value_parser = positive)]
     pub record_rate: Option<f64>,
     /// Where all chance comes from
     #[arg(long, default_value_t = 0)]
@@ -128,10 +128,10 @@ pub struct RunArgs {
     #[arg(long, short, value_name = "FILE")]
     pub command: Option<PathBuf>,
     /// Gains of joints whose model gives none
-    #[arg(long, value_name = "KP,KD", value_parser = gains)]
+    #[arg(long, value_name = "KP,KD", allow_hyphen_values = true, value_parser = gains)]
     pub gains: Option<(f64, f64)>,
     /// Let the motors go when no command has come for this many seconds
-    #[arg(long, value_name = "SECS", value_parser = positive)]
+    #[arg(long, value_name = "SECS", allow_negative_numbers = true, value_parser = positive)]
     pub watchdog: Option<f64>,
     #[command(flatten)]
     pub world_args: WorldArgs,

@@ -86,12 +86,7 @@ impl Engine for Rapier {
         out
     }
 
-    fn start(
-        &mut self,
-        model: &Model,
-        state: &State,
-        _: &EngineOptions,
-    ) -> Result<(), Fault> {
+    fn start(&mut self, model: &Model, state: &State, _: &EngineOptions) -> Result<(), Fault> {
         let mut physics = rp::PhysicsWorld::default();
         physics.gravity = model.world.gravity;
         let mut handles = Vec::with_capacity(model.rigids.len());

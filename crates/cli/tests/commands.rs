@@ -1,0 +1,244 @@
+//! Every command as a user meets it: what it prints, where, and its exit code.
+
+mod common;
+
+use std::fs;
+
+use common::{ROOT, expect, headland, text};
+use serde_json::Value;
+
+fn ball() -> String {
+    format!("{ROOT}/worlds/ball.sdf")
+}
+
+#[test]
+fn demo_shows_bounces_that_lose_half() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let output = expect(dir.path(), &["demo"], 0);
+    let shown = text(&output.stdout);
+    assert!(shown.contains("bounce") && shown.contains("0.48"), "{shown}");
+    assert!(shown.chars().any(|c| ('\u{2801}'..='\u{28ff}').contains(&c)), "a chart: {shown}");
+    assert!(dir.path().join("demo.mcap").exists());
+}
+
+#[test]
+fn results_go_to_stdout_and_json_is_json() {
+    let dir = tempfile::tempdir().expect("a folder");
+    for args in
+        [vec!["run", "--json", "--duration", "0.2", "-o", "a.mcap"], vec!["check", "--json"]]
+    {
+        let ball = ball();
+        let args: Vec<&str> = args.into_iter().chain([ball.as_str()]).collect();
+        let output = expect(dir.path(), &args, 0);
+        let _: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    }
+    for args in [["info", "--json", "a.mcap"].as_slice(), &["engines", "--json"]] {
+        let _: Value = serde_json::from_slice(&expect(dir.path(), args, 0).stdout).expect("JSON");
+    }
+    let cat = expect(dir.path(), &["cat", "a.mcap", "--topic", "/ball/pose"], 0);
+    let lines: Vec<Value> =
+        text(&cat.stdout).lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    assert_eq!(lines.len(), 201);
+    assert_eq!(lines[200]["time_ns"], 200_000_000);
+}
+
+#[test]
+fn bad_usage_and_bad_input_exit_with_2_and_words() {
+    let dir = tempfile::tempdir().expect("a folder");
+    fs::write(
+        dir.path().join("typo.sdf"),
+        fs::read_to_string(ball()).unwrap().replace("radius", "radios"),
+    )
+    .unwrap();
+    fs::write(dir.path().join("noise.mcap"), b"not a recording").unwrap();
+    fs::write(dir.path().join("empty"), b"").unwrap();
+    let ball = ball();
+    for (args, words) in [
+        (vec!["run"], "WORLD"),
+        (vec!["rum"], "run"),
+        (vec!["run", "nowhere.sdf"], "nowhere.sdf"),
+        (vec!["run", &ball, "--engine", "rapire"], "did you mean `rapier`"),
+        (vec!["run", &ball, "--duration", "-1"], "above zero"),
+        (vec!["run", &ball, "--duration", "nan"], "above zero"),
+        (vec!["run", &ball, "--step", "1e-12"], "nanosecond"),
+        (vec!["run", &ball, "--until", "ball/pos/z < 1"], "did you mean `ball/pose/z`"),
+        (vec!["run", &ball, "--until", "ball/pose/z"], "KEY < NUMBER"),
+        (vec!["run", &ball, "-o", "no/such/folder/a.mcap"], "no/such/folder"),
+        (vec!["check", "typo.sdf"], "did you mean `radius`"),
+        (vec!["check", "."], "."),
+        (vec!["info", "noise.mcap"], "noise.mcap"),
+        (vec!["info", "empty"], "empty"),
+        (vec!["info", "nowhere.mcap"], "nowhere.mcap"),
+        (vec!["import", "nowhere.csv", "-o", "a.mcap"], "nowhere.csv"),
+        (vec!["export", "noise.mcap", "-o", "a.csv"], "noise.mcap"),
+        (vec!["export", "noise.mcap", "-o", "a.xyz"], "--to"),
+    ] {
+        let output = expect(dir.path(), &args, 2);
+        let said = text(&output.stderr);
+        assert!(said.contains(words), "{args:?} says:\n{said}");
+        assert!(!said.contains("panicked"), "{said}");
+    }
+}
+
+#[test]
+fn a_misspelt_element_is_pointed_at_and_lenient_goes_on() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let world = fs::read_to_string(ball())
+        .unwrap()
+        .replace("<direction>", "<directoin>")
+        .replace("</direction>", "</directoin>");
+    fs::write(dir.path().join("typo.sdf"), world).unwrap();
+    let said = text(&expect(dir.path(), &["check", "typo.sdf"], 2).stderr);
+    assert!(said.contains("typo.sdf:12:8") && said.contains("^^^^^^^^^"), "{said}");
+    let output = expect(dir.path(), &["check", "--lenient", "typo.sdf"], 0);
+    assert!(text(&output.stderr).contains("warning[unknown-element]"));
+}
+
+#[test]
+fn a_condition_ends_the_run_and_a_rate_thins_it() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let args = [
+        "run",
+        "--json",
+        &ball(),
+        "--until",
+        "ball/pose/z < 1.0",
+        "--record-rate",
+        "50",
+        "-o",
+        "a.mcap",
+    ];
+    let ended: Value = serde_json::from_slice(&expect(dir.path(), &args, 0).stdout).expect("JSON");
+    assert_eq!(ended["ended"], "condition");
+    // z = 3.5 − g·t²/2 reaches 1.0 at t = √(5/9.81) = 0.7139 s; the first step after is 0.714.
+    let secs = ended["simulated_secs"].as_f64().expect("a number");
+    assert!((secs - 0.714).abs() < 1e-9, "{secs}");
+    let cat = text(&expect(dir.path(), &["cat", "a.mcap", "--topic", "/ball/pose"], 0).stdout);
+    let times: Vec<u64> = cat
+        .lines()
+        .map(|line| {
+            serde_json::from_str::<Value>(line).unwrap()["time_ns"].as_u64().unwrap() / 1_000_000
+        })
+        .collect();
+    let wanted: Vec<u64> = (0..=35).map(|i| i * 20).chain([714]).collect();
+    assert_eq!(times, wanted, "every 20 ms, and the last moment");
+}
+
+#[test]
+fn commands_from_a_table_move_a_joint_and_a_watchdog_lets_go() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let world = format!("{ROOT}/worlds/pendulum.sdf");
+    fs::write(dir.path().join("moves.csv"), "time,hinge/position\n0,1.0\n1.0,-0.5\n").unwrap();
+    let run = |extra: &[&str], code| {
+        let args =
+            [&["run", &world, "--command", "moves.csv", "--duration", "3", "-o", "a.mcap"], extra]
+                .concat();
+        expect(dir.path(), &args, code)
+    };
+    // A model without gains is refused before the run, and told what to do.
+    assert!(text(&run(&[], 2).stderr).contains("--gains"));
+    run(&["--gains", "400,40"], 0);
+    let position = |secs: &str| {
+        let cat = expect(
+            dir.path(),
+            &["cat", "a.mcap", "--topic", "*/joint_states", "--start", secs, "--end", secs],
+            0,
+        );
+        let line: Value = serde_json::from_slice(&cat.stdout).expect("one line");
+        line["message"]["position"][0].as_f64().expect("a number")
+    };
+    // At rest the spring kp·(r − q) carries the weight m·g·l·sin q.
+    let resting = |target: f64| {
+        (0..100).fold(target, |q: f64, _| target - 9.81 * headland_base::maths::sin(q) / 400.0)
+    };
+    assert!((position("0.999") - resting(1.0)).abs() < 1e-3, "{}", position("0.999"));
+    assert!((position("2.999") - resting(-0.5)).abs() < 1e-3, "{}", position("2.999"));
+    run(&["--gains", "400,40", "--watchdog", "0.5"], 0);
+    let events = text(&expect(dir.path(), &["cat", "a.mcap", "--topic", "/events"], 0).stdout);
+    assert_eq!(events.lines().count(), 2, "{events}");
+    assert!(events.contains("watchdog") && events.contains("\"time_ns\":501000000"), "{events}");
+}
+
+#[test]
+fn what_is_exported_comes_back() {
+    let dir = tempfile::tempdir().expect("a folder");
+    expect(
+        dir.path(),
+        &["run", &format!("{ROOT}/worlds/joints.sdf"), "--duration", "0.1", "-o", "a.mcap"],
+        0,
+    );
+    expect(dir.path(), &["export", "a.mcap", "-o", "a.csv"], 0);
+    expect(dir.path(), &["import", "a.csv", "-o", "b.mcap"], 0);
+    expect(dir.path(), &["export", "b.mcap", "-o", "b.csv"], 0);
+    let (a, b) = (
+        fs::read_to_string(dir.path().join("a.csv")).unwrap(),
+        fs::read_to_string(dir.path().join("b.csv")).unwrap(),
+    );
+    assert!(a.lines().count() == 102, "{}", a.lines().count());
+    assert_eq!(a.lines().next(), b.lines().next());
+    assert!(a == b, "the numbers survive to the last bit");
+    expect(dir.path(), &["export", "a.mcap", "--to", "tum", "--object", "ball", "-o", "a.tum"], 0);
+    expect(dir.path(), &["import", "a.tum", "--object", "ball", "-o", "c.mcap"], 0);
+    expect(dir.path(), &["export", "c.mcap", "-o", "c.tum"], 0);
+    assert_eq!(
+        fs::read(dir.path().join("a.tum")).unwrap(),
+        fs::read(dir.path().join("c.tum")).unwrap()
+    );
+    expect(dir.path(), &["export", "a.mcap", "--to", "rosbag2", "-o", "bag"], 0);
+    expect(dir.path(), &["import", "bag", "-o", "d.mcap"], 0);
+    let wrong = expect(
+        dir.path(),
+        &["export", "a.mcap", "--to", "tum", "--object", "bal", "-o", "x.tum"],
+        2,
+    );
+    assert!(text(&wrong.stderr).contains("did you mean `ball`"));
+}
+
+#[test]
+fn a_world_written_as_sdf_moves_the_same() {
+    let dir = tempfile::tempdir().expect("a folder");
+    for world in common::shipped_worlds() {
+        let world = world.to_str().expect("plain");
+        expect(dir.path(), &["check", world, "--write-sdf", "again.sdf"], 0);
+        let run = |world: &str, out: &str| {
+            expect(dir.path(), &["run", world, "--duration", "0.2", "-o", out], 0);
+            fs::read(dir.path().join(out)).expect("a recording")
+        };
+        assert!(run(world, "a.mcap") == run("again.sdf", "b.mcap"), "{world}");
+    }
+}
+
+#[test]
+fn help_version_completions_and_man() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let help = text(&expect(dir.path(), &["--help"], 0).stdout);
+    for command in
+        ["run", "check", "info", "cat", "export", "import", "engines", "demo", "completions", "man"]
+    {
+        assert!(help.contains(command), "{command} is in the help");
+        assert!(text(&expect(dir.path(), &[command, "--help"], 0).stdout).contains("Usage"));
+    }
+    assert!(text(&expect(dir.path(), &["--version"], 0).stdout).contains("rapier"));
+    for shell in ["bash", "zsh", "fish"] {
+        assert!(text(&expect(dir.path(), &["completions", shell], 0).stdout).contains("headland"));
+    }
+    assert!(text(&expect(dir.path(), &["man"], 0).stdout).contains(".TH headland"));
+    expect(dir.path(), &["man", "--dir", "pages"], 0);
+    assert!(dir.path().join("pages/headland-run.1").exists());
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_fault() {
+    let dir = tempfile::tempdir().expect("a folder");
+    expect(dir.path(), &["run", &ball(), "--duration", "2", "-o", "a.mcap"], 0);
+    let program = env!("CARGO_BIN_EXE_headland");
+    let script = format!("set -o pipefail; {program} cat a.mcap | head -1 | wc -l");
+    let output = std::process::Command::new("bash")
+        .args(["-c", &script])
+        .current_dir(dir.path())
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    assert!(!text(&output.stderr).contains("panicked"));
+    _ = headland(dir.path());
+}

@@ -1,0 +1,95 @@
+//! Nothing recorded is lost: killed runs, cut files, full disks.
+
+mod common;
+
+use std::fs;
+use std::process::{Command, Stdio};
+use std::thread::sleep;
+use std::time::Duration;
+
+use common::{ROOT, expect, headland, text};
+
+fn messages(info: &[u8]) -> u64 {
+    let json: serde_json::Value = serde_json::from_slice(info).expect("JSON");
+    json["messages"].as_u64().expect("a number")
+}
+
+#[test]
+fn a_killed_run_opens_up_to_its_last_chunk() {
+    let dir = tempfile::tempdir().expect("a folder");
+    for threads in ["1", "2"] {
+        let file = dir.path().join("killed.mcap");
+        _ = fs::remove_file(&file);
+        let mut child = headland(dir.path())
+            .args(["run", &format!("{ROOT}/worlds/joints.sdf"), "--duration", "100000"])
+            .args(["--threads", threads, "-o", "killed.mcap"])
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("starts");
+        // Wait for a few chunks, then give it no chance to say goodbye.
+        while fs::metadata(&file).map_or(0, |meta| meta.len()) < 500_000 {
+            assert!(child.try_wait().expect("asked").is_none(), "it ended by itself");
+            sleep(Duration::from_millis(5));
+        }
+        child.kill().expect("SIGKILL");
+        child.wait().expect("gone");
+        let info = expect(dir.path(), &["info", "--json", "killed.mcap"], 3);
+        assert!(messages(&info.stdout) > 1000, "{}", text(&info.stdout));
+        assert!(text(&info.stderr).contains("truncated") || text(&info.stderr).contains("cut"));
+        // What is left can be made whole again, and then nothing is amiss.
+        expect(dir.path(), &["import", "killed.mcap", "-o", "whole.mcap"], 0);
+        let whole = expect(dir.path(), &["info", "--json", "whole.mcap"], 0);
+        assert_eq!(messages(&whole.stdout), messages(&info.stdout));
+    }
+}
+
+#[test]
+fn a_polite_interrupt_closes_the_file() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let file = dir.path().join("stopped.mcap");
+    let mut child = headland(dir.path())
+        .args([
+            "run",
+            &format!("{ROOT}/worlds/joints.sdf"),
+            "--duration",
+            "100000",
+            "-o",
+            "stopped.mcap",
+        ])
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("starts");
+    while fs::metadata(&file).map_or(0, |meta| meta.len()) < 200_000 {
+        sleep(Duration::from_millis(5));
+    }
+    let interrupt = Command::new("kill").args(["-INT", &child.id().to_string()]).status();
+    assert!(interrupt.expect("kill runs").success());
+    assert_eq!(child.wait().expect("ends").code(), Some(3));
+    let info = expect(dir.path(), &["info", "--json", "stopped.mcap"], 0);
+    assert!(messages(&info.stdout) > 1000);
+}
+
+/// A limit on the size of files stands for a full disk: writes fail half way through.
+#[test]
+fn a_full_disk_ends_with_words_and_a_readable_file() {
+    let dir = tempfile::tempdir().expect("a folder");
+    for threads in [1, 2] {
+        let script = format!(
+            "trap '' XFSZ; ulimit -f 1024; exec {} run {ROOT}/worlds/joints.sdf --duration 60 --threads {threads} -o full.mcap",
+            env!("CARGO_BIN_EXE_headland")
+        );
+        let output = Command::new("bash")
+            .args(["-c", &script])
+            .current_dir(dir.path())
+            .output()
+            .expect("runs");
+        let words = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{words}");
+        assert!(words.contains("full.mcap") && words.contains("error["), "{words}");
+        let info =
+            headland(dir.path()).args(["info", "--json", "full.mcap"]).output().expect("runs");
+        assert!(messages(&info.stdout) > 1000, "{}", text(&info.stderr));
+    }
+}
