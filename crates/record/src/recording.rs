@@ -308,15 +308,15 @@ fn pose_component(component: &str) -> Option<(PickNumber, &'static str)> {
 /// The unit of a field of a sensor message.
 fn scalar_unit(schema: &str, key: &str) -> &'static str {
     let type_name = schema.rsplit('/').next().unwrap_or_default();
-    let field = key.split('/').next().unwrap_or_default();
-    match (type_name, field) {
-        ("Imu", "angular_velocity") => "rad/s",
-        ("Imu", "linear_acceleration") => "m/s^2",
-        ("WrenchStamped", "force") => "N",
-        ("WrenchStamped", "torque") => "N·m",
-        ("LaserScan", "ranges" | "range_min" | "range_max") => "m",
-        ("LaserScan", "angle_min" | "angle_max" | "angle_increment") => "rad",
-        ("LaserScan", "time_increment" | "scan_time") => "s",
-        _ => "",
-    }
+    let unit = |field: &str| match (type_name, field) {
+        ("Imu", "angular_velocity") => Some("rad/s"),
+        ("Imu", "linear_acceleration") => Some("m/s^2"),
+        ("WrenchStamped", "force") => Some("N"),
+        ("WrenchStamped", "torque") => Some("N·m"),
+        ("LaserScan", "ranges" | "range_min" | "range_max") => Some("m"),
+        ("LaserScan", "angle_min" | "angle_max" | "angle_increment") => Some("rad"),
+        ("LaserScan", "time_increment" | "scan_time") => Some("s"),
+        _ => None,
+    };
+    key.split('/').find_map(unit).unwrap_or_default()
 }

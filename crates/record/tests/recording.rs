@@ -118,7 +118,7 @@ fn messages_of_others_become_tracks() {
         ("robot/odom/pose/x", 4.0, "m"),
         ("robot/odom/linear_vel/x", 8.0, "m/s"),
         ("imu/linear_acceleration/z", 9.81, "m/s^2"),
-        ("wrist/wrench/wrench/force/x", 4.0, ""),
+        ("wrist/wrench/wrench/force/x", 4.0, "N"),
         ("battery", 8.0, ""),
     ] {
         let column = recording.column(key).unwrap_or_else(|| panic!("{key}"));
