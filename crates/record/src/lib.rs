@@ -8,6 +8,7 @@
 
 pub mod align;
 mod chunker;
+mod container;
 pub mod copy;
 pub mod csv;
 mod decimal;

@@ -26,6 +26,7 @@ use headland_base::{Diagnostic, SimDuration, SimTime, Transform};
 use serde::Serialize;
 
 use crate::chunker::{Batch, Chunker, Entry, Job};
+use crate::container::{MESSAGE_HEAD_BYTES, message_head};
 use crate::messages::{self, CDR_LITTLE_ENDIAN, Contact, Header, Kind, Message};
 use crate::sink::Sink;
 
@@ -104,6 +105,8 @@ pub struct ChannelId(u16);
 struct ChannelInfo {
     schema: String,
     kind: Option<Kind>,
+    /// Number of the next message.
+    sequence: u32,
 }
 
 /// Writes one recording.
@@ -225,7 +228,7 @@ impl Writer {
         };
         self.send(Job::Channel { topic: topic.into(), schema: schema.into(), definition })?;
         self.ids.insert(topic.to_string(), id);
-        self.channels.push(Some(ChannelInfo { schema: schema.to_string(), kind }));
+        self.channels.push(Some(ChannelInfo { schema: schema.to_string(), kind, sequence: 0 }));
         Ok(id)
     }
 
@@ -444,11 +447,20 @@ impl Writer {
             self.hand_over()?;
             self.batch_start = time;
         }
+        // Filled in once the length of the payload is known.
+        self.batch.bytes.extend_from_slice(&[0; MESSAGE_HEAD_BYTES]);
         Ok(())
     }
 
     fn end(&mut self, channel: ChannelId, time: SimTime) -> Result<(), Diagnostic> {
         let end = self.batch.bytes.len();
+        let start = self.batch.entries.last().map_or(0, |entry| entry.end);
+        let nanos = u64::try_from(time.nanos()).expect("checked before");
+        let info = self.channels[usize::from(channel.0)].as_mut();
+        let sequence = &mut info.expect("ids are given out by this writer").sequence;
+        let head = message_head(channel.0, *sequence, nanos, end - start - MESSAGE_HEAD_BYTES);
+        *sequence = sequence.wrapping_add(1);
+        self.batch.bytes[start..start + MESSAGE_HEAD_BYTES].copy_from_slice(&head);
         self.batch.entries.push(Entry { channel: channel.0, time, end });
         if end < BATCH_BYTES { Ok(()) } else { self.hand_over() }
     }

@@ -96,9 +96,11 @@ fn messages_of_others_become_tracks() {
             both.twist.twist.linear.x = 2.0 * t;
             w.message(odom, log, &both)?;
             let transforms = ["base", "lidar"].map(|name| {
-                let mut one = TransformStamped::default();
-                one.header = header.clone();
-                one.child_frame_id = name.to_string();
+                let mut one = TransformStamped {
+                    header: header.clone(),
+                    child_frame_id: name.to_string(),
+                    ..TransformStamped::default()
+                };
                 one.transform.translation.y = t;
                 one
             });
