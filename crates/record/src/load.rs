@@ -16,6 +16,7 @@
 use std::collections::BTreeMap;
 use std::io::Read;
 
+use headland_base::maths::{Quat, Vec3};
 use headland_base::{Diagnostic, Findings, SimTime, Transform};
 
 use crate::dynamic::{Definition, Value};
@@ -246,19 +247,34 @@ impl Loader {
         match handler {
             Handler::Skip => {}
             Handler::Pose(track) => {
+                if let Some((header, frame, n)) = messages::decode_stamped::<7>(payload) {
+                    let rotation = Quat::from_xyzw(n[3], n[4], n[5], n[6]);
+                    let pose = Transform::new(rotation, Vec3::new(n[0], n[1], n[2]));
+                    let time = self::time_of(header, message.log_time, stamp);
+                    self.pose(*track, time, frame, pose);
+                    return Ok(());
+                }
                 let pose: messages::PoseStamped = messages::decode(payload)?;
-                self.pose(*track, time_of(&pose.header), &pose.header, (&pose.pose).into());
+                let time = time_of(&pose.header);
+                self.pose(*track, time, &pose.header.frame_id, (&pose.pose).into());
             }
             Handler::Twist(track) => {
+                if let Some((header, frame, n)) = messages::decode_stamped::<6>(payload) {
+                    let time = self::time_of(header, message.log_time, stamp);
+                    let linear = Vec3::new(n[0], n[1], n[2]);
+                    let angular = Vec3::new(n[3], n[4], n[5]);
+                    self.motion(*track, time, frame, Motion { linear, angular });
+                    return Ok(());
+                }
                 let twist: messages::TwistStamped = messages::decode(payload)?;
                 let time = time_of(&twist.header);
-                self.motion(*track, time, &twist.header.frame_id, &twist.twist);
+                self.motion(*track, time, &twist.header.frame_id, motion_of(&twist.twist));
             }
             Handler::Odometry { pose, twist } => {
                 let both: messages::Odometry = messages::decode(payload)?;
                 let time = time_of(&both.header);
-                self.pose(*pose, time, &both.header, (&both.pose.pose).into());
-                self.motion(*twist, time, &both.child_frame_id, &both.twist.twist);
+                self.pose(*pose, time, &both.header.frame_id, (&both.pose.pose).into());
+                self.motion(*twist, time, &both.child_frame_id, motion_of(&both.twist.twist));
             }
             Handler::Tf { topic, children } => {
                 let tf: messages::TfMessage = messages::decode(payload)?;
@@ -279,7 +295,7 @@ impl Loader {
                     let parts = &one.transform;
                     let pose =
                         Transform::new((&parts.rotation).into(), (&parts.translation).into());
-                    self.pose(track, time_of(&one.header), &one.header, pose);
+                    self.pose(track, time_of(&one.header), &one.header.frame_id, pose);
                 }
             }
             Handler::Joints(track) => {
@@ -329,18 +345,17 @@ impl Loader {
         None
     }
 
-    fn pose(&mut self, track: usize, time: SimTime, header: &Header, pose: Transform) {
+    fn pose(&mut self, track: usize, time: SimTime, frame: &str, pose: Transform) {
         if let Some(track) = self.growing(track, time) {
-            track.set_frame(&header.frame_id);
+            track.set_frame(frame);
             track.push_pose(time, pose);
         }
     }
 
-    fn motion(&mut self, track: usize, time: SimTime, frame: &str, twist: &messages::Twist) {
+    fn motion(&mut self, track: usize, time: SimTime, frame: &str, motion: Motion) {
         if let Some(track) = self.growing(track, time) {
             track.set_frame(frame);
-            let (linear, angular) = ((&twist.linear).into(), (&twist.angular).into());
-            track.push_motion(time, Motion { linear, angular });
+            track.push_motion(time, motion);
         }
     }
 
@@ -388,6 +403,10 @@ impl Loader {
         }
         Ok(())
     }
+}
+
+fn motion_of(twist: &messages::Twist) -> Motion {
+    Motion { linear: (&twist.linear).into(), angular: (&twist.angular).into() }
 }
 
 fn time_of(header: SimTime, log: SimTime, stamp: Stamp) -> SimTime {

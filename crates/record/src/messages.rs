@@ -426,6 +426,24 @@ pub fn decode<M: Message>(payload: &[u8]) -> Result<M, Diagnostic> {
     })
 }
 
+/// Stamp, frame and numbers of a message that is a header and `N` doubles: nearly all there
+/// are. `None` where it is not little endian, too short or no text; [`decode`] then says why.
+pub(crate) fn decode_stamped<const N: usize>(payload: &[u8]) -> Option<(SimTime, &str, [f64; N])> {
+    let body = payload.strip_prefix(&CDR_LITTLE_ENDIAN)?;
+    let word = |at: usize| body.get(at..at + 4)?.first_chunk::<4>().copied();
+    let stamp = Time { sec: i32::from_le_bytes(word(0)?), nanosec: u32::from_le_bytes(word(4)?) };
+    let n_text = u32::from_le_bytes(word(8)?) as usize;
+    let (text, rest) = body[12..].split_at_checked(n_text)?;
+    let frame_id = std::str::from_utf8(text.strip_suffix(&[0])?).ok()?;
+    let n_padding = (8 - (12 + n_text) % 8) % 8;
+    let (doubles, _) = rest.get(n_padding..)?.split_at_checked(8 * N)?;
+    let mut numbers = [0.0; N];
+    for (number, bytes) in numbers.iter_mut().zip(doubles.chunks_exact(8)) {
+        *number = f64::from_le_bytes(bytes.try_into().ok()?);
+    }
+    Some((stamp.sim(), frame_id, numbers))
+}
+
 /// Byte order of a payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Endian {
@@ -466,6 +484,26 @@ mod tests {
         // 4 + stamp 8 + length 4 + "world\0" 6 + padding 6 + seven doubles.
         assert_eq!(bytes.len(), 4 + 8 + 4 + 6 + 6 + 56);
         assert_eq!(decode::<PoseStamped>(&bytes).unwrap(), message);
+    }
+
+    #[test]
+    fn the_quick_road_reads_what_the_decoder_reads() {
+        for n in 0..12 {
+            let pose = Transform::from_translation(Vec3::new(1.0, -0.0, f64::INFINITY));
+            let header = Header::new(SimTime::from_nanos(-7), &"frame_name_x"[..n]);
+            let message = PoseStamped { header, pose: (&pose).into() };
+            let bytes = encode(&message);
+            let (time, frame, n) = decode_stamped::<7>(&bytes).unwrap();
+            assert_eq!((time.nanos(), frame), (-7, message.header.frame_id.as_str()));
+            let quick = Transform::new(
+                Quat::from_xyzw(n[3], n[4], n[5], n[6]),
+                Vec3::new(n[0], n[1], n[2]),
+            );
+            assert_eq!(quick, pose);
+            for cut in 0..bytes.len() {
+                assert!(decode_stamped::<7>(&bytes[..cut]).is_none());
+            }
+        }
     }
 
     #[test]
