@@ -19,6 +19,7 @@ use std::io::Read;
 use headland_base::maths::{Quat, Vec3};
 use headland_base::{Diagnostic, Findings, SimTime, Transform};
 
+use crate::cdr;
 use crate::dynamic::{Definition, Value};
 use crate::messages::{self, Header, Kind};
 use crate::reader::{Channel, Item, RawMessage, Reader};
@@ -67,7 +68,7 @@ pub fn load_parts<R: Read>(
         recording: Recording::new(),
         tracks: Vec::new(),
         by_topic: BTreeMap::new(),
-        handlers: BTreeMap::new(),
+        handlers: Vec::new(),
         n_values: 0,
         is_full: false,
         findings: Findings::new(),
@@ -114,7 +115,8 @@ struct Loader {
     recording: Recording,
     tracks: Vec<Growing>,
     by_topic: BTreeMap<String, usize>,
-    handlers: BTreeMap<u16, Handler>,
+    /// By channel number.
+    handlers: Vec<Handler>,
     n_values: usize,
     /// No more scalars are taken.
     is_full: bool,
@@ -176,7 +178,11 @@ impl Loader {
 
     fn channel(&mut self, channel: &Channel) {
         let handler = self.handler(channel).unwrap_or(Handler::Skip);
-        self.handlers.insert(channel.id, handler);
+        let at = usize::from(channel.id);
+        if self.handlers.len() <= at {
+            self.handlers.resize_with(at + 1, || Handler::Skip);
+        }
+        self.handlers[at] = handler;
     }
 
     fn handler(&mut self, channel: &Channel) -> Option<Handler> {
@@ -232,12 +238,13 @@ impl Loader {
     }
 
     fn message(&mut self, message: &RawMessage) {
-        let Some(mut handler) = self.handlers.remove(&message.channel.id) else { return };
+        let at = usize::from(message.channel.id);
+        let mut handler = std::mem::replace(&mut self.handlers[at], Handler::Skip);
         if let Err(fault) = self.handle(&mut handler, message) {
             let topic = &message.channel.topic;
             self.findings.push(fault.note(format!("on topic `{topic}` at {}", message.log_time)));
         }
-        self.handlers.insert(message.channel.id, handler);
+        self.handlers[at] = handler;
     }
 
     fn handle(&mut self, handler: &mut Handler, message: &RawMessage) -> Result<(), Diagnostic> {
@@ -247,7 +254,7 @@ impl Loader {
         match handler {
             Handler::Skip => {}
             Handler::Pose(track) => {
-                if let Some((header, frame, n)) = messages::decode_stamped::<7>(payload) {
+                if let Some((header, frame, n)) = cdr::decode_stamped::<7>(payload) {
                     let rotation = Quat::from_xyzw(n[3], n[4], n[5], n[6]);
                     let pose = Transform::new(rotation, Vec3::new(n[0], n[1], n[2]));
                     let time = self::time_of(header, message.log_time, stamp);
@@ -259,7 +266,7 @@ impl Loader {
                 self.pose(*track, time, &pose.header.frame_id, (&pose.pose).into());
             }
             Handler::Twist(track) => {
-                if let Some((header, frame, n)) = messages::decode_stamped::<6>(payload) {
+                if let Some((header, frame, n)) = cdr::decode_stamped::<6>(payload) {
                     let time = self::time_of(header, message.log_time, stamp);
                     let linear = Vec3::new(n[0], n[1], n[2]);
                     let angular = Vec3::new(n[3], n[4], n[5]);

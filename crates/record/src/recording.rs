@@ -13,7 +13,8 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use headland_base::{SimDuration, SimTime, Transform};
+use headland_base::names::suggestion;
+use headland_base::{Diagnostic, SimDuration, SimTime, Transform};
 
 use crate::reader::Attachment;
 use crate::track::{Data, JointColumns, Motion, Track};
@@ -160,6 +161,15 @@ impl Recording {
             .or_else(|| self.joint_column(key))
             .or_else(|| self.scalar_column(key))
             .or_else(|| self.contact_column(key))
+    }
+
+    /// The same, or a diagnostic that names the nearest key there is.
+    pub fn require_column(&self, key: &str) -> Result<Column<'_>, Diagnostic> {
+        self.column(key).ok_or_else(|| {
+            let keys = self.keys();
+            Diagnostic::error("unknown-key", format!("no `{key:.120}` in the recording"))
+                .help_maybe(suggestion(key, keys.iter().map(String::as_str)))
+        })
     }
 
     fn object_column(&self, key: &str) -> Option<Column<'_>> {

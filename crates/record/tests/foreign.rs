@@ -22,7 +22,7 @@ use headland_record::messages::{
     TransformStamped,
 };
 use headland_record::{
-    Compression, Definition, Format, Item, Kind, LoadOptions, Reader, WriteOptions, Writer, export,
+    Compression, Decoder, Format, Item, Kind, LoadOptions, Reader, WriteOptions, Writer, export,
     import, load, rosbag2,
 };
 
@@ -112,15 +112,11 @@ fn every_kind(w: &mut Writer) -> Result<(), Diagnostic> {
 /// What we say is in a recording: one line of JSON per message.
 fn ours(path: &Path) -> String {
     let mut reader = Reader::open(path).unwrap();
-    let mut definitions: BTreeMap<u16, Definition> = BTreeMap::new();
+    let mut decoder = Decoder::new();
     let mut out = String::new();
     while let Some(item) = reader.next() {
         let Item::Message(message) = item else { continue };
-        let definition = definitions.entry(message.channel.id).or_insert_with(|| {
-            let schema = message.channel.schema.as_ref().unwrap();
-            Definition::parse(&schema.name, std::str::from_utf8(&schema.data).unwrap()).unwrap()
-        });
-        let value = definition.decode(message.payload).unwrap().to_json();
+        let value = decoder.decode(&message).unwrap().to_json();
         let (topic, nanos) = (&message.channel.topic, message.log_time.nanos());
         writeln!(out, r#"{{"topic":"{topic}","time":{nanos},"message":{value}}}"#).unwrap();
     }

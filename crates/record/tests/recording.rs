@@ -63,6 +63,11 @@ fn facts_files_objects_and_columns() {
     {
         assert!(recording.column(key).is_none(), "{key}");
     }
+    let missing = recording.require_column("bal/pose/x").unwrap_err();
+    assert_eq!(
+        (missing.code, &*missing.help.unwrap()),
+        ("unknown-key", "did you mean `ball/pose/x`?")
+    );
     let keys = recording.keys();
     assert_eq!(keys.len(), 7 + 6 + 4 + 3);
     assert!(keys.iter().all(|key| recording.column(key).is_some()));

@@ -206,3 +206,46 @@ fn chunks_end_by_bytes_or_by_time() {
     // 115 bytes each: a mebibyte is reached after 9119 of them.
     assert_eq!(slow(30_000, 1_000).n_chunks, 4);
 }
+
+/// Not a test: what the next one starts and kills. It writes until it is stopped.
+#[test]
+#[ignore = "started by the test of killed runs"]
+fn a_run_that_never_ends() {
+    let Some(path) = std::env::var_os("HEADLAND_TEST_ENDLESS") else { return };
+    let mut writer = Writer::create(path, &WriteOptions::new("test 1")).unwrap();
+    let channel = writer.channel("/x/pose", Kind::PoseStamped).unwrap();
+    for i in 0.. {
+        let time = SimTime::from_nanos(i * 1_000_000);
+        let pose = Transform::from_translation(Vec3::new(i as f64, 0.0, 0.0));
+        writer.pose(channel, time, "world", &pose).unwrap();
+    }
+}
+
+/// Killed without a chance to say goodbye, a run leaves a file with every sample up to its
+/// last flush.
+#[test]
+fn a_killed_run_leaves_a_readable_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("killed.mcap");
+    let mut child = std::process::Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "a_run_that_never_ends", "--ignored"])
+        .env("HEADLAND_TEST_ENDLESS", &path)
+        .stdout(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
+    let length = || std::fs::metadata(&path).map_or(0, |about| about.len());
+    while length() < 200_000 {
+        assert!(child.try_wait().unwrap().is_none(), "it ended by itself");
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let bytes = std::fs::read(&path).unwrap();
+    let all = messages_of(&bytes);
+    assert!(all.len() > 5000, "{}", all.len());
+    for (i, (_, time, payload)) in all.iter().enumerate() {
+        assert_eq!(time.nanos(), i as i64 * 1_000_000);
+        let pose: PoseStamped = messages::decode(payload).unwrap();
+        assert_eq!(pose.pose.position.x, i as f64);
+    }
+}
