@@ -13,7 +13,7 @@
 //!
 //! A sample earlier than the one before it on its track is left out and counted.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
 
 use headland_base::maths::{Quat, Vec3};
@@ -70,6 +70,7 @@ pub fn load_parts<R: Read>(
         by_topic: BTreeMap::new(),
         handlers: Vec::new(),
         n_values: 0,
+        cropped: BTreeSet::new(),
         is_full: false,
         findings: Findings::new(),
     };
@@ -118,6 +119,8 @@ struct Loader {
     /// By channel number.
     handlers: Vec<Handler>,
     n_values: usize,
+    /// Tracks whose messages have more numbers than are kept.
+    cropped: BTreeSet<usize>,
     /// No more scalars are taken.
     is_full: bool,
     findings: Findings,
@@ -187,8 +190,10 @@ impl Loader {
 
     fn handler(&mut self, channel: &Channel) -> Option<Handler> {
         let topic = channel.topic.as_str();
+        // What we know by name needs no definition, in whatever language it is written.
         let schema = channel.schema.as_deref().filter(|schema| {
-            channel.message_encoding == "cdr" && matches!(&*schema.encoding, "ros2msg" | "")
+            let is_known = Kind::from_name(&schema.name).is_some();
+            channel.message_encoding == "cdr" && (is_known || schema.encoding == "ros2msg")
         });
         let Some(schema) = schema else {
             let encoding = channel.schema.as_ref().map_or("no schema", |s| &s.encoding);
@@ -223,7 +228,10 @@ impl Loader {
             Some(Kind::Text) => Handler::Text(self.track(topic, name, Data::Remarks(vec![]))?),
             Some(Kind::Event) => Handler::Event(self.track(topic, name, Data::Remarks(vec![]))?),
             _ => {
-                let text = String::from_utf8_lossy(&schema.data);
+                let text = match Kind::from_name(name) {
+                    Some(kind) => kind.definition(),
+                    None => String::from_utf8_lossy(&schema.data).into_owned(),
+                };
                 let definition = match Definition::parse(name, &text) {
                     Ok(definition) => Box::new(definition),
                     Err(faults) => {
@@ -380,14 +388,21 @@ impl Loader {
         let mut numbers = Vec::new();
         let all = value.for_each_number(&mut |key, number| {
             // The stamp is the time of the sample, not one of its numbers.
-            if !key.starts_with("header/stamp/") {
-                numbers.push((key.to_string(), number));
+            if key.starts_with("header/stamp/") {
+                return true;
             }
-            numbers.len() < n_keys_max
+            numbers.push((key.to_string(), number));
+            numbers.len() <= n_keys_max
         });
         if !all {
-            let message = format!("only the first {n_keys_max} numbers of each message are kept");
-            self.findings.push(Diagnostic::warning("too-many-keys", message));
+            numbers.truncate(n_keys_max);
+            if self.cropped.insert(track) {
+                let message = format!(
+                    "topic `{}`: only the first {n_keys_max} numbers of a message are kept",
+                    message.channel.topic
+                );
+                self.findings.push(Diagnostic::warning("too-many-keys", message));
+            }
         }
         let Some(track) = self.growing(track, time) else { return Ok(()) };
         let n_known = track.scalars().map_or(0, BTreeMap::len);
