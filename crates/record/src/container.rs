@@ -49,7 +49,8 @@ pub(crate) struct Container {
     schema_ids: BTreeMap<(String, String), u16>,
     n_messages: Vec<u64>,
     span: Option<(u64, u64)>,
-    chunk_indexes: Vec<records::ChunkIndex>,
+    chunk_indexes: Vec<u8>,
+    n_chunks: u32,
     attachment_indexes: Vec<records::AttachmentIndex>,
     metadata_indexes: Vec<records::MetadataIndex>,
 }
@@ -109,6 +110,7 @@ impl Container {
             n_messages: vec![0],
             span: None,
             chunk_indexes: Vec::new(),
+            n_chunks: 0,
             attachment_indexes: Vec::new(),
             metadata_indexes: Vec::new(),
         };
@@ -196,7 +198,7 @@ impl Container {
         });
         let chunk_end = self.position();
         let message_index_offsets = self.message_indexes();
-        self.chunk_indexes.push(records::ChunkIndex {
+        let index = records::ChunkIndex {
             message_start_time: first,
             message_end_time: last,
             chunk_start_offset: start,
@@ -206,7 +208,9 @@ impl Container {
             compression: head.compression,
             compressed_size: head.compressed_size,
             uncompressed_size: head.uncompressed_size,
-        });
+        };
+        record(&mut self.chunk_indexes, op::CHUNK_INDEX, |out| fields(out, &index));
+        self.n_chunks += 1;
         if let Some((first, last)) = self.chunk_span.take() {
             let span = self.span.get_or_insert((first, last));
             *span = (span.0.min(first), span.1.max(last));
@@ -347,7 +351,7 @@ impl Container {
             channel_count: self.places.len() as u32 - 1,
             attachment_count: self.attachment_indexes.len() as u32,
             metadata_count: self.metadata_indexes.len() as u32,
-            chunk_count: self.chunk_indexes.len() as u32,
+            chunk_count: self.n_chunks,
             message_start_time: first,
             message_end_time: last,
             channel_message_counts: counts.map(|(id, n)| (id as u16, *n)).collect(),
@@ -356,14 +360,11 @@ impl Container {
             (op::SCHEMA, self.schemas.clone()),
             (op::CHANNEL, self.channels.clone()),
             (op::STATISTICS, Vec::new()),
-            (op::CHUNK_INDEX, Vec::new()),
+            (op::CHUNK_INDEX, self.chunk_indexes.clone()),
             (op::ATTACHMENT_INDEX, Vec::new()),
             (op::METADATA_INDEX, Vec::new()),
         ];
         record(&mut groups[2].1, op::STATISTICS, |out| fields(out, &statistics));
-        for index in &self.chunk_indexes {
-            record(&mut groups[3].1, op::CHUNK_INDEX, |out| fields(out, index));
-        }
         for index in &self.attachment_indexes {
             record(&mut groups[4].1, op::ATTACHMENT_INDEX, |out| fields(out, index));
         }

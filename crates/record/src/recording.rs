@@ -251,7 +251,10 @@ impl Recording {
                 Data::Contacts(_) => add(&["count", "depth", "normal_force"]),
                 Data::Scalars(columns) => {
                     let topic = topic.trim_start_matches('/');
-                    keys.extend(columns.keys().map(|key| format!("{topic}/{key}")));
+                    keys.extend(columns.keys().map(|key| match key.as_str() {
+                        "data" => topic.to_string(), // a plain number is its topic
+                        key => format!("{topic}/{key}"),
+                    }));
                 }
                 Data::Joints(_) | Data::Remarks(_) => {}
             }

@@ -210,6 +210,13 @@ fn a_bag_of_a_cut_recording_is_whole() {
     let (whole, findings) = overview(Reader::open(bag.join("bag_0.mcap")).unwrap());
     assert!(findings.is_empty() && whole.truncation.is_none());
     assert_eq!((whole.n_messages, &whole.topics), (seen.n_messages, &seen.topics));
+    // A recorder that was killed leaves no metadata; the bag is not lost.
+    let imported = import(&bag, &ImportOptions::default()).unwrap();
+    assert!(imported.findings.is_empty());
+    fs::remove_file(bag.join("metadata.yaml")).unwrap();
+    let without = import(&bag, &ImportOptions::default()).unwrap();
+    assert_eq!(without.findings.into_vec()[0].code, "no-metadata");
+    assert_eq!(without.recording, imported.recording);
     let again = rosbag2::export(&source, &bag, &options()).unwrap_err();
     assert_eq!(again.code, "bag-not-written");
 }
