@@ -283,3 +283,29 @@ fn reading_is_twenty_times_as_fast() {
     );
     assert!(ratio >= 20.0, "only {ratio:.1} times as fast");
 }
+
+/// With and without chunks, indexes, checksums and statistics, and with a channel beside
+/// that is not ROS: the numbers come in all the same, and what is left out is said.
+#[test]
+fn files_of_others_in_every_shape() {
+    let folder = tempfile::tempdir().unwrap();
+    if run("write_mcap.py", &[folder.path()]).is_none() {
+        return;
+    }
+    let mut n_files = 0;
+    for entry in fs::read_dir(folder.path()).unwrap() {
+        let path = entry.unwrap().path();
+        let imported = import(&path, &ImportOptions::default()).unwrap();
+        let findings = imported.findings.into_vec();
+        let codes: Vec<&str> = findings.iter().map(|finding| finding.code).collect();
+        assert_eq!(codes, ["unknown-encoding"], "{}: {findings:?}", path.display());
+        let column = imported.recording.column("n").unwrap();
+        let wanted: Vec<f64> = (0..20).map(|i| f64::from(i) * 0.5).collect();
+        assert_eq!(column.values[..], wanted[..], "{}", path.display());
+        assert_eq!(column.times[19].nanos(), 19_000_000);
+        assert_eq!(imported.recording.attachments[0].bytes, b"hello");
+        assert_eq!(imported.recording.facts.metadata["m"]["k"], "v");
+        n_files += 1;
+    }
+    assert_eq!(n_files, 6);
+}
