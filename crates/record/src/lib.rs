@@ -4,6 +4,7 @@
 //! a run ──── Writer ────► .mcap ──── Reader ──► messages ── load ──► Recording
 //! CSV · TUM · bags · MCAP of others ─ import ──────────────────────► Recording
 //! Recording ─ export ─► MCAP · rosbag2 · CSV · TUM
+//! any log ─── convert ─► Writer
 //! ```
 //!
 //! | module | what |
@@ -69,7 +70,7 @@ pub mod writer;
 
 pub use copy::copy;
 pub use decimal::TimeUnit;
-pub use door::{FORMATS, Format, ImportOptions, Imported, export, import};
+pub use door::{FORMATS, Format, ImportOptions, Imported, convert, export, import};
 pub use dynamic::{Decoder, Definition, Value};
 pub use load::{LoadOptions, Stamp, load};
 pub use messages::Kind;

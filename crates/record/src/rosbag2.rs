@@ -113,11 +113,20 @@ pub fn import(
     folder: &Path,
     options: &LoadOptions,
 ) -> Result<(Recording, Findings), Vec<Diagnostic>> {
+    let (parts, warning) = open_parts(folder)?;
+    let (recording, mut findings) = load_parts(parts, options);
+    findings.extend(warning);
+    Ok((recording, findings))
+}
+
+type Parts = Vec<Reader<BufReader<File>>>;
+
+/// The files of a bag, opened, in order; and a warning where their order is a guess.
+pub(crate) fn open_parts(folder: &Path) -> Result<(Parts, Option<Diagnostic>), Vec<Diagnostic>> {
     let metadata = folder.join("metadata.yaml");
     let has_metadata = metadata.exists();
     let files = if has_metadata { named_files(folder, &metadata)? } else { found_files(folder)? };
-    let mut parts: Vec<Reader<BufReader<File>>> = Vec::new();
-    let mut faults = Vec::new();
+    let (mut parts, mut faults) = (Vec::new(), Vec::new());
     for file in &files {
         match Reader::open(file) {
             Ok(reader) => parts.push(reader),
@@ -127,13 +136,12 @@ pub fn import(
     if !faults.is_empty() {
         return Err(faults);
     }
-    let (recording, mut findings) = load_parts(parts, options);
-    if !has_metadata {
+    let warning = (!has_metadata).then(|| {
         let message = format!("`{}` has no `metadata.yaml`", folder.display());
         let note = format!("{} files were read in the order of their numbers", files.len());
-        findings.push(Diagnostic::warning("no-metadata", message).note(note));
-    }
-    Ok((recording, findings))
+        Diagnostic::warning("no-metadata", message).note(note)
+    });
+    Ok((parts, warning))
 }
 
 /// The recordings that lie in a folder, `x_9` before `x_10`.

@@ -13,8 +13,8 @@ use headland_base::{SimDuration, SimTime, Transform};
 use headland_record::door::ImportOptions;
 use headland_record::messages::{Float64, Header, Imu, Odometry, TfMessage, TransformStamped};
 use headland_record::{
-    Format, Kind, LoadOptions, Reader, Recording, Stamp, Writer, export, import, load, overview,
-    rosbag2, save,
+    Format, Kind, LoadOptions, Reader, Recording, Stamp, Writer, convert, export, import, load,
+    overview, rosbag2, save,
 };
 
 fn loaded(bytes: &[u8]) -> Recording {
@@ -185,6 +185,15 @@ fn every_format_comes_back_through_the_door() {
         let object = if *format == Format::Tum { "out_tum" } else { "ball" };
         // Exactly, to the last bit of each float and each nanosecond.
         assert_eq!(back.recording.poses(object), recording.poses("ball"), "{name}");
+        // Converted without going through memory, it says the same.
+        let bytes = written(&options(), |w| {
+            let findings = convert(&path, &ImportOptions::default(), w).unwrap();
+            assert!(findings.is_empty(), "{name}: {:?}", findings.into_vec());
+            Ok(())
+        });
+        let converted = loaded(&bytes);
+        assert_eq!(converted.poses(object), recording.poses("ball"), "{name}");
+        assert_eq!(converted.keys(), back.recording.keys(), "{name}");
         if *format != Format::Tum {
             for key in ["ball/linear_vel/z", "elbow/position", "contacts/count"] {
                 let (wanted, got) = (recording.column(key), back.recording.column(key));
