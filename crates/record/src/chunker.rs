@@ -1,24 +1,24 @@
-//! Messages in order go in, the bytes of an MCAP file come out, chunk by whole chunk.
+//! Messages in order go in, the bytes of a file come out, chunk by whole chunk.
 //!
 //! ```text
-//! Job ─► mcap::Writer ─► pending bytes ─┬─ chunk closed ─► Sink
-//!        (memory only, cannot fail)     └─ write failed ─► Sink cut to its last whole chunk
+//! Job ─► Container ─► pending bytes ─┬─ chunk closed ─► Sink
+//!        (memory only)               └─ write failed ─► Sink cut to its last whole chunk
 //! ```
 //!
-//! The encoder writes to memory and only whole chunks reach the sink, so neither a kill
-//! nor a full disk leaves a chunk whose header was not filled in yet. Where a chunk ends
-//! depends on bytes and simulated time alone: the same messages give the same file.
+//! Only whole chunks reach the sink, so neither a kill nor a full disk leaves a chunk whose
+//! header was not filled in yet. Where a chunk ends depends on bytes and simulated time
+//! alone: the same messages give the same file.
 
 use std::collections::BTreeMap;
-use std::io::{self, Seek, SeekFrom, Write};
+use std::io;
 
 use headland_base::{Diagnostic, SimDuration, SimTime};
-use mcap::records::MessageHeader;
 
-use crate::sink::{Memory, Sink};
-use crate::writer::{Compression, WriteOptions, Written};
+use crate::container::Container;
+use crate::sink::Sink;
+use crate::writer::{WriteOptions, Written};
 
-/// One message in a batch: where its payload lies in the batch's bytes.
+/// One message in a batch: where its record ends in the batch's bytes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Entry {
     pub channel: u16,
@@ -26,7 +26,7 @@ pub(crate) struct Entry {
     pub end: usize,
 }
 
-/// Messages on their way from the simulating thread to the file.
+/// Messages on their way from the simulating thread to the file, as records.
 #[derive(Debug, Default)]
 pub(crate) struct Batch {
     pub entries: Vec<Entry>,
@@ -50,54 +50,18 @@ pub(crate) enum Job {
     Flush,
 }
 
-/// The encoder's side of the pending bytes: counts what was ever written, because the
-/// encoder asks for its position to fill the indexes.
-struct Pending {
-    memory: Memory,
-    position: u64,
-}
-
-impl Write for Pending {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let n = self.memory.write(bytes)?;
-        self.position += n as u64;
-        Ok(n)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
-impl Seek for Pending {
-    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
-        match to {
-            SeekFrom::Current(0) => Ok(self.position),
-            _ => Err(io::Error::other("whole chunks are appended, never patched")),
-        }
-    }
-}
-
 pub(crate) struct Chunker {
-    mcap: mcap::Writer<Pending>,
-    memory: Memory,
+    container: Container,
     sink: Box<dyn Sink>,
     path: String,
-    chunk_bytes_max: u64,
+    chunk_bytes_max: usize,
     chunk_span: SimDuration,
-    /// Uncompressed bytes of messages in the open chunk.
-    chunk_bytes: u64,
     /// Time of the first message in the open chunk.
     chunk_start: Option<SimTime>,
-    /// Next sequence number per channel; index 0 is never used.
-    sequences: Vec<u32>,
     written: Written,
     last_time: Option<SimTime>,
     failure: Option<Diagnostic>,
 }
-
-/// Opcode, length and header of a message record, before its payload.
-const MESSAGE_OVERHEAD_BYTES: u64 = 9 + 22;
 
 impl Chunker {
     pub fn new(
@@ -105,34 +69,13 @@ impl Chunker {
         path: String,
         options: &WriteOptions,
     ) -> Result<Chunker, Diagnostic> {
-        let memory = Memory::new();
-        let mcap = mcap::WriteOptions::new()
-            .profile("ros2")
-            .library(&options.library)
-            .compression(match options.compression {
-                Compression::None => None,
-                Compression::Lz4 => Some(mcap::Compression::Lz4),
-                Compression::Zstd => Some(mcap::Compression::Zstd),
-            })
-            // Speed first: level 1 took a third of the time of level 3 on poses, for 3 %
-            // more bytes.
-            .compression_level(1)
-            // More threads would cut the data elsewhere on another machine.
-            .compression_threads(0)
-            .chunk_size(None)
-            .disable_seeking(true)
-            .create(Pending { memory: memory.clone(), position: 0 })
-            .expect("memory takes every byte");
         let mut chunker = Chunker {
-            mcap,
-            memory,
+            container: Container::new(&options.library, options.compression),
             sink,
             path,
-            chunk_bytes_max: options.chunk_bytes.max(1) as u64,
+            chunk_bytes_max: options.chunk_bytes.max(1),
             chunk_span: options.chunk_span,
-            chunk_bytes: 0,
             chunk_start: None,
-            sequences: vec![0],
             written: Written::default(),
             last_time: None,
             failure: None,
@@ -151,120 +94,88 @@ impl Chunker {
             return;
         }
         let done = match job {
-            Job::Channel { topic, schema, definition } => self.channel(topic, schema, definition),
+            Job::Channel { topic, schema, definition } => {
+                self.container.channel(topic, schema, definition);
+                return;
+            }
             Job::Batch(batch) => self.batch(batch),
-            Job::Attachment { name, media_type, bytes } => self.attach(name, media_type, bytes),
+            Job::Attachment { name, media_type, bytes } => {
+                self.container.attach(name, media_type, bytes).map(|()| self.closed())
+            }
             Job::Metadata { name, entries } => {
-                let record =
-                    mcap::records::Metadata { name: name.clone(), metadata: entries.clone() };
-                self.mcap.write_metadata(&record).map(|()| self.closed())
+                self.container.metadata(name, entries).map(|()| self.closed())
             }
             Job::Flush => self.close_chunk(),
         };
         if let Err(fault) = done {
-            self.fail(fault.to_string());
+            self.fail(&fault);
         }
     }
 
-    fn channel(&mut self, topic: &str, schema: &str, definition: &str) -> mcap::McapResult<()> {
-        let schema_id = self.mcap.add_schema(schema, "ros2msg", definition.as_bytes())?;
-        let channel_id = self.mcap.add_channel(schema_id, topic, "cdr", &BTreeMap::new())?;
-        assert_eq!(usize::from(channel_id), self.sequences.len(), "channels are numbered in order");
-        self.sequences.push(0);
-        Ok(())
-    }
-
-    fn batch(&mut self, batch: &Batch) -> mcap::McapResult<()> {
+    fn batch(&mut self, batch: &Batch) -> io::Result<()> {
         let mut start = 0;
         for entry in &batch.entries {
-            self.message(entry, &batch.bytes[start..entry.end])?;
+            let is_long =
+                self.chunk_start.is_some_and(|first| entry.time - first >= self.chunk_span);
+            let is_full = self.container.n_chunk_bytes() >= self.chunk_bytes_max;
+            if self.chunk_start.is_some() && (is_full || is_long) {
+                self.close_chunk()?;
+            }
+            self.container.message(entry.channel, entry.time, &batch.bytes[start..entry.end]);
+            self.chunk_start.get_or_insert(entry.time);
+            self.last_time = self.last_time.max(Some(entry.time));
+            self.written.n_messages += 1;
             start = entry.end;
         }
         Ok(())
     }
 
-    fn message(&mut self, entry: &Entry, payload: &[u8]) -> mcap::McapResult<()> {
-        let is_full = self.chunk_bytes >= self.chunk_bytes_max;
-        let is_long = self.chunk_start.is_some_and(|start| entry.time - start >= self.chunk_span);
-        if self.chunk_start.is_some() && (is_full || is_long) {
-            self.close_chunk()?;
-        }
-        let sequence = &mut self.sequences[usize::from(entry.channel)];
-        let nanos = u64::try_from(entry.time.nanos()).expect("the writer refuses negative times");
-        let header = MessageHeader {
-            channel_id: entry.channel,
-            sequence: *sequence,
-            log_time: nanos,
-            publish_time: nanos,
-        };
-        *sequence = sequence.wrapping_add(1);
-        self.chunk_start.get_or_insert(entry.time);
-        self.chunk_bytes += MESSAGE_OVERHEAD_BYTES + payload.len() as u64;
-        self.last_time = self.last_time.max(Some(entry.time));
-        self.written.n_messages += 1;
-        self.mcap.write_to_known_channel(&header, payload)
-    }
-
-    fn attach(&mut self, name: &str, media_type: &str, bytes: &[u8]) -> mcap::McapResult<()> {
-        let header = mcap::records::AttachmentHeader {
-            log_time: 0,
-            create_time: 0,
-            name: name.to_string(),
-            media_type: media_type.to_string(),
-        };
-        self.mcap.start_attachment(bytes.len() as u64, header)?;
-        self.mcap.put_attachment_bytes(bytes)?;
-        self.mcap.finish_attachment()?;
+    fn close_chunk(&mut self) -> io::Result<()> {
+        self.container.close_chunk()?;
         self.closed();
         Ok(())
     }
 
-    fn close_chunk(&mut self) -> mcap::McapResult<()> {
-        self.mcap.flush()?;
-        self.closed();
-        Ok(())
-    }
-
-    /// The encoder has closed its chunk: what is pending is whole.
+    /// The chunk is closed: what is pending is whole.
     fn closed(&mut self) {
         self.written.n_chunks += u64::from(self.chunk_start.is_some());
-        (self.chunk_bytes, self.chunk_start) = (0, None);
+        self.chunk_start = None;
         self.send_pending();
+    }
+
+    fn send_pending(&mut self) {
+        let bytes = self.container.take();
+        self.send(&bytes);
     }
 
     /// Hands whole records to the sink; on failure the sink is cut back to the whole
     /// records before them.
-    fn send_pending(&mut self) {
-        let bytes = self.memory.take();
+    fn send(&mut self, bytes: &[u8]) {
         if self.failure.is_some() {
             return; // a smaller chunk might fit, but the one before it is missing
         }
-        match self.sink.write_all(&bytes).and_then(|()| self.sink.flush()) {
+        match self.sink.write_all(bytes).and_then(|()| self.sink.flush()) {
             Ok(()) => self.written.n_bytes += bytes.len() as u64,
             Err(fault) => {
-                let kept = self.written.n_bytes;
-                let cut = self.sink.truncate(kept);
-                self.fail(fault.to_string());
+                let cut = self.sink.truncate(self.written.n_bytes);
+                self.fail(&fault);
                 if let (Err(fault), Some(failure)) = (cut, &mut self.failure) {
-                    failure
-                        .notes
-                        .push(format!("the unfinished tail could not be cut off: {fault}"));
+                    let note = format!("the unfinished tail could not be cut off: {fault}");
+                    failure.notes.push(note);
                 }
             }
         }
     }
 
-    fn fail(&mut self, fault: String) {
+    fn fail(&mut self, fault: &io::Error) {
         let last = self.last_time.map_or(String::new(), |time| format!(", simulated time {time}"));
+        let kept = self.written.n_bytes;
         self.failure.get_or_insert_with(|| {
             Diagnostic::error(
                 "recording-not-written",
                 format!("cannot go on writing the recording `{}`: {fault}", self.path),
             )
-            .note(format!(
-                "its first {} bytes are whole and can be read{last}",
-                self.written.n_bytes
-            ))
+            .note(format!("its first {kept} bytes are whole and can be read{last}"))
             .help("free some space or choose another place, then run again")
         });
     }
@@ -275,14 +186,13 @@ impl Chunker {
             // The last chunk and the summary are sent apart: where only the summary does
             // not fit any more, no message is lost.
             if let Err(fault) = self.close_chunk() {
-                self.fail(fault.to_string());
+                self.fail(&fault);
             }
         }
         if self.failure.is_none() {
-            match self.mcap.finish() {
-                Ok(_) => self.send_pending(),
-                Err(fault) => self.fail(fault.to_string()),
-            }
+            let empty = Container::new("", crate::writer::Compression::None);
+            let summary = std::mem::replace(&mut self.container, empty).finish();
+            self.send(&summary);
         }
         self.failure.map_or(Ok(self.written), Err)
     }

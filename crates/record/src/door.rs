@@ -7,6 +7,7 @@ use std::path::Path;
 use headland_base::names::suggestion;
 use headland_base::{Diagnostic, Findings};
 
+use crate::copy::copy;
 use crate::csv::{self, TableOptions};
 use crate::load::{LoadOptions, load};
 use crate::reader::Reader;
@@ -161,6 +162,38 @@ pub fn import(path: &Path, options: &ImportOptions) -> Result<Imported, Vec<Diag
         return Err(findings.into_vec());
     }
     Ok(Imported { recording, format, findings })
+}
+
+/// Brings a log into a recording file, whatever its format. Messages of recordings and bags
+/// go through one at a time and untouched, those of types we do not know too; the numbers of
+/// tables and trajectories become messages.
+pub fn convert(
+    path: &Path,
+    options: &ImportOptions,
+    writer: &mut Writer,
+) -> Result<Findings, Vec<Diagnostic>> {
+    let alone = |fault| vec![fault];
+    let format = match options.format {
+        Some(format) => format,
+        None => Format::detect(path).map_err(alone)?,
+    };
+    match format {
+        Format::Mcap => copy(Reader::open(path).map_err(alone)?, writer).map_err(alone),
+        Format::Rosbag2 => {
+            let (parts, warning) = rosbag2::open_parts(path)?;
+            let mut findings = Findings::new();
+            for part in parts {
+                findings.extend(copy(part, writer).map_err(alone)?.into_vec());
+            }
+            findings.extend(warning);
+            Ok(findings)
+        }
+        Format::Csv | Format::Tum => {
+            let imported = import(path, options)?;
+            save(&imported.recording, writer).map_err(alone)?;
+            Ok(imported.findings)
+        }
+    }
 }
 
 /// Writes a recording. `object` says whose trajectory, for TUM; it may be left out where

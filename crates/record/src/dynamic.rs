@@ -13,18 +13,21 @@
 //!
 //! Deliberately absent: `wstring`, whose wire format differs between vendors.
 
+mod parse;
+mod value;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use headland_base::{Diagnostic, Findings, Place, Source};
-use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
+use headland_base::Diagnostic;
 
-use crate::messages::{Endian, split_payload};
+use crate::cdr::{Endian, split_payload};
+use crate::reader::RawMessage;
+
+pub use value::Value;
 
 /// Longest definition text; the largest in common use is some tens of kilobytes.
 const TEXT_BYTES_MAX: usize = 1 << 20;
-/// Deepest nesting of messages in messages; common ones have five levels.
-const DEPTH_MAX: usize = 32;
 /// Most values decoded from one message, bytes and number lists apart.
 const VALUES_MAX: usize = 4_000_000;
 
@@ -80,35 +83,6 @@ pub struct Definition {
     types: Vec<Type>,
 }
 
-/// A decoded message or a part of one.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Value {
-    /// Yes or no.
-    Bool(bool),
-    /// A signed integer of any width.
-    Int(i64),
-    /// An unsigned integer of any width.
-    UInt(u64),
-    /// A float; 32-bit ones are widened, which loses nothing.
-    Float(f64),
-    /// A text.
-    Text(String),
-    /// A list of bytes, as images are.
-    Bytes(Vec<u8>),
-    /// A list of floats.
-    Floats(Vec<f64>),
-    /// A list of anything else.
-    List(Vec<Value>),
-    /// Named values, in the order of the definition.
-    Message(Vec<(Arc<str>, Value)>),
-}
-
-/// One `MSG:` section: its name and its lines with their place in the text.
-struct Section<'a> {
-    name: String,
-    lines: Vec<(usize, &'a str)>,
-}
-
 impl Definition {
     /// Parses the embedded text of schema `name` (`package/msg/Type`).
     pub fn parse(name: &str, text: &str) -> Result<Definition, Vec<Diagnostic>> {
@@ -118,20 +92,7 @@ impl Definition {
                 format!("the definition of `{name:.80}` has {} bytes", text.len()),
             )]);
         }
-        let source = Source::new(name, text);
-        let mut parser = Parser {
-            sections: sections(name, text),
-            source: &source,
-            numbers: BTreeMap::new(),
-            types: Vec::new(),
-            findings: Findings::new(),
-        };
-        parser.type_number(0, 0);
-        if parser.findings.has_errors() {
-            return Err(parser.findings.into_vec());
-        }
-        let types = parser.types.into_iter().flatten().collect();
-        Ok(Definition { name: name.to_string(), types })
+        Ok(Definition { name: name.to_string(), types: parse::types(name, text)? })
     }
 
     /// The schema name it was parsed from.
@@ -223,172 +184,36 @@ impl Definition {
     }
 }
 
-/// Cuts the text at its separators.
-fn sections<'a>(name: &str, text: &'a str) -> Vec<Section<'a>> {
-    let mut sections = vec![Section { name: short_name(name), lines: Vec::new() }];
-    let (mut offset, mut is_head) = (0, false);
-    for line in text.split_inclusive('\n') {
-        let trimmed = line.trim();
-        if trimmed.len() >= 3 && trimmed.bytes().all(|b| b == b'=') {
-            is_head = true;
-        } else if let (true, Some(name)) = (is_head, trimmed.strip_prefix("MSG:")) {
-            sections.push(Section { name: short_name(name.trim()), lines: Vec::new() });
-            is_head = false;
-        } else {
-            let code = line.split('#').next().unwrap_or_default();
-            let start = offset + (code.len() - code.trim_start().len());
-            if !code.trim().is_empty() {
-                let last = sections.last_mut().expect("starts with one");
-                last.lines.push((start, code.trim()));
-            }
-        }
-        offset += line.len();
-    }
-    sections
+/// Decodes the messages of one file, parsing each channel's definition once.
+#[derive(Default)]
+pub struct Decoder {
+    definitions: BTreeMap<u16, Result<Definition, Diagnostic>>,
 }
 
-/// `package/Type` of `package/msg/Type`.
-fn short_name(name: &str) -> String {
-    name.replacen("/msg/", "/", 1)
-}
+impl Decoder {
+    /// Knows no channel yet.
+    pub fn new() -> Decoder {
+        Decoder::default()
+    }
 
-struct Parser<'a> {
-    sections: Vec<Section<'a>>,
-    source: &'a Arc<Source>,
-    /// Number of the type made from a section; `None` while it is being made.
-    numbers: BTreeMap<usize, Option<usize>>,
-    types: Vec<Option<Type>>,
-    findings: Findings,
-}
-
-impl Parser<'_> {
-    /// The type of a section, made on first need, so that parts come before wholes.
-    fn type_number(&mut self, section: usize, depth: usize) -> Option<usize> {
-        if let Some(number) = self.numbers.get(&section).copied() {
-            if number.is_none() {
-                let name = self.sections[section].name.clone();
-                self.fault("recursive-definition", format!("`{name:.80}` contains itself"), None);
+    /// The content of a message.
+    pub fn decode(&mut self, message: &RawMessage) -> Result<Value, Diagnostic> {
+        let channel = message.channel;
+        let definition = self.definitions.entry(channel.id).or_insert_with(|| {
+            let schema = channel.schema.as_deref();
+            match schema.filter(|s| s.encoding == "ros2msg" && channel.message_encoding == "cdr") {
+                Some(schema) => {
+                    let text = String::from_utf8_lossy(&schema.data);
+                    Definition::parse(&schema.name, &text).map_err(|mut faults| faults.remove(0))
+                }
+                None => Err(Diagnostic::error(
+                    "unknown-encoding",
+                    format!("topic `{}` is not `cdr` with `ros2msg`", channel.topic),
+                )),
             }
-            return number;
-        }
-        if depth > DEPTH_MAX {
-            let message = format!("messages are nested more than {DEPTH_MAX} levels deep");
-            self.fault("definition-too-deep", message, None);
-            return None;
-        }
-        self.numbers.insert(section, None);
-        let lines = std::mem::take(&mut self.sections[section].lines);
-        let mut fields = Vec::new();
-        for (offset, line) in lines {
-            fields.extend(self.field(section, offset, line, depth));
-        }
-        let sizes = fields.iter().map(|field| self.field_bytes_min(field));
-        let bytes_min = sizes.fold(0usize, usize::saturating_add).max(1);
-        let number = self.types.len();
-        self.types.push(Some(Type { fields, bytes_min }));
-        self.numbers.insert(section, Some(number));
-        Some(number)
-    }
-
-    fn field_bytes_min(&self, field: &Field) -> usize {
-        let one = match &field.element {
-            Element::Scalar(scalar) => scalar.bytes(),
-            Element::Text => 4,
-            Element::Message(number) => self.types[*number].as_ref().map_or(1, |ty| ty.bytes_min),
-        };
-        match field.count {
-            Count::One => one,
-            Count::Fixed(count) => one.saturating_mul(count),
-            Count::Any => 4,
-        }
-    }
-
-    fn fault(&mut self, code: &'static str, message: String, span: Option<(usize, usize)>) {
-        let place = span.map(|(at, length)| Place::new(self.source, at..at + length));
-        self.findings.push(Diagnostic::error(code, message).at_maybe(place));
-    }
-
-    fn field(&mut self, section: usize, at: usize, line: &str, depth: usize) -> Option<Field> {
-        let mut words = line.split_whitespace();
-        let (ty, name) = (words.next()?, words.next());
-        let Some(name) = name else {
-            let message = format!("`{line:.80}` is not a type and a name");
-            self.fault("bad-definition", message, Some((at, line.len())));
-            return None;
-        };
-        // A constant is in no message. `NAME=1` and `NAME = 1` are both written; a default
-        // value is not: `string a =b` is no constant, but neither is it legal.
-        if name.contains('=') || words.next().is_some_and(|word| word.starts_with('=')) {
-            return None;
-        }
-        let (base, count) = match split_array(ty) {
-            Some(parts) => parts,
-            None => {
-                let message = format!("`{ty:.80}` is not an array type");
-                self.fault("bad-definition", message, Some((at, ty.len())));
-                return None;
-            }
-        };
-        let element = self.element(section, at, base, depth)?;
-        Some(Field { name: Arc::from(name), element, count })
-    }
-
-    fn element(&mut self, section: usize, at: usize, base: &str, depth: usize) -> Option<Element> {
-        if let Some(element) = built_in(base) {
-            return Some(element);
-        }
-        let wanted = if base.contains('/') {
-            short_name(base)
-        } else {
-            let scope = &self.sections[section].name;
-            format!("{}/{base}", scope.split('/').next().unwrap_or_default())
-        };
-        // `Header` alone is the standard one, as in ROS 1.
-        let found = self.sections.iter().position(|s| s.name == wanted).or_else(|| {
-            let header = (base == "Header").then_some("std_msgs/Header");
-            self.sections.iter().position(|s| Some(s.name.as_str()) == header)
         });
-        let Some(found) = found else {
-            let (code, message) = if base.starts_with("wstring") {
-                ("unsupported-type", "`wstring` has no one wire format".to_string())
-            } else {
-                ("unknown-type", format!("the type `{base:.80}` is not defined here"))
-            };
-            self.fault(code, message, Some((at, base.len())));
-            return None;
-        };
-        self.type_number(found, depth + 1).map(Element::Message)
+        definition.as_ref().map_err(Clone::clone)?.decode(message.payload)
     }
-}
-
-fn built_in(base: &str) -> Option<Element> {
-    let int = |bytes, signed| Some(Element::Scalar(Scalar::Int { bytes, signed }));
-    match base {
-        "bool" => Some(Element::Scalar(Scalar::Bool)),
-        "byte" | "char" | "uint8" => int(1, false),
-        "uint16" => int(2, false),
-        "uint32" => int(4, false),
-        "uint64" => int(8, false),
-        "int8" => int(1, true),
-        "int16" => int(2, true),
-        "int32" => int(4, true),
-        "int64" => int(8, true),
-        "float32" => Some(Element::Scalar(Scalar::Float { bytes: 4 })),
-        "float64" => Some(Element::Scalar(Scalar::Float { bytes: 8 })),
-        // ROS 1 names that old definitions still carry.
-        "string" => Some(Element::Text),
-        _ => base.strip_prefix("string<=").map(|_| Element::Text),
-    }
-}
-
-/// `T`, `T[]`, `T[<=n]` and `T[n]`.
-fn split_array(ty: &str) -> Option<(&str, Count)> {
-    let Some((base, size)) = ty.split_once('[') else { return Some((ty, Count::One)) };
-    let size = size.strip_suffix(']')?;
-    if size.is_empty() || size.strip_prefix("<=").is_some_and(|n| n.parse::<u32>().is_ok()) {
-        return Some((base, Count::Any));
-    }
-    size.parse::<u32>().ok().filter(|n| *n > 0).map(|n| (base, Count::Fixed(n as usize)))
 }
 
 struct Cursor<'a> {
@@ -440,104 +265,5 @@ impl<'a> Cursor<'a> {
         let bytes = bytes.strip_suffix(&[0]).unwrap_or(bytes);
         // A text that is no UTF-8 is shown with its wrong letters marked, not refused.
         Ok(String::from_utf8_lossy(bytes).into_owned())
-    }
-}
-
-impl Value {
-    /// The field of a message.
-    pub fn field(&self, name: &str) -> Option<&Value> {
-        match self {
-            Value::Message(fields) => fields.iter().find(|(n, _)| &**n == name).map(|(_, v)| v),
-            _ => None,
-        }
-    }
-
-    /// The number this is, if it is one; a bool is 0 or 1.
-    pub fn number(&self) -> Option<f64> {
-        match self {
-            Value::Bool(yes) => Some(f64::from(u8::from(*yes))),
-            Value::Int(n) => Some(*n as f64),
-            Value::UInt(n) => Some(*n as f64),
-            Value::Float(x) => Some(*x),
-            _ => None,
-        }
-    }
-
-    /// Every number in it with its scoped key: `pose/position/x`, `ranges/0`. Texts and
-    /// bytes have none. Ends early when `each` says false.
-    pub fn for_each_number(&self, each: &mut impl FnMut(&str, f64) -> bool) -> bool {
-        self.walk(&mut String::new(), each)
-    }
-
-    fn walk(&self, key: &mut String, each: &mut impl FnMut(&str, f64) -> bool) -> bool {
-        match self {
-            Value::Message(fields) => {
-                fields.iter().all(|(name, value)| scoped(key, name, |key| value.walk(key, each)))
-            }
-            Value::Floats(floats) => (floats.iter().enumerate())
-                .all(|(i, float)| scoped(key, &i.to_string(), |key| each(key, *float))),
-            Value::List(values) => (values.iter().enumerate())
-                .all(|(i, value)| scoped(key, &i.to_string(), |key| value.walk(key, each))),
-            Value::Bytes(_) | Value::Text(_) => true,
-            number => number.number().is_none_or(|number| each(key, number)),
-        }
-    }
-
-    /// One line of JSON. What JSON has no number for is a text: `"NaN"`, `"Infinity"`.
-    pub fn to_json(&self) -> String {
-        serde_json::to_string(self).expect("maps with text keys always have a JSON form")
-    }
-}
-
-fn scoped<T>(key: &mut String, part: &str, f: impl FnOnce(&mut String) -> T) -> T {
-    let length = key.len();
-    if length > 0 {
-        key.push('/');
-    }
-    key.push_str(part);
-    let result = f(key);
-    key.truncate(length);
-    result
-}
-
-/// A float that JSON can say.
-struct JsonFloat(f64);
-
-impl Serialize for JsonFloat {
-    fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
-        match self.0 {
-            x if x.is_finite() => out.serialize_f64(x),
-            x if x.is_nan() => out.serialize_str("NaN"),
-            x if x > 0.0 => out.serialize_str("Infinity"),
-            _ => out.serialize_str("-Infinity"),
-        }
-    }
-}
-
-impl Serialize for Value {
-    fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Value::Bool(yes) => out.serialize_bool(*yes),
-            Value::Int(n) => out.serialize_i64(*n),
-            Value::UInt(n) => out.serialize_u64(*n),
-            Value::Float(x) => JsonFloat(*x).serialize(out),
-            Value::Text(text) => out.serialize_str(text),
-            Value::Bytes(bytes) => out.collect_seq(bytes),
-            Value::Floats(floats) => {
-                let mut list = out.serialize_seq(Some(floats.len()))?;
-                for float in floats {
-                    list.serialize_element(&JsonFloat(*float))?;
-                }
-                list.end()
-            }
-            Value::List(values) => out.collect_seq(values),
-            Value::Message(fields) => {
-                let mut map = out.serialize_map(Some(fields.len()))?;
-                for (name, value) in fields {
-                    map.serialize_entry(&**name, value)?;
-                }
-                map.end()
-            }
-        }
     }
 }

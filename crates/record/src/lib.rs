@@ -1,13 +1,54 @@
 //! Recordings: columnar in memory, MCAP on disk, other logs in and out.
 //!
 //! ```text
-//! messages     the ROS 2 types we know, to and from CDR bytes
-//! writer       a simulation goes on, an MCAP file grows
-//! reader       an MCAP file, cut or damaged as it may be, message by message
+//! a run ──── Writer ────► .mcap ──── Reader ──► messages ── load ──► Recording
+//! CSV · TUM · bags · MCAP of others ─ import ──────────────────────► Recording
+//! Recording ─ export ─► MCAP · rosbag2 · CSV · TUM
+//! any log ─── convert ─► Writer
+//! ```
+//!
+//! | module | what |
+//! |---|---|
+//! | `messages` | the ROS 2 types we know, as Rust values, to and from CDR bytes |
+//! | `writer`, `sink` | a simulation goes on, an MCAP file grows |
+//! | `reader` | an MCAP file, cut or damaged as it may be, message by message |
+//! | `dynamic` | messages of any type, by the definition their file embeds |
+//! | `recording`, `track` | a recording in memory, by object and by scoped key |
+//! | `load`, `save` | recordings from messages and back |
+//! | `csv`, `tum`, `rosbag2` | other formats |
+//! | `align` | tracks sampled at different times on one time base |
+//! | `overview`, `copy` | what is in a file; a cut file made whole |
+//! | `door` | any format in, any format out |
+//!
+//! Deliberately absent: who made a recording. There is no engine here, no world and no
+//! clock, so a log from a robot and a log from a simulator are the same thing to whoever
+//! reads them.
+//!
+//! ```
+//! use headland_base::{SimTime, Transform};
+//! use headland_record::{Kind, LoadOptions, Memory, Reader, WriteOptions, Writer, load};
+//!
+//! # fn main() -> Result<(), headland_base::Diagnostic> {
+//! let file = Memory::new();
+//! let mut writer = Writer::new(file.clone(), "ball.mcap", &WriteOptions::new("example"))?;
+//! let pose = writer.channel("/ball/pose", Kind::PoseStamped)?;
+//! writer.pose(pose, SimTime::ZERO, "world", &Transform::IDENTITY)?;
+//! writer.finish()?;
+//!
+//! let bytes = file.bytes();
+//! let (recording, findings) =
+//!     load(Reader::new(&bytes[..], "ball.mcap"), &LoadOptions::default());
+//! assert!(findings.is_empty());
+//! assert_eq!(recording.require_column("ball/pose/qw")?.values[0], 1.0);
+//! # Ok(())
+//! # }
 //! ```
 
 pub mod align;
+mod back;
+mod cdr;
 mod chunker;
+mod container;
 pub mod copy;
 pub mod csv;
 mod decimal;
@@ -29,13 +70,13 @@ pub mod writer;
 
 pub use copy::copy;
 pub use decimal::TimeUnit;
-pub use door::{Format, export, import};
-pub use dynamic::{Definition, Value};
+pub use door::{FORMATS, Format, ImportOptions, Imported, convert, export, import};
+pub use dynamic::{Decoder, Definition, Value};
 pub use load::{LoadOptions, Stamp, load};
 pub use messages::Kind;
 pub use overview::{Overview, overview};
 pub use reader::{Item, Reader};
-pub use recording::{Column, Facts, Recording};
+pub use recording::{Column, FACTS, Facts, Recording};
 pub use save::save;
 pub use sink::{Memory, Sink};
 pub use track::{Data, Track};

@@ -13,11 +13,13 @@
 //!
 //! A sample earlier than the one before it on its track is left out and counted.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
 
+use headland_base::maths::{Quat, Vec3};
 use headland_base::{Diagnostic, Findings, SimTime, Transform};
 
+use crate::cdr;
 use crate::dynamic::{Definition, Value};
 use crate::messages::{self, Header, Kind};
 use crate::reader::{Channel, Item, RawMessage, Reader};
@@ -66,8 +68,9 @@ pub fn load_parts<R: Read>(
         recording: Recording::new(),
         tracks: Vec::new(),
         by_topic: BTreeMap::new(),
-        handlers: BTreeMap::new(),
+        handlers: Vec::new(),
         n_values: 0,
+        cropped: BTreeSet::new(),
         is_full: false,
         findings: Findings::new(),
     };
@@ -113,8 +116,11 @@ struct Loader {
     recording: Recording,
     tracks: Vec<Growing>,
     by_topic: BTreeMap<String, usize>,
-    handlers: BTreeMap<u16, Handler>,
+    /// By channel number.
+    handlers: Vec<Handler>,
     n_values: usize,
+    /// Tracks whose messages have more numbers than are kept.
+    cropped: BTreeSet<usize>,
     /// No more scalars are taken.
     is_full: bool,
     findings: Findings,
@@ -175,13 +181,19 @@ impl Loader {
 
     fn channel(&mut self, channel: &Channel) {
         let handler = self.handler(channel).unwrap_or(Handler::Skip);
-        self.handlers.insert(channel.id, handler);
+        let at = usize::from(channel.id);
+        if self.handlers.len() <= at {
+            self.handlers.resize_with(at + 1, || Handler::Skip);
+        }
+        self.handlers[at] = handler;
     }
 
     fn handler(&mut self, channel: &Channel) -> Option<Handler> {
         let topic = channel.topic.as_str();
+        // What we know by name needs no definition, in whatever language it is written.
         let schema = channel.schema.as_deref().filter(|schema| {
-            channel.message_encoding == "cdr" && matches!(&*schema.encoding, "ros2msg" | "")
+            let is_known = Kind::from_name(&schema.name).is_some();
+            channel.message_encoding == "cdr" && (is_known || schema.encoding == "ros2msg")
         });
         let Some(schema) = schema else {
             let encoding = channel.schema.as_ref().map_or("no schema", |s| &s.encoding);
@@ -216,7 +228,10 @@ impl Loader {
             Some(Kind::Text) => Handler::Text(self.track(topic, name, Data::Remarks(vec![]))?),
             Some(Kind::Event) => Handler::Event(self.track(topic, name, Data::Remarks(vec![]))?),
             _ => {
-                let text = String::from_utf8_lossy(&schema.data);
+                let text = match Kind::from_name(name) {
+                    Some(kind) => kind.definition(),
+                    None => String::from_utf8_lossy(&schema.data).into_owned(),
+                };
                 let definition = match Definition::parse(name, &text) {
                     Ok(definition) => Box::new(definition),
                     Err(faults) => {
@@ -231,12 +246,13 @@ impl Loader {
     }
 
     fn message(&mut self, message: &RawMessage) {
-        let Some(mut handler) = self.handlers.remove(&message.channel.id) else { return };
+        let at = usize::from(message.channel.id);
+        let mut handler = std::mem::replace(&mut self.handlers[at], Handler::Skip);
         if let Err(fault) = self.handle(&mut handler, message) {
             let topic = &message.channel.topic;
             self.findings.push(fault.note(format!("on topic `{topic}` at {}", message.log_time)));
         }
-        self.handlers.insert(message.channel.id, handler);
+        self.handlers[at] = handler;
     }
 
     fn handle(&mut self, handler: &mut Handler, message: &RawMessage) -> Result<(), Diagnostic> {
@@ -246,19 +262,34 @@ impl Loader {
         match handler {
             Handler::Skip => {}
             Handler::Pose(track) => {
+                if let Some((header, frame, n)) = cdr::decode_stamped::<7>(payload) {
+                    let rotation = Quat::from_xyzw(n[3], n[4], n[5], n[6]);
+                    let pose = Transform::new(rotation, Vec3::new(n[0], n[1], n[2]));
+                    let time = self::time_of(header, message.log_time, stamp);
+                    self.pose(*track, time, frame, pose);
+                    return Ok(());
+                }
                 let pose: messages::PoseStamped = messages::decode(payload)?;
-                self.pose(*track, time_of(&pose.header), &pose.header, (&pose.pose).into());
+                let time = time_of(&pose.header);
+                self.pose(*track, time, &pose.header.frame_id, (&pose.pose).into());
             }
             Handler::Twist(track) => {
+                if let Some((header, frame, n)) = cdr::decode_stamped::<6>(payload) {
+                    let time = self::time_of(header, message.log_time, stamp);
+                    let linear = Vec3::new(n[0], n[1], n[2]);
+                    let angular = Vec3::new(n[3], n[4], n[5]);
+                    self.motion(*track, time, frame, Motion { linear, angular });
+                    return Ok(());
+                }
                 let twist: messages::TwistStamped = messages::decode(payload)?;
                 let time = time_of(&twist.header);
-                self.motion(*track, time, &twist.header.frame_id, &twist.twist);
+                self.motion(*track, time, &twist.header.frame_id, motion_of(&twist.twist));
             }
             Handler::Odometry { pose, twist } => {
                 let both: messages::Odometry = messages::decode(payload)?;
                 let time = time_of(&both.header);
-                self.pose(*pose, time, &both.header, (&both.pose.pose).into());
-                self.motion(*twist, time, &both.child_frame_id, &both.twist.twist);
+                self.pose(*pose, time, &both.header.frame_id, (&both.pose.pose).into());
+                self.motion(*twist, time, &both.child_frame_id, motion_of(&both.twist.twist));
             }
             Handler::Tf { topic, children } => {
                 let tf: messages::TfMessage = messages::decode(payload)?;
@@ -279,7 +310,7 @@ impl Loader {
                     let parts = &one.transform;
                     let pose =
                         Transform::new((&parts.rotation).into(), (&parts.translation).into());
-                    self.pose(track, time_of(&one.header), &one.header, pose);
+                    self.pose(track, time_of(&one.header), &one.header.frame_id, pose);
                 }
             }
             Handler::Joints(track) => {
@@ -329,18 +360,17 @@ impl Loader {
         None
     }
 
-    fn pose(&mut self, track: usize, time: SimTime, header: &Header, pose: Transform) {
+    fn pose(&mut self, track: usize, time: SimTime, frame: &str, pose: Transform) {
         if let Some(track) = self.growing(track, time) {
-            track.set_frame(&header.frame_id);
+            track.set_frame(frame);
             track.push_pose(time, pose);
         }
     }
 
-    fn motion(&mut self, track: usize, time: SimTime, frame: &str, twist: &messages::Twist) {
+    fn motion(&mut self, track: usize, time: SimTime, frame: &str, motion: Motion) {
         if let Some(track) = self.growing(track, time) {
             track.set_frame(frame);
-            let (linear, angular) = ((&twist.linear).into(), (&twist.angular).into());
-            track.push_motion(time, Motion { linear, angular });
+            track.push_motion(time, motion);
         }
     }
 
@@ -358,14 +388,21 @@ impl Loader {
         let mut numbers = Vec::new();
         let all = value.for_each_number(&mut |key, number| {
             // The stamp is the time of the sample, not one of its numbers.
-            if !key.starts_with("header/stamp/") {
-                numbers.push((key.to_string(), number));
+            if key.starts_with("header/stamp/") {
+                return true;
             }
-            numbers.len() < n_keys_max
+            numbers.push((key.to_string(), number));
+            numbers.len() <= n_keys_max
         });
         if !all {
-            let message = format!("only the first {n_keys_max} numbers of each message are kept");
-            self.findings.push(Diagnostic::warning("too-many-keys", message));
+            numbers.truncate(n_keys_max);
+            if self.cropped.insert(track) {
+                let message = format!(
+                    "topic `{}`: only the first {n_keys_max} numbers of a message are kept",
+                    message.channel.topic
+                );
+                self.findings.push(Diagnostic::warning("too-many-keys", message));
+            }
         }
         let Some(track) = self.growing(track, time) else { return Ok(()) };
         let n_known = track.scalars().map_or(0, BTreeMap::len);
@@ -388,6 +425,10 @@ impl Loader {
         }
         Ok(())
     }
+}
+
+fn motion_of(twist: &messages::Twist) -> Motion {
+    Motion { linear: (&twist.linear).into(), angular: (&twist.angular).into() }
 }
 
 fn time_of(header: SimTime, log: SimTime, stamp: Stamp) -> SimTime {

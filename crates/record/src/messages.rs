@@ -1,21 +1,18 @@
-//! The ROS 2 messages we know by type: as Rust values, and to and from CDR bytes.
+//! The ROS 2 messages we know by type, as Rust values.
 //!
-//! Field for field as ROS 2 defines them, so that `serde` gives the wire order. A payload
-//! is four bytes that say how the rest is encoded (`00 01 00 00`: plain CDR, little
-//! endian), then the fields, each aligned to its size counted from after those four.
+//! Field for field as ROS 2 defines them, so that `serde` gives the wire order; `cdr` turns
+//! them into bytes and back.
 //!
 //! Deliberately absent: what a message means for a recording; that is `load`.
 
-use byteorder::{BigEndian, LittleEndian};
 use headland_base::maths::{Quat, Vec3};
-use headland_base::{Diagnostic, SimTime, Transform};
+use headland_base::{SimTime, Transform};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::definitions;
 
-/// The four bytes before every payload we write: plain CDR, little endian.
-pub const CDR_LITTLE_ENDIAN: [u8; 4] = [0, 1, 0, 0];
+pub use crate::cdr::{decode, encode};
 
 macro_rules! kinds {
     ($($(#[$doc:meta])* $kind:ident = $package:literal / $name:literal,)*) => {
@@ -397,94 +394,9 @@ impl From<&Pose> for Transform {
     }
 }
 
-/// The CDR bytes of a value, appended to `out`.
-pub(crate) fn encode_into<T: Serialize>(value: &T, out: &mut Vec<u8>) {
-    out.extend_from_slice(&CDR_LITTLE_ENDIAN);
-    cdr_encoding::to_writer::<T, LittleEndian, _>(&mut *out, value)
-        .expect("our message types have only what CDR can say, and a Vec takes every byte");
-}
-
-/// The CDR bytes of a message, with the four bytes that go before.
-pub fn encode<M: Message>(message: &M) -> Vec<u8> {
-    let mut out = Vec::new();
-    encode_into(message, &mut out);
-    out
-}
-
-/// A message from its CDR bytes, either endianness.
-pub fn decode<M: Message>(payload: &[u8]) -> Result<M, Diagnostic> {
-    let (head, body) = split_payload(payload)?;
-    let decoded = match head {
-        Endian::Little => cdr_encoding::from_bytes::<M, LittleEndian>(body),
-        Endian::Big => cdr_encoding::from_bytes::<M, BigEndian>(body),
-    };
-    decoded.map(|(message, _)| message).map_err(|fault| {
-        Diagnostic::error(
-            "bad-message",
-            format!("{} bytes are not a `{}`: {fault}", payload.len(), M::KIND.name()),
-        )
-    })
-}
-
-/// Byte order of a payload.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Endian {
-    Little,
-    Big,
-}
-
-/// The byte order a payload announces, and the rest of it.
-pub(crate) fn split_payload(payload: &[u8]) -> Result<(Endian, &[u8]), Diagnostic> {
-    let Some((head, body)) = payload.split_first_chunk::<4>() else {
-        return Err(Diagnostic::error(
-            "bad-message",
-            format!("a payload of {} bytes is shorter than its own header of 4", payload.len()),
-        ));
-    };
-    match head[..2] {
-        [0, 1] => Ok((Endian::Little, body)),
-        [0, 0] => Ok((Endian::Big, body)),
-        [a, b] => Err(Diagnostic::error(
-            "unknown-encapsulation",
-            format!("the payload says it is encoded as {a:#04x} {b:#04x}, which is not plain CDR"),
-        )),
-        _ => unreachable!("two bytes were taken"),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_message_comes_back_and_padding_counts_from_after_the_header() {
-        let message = PoseStamped {
-            header: Header::new(SimTime::from_nanos(1_500_000_000), "world"),
-            pose: (&Transform::from_translation(Vec3::new(1.0, 2.0, 3.0))).into(),
-        };
-        let bytes = encode(&message);
-        // 4 + stamp 8 + length 4 + "world\0" 6 + padding 6 + seven doubles.
-        assert_eq!(bytes.len(), 4 + 8 + 4 + 6 + 6 + 56);
-        assert_eq!(decode::<PoseStamped>(&bytes).unwrap(), message);
-    }
-
-    #[test]
-    fn big_endian_is_read_and_the_unknown_is_refused() {
-        let mut bytes = vec![0, 0, 0, 0];
-        bytes.extend(1.25f64.to_be_bytes());
-        assert_eq!(decode::<Float64>(&bytes).unwrap(), Float64 { data: 1.25 });
-        bytes[1] = 7;
-        assert_eq!(decode::<Float64>(&bytes).unwrap_err().code, "unknown-encapsulation");
-        assert_eq!(decode::<Float64>(&bytes[..3]).unwrap_err().code, "bad-message");
-    }
-
-    #[test]
-    fn a_lying_length_is_a_diagnostic() {
-        let mut bytes = CDR_LITTLE_ENDIAN.to_vec();
-        bytes.extend([0; 8]); // stamp
-        bytes.extend(u32::MAX.to_le_bytes()); // length of frame_id
-        assert_eq!(decode::<JointState>(&bytes).unwrap_err().code, "bad-message");
-    }
 
     #[test]
     fn names_with_and_without_msg_are_known() {

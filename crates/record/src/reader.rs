@@ -16,6 +16,9 @@
 //! Deliberately absent: the index at the end of the file. A reader that trusts it can seek,
 //! but a recording that was cut off has none.
 
+mod frame;
+mod item;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::{self, BufReader, Read};
@@ -26,96 +29,12 @@ use std::sync::Arc;
 use headland_base::{Diagnostic, Findings, SimTime};
 use mcap::records::{Record, op};
 
+use frame::{ChunkHead, frame};
+
+pub use item::{Attachment, Channel, Item, RawMessage, Schema, Truncation};
+
 /// No record and no decompressed chunk may be larger.
 pub const RECORD_BYTES_MAX: u64 = 256 << 20;
-
-/// The definition of a message type, as the file embeds it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Schema {
-    /// Its number in the file.
-    pub id: u16,
-    /// `geometry_msgs/msg/PoseStamped`.
-    pub name: String,
-    /// `ros2msg` for those we can decode.
-    pub encoding: String,
-    /// The definition.
-    pub data: Vec<u8>,
-}
-
-/// A named stream of messages of one type.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Channel {
-    /// Its number in the file.
-    pub id: u16,
-    /// `/ball/pose`.
-    pub topic: String,
-    /// `cdr` for those we can decode.
-    pub message_encoding: String,
-    /// What else its writer says about it.
-    pub metadata: BTreeMap<String, String>,
-    /// The type of its messages, unless the file does not say.
-    pub schema: Option<Arc<Schema>>,
-}
-
-/// One message, still encoded.
-#[derive(Clone, Copy, Debug)]
-pub struct RawMessage<'a> {
-    /// The channel it came on.
-    pub channel: &'a Arc<Channel>,
-    /// Its number on the channel, where the writer counts.
-    pub sequence: u32,
-    /// When it was recorded.
-    pub log_time: SimTime,
-    /// When it was sent.
-    pub publish_time: SimTime,
-    /// Its encoded content.
-    pub payload: &'a [u8],
-}
-
-/// A file beside the messages.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Attachment {
-    /// File name.
-    pub name: String,
-    /// What kind of file: `application/xml`.
-    pub media_type: String,
-    /// Its content.
-    pub bytes: Vec<u8>,
-}
-
-/// What a recording holds, in file order.
-#[derive(Clone, Debug)]
-pub enum Item<'a> {
-    /// The first record.
-    Header {
-        /// `ros2`.
-        profile: String,
-        /// Who wrote the file.
-        library: String,
-    },
-    /// A new channel. Its schema comes with it.
-    Channel(Arc<Channel>),
-    /// A message.
-    Message(RawMessage<'a>),
-    /// An attached file.
-    Attachment(Attachment),
-    /// Named facts.
-    Metadata {
-        /// Whose facts.
-        name: String,
-        /// The facts.
-        entries: BTreeMap<String, String>,
-    },
-}
-
-/// Where a recording was cut off.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Truncation {
-    /// Length of what is there.
-    pub file_bytes: u64,
-    /// Length of the whole records at its start.
-    pub whole_bytes: u64,
-}
 
 /// Reads a recording.
 pub struct Reader<R> {
@@ -612,46 +531,5 @@ impl<R: Read> Reader<R> {
         // 292 years are enough; what is beyond is the end of time.
         let times = nanos.map(|n| SimTime::from_nanos(i64::try_from(n).unwrap_or(i64::MAX)));
         Step::Message { channel, sequence, times, buffer, body: range.start + 22..range.end }
-    }
-}
-
-/// Opcode and length before every record.
-fn frame(bytes: &[u8]) -> Option<(u8, u64)> {
-    let head = bytes.first_chunk::<9>()?;
-    Some((head[0], u64::from_le_bytes(head[1..].try_into().expect("eight bytes"))))
-}
-
-/// The fields before the data of a chunk, and where in the record the data lies.
-struct ChunkHead {
-    uncompressed_bytes: u64,
-    crc: u32,
-    compression: String,
-    data: Range<usize>,
-}
-
-impl ChunkHead {
-    /// `whole` says whether all of the data must be there.
-    fn parse(record: &[u8], whole: bool) -> Result<ChunkHead, String> {
-        let torn = || "its header is torn".to_string();
-        let (head, rest) = record.split_first_chunk::<32>().ok_or_else(torn)?;
-        let uncompressed_bytes = u64::from_le_bytes(head[16..24].try_into().expect("eight bytes"));
-        let crc = u32::from_le_bytes(head[24..28].try_into().expect("four bytes"));
-        let name_bytes = u32::from_le_bytes(head[28..32].try_into().expect("four bytes")) as usize;
-        let (name, rest) = rest.split_at_checked(name_bytes).ok_or_else(torn)?;
-        let (data_bytes, rest) = rest.split_first_chunk::<8>().ok_or_else(torn)?;
-        let data_bytes = usize::try_from(u64::from_le_bytes(*data_bytes)).unwrap_or(usize::MAX);
-        if uncompressed_bytes > RECORD_BYTES_MAX {
-            return Err(format!("it claims {uncompressed_bytes} bytes"));
-        }
-        if whole && data_bytes > rest.len() {
-            return Err(format!("its data claims {data_bytes} bytes of {}", rest.len()));
-        }
-        let start = record.len() - rest.len();
-        Ok(ChunkHead {
-            uncompressed_bytes,
-            crc,
-            compression: String::from_utf8_lossy(name).into_owned(),
-            data: start..start + data_bytes.min(rest.len()),
-        })
     }
 }

@@ -13,7 +13,8 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use headland_base::{SimDuration, SimTime, Transform};
+use headland_base::names::suggestion;
+use headland_base::{Diagnostic, SimDuration, SimTime, Transform};
 
 use crate::reader::Attachment;
 use crate::track::{Data, JointColumns, Motion, Track};
@@ -162,6 +163,15 @@ impl Recording {
             .or_else(|| self.contact_column(key))
     }
 
+    /// The same, or a diagnostic that names the nearest key there is.
+    pub fn require_column(&self, key: &str) -> Result<Column<'_>, Diagnostic> {
+        self.column(key).ok_or_else(|| {
+            let keys = self.keys();
+            Diagnostic::error("unknown-key", format!("no `{key:.120}` in the recording"))
+                .help_maybe(suggestion(key, keys.iter().map(String::as_str)))
+        })
+    }
+
     fn object_column(&self, key: &str) -> Option<Column<'_>> {
         let (rest, component) = key.rsplit_once('/')?;
         let (object, property) = rest.rsplit_once('/')?;
@@ -241,7 +251,10 @@ impl Recording {
                 Data::Contacts(_) => add(&["count", "depth", "normal_force"]),
                 Data::Scalars(columns) => {
                     let topic = topic.trim_start_matches('/');
-                    keys.extend(columns.keys().map(|key| format!("{topic}/{key}")));
+                    keys.extend(columns.keys().map(|key| match key.as_str() {
+                        "data" => topic.to_string(), // a plain number is its topic
+                        key => format!("{topic}/{key}"),
+                    }));
                 }
                 Data::Joints(_) | Data::Remarks(_) => {}
             }
@@ -308,15 +321,15 @@ fn pose_component(component: &str) -> Option<(PickNumber, &'static str)> {
 /// The unit of a field of a sensor message.
 fn scalar_unit(schema: &str, key: &str) -> &'static str {
     let type_name = schema.rsplit('/').next().unwrap_or_default();
-    let field = key.split('/').next().unwrap_or_default();
-    match (type_name, field) {
-        ("Imu", "angular_velocity") => "rad/s",
-        ("Imu", "linear_acceleration") => "m/s^2",
-        ("WrenchStamped", "force") => "N",
-        ("WrenchStamped", "torque") => "N·m",
-        ("LaserScan", "ranges" | "range_min" | "range_max") => "m",
-        ("LaserScan", "angle_min" | "angle_max" | "angle_increment") => "rad",
-        ("LaserScan", "time_increment" | "scan_time") => "s",
-        _ => "",
-    }
+    let unit = |field: &str| match (type_name, field) {
+        ("Imu", "angular_velocity") => Some("rad/s"),
+        ("Imu", "linear_acceleration") => Some("m/s^2"),
+        ("WrenchStamped", "force") => Some("N"),
+        ("WrenchStamped", "torque") => Some("N·m"),
+        ("LaserScan", "ranges" | "range_min" | "range_max") => Some("m"),
+        ("LaserScan", "angle_min" | "angle_max" | "angle_increment") => Some("rad"),
+        ("LaserScan", "time_increment" | "scan_time") => Some("s"),
+        _ => None,
+    };
+    key.split('/').find_map(unit).unwrap_or_default()
 }

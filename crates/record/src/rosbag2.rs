@@ -107,38 +107,70 @@ fn quoted(text: &str) -> String {
 /// Longest `metadata.yaml`: a thousand topics have some hundred kilobytes.
 const METADATA_BYTES_MAX: u64 = 16 << 20;
 
-/// Reads a bag folder, all its files in order.
+/// Reads a bag folder, all its files in order. A bag whose recorder was killed has no
+/// `metadata.yaml`; its files are then read in the order of their numbers.
 pub fn import(
     folder: &Path,
     options: &LoadOptions,
 ) -> Result<(Recording, Findings), Vec<Diagnostic>> {
-    let files = files(folder)?;
-    let mut parts: Vec<Reader<BufReader<File>>> = Vec::new();
-    let mut faults = Vec::new();
+    let (parts, warning) = open_parts(folder)?;
+    let (recording, mut findings) = load_parts(parts, options);
+    findings.extend(warning);
+    Ok((recording, findings))
+}
+
+type Parts = Vec<Reader<BufReader<File>>>;
+
+/// The files of a bag, opened, in order; and a warning where their order is a guess.
+pub(crate) fn open_parts(folder: &Path) -> Result<(Parts, Option<Diagnostic>), Vec<Diagnostic>> {
+    let metadata = folder.join("metadata.yaml");
+    let has_metadata = metadata.exists();
+    let files = if has_metadata { named_files(folder, &metadata)? } else { found_files(folder)? };
+    let (mut parts, mut faults) = (Vec::new(), Vec::new());
     for file in &files {
         match Reader::open(file) {
             Ok(reader) => parts.push(reader),
             Err(fault) => faults.push(fault),
         }
     }
-    if faults.is_empty() { Ok(load_parts(parts, options)) } else { Err(faults) }
+    if !faults.is_empty() {
+        return Err(faults);
+    }
+    let warning = (!has_metadata).then(|| {
+        let message = format!("`{}` has no `metadata.yaml`", folder.display());
+        let note = format!("{} files were read in the order of their numbers", files.len());
+        Diagnostic::warning("no-metadata", message).note(note)
+    });
+    Ok((parts, warning))
+}
+
+/// The recordings that lie in a folder, `x_9` before `x_10`.
+fn found_files(folder: &Path) -> Result<Vec<PathBuf>, Vec<Diagnostic>> {
+    let fault = |message: String| vec![Diagnostic::error("cannot-open", message)];
+    let entries = fs::read_dir(folder).map_err(|io_fault| {
+        fault(format!("cannot open the folder `{}`: {io_fault}", folder.display()))
+    })?;
+    let paths = entries.filter_map(|entry| entry.ok().map(|entry| entry.path()));
+    let mut files: Vec<PathBuf> =
+        paths.filter(|path| path.extension().is_some_and(|end| end == "mcap")).collect();
+    files.sort_by_key(|path| (path.as_os_str().len(), path.clone()));
+    if files.is_empty() {
+        let message = format!("no recording in the folder `{}`", folder.display());
+        return Err(fault(message));
+    }
+    Ok(files)
 }
 
 /// The files a bag's metadata names, in order.
-fn files(folder: &Path) -> Result<Vec<PathBuf>, Vec<Diagnostic>> {
-    let metadata = folder.join("metadata.yaml");
+fn named_files(folder: &Path, metadata: &Path) -> Result<Vec<PathBuf>, Vec<Diagnostic>> {
     let shown = metadata.display();
     let fault = |code, message: String| vec![Diagnostic::error(code, message)];
-    let length = fs::metadata(&metadata).map_or(0, |about| about.len());
+    let length = fs::metadata(metadata).map_or(0, |about| about.len());
     if length > METADATA_BYTES_MAX {
         return Err(fault("bad-bag", format!("`{shown}` has {length} bytes")));
     }
-    let text = fs::read_to_string(&metadata).map_err(|io_fault| {
-        vec![
-            Diagnostic::error("cannot-open", format!("cannot read `{shown}`: {io_fault}"))
-                .help("a bag folder has a `metadata.yaml`; a bare `.mcap` is read by itself"),
-        ]
-    })?;
+    let text = fs::read_to_string(metadata)
+        .map_err(|io_fault| fault("cannot-open", format!("cannot read `{shown}`: {io_fault}")))?;
     let storage = value_of(&text, "storage_identifier").unwrap_or_default();
     if storage != "mcap" {
         return Err(vec![
@@ -216,7 +248,12 @@ mod tests {
         for name in ["../x.mcap", "/etc/passwd", "a/../../x"] {
             let text = format!("storage_identifier: mcap\nrelative_file_paths:\n- {name}\n");
             fs::write(folder.path().join("metadata.yaml"), text).unwrap();
-            assert_eq!(files(folder.path()).unwrap_err()[0].code, "bad-bag", "{name}");
+            let metadata = folder.path().join("metadata.yaml");
+            assert_eq!(
+                named_files(folder.path(), &metadata).unwrap_err()[0].code,
+                "bad-bag",
+                "{name}"
+            );
         }
     }
 }

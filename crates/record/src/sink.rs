@@ -36,11 +36,6 @@ impl Memory {
         self.with(|bytes| bytes.clone())
     }
 
-    /// Everything written since the last call; the memory is empty afterwards.
-    pub(crate) fn take(&self) -> Vec<u8> {
-        self.with(std::mem::take)
-    }
-
     fn with<T>(&self, f: impl FnOnce(&mut Vec<u8>) -> T) -> T {
         // A Vec of bytes is whole even if another holder panicked.
         f(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))

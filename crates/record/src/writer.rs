@@ -17,16 +17,16 @@
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::path::Path;
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::sync::{Arc, OnceLock};
-use std::thread::JoinHandle;
 
 use headland_base::maths::Vec3;
 use headland_base::{Diagnostic, SimDuration, SimTime, Transform};
 use serde::Serialize;
 
+use crate::back::Back;
+use crate::cdr::{self, CDR_LITTLE_ENDIAN};
 use crate::chunker::{Batch, Chunker, Entry, Job};
-use crate::messages::{self, CDR_LITTLE_ENDIAN, Contact, Header, Kind, Message};
+use crate::container::{MESSAGE_HEAD_BYTES, message_head};
+use crate::messages::{Contact, Header, Kind, Message};
 use crate::sink::Sink;
 
 /// How chunks are compressed.
@@ -104,6 +104,8 @@ pub struct ChannelId(u16);
 struct ChannelInfo {
     schema: String,
     kind: Option<Kind>,
+    /// Number of the next message.
+    sequence: u32,
 }
 
 /// Writes one recording.
@@ -120,23 +122,8 @@ pub struct Writer {
     back: Option<Back>,
 }
 
-enum Back {
-    Inline(Box<Chunker>),
-    Thread(Thread),
-}
-
-struct Thread {
-    jobs: SyncSender<Job>,
-    spare_batches: Receiver<Batch>,
-    failure: Arc<OnceLock<Diagnostic>>,
-    handle: JoinHandle<Result<Written, Diagnostic>>,
-}
-
 /// Batches of this size are handed over: a few milliseconds of a hundred bodies.
 const BATCH_BYTES: usize = 128 << 10;
-/// Batches that may wait. More would only hide that the disk is slower than the run.
-const QUEUE_JOBS: usize = 16;
-
 impl Writer {
     /// Starts a recording in a new file, replacing one that is there.
     pub fn create(path: impl AsRef<Path>, options: &WriteOptions) -> Result<Writer, Diagnostic> {
@@ -154,11 +141,7 @@ impl Writer {
     /// Starts a recording in any sink; `name` is what diagnostics call it.
     pub fn new(sink: impl Sink, name: &str, options: &WriteOptions) -> Result<Writer, Diagnostic> {
         let chunker = Chunker::new(Box::new(sink), name.to_string(), options)?;
-        let back = if options.threaded {
-            Back::Thread(Thread::start(chunker)?)
-        } else {
-            Back::Inline(Box::new(chunker))
-        };
+        let back = Back::new(chunker, options.threaded)?;
         Ok(Writer {
             batch: Batch::default(),
             batch_start: SimTime::ZERO,
@@ -225,7 +208,7 @@ impl Writer {
         };
         self.send(Job::Channel { topic: topic.into(), schema: schema.into(), definition })?;
         self.ids.insert(topic.to_string(), id);
-        self.channels.push(Some(ChannelInfo { schema: schema.to_string(), kind }));
+        self.channels.push(Some(ChannelInfo { schema: schema.to_string(), kind, sequence: 0 }));
         Ok(id)
     }
 
@@ -372,19 +355,9 @@ impl Writer {
 
     /// Closes the recording and says what was written, or what went wrong on the way.
     pub fn finish(mut self) -> Result<Written, Diagnostic> {
-        // A failure here is kept by the chunker and comes back below.
+        // A failure here is kept at the back and comes with its end.
         _ = self.hand_over();
-        self.close().expect("a writer is closed once")
-    }
-
-    fn close(&mut self) -> Option<Result<Written, Diagnostic>> {
-        Some(match self.back.take()? {
-            Back::Inline(chunker) => chunker.finish(),
-            Back::Thread(Thread { jobs, handle, .. }) => {
-                drop(jobs);
-                handle.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-            }
-        })
+        self.back.take().expect("a writer is finished once").finish()
     }
 
     /// A message that is a header and some doubles. The encoder goes field by field at
@@ -427,7 +400,7 @@ impl Writer {
         self.expect_kind(channel, kind);
         check_time(time)?;
         self.begin(time)?;
-        messages::encode_into(value, &mut self.batch.bytes);
+        cdr::encode_into(value, &mut self.batch.bytes);
         self.end(channel, time)
     }
 
@@ -444,20 +417,26 @@ impl Writer {
             self.hand_over()?;
             self.batch_start = time;
         }
+        // Filled in once the length of the payload is known.
+        self.batch.bytes.extend_from_slice(&[0; MESSAGE_HEAD_BYTES]);
         Ok(())
     }
 
     fn end(&mut self, channel: ChannelId, time: SimTime) -> Result<(), Diagnostic> {
         let end = self.batch.bytes.len();
+        let start = self.batch.entries.last().map_or(0, |entry| entry.end);
+        let nanos = u64::try_from(time.nanos()).expect("checked before");
+        let info = self.channels[usize::from(channel.0)].as_mut();
+        let sequence = &mut info.expect("ids are given out by this writer").sequence;
+        let head = message_head(channel.0, *sequence, nanos, end - start - MESSAGE_HEAD_BYTES);
+        *sequence = sequence.wrapping_add(1);
+        self.batch.bytes[start..start + MESSAGE_HEAD_BYTES].copy_from_slice(&head);
         self.batch.entries.push(Entry { channel: channel.0, time, end });
         if end < BATCH_BYTES { Ok(()) } else { self.hand_over() }
     }
 
     fn check_failure(&self) -> Result<(), Diagnostic> {
-        let failure = match self.back.as_ref().expect("open until finished") {
-            Back::Inline(chunker) => chunker.failure(),
-            Back::Thread(thread) => thread.failure.get(),
-        };
+        let failure = self.back.as_ref().expect("open until finished").failure();
         failure.map_or(Ok(()), |failure| Err(failure.clone()))
     }
 
@@ -477,18 +456,7 @@ impl Writer {
 
     /// Gives a job to the back and takes an empty batch for it.
     fn pass(&mut self, job: Job) -> Result<Batch, Diagnostic> {
-        let spare = match self.back.as_mut().expect("open until finished") {
-            Back::Inline(chunker) => {
-                chunker.run(&job);
-                used_batch(job)
-            }
-            Back::Thread(thread) => {
-                // The worker goes on taking jobs after a failure, so this waits at most
-                // for the disk.
-                _ = thread.jobs.send(job);
-                thread.spare_batches.try_recv().ok()
-            }
-        };
+        let spare = self.back.as_mut().expect("open until finished").run(job);
         self.check_failure()?;
         Ok(spare.unwrap_or_else(|| Batch {
             entries: Vec::new(),
@@ -501,48 +469,8 @@ impl Drop for Writer {
     fn drop(&mut self) {
         if self.back.is_some() {
             _ = self.hand_over();
-            _ = self.close();
+            _ = self.back.take().map(Back::finish);
         }
-    }
-}
-
-fn used_batch(job: Job) -> Option<Batch> {
-    match job {
-        Job::Batch(mut batch) => {
-            batch.clear();
-            Some(batch)
-        }
-        _ => None,
-    }
-}
-
-impl Thread {
-    fn start(mut chunker: Chunker) -> Result<Thread, Diagnostic> {
-        let (jobs, incoming) = sync_channel::<Job>(QUEUE_JOBS);
-        let (used, spare_batches) = sync_channel::<Batch>(QUEUE_JOBS);
-        let failure = Arc::new(OnceLock::new());
-        let failed = Arc::clone(&failure);
-        let work = move || {
-            for job in incoming {
-                chunker.run(&job);
-                if let Some(fault) = chunker.failure() {
-                    _ = failed.set(fault.clone());
-                }
-                if let Some(batch) = used_batch(job) {
-                    // Where there are spares enough, this one is dropped.
-                    _ = used.try_send(batch);
-                }
-            }
-            chunker.finish()
-        };
-        let spawned = std::thread::Builder::new().name("recording".to_string()).spawn(work);
-        let handle = spawned.map_err(|fault| {
-            Diagnostic::error(
-                "recording-not-created",
-                format!("no thread to write the recording with: {fault}"),
-            )
-        })?;
-        Ok(Thread { jobs, spare_batches, failure, handle })
     }
 }
 

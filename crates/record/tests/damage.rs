@@ -9,6 +9,7 @@ use common::{messages_of, options, small_run, written};
 use headland_base::Severity;
 use headland_record::{Compression, Item, Reader};
 use proptest::prelude::*;
+use proptest::test_runner::RngSeed;
 
 fn read_all(bytes: &[u8]) -> (usize, Option<headland_record::reader::Truncation>, Vec<String>) {
     let mut reader = Reader::new(bytes, "memory");
@@ -123,7 +124,7 @@ fn what_is_no_recording_is_said_to_be_none() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 1000, failure_persistence: None, rng_seed: RngSeed::Fixed(7), ..ProptestConfig::default() })]
 
     /// Random records after a right beginning.
     #[test]

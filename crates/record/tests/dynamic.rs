@@ -12,6 +12,7 @@ use headland_record::messages::{
 };
 use headland_record::{Definition, Item, Kind, Reader, Value};
 use proptest::prelude::*;
+use proptest::test_runner::RngSeed;
 
 fn code(text: &str) -> &'static str {
     Definition::parse("a/msg/A", text).expect_err("hostile")[0].code
@@ -128,7 +129,7 @@ fn arrays_longer_than_the_message_cost_nothing() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 1000, failure_persistence: None, rng_seed: RngSeed::Fixed(7), ..ProptestConfig::default() })]
 
     #[test]
     fn random_definitions_never_panic(

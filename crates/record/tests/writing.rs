@@ -206,3 +206,102 @@ fn chunks_end_by_bytes_or_by_time() {
     // 115 bytes each: a mebibyte is reached after 9119 of them.
     assert_eq!(slow(30_000, 1_000).n_chunks, 4);
 }
+
+/// The library that defines the format reads our files, every checksum checked.
+#[test]
+fn the_reference_library_finds_nothing_wrong() {
+    use mcap::sans_io::linear_reader::{LinearReadEvent, LinearReader, LinearReaderOptions};
+    for compression in [Compression::None, Compression::Lz4, Compression::Zstd] {
+        let bytes = written(&options().compression(compression).chunk_bytes(4000), |w| {
+            w.attach("a.txt", "text/plain", vec![7; 5000])?;
+            small_run(w, 60)?;
+            w.metadata("m", BTreeMap::from([("k".to_string(), "v".to_string())]))
+        });
+        let checks = LinearReaderOptions {
+            check_finishes_after_end_magic: true,
+            prevalidate_chunk_crcs: true,
+            validate_data_section_crc: true,
+            validate_summary_section_crc: true,
+            ..LinearReaderOptions::default()
+        };
+        let mut reader = LinearReader::new_with_options(checks);
+        let (mut rest, mut n_messages) = (&bytes[..], 0);
+        while let Some(event) = reader.next_event() {
+            match event.unwrap() {
+                LinearReadEvent::ReadRequest(n) => {
+                    let n = io::Read::read(&mut rest, reader.insert(n)).unwrap();
+                    reader.notify_read(n);
+                }
+                LinearReadEvent::Record { data, opcode } => {
+                    mcap::parse_record(opcode, data).unwrap();
+                    n_messages += usize::from(opcode == mcap::records::op::MESSAGE);
+                }
+            }
+        }
+        assert_eq!(n_messages, messages_of(&bytes).len());
+        // By the index: every message of a topic, found through the chunks that hold it.
+        let summary = mcap::Summary::read(&bytes).unwrap().unwrap();
+        let indexed: usize = (summary.chunk_indexes.iter())
+            .flat_map(|chunk| summary.read_message_indexes(&bytes, chunk).unwrap())
+            .map(|(_, entries)| entries.len())
+            .sum();
+        assert_eq!(indexed, n_messages);
+        for chunk in &summary.chunk_indexes {
+            let indexes = summary.read_message_indexes(&bytes, chunk).unwrap();
+            assert!(indexes.into_iter().all(|(channel, entries)| {
+                let message = summary.seek_message(&bytes, chunk, &entries[0]).unwrap();
+                message.channel.id == channel.id && message.log_time == entries[0].log_time
+            }));
+        }
+        let statistics = summary.stats.unwrap();
+        assert_eq!(statistics.message_count, n_messages as u64);
+        assert_eq!((statistics.attachment_count, statistics.metadata_count), (1, 1));
+        let file = mcap::read::attachment(&bytes, &summary.attachment_indexes[0]).unwrap();
+        assert_eq!(file.data[..], vec![7; 5000][..]);
+        let facts = mcap::read::metadata(&bytes, &summary.metadata_indexes[0]).unwrap();
+        assert_eq!(facts.metadata["k"], "v");
+    }
+}
+
+/// Not a test: what the next one starts and kills. It writes until it is stopped.
+#[test]
+#[ignore = "started by the test of killed runs"]
+fn a_run_that_never_ends() {
+    let Some(path) = std::env::var_os("HEADLAND_TEST_ENDLESS") else { return };
+    let mut writer = Writer::create(path, &WriteOptions::new("test 1")).unwrap();
+    let channel = writer.channel("/x/pose", Kind::PoseStamped).unwrap();
+    for i in 0.. {
+        let time = SimTime::from_nanos(i * 1_000_000);
+        let pose = Transform::from_translation(Vec3::new(i as f64, 0.0, 0.0));
+        writer.pose(channel, time, "world", &pose).unwrap();
+    }
+}
+
+/// Killed without a chance to say goodbye, a run leaves a file with every sample up to its
+/// last flush.
+#[test]
+fn a_killed_run_leaves_a_readable_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("killed.mcap");
+    let mut child = std::process::Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "a_run_that_never_ends", "--ignored"])
+        .env("HEADLAND_TEST_ENDLESS", &path)
+        .stdout(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
+    let length = || std::fs::metadata(&path).map_or(0, |about| about.len());
+    while length() < 200_000 {
+        assert!(child.try_wait().unwrap().is_none(), "it ended by itself");
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let bytes = std::fs::read(&path).unwrap();
+    let all = messages_of(&bytes);
+    assert!(all.len() > 5000, "{}", all.len());
+    for (i, (_, time, payload)) in all.iter().enumerate() {
+        assert_eq!(time.nanos(), i as i64 * 1_000_000);
+        let pose: PoseStamped = messages::decode(payload).unwrap();
+        assert_eq!(pose.pose.position.x, i as f64);
+    }
+}

@@ -1,0 +1,276 @@
+//! Recordings in memory: what was written is found again by object and by key, whatever
+//! format it went through.
+#![allow(clippy::unwrap_used)]
+
+mod common;
+
+use std::collections::BTreeMap;
+use std::fs;
+
+use common::{ball_pose, options, small_run, written};
+use headland_base::maths::Vec3;
+use headland_base::{SimDuration, SimTime, Transform};
+use headland_record::door::ImportOptions;
+use headland_record::messages::{Float64, Header, Imu, Odometry, TfMessage, TransformStamped};
+use headland_record::{
+    Format, Kind, LoadOptions, Reader, Recording, Stamp, Writer, convert, export, import, load,
+    overview, rosbag2, save,
+};
+
+fn loaded(bytes: &[u8]) -> Recording {
+    let (recording, findings) = load(Reader::new(bytes, "memory"), &LoadOptions::default());
+    assert!(findings.is_empty(), "{:?}", findings.into_vec());
+    recording
+}
+
+fn small_recording() -> Recording {
+    loaded(&written(&options(), |w| {
+        let facts = [("engine", "rapier"), ("seed", "42"), ("step_ns", "1000000")];
+        let facts = facts.map(|(key, value)| (key.to_string(), value.to_string()));
+        w.metadata("headland", BTreeMap::from(facts))?;
+        w.attach("world.sdf", "application/xml", b"<sdf/>".to_vec())?;
+        small_run(w, 100)
+    }))
+}
+
+#[test]
+fn facts_files_objects_and_columns() {
+    let recording = small_recording();
+    assert_eq!(recording.facts.engine(), Some("rapier"));
+    assert_eq!(recording.facts.seed(), Some(42));
+    assert_eq!(recording.facts.step(), Some(SimDuration::from_nanos(1_000_000)));
+    assert_eq!(recording.attachments[0].bytes, b"<sdf/>");
+    assert_eq!(recording.objects(), ["ball"]);
+    let time = SimTime::from_nanos(30_000_000);
+    assert_eq!(recording.pose_at("ball", 30), Some((time, ball_pose(30))));
+    assert_eq!(recording.pose_at("ball", 100), None);
+    assert_eq!(recording.span().unwrap().1, SimTime::from_nanos(100_000_000));
+    for (key, index, value, unit) in [
+        ("ball/pose/x", 30, 0.030, "m"),
+        ("ball/pose/yaw", 30, 0.030, "rad"),
+        ("ball/linear_vel/z", 50, -9.81 * 0.05, "m/s"),
+        ("ball/angular_vel/z", 0, 1.0, "rad/s"),
+        ("elbow/position", 7, -0.007, ""),
+        ("arm::shoulder/vel", 7, 1.0, ""),
+        ("contacts/count", 3, 1.0, ""),
+        ("contacts/normal_force", 3, 3.0, "N"),
+    ] {
+        let column = recording.column(key).unwrap_or_else(|| panic!("{key}"));
+        assert!((column.values[index] - value).abs() < 1e-12, "{key}: {}", column.values[index]);
+        assert_eq!((column.unit, column.times.len()), (unit, column.values.len()), "{key}");
+    }
+    for key in ["ball/pose/w", "bal/pose/x", "elbow/effort", "x", "", "/", "ball/pose", "events/a"]
+    {
+        assert!(recording.column(key).is_none(), "{key}");
+    }
+    let missing = recording.require_column("bal/pose/x").unwrap_err();
+    assert_eq!(
+        (missing.code, &*missing.help.unwrap()),
+        ("unknown-key", "did you mean `ball/pose/x`?")
+    );
+    let keys = recording.keys();
+    assert_eq!(keys.len(), 7 + 6 + 4 + 3);
+    assert!(keys.iter().all(|key| recording.column(key).is_some()));
+    let remark = &recording.track("/events").unwrap().remarks().unwrap()[0];
+    assert_eq!((&*remark.source, &*remark.kind), ("run", "end"));
+}
+
+#[test]
+fn saved_and_loaded_is_the_same_recording() {
+    let mut recording = small_recording();
+    let again = loaded(&written(&options(), |w| save(&recording, w)));
+    recording.facts.library.clone_from(&again.facts.library);
+    assert_eq!(recording, again);
+}
+
+#[test]
+fn messages_of_others_become_tracks() {
+    let stamp = |i: i64| SimTime::from_nanos(1_000_000_000 + i * 10_000_000);
+    let bytes = written(&options(), |w| {
+        let odom = w.channel("/robot/odom", Kind::Odometry)?;
+        let tf = w.channel("/tf", Kind::TfMessage)?;
+        let imu = w.channel("/imu", Kind::Imu)?;
+        let force = w.channel("/wrist/wrench", Kind::WrenchStamped)?;
+        let number = w.channel("/battery", Kind::Float64)?;
+        for i in 0..5 {
+            let (log, t) = (SimTime::from_nanos(i * 10_000_000), i as f64);
+            let header = Header::new(stamp(i), "odom");
+            let mut both = Odometry { header: header.clone(), ..Odometry::default() };
+            both.pose.pose.position.x = t;
+            both.pose.pose.orientation.w = 1.0;
+            both.twist.twist.linear.x = 2.0 * t;
+            w.message(odom, log, &both)?;
+            let transforms = ["base", "lidar"].map(|name| {
+                let mut one = TransformStamped {
+                    header: header.clone(),
+                    child_frame_id: name.to_string(),
+                    ..TransformStamped::default()
+                };
+                one.transform.translation.y = t;
+                one
+            });
+            w.message(tf, log, &TfMessage { transforms: transforms.to_vec() })?;
+            let mut measured = Imu { header: header.clone(), ..Imu::default() };
+            measured.linear_acceleration.z = 9.81;
+            w.message(imu, log, &measured)?;
+            w.wrench(force, log, "wrist", Vec3::new(t, 0.0, 0.0), Vec3::ZERO)?;
+            w.message(number, log, &Float64 { data: 12.0 - t })?;
+        }
+        Ok(())
+    });
+    let recording = loaded(&bytes);
+    assert_eq!(recording.objects(), ["robot/odom", "tf/base", "tf/lidar"]);
+    assert_eq!(recording.pose_at("tf/lidar", 2).unwrap().1.translation.y, 2.0);
+    for (key, value, unit) in [
+        ("robot/odom/pose/x", 4.0, "m"),
+        ("robot/odom/linear_vel/x", 8.0, "m/s"),
+        ("imu/linear_acceleration/z", 9.81, "m/s^2"),
+        ("wrist/wrench/wrench/force/x", 4.0, "N"),
+        ("battery", 8.0, ""),
+    ] {
+        let column = recording.column(key).unwrap_or_else(|| panic!("{key}"));
+        assert_eq!(column.values[4], value, "{key}");
+        assert_eq!(column.unit, unit, "{key}");
+    }
+    // The header says when it was measured; a plain number has none.
+    assert_eq!(recording.column("imu/linear_acceleration/z").unwrap().times[0], stamp(0));
+    assert_eq!(recording.column("battery").unwrap().times[0], SimTime::ZERO);
+    let by_log = LoadOptions { stamp: Stamp::Log, ..LoadOptions::default() };
+    let (recording, _) = load(Reader::new(&bytes[..], "memory"), &by_log);
+    assert_eq!(recording.column("robot/odom/pose/x").unwrap().times[0], SimTime::ZERO);
+}
+
+#[test]
+fn samples_that_go_back_are_left_out_and_counted() {
+    let bytes = written(&options(), |w| {
+        let pose = w.channel("/a/pose", Kind::PoseStamped)?;
+        for nanos in [10, 20, 15, 20, 30, 1] {
+            w.pose(pose, SimTime::from_nanos(nanos), "world", &Transform::IDENTITY)?;
+        }
+        Ok(())
+    });
+    let (recording, findings) = load(Reader::new(&bytes[..], "memory"), &LoadOptions::default());
+    assert_eq!(recording.poses("a").unwrap().0.len(), 4);
+    let findings = findings.into_vec();
+    assert_eq!(findings[0].code, "time-went-back");
+    assert!(findings[0].message.contains("2 samples of `/a/pose`"));
+}
+
+#[test]
+fn a_file_that_unfolds_without_end_is_stopped() {
+    let bytes = written(&options(), |w| {
+        let number = w.channel("/n", Kind::Float64)?;
+        (0..1000)
+            .try_for_each(|i| w.message(number, SimTime::from_nanos(i), &Float64 { data: 0.0 }))
+    });
+    let options = LoadOptions { n_values_max: 100, ..LoadOptions::default() };
+    let (recording, findings) = load(Reader::new(&bytes[..], "memory"), &options);
+    assert_eq!(recording.column("n").unwrap().values.len(), 101);
+    assert_eq!(
+        findings.into_vec().iter().map(|d| d.code).collect::<Vec<_>>(),
+        ["recording-too-large"]
+    );
+}
+
+#[test]
+fn every_format_comes_back_through_the_door() {
+    let folder = tempfile::tempdir().unwrap();
+    let recording = small_recording();
+    for (name, format) in headland_record::door::FORMATS {
+        let path = folder.path().join(format!("out_{name}"));
+        export(&recording, &path, *format, None, &options()).unwrap();
+        let back = import(&path, &ImportOptions::default()).unwrap();
+        assert!(back.findings.is_empty(), "{name}: {:?}", back.findings.into_vec());
+        assert_eq!(back.format, *format, "{name}");
+        let object = if *format == Format::Tum { "out_tum" } else { "ball" };
+        // Exactly, to the last bit of each float and each nanosecond.
+        assert_eq!(back.recording.poses(object), recording.poses("ball"), "{name}");
+        // Converted without going through memory, it says the same.
+        let bytes = written(&options(), |w| {
+            let findings = convert(&path, &ImportOptions::default(), w).unwrap();
+            assert!(findings.is_empty(), "{name}: {:?}", findings.into_vec());
+            Ok(())
+        });
+        let converted = loaded(&bytes);
+        assert_eq!(converted.poses(object), recording.poses("ball"), "{name}");
+        assert_eq!(converted.keys(), back.recording.keys(), "{name}");
+        if *format != Format::Tum {
+            for key in ["ball/linear_vel/z", "elbow/position", "contacts/count"] {
+                let (wanted, got) = (recording.column(key), back.recording.column(key));
+                let (wanted, got) = (wanted.unwrap(), got.unwrap_or_else(|| panic!("{key}")));
+                assert_eq!((wanted.times, wanted.values), (got.times, got.values), "{name} {key}");
+            }
+        }
+    }
+    let names: Vec<_> = fs::read_dir(folder.path()).unwrap().collect();
+    assert_eq!(names.len(), 4, "nothing is left lying about");
+}
+
+#[test]
+fn a_bag_of_a_cut_recording_is_whole() {
+    let folder = tempfile::tempdir().unwrap();
+    let (source, bag) = (folder.path().join("cut.mcap"), folder.path().join("bag"));
+    let bytes = written(&options().chunk_bytes(2000), |w| small_run(w, 100));
+    fs::write(&source, &bytes[..bytes.len() / 2]).unwrap();
+    let (seen, _) = overview(Reader::open(&source).unwrap());
+    assert!(seen.truncation.is_some() && seen.n_messages > 50);
+    let findings = rosbag2::export(&source, &bag, &options()).unwrap();
+    assert_eq!(findings.into_vec()[0].code, "recording-cut-off");
+    let (whole, findings) = overview(Reader::open(bag.join("bag_0.mcap")).unwrap());
+    assert!(findings.is_empty() && whole.truncation.is_none());
+    assert_eq!((whole.n_messages, &whole.topics), (seen.n_messages, &seen.topics));
+    // A recorder that was killed leaves no metadata; the bag is not lost.
+    let imported = import(&bag, &ImportOptions::default()).unwrap();
+    assert!(imported.findings.is_empty());
+    fs::remove_file(bag.join("metadata.yaml")).unwrap();
+    let without = import(&bag, &ImportOptions::default()).unwrap();
+    assert_eq!(without.findings.into_vec()[0].code, "no-metadata");
+    assert_eq!(without.recording, imported.recording);
+    let again = rosbag2::export(&source, &bag, &options()).unwrap_err();
+    assert_eq!(again.code, "bag-not-written");
+}
+
+#[test]
+fn what_cannot_come_in_is_said() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("x");
+    for (bytes, code) in [
+        (&b"#ROSBAG V2.0\n"[..], "unknown-format"),
+        (b"SQLite format 3\0", "unknown-format"),
+        (b"\x00\x01binary", "unknown-format"),
+        (b"a,b\n1,2\n", "no-time-column"),
+        (b"", "empty-table"),
+    ] {
+        fs::write(&path, bytes).unwrap();
+        let faults = import(&path, &ImportOptions::default()).unwrap_err();
+        assert_eq!(faults[0].code, code, "{faults:?}");
+    }
+    let missing = folder.path().join("missing");
+    assert_eq!(import(&missing, &ImportOptions::default()).unwrap_err()[0].code, "cannot-open");
+    assert_eq!(
+        import(folder.path(), &ImportOptions::default()).unwrap_err()[0].code,
+        "cannot-open"
+    );
+    assert_eq!(Format::from_name("mcp").unwrap_err().help.unwrap(), "did you mean `mcap`?");
+    let mut two = small_recording();
+    let track = two.track("/ball/pose").unwrap().clone();
+    two.insert("/cube/pose", track);
+    let which = export(&two, &path, Format::Tum, None, &options()).unwrap_err();
+    assert_eq!(which.code, "which-object");
+    let which = export(&two, &path, Format::Tum, Some("cub"), &options()).unwrap_err();
+    assert_eq!(which.help.unwrap(), "did you mean `cube`?");
+}
+
+/// Copying what others wrote keeps payloads, and the copy of a copy is the same file.
+#[test]
+fn copies_are_faithful() {
+    let bytes = written(&options(), |w| small_run(w, 40));
+    let once = written(&options(), |w| {
+        headland_record::copy(Reader::new(&bytes[..], "memory"), w).map(|_| ())
+    });
+    assert!(common::messages_of(&once) == common::messages_of(&bytes));
+    let copy_of = |bytes: &[u8], writer: &mut Writer| {
+        headland_record::copy(Reader::new(bytes, "memory"), writer).map(|_| ())
+    };
+    assert_eq!(once, written(&options(), |w| copy_of(&once, w)));
+}

@@ -1,0 +1,198 @@
+//! Tables and trajectories as people write them, and as nobody should.
+#![allow(clippy::unwrap_used)]
+
+use headland_base::maths::{PI, rpy_from_quat};
+use headland_base::{Findings, SimTime};
+use headland_record::csv::{self, TableOptions, TableReport};
+use headland_record::{Recording, TimeUnit, tum};
+use proptest::prelude::*;
+use proptest::test_runner::RngSeed;
+
+fn read(text: &str) -> (Recording, TableReport, Findings) {
+    csv::read(text.as_bytes(), "t.csv", &TableOptions::default())
+}
+
+fn codes(findings: Findings) -> Vec<&'static str> {
+    findings.into_vec().iter().map(|d| d.code).collect()
+}
+
+fn values(recording: &Recording, key: &str) -> Vec<f64> {
+    recording.column(key).unwrap_or_else(|| panic!("no {key}")).values.to_vec()
+}
+
+#[test]
+fn every_delimiter_and_quoted_names() {
+    for text in [
+        "time,a/x,b\n0,1,2\n1,3,4\n",
+        "time;a/x;b\r\n0;1;2\r\n1;3;4\r\n",
+        "time\ta/x\tb\n0\t1\t2\n1\t3\t4\n",
+        "  time   a/x b\n 0 1   2 \n1 3 4\n\n",
+        "# a comment\n\n\u{feff}\"time\", \"a/x\" ,b\n# another\n0, 1,2\n1 ,3,4",
+        "a/x,time [s],b\n1,0,2\n3,1,4\n",
+    ] {
+        let (recording, report, findings) = read(text);
+        assert!(findings.is_empty(), "{text:?}: {:?}", findings.into_vec());
+        assert_eq!(values(&recording, "a/x"), [1.0, 3.0], "{text:?}");
+        assert_eq!(values(&recording, "b"), [2.0, 4.0], "{text:?}");
+        assert_eq!(report.n_rows, 2);
+    }
+    let (recording, ..) = read("time,\"a,b\",c\n0,1,2\n");
+    assert_eq!(values(&recording, "a,b"), [1.0]);
+}
+
+#[test]
+fn units_are_converted() {
+    let header = "time [ms],elbow/position [deg],d [mm],acc [g],w [deg/s],n [N]";
+    let (recording, _, findings) = read(&format!("{header}\n1500,180,1000,1,90,3\n"));
+    assert!(findings.is_empty());
+    assert_eq!(recording.column("d").unwrap().times, [SimTime::from_nanos(1_500_000_000)]);
+    for (key, wanted) in
+        [("elbow/position", PI), ("d", 1.0), ("acc", 9.80665), ("w", PI / 2.0), ("n", 3.0)]
+    {
+        assert!((values(&recording, key)[0] - wanted).abs() < 1e-12, "{key}");
+    }
+    // Between blanks the unit stands apart.
+    let (recording, ..) = read("time [ms] d [mm]\n2 5\n");
+    assert_eq!(values(&recording, "d"), [0.005]);
+    assert_eq!(codes(read("time,x [furlong]\n0,1\n").2), ["unknown-unit"]);
+}
+
+#[test]
+fn times_in_every_shape() {
+    let first = |text: &str| read(text).0.column("x").unwrap().times[0].nanos();
+    assert_eq!(first("#timestamp [ns],x\n1403636579763555584,1\n"), 1_403_636_579_763_555_584);
+    assert_eq!(first("timestamp,x\n1403636579763555584,1\n"), 1_403_636_579_763_555_584);
+    assert_eq!(first("__time,x\n1403636579.763555584,1\n"), 1_403_636_579_763_555_584);
+    assert_eq!(first("t x\n1e-3 1\n"), 1_000_000);
+    let options = TableOptions { time_unit: Some(TimeUnit::Micros), ..TableOptions::default() };
+    let (recording, ..) = csv::read(&b"time,x\n7,1\n"[..], "t.csv", &options);
+    assert_eq!(recording.column("x").unwrap().times[0].nanos(), 7000);
+    let columns = Some(vec!["time".to_string(), "x".to_string()]);
+    let options = TableOptions { columns, ..TableOptions::default() };
+    let (recording, ..) = csv::read(&b"0 5\n1 6\n"[..], "t.csv", &options);
+    assert_eq!(values(&recording, "x"), [5.0, 6.0]);
+}
+
+#[test]
+fn empty_cells_are_no_samples() {
+    let text = "time,a,b\n0,1,\n1,,5\n2,nan,6\n3,2,NaN\n";
+    let (recording, _, findings) = read(text);
+    assert!(findings.is_empty());
+    let column = recording.column("a").unwrap();
+    assert_eq!((column.times.len(), &column.values[..]), (2, &[1.0, 2.0][..]));
+    assert_eq!(values(&recording, "b"), [5.0, 6.0]);
+}
+
+/// The first of equal times is kept and what goes back is dropped, for each key on its own.
+#[test]
+fn repeated_and_backward_times_are_counted() {
+    let text = "time,a,b\n0,1,\n0,2,3\n1,4,5\n0.5,6,7\n0.7,,8\n2,9,10\n2,11,12\n";
+    let (recording, report, findings) = read(text);
+    assert_eq!(values(&recording, "a"), [1.0, 4.0, 9.0]);
+    assert_eq!(values(&recording, "b"), [3.0, 5.0, 10.0]);
+    assert_eq!(report, TableReport { n_rows: 7, n_duplicate: 2, n_backward: 2 });
+    assert_eq!(codes(findings), ["time-repeated", "time-went-back"]);
+    // Joints share a track and still keep the first value of each key.
+    let text = "time,a/position,b/position\n0,1,\n0,2,3\n";
+    let (recording, report, _) = read(text);
+    assert_eq!(values(&recording, "a/position"), [1.0]);
+    assert_eq!(values(&recording, "b/position"), [3.0]);
+    assert_eq!(report.n_duplicate, 1);
+}
+
+#[test]
+fn columns_that_belong_together_are_one_track() {
+    let text = "time,o/pose/x,o/pose/y,o/pose/z,o/pose/roll,o/pose/pitch,o/pose/yaw,p/pose/x,\
+        arm::j/pos,arm::j/vel,q/pose/x,q/pose/y,q/pose/z,q/pose/qw,q/pose/qx,q/pose/qy,q/pose/qz\n\
+        0,1,2,3,0.1,0.2,0.3,5,6,7,0,0,0,2,0,0,0\n1,1,2,3,0.1,0.2,,5,6,,0,0,0,0,0,0,0\n";
+    let (recording, _, findings) = read(text);
+    assert_eq!(recording.objects(), ["o", "q"]);
+    let pose = recording.pose_at("o", 0).unwrap().1;
+    assert!((rpy_from_quat(pose.rotation).z - 0.3).abs() < 1e-12);
+    assert_eq!(recording.poses("o").unwrap().0.len(), 1, "half a pose is none");
+    assert_eq!(recording.pose_at("q", 0).unwrap().1.rotation.w, 1.0, "made a unit quaternion");
+    assert_eq!(values(&recording, "p/pose/x"), [5.0, 5.0], "an incomplete pose stays readable");
+    assert_eq!(values(&recording, "arm::j/position"), [6.0, 6.0]);
+    assert_eq!(codes(findings), ["bad-pose"]);
+}
+
+#[test]
+fn every_defect_is_named_with_its_line() {
+    let text = "time,x,x,y\n0,one,1,2\nnever,1,2,3\n2,3,4,5,6\n3,4\n";
+    let (recording, _, findings) = read(text);
+    let findings = findings.into_vec();
+    let found: Vec<&str> = findings.iter().map(|d| d.code).collect();
+    assert_eq!(found, ["column-repeated", "not-a-number", "bad-time", "long-row"]);
+    assert!(findings[1].message.contains("line 2") && findings[1].message.contains("`one`"));
+    assert!(findings[2].message.contains("line 3"));
+    assert_eq!(values(&recording, "x"), [3.0, 4.0]);
+}
+
+#[test]
+fn trajectories() {
+    let text = "# time x y z qx qy qz qw\n0.5 1 2 3 0 0 0 1\n\n1.5 1 2 3 0 0 0 2\n\
+        1.0 0 0 0 0 0 0 1\n2 1 2 3 0 0 0\n3 1 2 3 0 0 0 0\n4 1 2 x 0 0 0 1\nx 1 2 3 0 0 0 1\n";
+    let (recording, findings) = tum::read(text.as_bytes(), "t.tum", "ball");
+    let (times, poses) = recording.poses("ball").unwrap();
+    assert_eq!(times, [500_000_000, 1_500_000_000].map(SimTime::from_nanos));
+    assert_eq!(poses[0], poses[1]);
+    let all = codes(findings);
+    assert_eq!(all, ["bad-pose", "bad-pose", "bad-pose", "bad-pose", "time-went-back"]);
+    let mut out = Vec::new();
+    tum::write(&mut out, times, poses).unwrap();
+    let (again, findings) = tum::read(&out[..], "t.tum", "ball");
+    assert!(findings.is_empty());
+    assert_eq!(again.poses("ball"), recording.poses("ball"));
+}
+
+#[test]
+fn long_lines_and_many_columns_end_with_a_word() {
+    let line = "x".repeat(9 << 20);
+    assert_eq!(codes(read(&line).2), ["read-failed", "empty-table"]);
+    assert_eq!(codes(read(&format!("time,x\n0,1\n{line}\n")).2), ["read-failed"]);
+    let many: Vec<String> = (0..200_000).map(|i| format!("c{i}")).collect();
+    assert_eq!(codes(read(&format!("time,{}\n", many.join(","))).2), ["too-many-columns"]);
+    // As many as are allowed take no more than a moment, and neither does a flood of cells.
+    let many: Vec<String> = (0..50_000).map(|i| format!("c{i}")).collect();
+    let text = format!("time,{}\n0{}\n", many.join(","), ",1".repeat(1_000_000));
+    let (recording, _, findings) = read(&text);
+    assert_eq!(recording.tracks().len(), 50_000);
+    assert_eq!(codes(findings), ["long-row"]);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 1000, failure_persistence: None, rng_seed: RngSeed::Fixed(7), ..ProptestConfig::default() })]
+
+    #[test]
+    fn random_tables_never_panic(words in prop::collection::vec(prop::sample::select(vec![
+        "time", "t", ",", ";", "\t", " ", "\n", "\r\n", "\"", "#", "1", "-2.5", "1e400", "nan", "inf", "x/pose/x",
+        "x/pose/y", "x/pose/z", "x/pose/qx", "x/pose/qy", "x/pose/qz", "x/pose/qw", "a/position", "a::b/vel",
+        "[deg]", "[", "]", "/", "é", "\u{0}", "99999999999999999999999",
+    ]), 0..80)) {
+        let text = words.concat();
+        let (recording, ..) = read(&text);
+        let mut out = Vec::new();
+        csv::write(&mut out, &recording).unwrap();
+        tum::read(text.as_bytes(), "t", "o");
+    }
+
+    /// Any finite floats at any times go out and come back as they were.
+    #[test]
+    fn tables_keep_every_bit(rows in prop::collection::btree_map(-1_000_000_000_000i64..1_000_000_000_000, (any::<f64>(), any::<f64>()), 1..30)) {
+        let finite = |x: f64| if x.is_finite() { x } else { 0.5 };
+        let line = |(nanos, (a, b)): (&i64, &(f64, f64))| {
+            let secs = SimTime::from_nanos(*nanos).to_string().replace(" s", "");
+            format!("{secs},{:?},{:?}\n", finite(*a), finite(*b))
+        };
+        let text = format!("time,a,b\n{}", rows.iter().map(line).collect::<String>());
+        let (recording, _, findings) = read(&text);
+        prop_assert!(findings.is_empty());
+        let mut out = Vec::new();
+        csv::write(&mut out, &recording).unwrap();
+        let (again, ..) = csv::read(&out[..], "again", &TableOptions::default());
+        prop_assert_eq!(&recording, &again);
+        let wanted: Vec<u64> = rows.values().map(|(a, _)| finite(*a).to_bits()).collect();
+        let got: Vec<u64> = values(&again, "a").iter().map(|x| x.to_bits()).collect();
+        prop_assert_eq!(wanted, got);
+    }
+}

@@ -1,0 +1,22 @@
+"""Seconds that mcap + mcap-ros2-support take to decode every message of a recording.
+
+usage: read_speed.py RECORDING.mcap
+"""
+
+import sys
+import time
+
+from mcap.reader import make_reader
+from mcap_ros2.decoder import DecoderFactory
+
+start = time.perf_counter()
+n, check = 0, 0.0
+with open(sys.argv[1], "rb") as file:
+    reader = make_reader(file, decoder_factories=[DecoderFactory()])
+    for _, channel, _, message in reader.iter_decoded_messages(log_time_order=False):
+        n += 1
+        if channel.topic.endswith("/pose"):
+            check += message.pose.position.x
+        elif channel.topic.endswith("/twist"):
+            check += message.twist.linear.x
+print(f"{n} {time.perf_counter() - start:.6f} {check!r}")
