@@ -8,7 +8,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use headland_base::{Diagnostic, Findings, Place, Source, names};
-use roxmltree::Node;
+use roxmltree::{Document, Node};
 
 use crate::check::check;
 use crate::resource::Resources;
@@ -51,14 +51,23 @@ pub fn read_text(
     options: &ReadOptions,
 ) -> Result<Read, Vec<Diagnostic>> {
     let mut findings = Findings::new();
-    let source = xml::mended(source, &mut findings);
-    let document = xml::parse(&source).map_err(|diagnostic| vec![diagnostic])?;
-    let root = document.root_element();
-    let read = match Format::of(root) {
-        None => return Err(vec![unknown_format(&source, root)]),
-        Some(Format::Sdf) => Some(sdf::read(&source, &document, base_dir, options, &mut findings)),
-        Some(format) => foreign(format, &source, base_dir, options, &mut findings),
-    };
+    let read = xml::with_document(&source, &mut findings, |document, findings| {
+        let root = document.root_element();
+        match Format::of(root) {
+            Some(Format::Sdf) => Some(sdf::read(&source, document, base_dir, options, findings)),
+            Some(format) => {
+                foreign(format, &as_parsed(&source, document), base_dir, options, findings)
+            }
+            None => {
+                findings.push(unknown_format(&source, root));
+                None
+            }
+        }
+    });
+    let read = read.unwrap_or_else(|diagnostic| {
+        findings.push(diagnostic);
+        None
+    });
     let Some((mut world, places)) = read else { return Err(findings.into_vec()) };
     if let Some(density) = options.derive_inertia {
         for model in &mut world.models {
@@ -90,6 +99,14 @@ impl Format {
             _ => None,
         }
     }
+}
+
+/// The source whose text the document was made from, which may have been mended.
+pub(crate) fn as_parsed(source: &Arc<Source>, document: &Document<'_>) -> Arc<Source> {
+    if document.input_text() == source.text {
+        return Arc::clone(source);
+    }
+    Source::new(source.path.clone(), document.input_text())
 }
 
 /// The finding for a root element that no format has.
