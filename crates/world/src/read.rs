@@ -7,7 +7,7 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
-use headland_base::{Diagnostic, Findings, Place, Source, names};
+use headland_base::{Diagnostic, Findings, Place, Severity, Source, names};
 use roxmltree::{Document, Node};
 
 use crate::check::check;
@@ -74,7 +74,10 @@ pub fn read_text(
             derive_inertia(model, "", density, &places, &mut findings);
         }
     }
-    findings.extend(check(&world, &places));
+    // What was left out for its defects would be missed again: only what is wrong besides.
+    let is_partial = findings.has_errors();
+    let wanted = |finding: &Diagnostic| !is_partial || finding.severity == Severity::Error;
+    findings.extend(check(&world, &places).into_iter().filter(wanted));
     let refused = findings.has_errors();
     let findings = findings.into_vec();
     if refused { Err(findings) } else { Ok(Read { world, findings }) }

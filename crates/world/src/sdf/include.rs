@@ -64,7 +64,7 @@ impl Reader<'_, '_> {
                 let (mut light, own_pose) = *light;
                 let pose = pose.unwrap_or(own_pose);
                 light.scope_from_light = pose.transform;
-                if self.is_new(&light.name, node, &mut contents.lights_seen) {
+                if self.is_new(&light.name, "light", node, &mut contents.lights_seen) {
                     contents.lights.push((light, pose));
                 }
             }
