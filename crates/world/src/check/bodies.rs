@@ -38,10 +38,12 @@ impl Checker<'_> {
             let part = format!("{kind} {whole}");
             if name.is_empty() {
                 self.error("missing-name", format!("a {kind} has an empty name"), &part);
-            } else if name == "world" || (name.starts_with("__") && name.ends_with("__")) {
+            } else if name == "world"
+                || (name.len() >= 4 && name.starts_with("__") && name.ends_with("__"))
+            {
                 let message = format!("the name `{name}` is reserved, a {kind} cannot have it");
                 self.error("reserved-name", message, &part);
-            } else if name.contains("::") {
+            } else if name.contains("::") || name.starts_with(':') || name.ends_with(':') {
                 let diagnostic = Diagnostic::warning(
                     "scoped-name",
                     format!("the name `{name}` looks like a {kind} inside another"),

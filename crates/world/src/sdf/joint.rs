@@ -46,10 +46,13 @@ impl Reader<'_, '_> {
         }
         let pose = self.pose(node);
         let kind = self.kind(node, whole);
-        let sensors: Vec<_> = xml::children(node, "sensor").collect();
-        let mut opaque: Vec<Opaque> = sensors.into_iter().map(|child| self.keep(child)).collect();
-        for child in xml::children(node, "headland:foreign") {
-            opaque.extend(self.foreign(child));
+        let mut opaque = Vec::new();
+        for child in node.children() {
+            if xml::is_named(child, "sensor") {
+                opaque.push(self.keep(child));
+            } else if xml::is_named(child, "headland:foreign") {
+                opaque.extend(self.foreign(child));
+            }
         }
         let is_whole = kind.is_some();
         let (kind, expressed_in) = kind.unwrap_or((JointKind::Fixed, [None, None]));
