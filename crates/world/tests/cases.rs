@@ -33,11 +33,11 @@ fn cases() {
 
 fn findings_of(input: &str) -> String {
     let (head, files) = split(input);
-    let folder = tempfile::tempdir().unwrap();
+    let folder = tempfile::tempdir().expect("a temporary folder");
     for (name, text) in &files {
         let path = folder.path().join(name);
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(path, text).unwrap();
+        fs::create_dir_all(path.parent().expect("in the folder")).expect("a folder");
+        fs::write(path, text).expect("a file");
     }
     let (name, text) = files[0];
     let options = ReadOptions {
@@ -47,7 +47,7 @@ fn findings_of(input: &str) -> String {
     };
     // The whole path, so that a file that includes itself is recognised.
     let whole = folder.path().join(name);
-    let source = Source::new(whole.to_str().unwrap(), text);
+    let source = Source::new(whole.to_str().expect("a plain path"), text);
     let (verdict, findings) = match read_text(source, folder.path(), &options) {
         Ok(read) => {
             assert_written_is_the_same(&read.world, folder.path(), &options);

@@ -390,5 +390,5 @@ fn many_worlds() {
             prop_assert_eq!(again.world, world);
             Ok(())
         })
-        .unwrap();
+        .expect("every world comes back");
 }
