@@ -13,18 +13,25 @@
 //!
 //! Start reading at [`World`].
 
+mod assets;
+#[cfg(test)]
+mod cases;
 pub mod geometry;
 pub mod heightmap;
 pub mod inertia;
 pub mod joint;
 pub mod mesh;
 mod places;
+mod read;
 pub mod resource;
+mod urdf;
 mod world;
+mod xacro;
 mod xml;
 
 pub use geometry::{Geometry, HeightGrid, TriMesh};
 pub use inertia::{InertiaOrigin, Inertial};
 pub use joint::{Axis, Joint, JointKind, Mimic};
 pub use places::Places;
+pub use read::ReadOptions;
 pub use world::*;
