@@ -1,7 +1,5 @@
 //! Links: their inertia and shapes, and what becomes of those without mass.
 
-use std::collections::BTreeMap;
-
 use headland_base::{Diagnostic, Mat3, Transform, Vec3};
 use roxmltree::Node;
 
@@ -10,7 +8,8 @@ use super::tree::Tree;
 use crate::geometry::Geometry;
 use crate::inertia::{self, InertiaOrigin, Inertial};
 use crate::joint::{Joint, JointKind};
-use crate::world::{Collision, Frame, Link, Material, Model, Surface, Visual};
+use crate::massless::{self, number_repeats};
+use crate::world::{Collision, Link, Material, Model, Surface, Visual};
 use crate::xml::{self, Xml};
 
 /// An `origin`.
@@ -62,8 +61,8 @@ impl Reader<'_> {
                 });
             }
         }
-        unique(collisions.iter_mut().map(|c| &mut c.name));
-        unique(visuals.iter_mut().map(|v| &mut v.name));
+        number_repeats(collisions.iter_mut().map(|c| &mut c.name));
+        number_repeats(visuals.iter_mut().map(|v| &mut v.name));
         let inertial = self.inertial(&link, node, &collisions);
         Link {
             name: link.name,
@@ -172,23 +171,6 @@ fn shape_name(given: Option<&str>, link: &str, kind: &str, k: usize) -> String {
     }
 }
 
-/// Numbers names that come twice; URDF does not mind them, the World does.
-fn unique<'a>(names: impl Iterator<Item = &'a mut String>) {
-    let mut seen: BTreeMap<String, usize> = BTreeMap::new();
-    for name in names {
-        let mut candidate = name.clone();
-        while seen.contains_key(&candidate) {
-            let count = seen.get_mut(name.as_str()).map_or(1, |n| {
-                *n += 1;
-                *n
-            });
-            candidate = format!("{name}_{count}");
-        }
-        seen.insert(candidate.clone(), 0);
-        *name = candidate;
-    }
-}
-
 /// Turns links without mass that are fixed to another into frames of it, and the root
 /// link `world` into the world. What moves without mass stays, for the check to say so.
 pub fn merge_massless(xml: &mut Xml<'_>, root: Node<'_, '_>, model: &mut Model, tree: &Tree) {
@@ -202,11 +184,8 @@ pub fn merge_massless(xml: &mut Xml<'_>, root: Node<'_, '_>, model: &mut Model, 
             fix_to_world(model, &root_name);
         }
     }
-    let mut merged = Vec::new();
-    while let Some((gone, into, joint)) = next_to_merge(model) {
-        merged.push(gone.clone());
-        merge(model, &gone, &into, joint);
-    }
+    let merged = massless::merge(model);
+    massless::separate_names(model);
     if !merged.is_empty() {
         let place = xml.place(root);
         let shown: Vec<String> = merged.iter().take(6).map(|name| format!("`{name}`")).collect();
@@ -258,60 +237,5 @@ fn fix_to_world(model: &mut Model, world: &str) {
         child_from_joint: Transform::IDENTITY,
         kind: JointKind::Fixed,
         opaque: Vec::new(),
-    });
-}
-
-/// A massless link to give up, the link that takes it over, and the fixed joint between
-/// them. Children go before their parents; a massless root goes into its first child.
-fn next_to_merge(model: &Model) -> Option<(String, String, usize)> {
-    let link = |name: &str| model.links.iter().find(|link| link.name == name);
-    let is_light = |name: &str| link(name).is_some_and(|link| link.inertial.mass == 0.0);
-    for (j, joint) in model.joints.iter().enumerate().rev() {
-        let Some(parent) = joint.parent.as_deref() else { continue };
-        if joint.kind == JointKind::Fixed && link(parent).is_some() && is_light(&joint.child) {
-            return Some((joint.child.clone(), parent.to_string(), j));
-        }
-    }
-    for (j, joint) in model.joints.iter().enumerate() {
-        let Some(parent) = joint.parent.as_deref() else { continue };
-        let is_root = model.joints.iter().all(|other| other.child != parent);
-        if joint.kind == JointKind::Fixed && is_root && is_light(parent) {
-            return Some((parent.to_string(), joint.child.clone(), j));
-        }
-    }
-    None
-}
-
-fn merge(model: &mut Model, gone: &str, into: &str, joint: usize) {
-    model.joints.remove(joint);
-    let Some(at) = model.links.iter().position(|link| link.name == gone) else { return };
-    let gone_link = model.links.remove(at);
-    let Some(target) = model.links.iter_mut().find(|link| link.name == into) else { return };
-    let target_from_gone = target.model_from_link.inverse() * gone_link.model_from_link;
-    target.collisions.extend(gone_link.collisions.into_iter().map(|shape| Collision {
-        link_from_shape: target_from_gone * shape.link_from_shape,
-        ..shape
-    }));
-    target.visuals.extend(gone_link.visuals.into_iter().map(|shape| Visual {
-        link_from_shape: target_from_gone * shape.link_from_shape,
-        ..shape
-    }));
-    target.opaque.extend(gone_link.opaque);
-    unique(target.collisions.iter_mut().map(|c| &mut c.name));
-    unique(target.visuals.iter_mut().map(|v| &mut v.name));
-    for joint in &mut model.joints {
-        if joint.parent.as_deref() == Some(gone) {
-            joint.parent = Some(into.to_string());
-        }
-    }
-    for frame in &mut model.frames {
-        if frame.attached_to.as_deref() == Some(gone) {
-            frame.attached_to = Some(into.to_string());
-        }
-    }
-    model.frames.push(Frame {
-        name: gone.to_string(),
-        scope_from_frame: gone_link.model_from_link,
-        attached_to: Some(into.to_string()),
     });
 }

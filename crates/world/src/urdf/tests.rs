@@ -79,7 +79,7 @@ fn merged_shapes_stay_where_they_were() {
     assert_eq!(centres.len(), 4);
     assert!(centres.iter().zip(wanted).all(|(a, b)| a.distance(b) < 1e-12), "{centres:?}");
     let names: Vec<&str> = world.models[0].frames.iter().map(|f| f.name.as_str()).collect();
-    assert_eq!(names, ["camera", "plate", "footprint"]);
+    assert_eq!(names, ["footprint", "plate", "camera"]);
 }
 
 const WHOLE: &str = include_str!("../../tests/urdf_cases/everything.txt");
