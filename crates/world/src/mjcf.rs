@@ -66,9 +66,12 @@ fn read_whole(
         return None;
     }
     xml.check_names(root, &schema::MUJOCO);
-    values::check(&mut xml, root);
+    values::check(&mut xml, expanded, root);
     if xml.findings.has_errors() {
         return None;
+    }
+    if root.first_child().is_none() {
+        return Some((World::default(), Places::default()));
     }
     let model = typed(&mut xml, root, base_dir)?;
     let mut reader = Reader {
@@ -91,25 +94,11 @@ fn read_whole(
 /// as quaternions. It reads settings and defaults where it meets them, so they come first.
 fn typed(xml: &mut Xml<'_>, root: Node<'_, '_>, base_dir: &Path) -> Option<mjcf_rs::Model> {
     let text = &xml.source.text;
-    let sections: Vec<Node<'_, '_>> = root.children().filter(Node::is_element).collect();
-    let mut plain = match root.attribute("model") {
-        Some(_) => text[root.range().start..].to_string(),
-        None => String::from("<mujoco>"),
-    };
     let start_tag = root.first_child().map_or(root.range().end, |first| first.range().start);
-    plain.truncate(if root.has_attribute("model") {
-        start_tag - root.range().start
-    } else {
-        plain.len()
-    });
-    for early in ["compiler", "option", "default"] {
-        for section in sections.iter().filter(|node| xml::is_named(**node, early)) {
-            plain.push_str(&text[section.range()]);
-        }
-    }
-    for late in ["asset", "worldbody", "contact", "equality", "actuator"] {
-        for section in sections.iter().filter(|node| xml::is_named(**node, late)) {
-            plain.push_str(&text[section.range()]);
+    let mut plain = text[root.range().start..start_tag].trim_end().to_string();
+    for part in ["compiler", "option", "default", "asset", "worldbody", "contact", "actuator"] {
+        for section in xml::children(root, part) {
+            push_without_empty_attributes(&mut plain, text, section);
         }
     }
     plain.push_str("</mujoco>");
@@ -123,6 +112,17 @@ fn typed(xml: &mut Xml<'_>, root: Node<'_, '_>, base_dir: &Path) -> Option<mjcf_
     let message = "cannot make sense of this model";
     xml.findings.push(Diagnostic::error("bad-mjcf", message).note(why).at(place));
     None
+}
+
+/// Appends an element; MuJoCo takes an empty attribute for one that is not there.
+fn push_without_empty_attributes(out: &mut String, text: &str, section: Node<'_, '_>) {
+    let mut at = section.range().start;
+    let attributes = section.descendants().flat_map(|node| node.attributes());
+    for empty in attributes.filter(|attribute| attribute.value().trim().is_empty()) {
+        out.push_str(&text[at..empty.range().start]);
+        at = empty.range().end;
+    }
+    out.push_str(&text[at..section.range().end]);
 }
 
 struct Reader<'r> {

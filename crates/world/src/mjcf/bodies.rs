@@ -9,7 +9,7 @@ use crate::assets::unit_vector;
 use crate::inertia::Inertial;
 use crate::joint::{Axis, Joint, JointKind};
 use crate::massless;
-use crate::world::{Frame, Link, Model, Opaque, World};
+use crate::world::{Frame, Link, Model, World};
 use crate::xml;
 
 /// The elements of one body, in the order `mjcf-rs` has them.
@@ -321,18 +321,10 @@ impl Reader<'_> {
         }
         let notes = std::mem::take(&mut self.notes);
         let told = [
-            ("massless-links", merged, "without mass became frames of what they are fixed to"),
-            (
-                "chained-joints",
-                notes.chained,
-                "with several joints got a light link between each two of them",
-            ),
-            (
-                "shifted-joints",
-                notes.shifted,
-                "with `ref`: positions here are zero where MuJoCo's are `ref`",
-            ),
-            ("ball-joint", notes.ball_words, "ball joints lose their limits, damping and springs"),
+            ("massless-links", merged, "bodies without mass that became frames"),
+            ("chained-joints", notes.chained, "bodies with a light link between each two joints"),
+            ("shifted-joints", notes.shifted, "joints whose zero here is MuJoCo's `ref`"),
+            ("ball-joint", notes.ball_words, "ball joints without their limits and springs"),
         ];
         for (code, names, what) in told {
             if names.is_empty() {
@@ -340,10 +332,8 @@ impl Reader<'_> {
             }
             let shown: Vec<String> = names.iter().take(6).map(|name| format!("`{name}`")).collect();
             let more = if names.len() > 6 { ", …" } else { "" };
-            let message = format!("{}: {what}", names.len());
-            self.xml.findings.push(
-                Diagnostic::remark(code, message).note(format!("{}{more}", shown.join(", "))),
-            );
+            let message = format!("{what}: {}{more}", shown.join(", "));
+            self.xml.findings.push(Diagnostic::remark(code, message));
         }
         if notes.one_way_masks > 0 {
             let message = format!(
@@ -354,7 +344,6 @@ impl Reader<'_> {
         }
         let mut names: Vec<&mut String> = world.models.iter_mut().map(|m| &mut m.name).collect();
         massless::number_repeats(names.iter_mut().map(|name| &mut **name));
-        let _: &Vec<Opaque> = &world.opaque;
     }
 }
 

@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use headland_base::{Diagnostic, Place, names};
 use roxmltree::Node;
 
+use super::include::Expanded;
 use crate::assets::numbers;
 use crate::xml::Xml;
 
@@ -100,7 +101,7 @@ const UNSUPPORTED: &[(&str, &str)] = &[
 ];
 
 /// Checks every value below `root`, in file order.
-pub fn check(xml: &mut Xml<'_>, root: Node<'_, '_>) {
+pub fn check(xml: &mut Xml<'_>, expanded: &Expanded, root: Node<'_, '_>) {
     for node in root.descendants().filter(Node::is_element) {
         let tag = node.tag_name().name();
         // The joint of an equality or a tendon has attributes of its own.
@@ -109,7 +110,10 @@ pub fn check(xml: &mut Xml<'_>, root: Node<'_, '_>) {
             continue;
         }
         for (_, name, fewest, most) in NUMBERS.iter().filter(|row| row.0.contains(&tag)) {
-            _ = numbers(xml, node, name, (*fewest, *most), false);
+            // MuJoCo takes an empty attribute for one that is not there.
+            if node.attribute(*name).is_some_and(|text| !text.trim().is_empty()) {
+                _ = numbers(xml, node, name, (*fewest, *most), false);
+            }
         }
         for (_, name) in COUNTS.iter().filter(|row| row.0 == tag) {
             check_count(xml, node, name);
@@ -127,7 +131,7 @@ pub fn check(xml: &mut Xml<'_>, root: Node<'_, '_>) {
         check_special(xml, node, tag, inside);
     }
     check_classes(xml, root);
-    check_repeated_names(xml, root);
+    check_repeated_names(xml, expanded, root);
 }
 
 fn check_count(xml: &mut Xml<'_>, node: Node<'_, '_>, name: &str) {
@@ -193,7 +197,7 @@ fn check_classes(xml: &mut Xml<'_>, root: Node<'_, '_>) {
 }
 
 /// Bodies, joints, geoms, sites and meshes each have names of their own.
-fn check_repeated_names(xml: &mut Xml<'_>, root: Node<'_, '_>) {
+fn check_repeated_names(xml: &mut Xml<'_>, expanded: &Expanded, root: Node<'_, '_>) {
     let mut seen: BTreeMap<(&str, &str), Place> = BTreeMap::new();
     for node in root.descendants().filter(Node::is_element) {
         let tag = node.tag_name().name();
@@ -213,7 +217,7 @@ fn check_repeated_names(xml: &mut Xml<'_>, root: Node<'_, '_>) {
             let message = format!("two {kind} are named `{name}`");
             xml.findings.push(
                 Diagnostic::error("duplicate-name", message)
-                    .note(format!("first at {}", first.label()))
+                    .note(format!("first at {}", expanded.original(first.clone()).label()))
                     .at(place),
             );
         } else {
