@@ -12,7 +12,7 @@ use roxmltree::{Document, Node};
 
 use crate::check::check;
 use crate::resource::Resources;
-use crate::{InertiaOrigin, Model, Places, World, inertia, sdf, xml};
+use crate::{InertiaOrigin, Model, Places, World, inertia, mjcf, sdf, urdf, xml};
 
 /// How to read.
 #[derive(Clone, Debug, Default)]
@@ -130,14 +130,15 @@ pub(crate) fn unknown_format(source: &Arc<Source>, root: Node<'_, '_>) -> Diagno
 pub(crate) fn foreign(
     format: Format,
     source: &Arc<Source>,
-    _base_dir: &Path,
-    _options: &ReadOptions,
+    base_dir: &Path,
+    options: &ReadOptions,
     findings: &mut Findings,
 ) -> Option<(World, Places)> {
-    let message = format!("{format:?} is not read yet");
-    let place = Place::new(source, 0..1);
-    findings.push(Diagnostic::error("unsupported-format", message).at(place));
-    None
+    match format {
+        Format::Urdf => urdf::read(source, base_dir, options, findings),
+        Format::Mjcf => mjcf::read(source, base_dir, options, findings),
+        Format::Sdf => unreachable!("SDF is not foreign; its reader is called with the document"),
+    }
 }
 
 /// The text of a file, or in words why there is none.

@@ -6,7 +6,7 @@ use roxmltree::Node;
 
 use super::frames::{Named, Pose, Scope};
 use super::reader::Reader;
-use super::unit::unit_vector;
+use crate::assets::unit_vector;
 use crate::xml::{self, HEADLAND_NAMESPACE, Xml};
 use crate::{Axis, Joint, JointKind, Mimic, Opaque};
 
