@@ -86,8 +86,9 @@ pub fn derive(collisions: &[Collision], density: f64) -> Result<Inertial, Diagno
 /// They add: two solids side by side are the sum of their moments, so parallel axes need
 /// no formula of their own.
 #[derive(Clone, Copy, Debug)]
-struct Moments {
-    volume: f64,
+pub(crate) struct Moments {
+    /// ∫ dV
+    pub volume: f64,
     /// ∫ p dV
     first: Vec3,
     /// ∫ p pᵀ dV
@@ -101,19 +102,34 @@ impl Default for Moments {
 }
 
 impl Moments {
+    /// Of a shape about its own frame, or why it has none.
+    pub fn of(geometry: &Geometry) -> Result<Moments, String> {
+        volume_of(geometry)
+    }
+
+    /// The same solid, so many times as dense.
+    pub fn times(&self, factor: f64) -> Moments {
+        Moments {
+            volume: self.volume * factor,
+            first: self.first * factor,
+            second: self.second * factor,
+        }
+    }
+
     /// A solid centred on the origin and symmetric about its axes: ∫ x², y², z² dV.
     fn centred(volume: f64, squares: Vec3) -> Moments {
         Moments { volume, first: Vec3::ZERO, second: Mat3::from_diagonal(squares) }
     }
 
-    fn add(&mut self, other: &Moments) {
+    /// Two solids side by side.
+    pub fn add(&mut self, other: &Moments) {
         self.volume += other.volume;
         self.first += other.first;
         self.second += other.second;
     }
 
     /// The same solid, written in the outer frame.
-    fn moved(&self, outer_from_shape: &Transform) -> Moments {
+    pub fn moved(&self, outer_from_shape: &Transform) -> Moments {
         let turn = Mat3::from_quat(outer_from_shape.rotation);
         let (shift, first) = (outer_from_shape.translation, turn * self.first);
         let crossed = outer(first, shift);
@@ -128,7 +144,7 @@ impl Moments {
     }
 
     /// Mass, centre of mass, and inertia about it.
-    fn at_density(&self, density: f64) -> (f64, Vec3, Mat3) {
+    pub fn at_density(&self, density: f64) -> (f64, Vec3, Mat3) {
         let centre = self.first / self.volume;
         let about_centre = self.second - outer(centre, centre) * self.volume;
         // I = ∫ (p·p 1 − p pᵀ) ρ dV

@@ -13,17 +13,24 @@
 //!
 //! Start reading at [`World`], then [`read`](read()).
 
+mod assets;
+#[cfg(test)]
+mod cases;
 pub mod check;
 pub mod geometry;
 pub mod heightmap;
 pub mod inertia;
 pub mod joint;
+mod massless;
 pub mod mesh;
+mod mjcf;
 mod places;
 mod read;
 pub mod resource;
 pub mod sdf;
+mod urdf;
 mod world;
+mod xacro;
 mod xml;
 
 pub use geometry::{Geometry, HeightGrid, TriMesh};

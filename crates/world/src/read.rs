@@ -7,12 +7,12 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
-use headland_base::{Diagnostic, Findings, Place, Source, names};
-use roxmltree::Node;
+use headland_base::{Diagnostic, Findings, Place, Severity, Source, names};
+use roxmltree::{Document, Node};
 
 use crate::check::check;
 use crate::resource::Resources;
-use crate::{InertiaOrigin, Model, Places, World, inertia, sdf, xml};
+use crate::{InertiaOrigin, Model, Places, World, inertia, mjcf, sdf, urdf, xml};
 
 /// How to read.
 #[derive(Clone, Debug, Default)]
@@ -51,21 +51,33 @@ pub fn read_text(
     options: &ReadOptions,
 ) -> Result<Read, Vec<Diagnostic>> {
     let mut findings = Findings::new();
-    let source = xml::mended(source, &mut findings);
-    let document = xml::parse(&source).map_err(|diagnostic| vec![diagnostic])?;
-    let root = document.root_element();
-    let read = match Format::of(root) {
-        None => return Err(vec![unknown_format(&source, root)]),
-        Some(Format::Sdf) => Some(sdf::read(&source, &document, base_dir, options, &mut findings)),
-        Some(format) => foreign(format, &source, base_dir, options, &mut findings),
-    };
+    let read = xml::with_document(&source, &mut findings, |document, findings| {
+        let root = document.root_element();
+        match Format::of(root) {
+            Some(Format::Sdf) => Some(sdf::read(&source, document, base_dir, options, findings)),
+            Some(format) => {
+                foreign(format, &as_parsed(&source, document), base_dir, options, findings)
+            }
+            None => {
+                findings.push(unknown_format(&source, root));
+                None
+            }
+        }
+    });
+    let read = read.unwrap_or_else(|diagnostic| {
+        findings.push(diagnostic);
+        None
+    });
     let Some((mut world, places)) = read else { return Err(findings.into_vec()) };
     if let Some(density) = options.derive_inertia {
         for model in &mut world.models {
             derive_inertia(model, "", density, &places, &mut findings);
         }
     }
-    findings.extend(check(&world, &places));
+    // What was left out for its defects would be missed again: only what is wrong besides.
+    let is_partial = findings.has_errors();
+    let wanted = |finding: &Diagnostic| !is_partial || finding.severity == Severity::Error;
+    findings.extend(check(&world, &places).into_iter().filter(wanted));
     let refused = findings.has_errors();
     let findings = findings.into_vec();
     if refused { Err(findings) } else { Ok(Read { world, findings }) }
@@ -92,6 +104,14 @@ impl Format {
     }
 }
 
+/// The source whose text the document was made from, which may have been mended.
+pub(crate) fn as_parsed(source: &Arc<Source>, document: &Document<'_>) -> Arc<Source> {
+    if document.input_text() == source.text {
+        return Arc::clone(source);
+    }
+    Source::new(source.path.clone(), document.input_text())
+}
+
 /// The finding for a root element that no format has.
 pub(crate) fn unknown_format(source: &Arc<Source>, root: Node<'_, '_>) -> Diagnostic {
     let name = root.tag_name().name();
@@ -110,14 +130,15 @@ pub(crate) fn unknown_format(source: &Arc<Source>, root: Node<'_, '_>) -> Diagno
 pub(crate) fn foreign(
     format: Format,
     source: &Arc<Source>,
-    _base_dir: &Path,
-    _options: &ReadOptions,
+    base_dir: &Path,
+    options: &ReadOptions,
     findings: &mut Findings,
 ) -> Option<(World, Places)> {
-    let message = format!("{format:?} is not read yet");
-    let place = Place::new(source, 0..1);
-    findings.push(Diagnostic::error("unsupported-format", message).at(place));
-    None
+    match format {
+        Format::Urdf => urdf::read(source, base_dir, options, findings),
+        Format::Mjcf => mjcf::read(source, base_dir, options, findings),
+        Format::Sdf => unreachable!("SDF is not foreign; its reader is called with the document"),
+    }
 }
 
 /// The text of a file, or in words why there is none.

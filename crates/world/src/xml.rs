@@ -9,6 +9,7 @@
 //! SDF, URDF and MJCF each bring their own table; the checking is the same.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -62,7 +63,8 @@ pub fn parse(source: &Arc<Source>) -> Result<Document<'_>, Diagnostic> {
                 .note("document types can define entities that expand without end")
                 .help("remove the <!DOCTYPE …> at the top"),
             roxmltree::Error::UnknownNamespace(prefix, _) => {
-                diagnostic.help(format!("declare it on the root element: xmlns:{prefix}=\"…\""))
+                let uri = if prefix == "headland" { HEADLAND_NAMESPACE } else { "…" };
+                diagnostic.help(format!("declare it on the root element: xmlns:{prefix}=\"{uri}\""))
             }
             roxmltree::Error::NodesLimitReached => {
                 diagnostic.note(format!("at most {MOST_NODES} elements and texts are read"))
@@ -72,25 +74,125 @@ pub fn parse(source: &Arc<Source>) -> Result<Document<'_>, Diagnostic> {
     })
 }
 
-/// The same text with the comments made legal, where they are not.
+/// Parses, and hands the document on. Text that is not quite XML in one of the two ways
+/// that robot worlds are wrong in is mended first, with a note:
 ///
-/// XML forbids `--` inside a comment, but the readers robot worlds are written for do not
-/// mind, and command lines with options stand in the comments of many of them. The
-/// dashes are replaced one for one, so that places stay true, and a note says so.
-pub fn mended(source: Arc<Source>, findings: &mut Findings) -> Arc<Source> {
-    let bad = comments_with_dashes(&source.text);
-    let Some(first) = bad.first() else { return source };
-    findings.push(
-        Diagnostic::remark("dashes-in-comment", "`--` inside a comment is not legal XML")
-            .at(Place::new(&source, first.start..first.start + 1))
-            .note("it is read all the same; other programs may refuse the file"),
-    );
+/// - `--` inside a comment: command lines with options stand in many;
+/// - a prefix that is never declared: `gz:type`. What it marks is somebody else's anyway.
+///
+/// Characters are replaced one for one, so that places stay true; what is quoted from the
+/// file is quoted from `source`, as it was written.
+pub fn with_document<T>(
+    source: &Arc<Source>,
+    findings: &mut Findings,
+    then: impl FnOnce(&Document<'_>, &mut Findings) -> T,
+) -> Result<T, Diagnostic> {
+    let refused = match parse(source) {
+        Ok(document) => return Ok(then(&document, findings)),
+        Err(refused) => refused,
+    };
+    if refused.code != "not-xml" {
+        return Err(refused);
+    }
+    let mended = Source::new(source.path.clone(), mended(source, findings));
+    match parse(&mended) {
+        Ok(document) => Ok(then(&document, findings)),
+        Err(still) => {
+            let place = still.place.as_ref().map(|place| Place::new(source, place.span.clone()));
+            Err(still.at_maybe(place))
+        }
+    }
+}
+
+/// The text with its comments and its undeclared prefixes made legal.
+pub fn mended(source: &Arc<Source>, findings: &mut Findings) -> String {
     let mut bytes = source.text.clone().into_bytes();
-    for comment in bad {
+    let comments = comments_with_dashes(&source.text);
+    if let Some(first) = comments.first() {
+        findings.push(
+            Diagnostic::remark("dashes-in-comment", "`--` inside a comment is not legal XML")
+                .at(Place::new(source, first.start..first.start + 1))
+                .note("it is read all the same; other programs may refuse the file"),
+        );
+    }
+    for comment in comments {
         bytes[comment].iter_mut().filter(|b| **b == b'-').for_each(|b| *b = b'=');
     }
-    let text = String::from_utf8(bytes).expect("one ASCII character for another");
-    Source::new(source.path.clone(), text)
+    let names = undeclared_names(&source.text);
+    if let Some(first) = names.first() {
+        let name = &source.text[first.clone()];
+        let message = format!("the prefix of `{name}` is not declared");
+        findings.push(
+            Diagnostic::remark("undeclared-prefix", message)
+                .at(Place::new(source, first.clone()))
+                .note("it is read all the same; other programs may refuse the file")
+                .help("declare it on the root element: xmlns:…=\"…\""),
+        );
+    }
+    for name in names {
+        bytes[name].iter_mut().filter(|b| **b == b':').for_each(|b| *b = b'.');
+    }
+    String::from_utf8(bytes).expect("one ASCII character for another")
+}
+
+/// The names of elements and attributes whose prefix no `xmlns:` declares. Ours must be
+/// declared: passing over a misspelt region would be worse than refusing the file.
+fn undeclared_names(text: &str) -> Vec<Range<usize>> {
+    let declared: BTreeSet<&str> = text
+        .match_indices("xmlns:")
+        .map(|(at, found)| {
+            let rest = &text[at + found.len()..];
+            &rest[..rest.find(|c: char| c == '=' || c.is_whitespace()).unwrap_or(0)]
+        })
+        .chain(["xml", "xmlns", "headland"])
+        .collect();
+    let mut out = Vec::new();
+    let mut i = 0;
+    while let Some(found) = text[i..].find('<') {
+        let at = i + found;
+        let rest = &text[at..];
+        let skip = |end: &str| at + rest.find(end).map_or(rest.len(), |found| found + end.len());
+        if rest.starts_with("<!--") {
+            i = skip("-->");
+        } else if rest.starts_with("<![CDATA[") {
+            i = skip("]]>");
+        } else if rest.starts_with("<?") || rest.starts_with("<!") {
+            i = skip(">");
+        } else {
+            let (length, _) = tag_end(rest.as_bytes());
+            for name in names_in_tag(&rest[..length]) {
+                let range = at + name.start..at + name.end;
+                let prefix = text[range.clone()].split_once(':').map(|(prefix, _)| prefix);
+                if prefix.is_some_and(|prefix| !declared.contains(prefix)) {
+                    out.push(range);
+                }
+            }
+            i = at + length;
+        }
+    }
+    out
+}
+
+/// The names in a tag: the element's and its attributes', outside the quotes.
+fn names_in_tag(tag: &str) -> Vec<Range<usize>> {
+    let (mut out, mut start, mut quote) = (Vec::new(), None, None);
+    for (i, b) in tag.bytes().enumerate() {
+        let is_name = !matches!(b, b'<' | b'>' | b'/' | b'=') && !b.is_ascii_whitespace();
+        match (quote, b) {
+            (Some(q), b) if q == b => quote = None,
+            (Some(_), _) => {}
+            (None, b'"' | b'\'') => quote = Some(b),
+            (None, _) if is_name => {
+                start.get_or_insert(i);
+                continue;
+            }
+            (None, _) => {}
+        }
+        if let Some(start) = start.take() {
+            out.push(start..i);
+        }
+    }
+    out
 }
 
 /// What stands inside the comments that hold `--`, or end in `-`.
@@ -235,9 +337,10 @@ impl Xml<'_> {
             let mut known_children = Vec::new();
             for child in node.children() {
                 if child.node_type() == NodeType::Text {
+                    self.check_text(child, element);
                     continue;
                 }
-                if !child.is_element() || is_foreign(child) {
+                if !child.is_element() || is_foreign(child) || self.was_prefixed(child) {
                     continue;
                 }
                 match element.children.iter().find(|known| has_local_name(child, known.name)) {
@@ -247,6 +350,29 @@ impl Xml<'_> {
             }
             open.extend(known_children.into_iter().rev()); // so that findings come in file order
         }
+    }
+
+    /// Whether the file gave the element a prefix that [`mended`] took away.
+    fn was_prefixed(&self, node: Node<'_, '_>) -> bool {
+        node.tag_name().name().contains('.')
+            && self.source.text[self.place(node).span].contains(':')
+    }
+
+    /// Text has no meaning where elements stand: `<box>1 1 1</box>`.
+    fn check_text(&mut self, text: Node<'_, '_>, element: &'static Element) {
+        let is_blank = text.text().is_none_or(|text| text.trim_ascii().is_empty());
+        if is_blank || element.children.is_empty() {
+            return;
+        }
+        let place = Place::new(&self.source, trimmed(&self.source.text, text.range()));
+        let message = format!("text in `{}` means nothing", element.name);
+        let known = element.children.iter().take(12).map(|known| format!("`{}`", known.name));
+        let known: Vec<String> = known.collect();
+        self.findings.push(
+            Diagnostic::warning("stray-text", message)
+                .at(place)
+                .help(format!("it holds elements: {}", known.join(", "))),
+        );
     }
 
     fn check_attributes(&mut self, node: Node<'_, '_>, element: &'static Element) {
@@ -260,6 +386,12 @@ impl Xml<'_> {
                 continue;
             }
             let place = Place::new(&self.source, attribute.range());
+            let written = &self.source.text[attribute.range()];
+            if written.split('=').next().is_some_and(|name| name.contains(':'))
+                && attribute.namespace().is_none()
+            {
+                continue; // a prefix nobody declared
+            }
             let message = format!("no attribute `{name}` on `{}`", element.name);
             let help = names::suggestion(&name, element.attributes.iter().copied());
             self.unknown("unknown-attribute", message, place, help);
@@ -538,14 +670,30 @@ mod tests {
     }
 
     #[test]
-    fn dashes_in_comments_are_read_and_noted() {
-        let text = "<ball><!-- gz --verbose --->\n <![CDATA[<!-- -- -->]]><!-- - --></ball>";
+    fn what_is_not_quite_xml_is_read_and_noted() {
+        let text = "<ball gz:a='>'><!-- gz --verbose --->\n <gz::x gz:type='b:c'/>\
+                    <![CDATA[ <!-- -- --> <gz:y> ]]><!-- - --><radios/></ball>";
+        let source = Source::new("t.xml", text);
         let mut findings = Findings::new();
-        let mended = mended(Source::new("t.xml", text), &mut findings);
-        assert_eq!(mended.text.len(), text.len());
-        assert!(parse(&mended).is_ok() && mended.text.contains("[<!-- -- -->]"));
-        assert_eq!(findings.into_vec()[0].place.as_ref().unwrap().label(), "t.xml:1:11");
+        let read = with_document(&source, &mut findings, |document, findings| {
+            let mut xml = Xml { source: source.clone(), lenient: false, findings };
+            xml.check_names(document.root_element(), &BALL);
+            verbatim(&source, document.root_element()).to_string()
+        });
+        assert_eq!(read.as_deref(), Ok(text), "quoted as it was written");
+        let found: Vec<_> =
+            findings.into_vec().into_iter().map(|d| (d.code, d.place.unwrap().label())).collect();
+        let wanted = [
+            ("dashes-in-comment", "t.xml:1:20"),
+            ("undeclared-prefix", "t.xml:1:7"),
+            ("stray-text", "t.xml:2:24"),
+            ("unknown-element", "t.xml:2:67"),
+        ];
+        assert_eq!(found, wanted.map(|(code, place)| (code, place.to_string())));
         assert!(comments_with_dashes("<!-- never closed -- ").is_empty());
+        let ours = Source::new("t.xml", "<ball><headland:x/></ball>");
+        let refused = with_document(&ours, &mut Findings::new(), |_, _| ()).unwrap_err();
+        assert!(refused.help.is_some_and(|help| help.contains(HEADLAND_NAMESPACE)));
     }
 
     #[test]

@@ -38,10 +38,12 @@ impl Checker<'_> {
             let part = format!("{kind} {whole}");
             if name.is_empty() {
                 self.error("missing-name", format!("a {kind} has an empty name"), &part);
-            } else if name == "world" || (name.starts_with("__") && name.ends_with("__")) {
+            } else if name == "world"
+                || (name.len() >= 4 && name.starts_with("__") && name.ends_with("__"))
+            {
                 let message = format!("the name `{name}` is reserved, a {kind} cannot have it");
                 self.error("reserved-name", message, &part);
-            } else if name.contains("::") {
+            } else if name.contains("::") || name.starts_with(':') || name.ends_with(':') {
                 let diagnostic = Diagnostic::warning(
                     "scoped-name",
                     format!("the name `{name}` looks like a {kind} inside another"),
@@ -161,7 +163,8 @@ impl Checker<'_> {
                 self.error("bad-surface", format!("{what} cannot be {value}"), &part);
             }
         }
-        if let Some(size) = smallest_size(&collision.geometry).filter(|size| !is_size(*size)) {
+        let wrong = sizes(&collision.geometry).into_iter().find(|size| !is_size(*size));
+        if let Some(size) = wrong {
             let message = format!("a {} with a size of {size}", collision.geometry.kind());
             self.error("bad-size", message, &part);
         }
@@ -225,18 +228,17 @@ fn welded_links(joints: &[PlacedJoint<'_>]) -> BTreeSet<String> {
         .collect()
 }
 
-/// The smallest number that gives a shape its size.
-fn smallest_size(geometry: &Geometry) -> Option<f64> {
+/// The numbers that give a shape its size.
+fn sizes(geometry: &Geometry) -> Vec<f64> {
     match geometry {
-        Geometry::Box { size } => Some(size.min_element()),
-        Geometry::Sphere { radius } => Some(*radius),
+        Geometry::Box { size } | Geometry::Heightmap { size, .. } => size.to_array().to_vec(),
+        Geometry::Sphere { radius } => vec![*radius],
         Geometry::Cylinder { radius, length }
         | Geometry::Capsule { radius, length }
-        | Geometry::Cone { radius, length } => Some(radius.min(*length)),
-        Geometry::Ellipsoid { radii } => Some(radii.min_element()),
-        Geometry::Heightmap { size, .. } => Some(size.min_element()),
-        Geometry::Polyline { height, .. } => Some(*height),
-        Geometry::Plane { .. } | Geometry::Mesh { .. } | Geometry::Empty => None,
+        | Geometry::Cone { radius, length } => vec![*radius, *length],
+        Geometry::Ellipsoid { radii } => radii.to_array().to_vec(),
+        Geometry::Polyline { height, .. } => vec![*height],
+        Geometry::Plane { .. } | Geometry::Mesh { .. } | Geometry::Empty => Vec::new(),
     }
 }
 

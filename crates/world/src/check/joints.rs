@@ -46,7 +46,8 @@ impl Checker<'_> {
         self.cycles(&carriers, links);
         world.visit_models(&mut |at| {
             for actuator in &at.model.actuators {
-                self.known_joint(at.scope, &actuator.joint, &actuator.name);
+                let part = format!("model {}", at.scope);
+                self.known_joint(at.scope, &actuator.joint, &actuator.name, &part);
             }
             for (first, second) in &at.model.contact_excludes {
                 self.known_link(at.scope, first);
@@ -85,6 +86,7 @@ impl Checker<'_> {
     /// A link that carries itself, through whatever chain of joints.
     fn cycles(&mut self, carriers: &BTreeMap<usize, Vec<usize>>, links: &[PlacedLink<'_>]) {
         let mut finished = BTreeSet::new();
+        let mut reported = BTreeSet::new();
         for start in carriers.keys() {
             let mut path: Vec<(usize, usize)> = Vec::new(); // link, how many parents were seen
             let mut on_path = BTreeSet::new();
@@ -99,7 +101,9 @@ impl Checker<'_> {
                 *seen += 1;
                 match parent {
                     Some(parent) if on_path.contains(&parent) => {
-                        self.report_cycle(&path, parent, links);
+                        if reported.insert(parent) {
+                            self.report_cycle(&path, parent, links);
+                        }
                     }
                     Some(parent) if !finished.contains(&parent) => enter = Some(parent),
                     Some(_) => {}
@@ -192,7 +196,7 @@ impl Checker<'_> {
             return self.error("bad-mimic", message, &part);
         }
         let Some(found) = self.joint_index.get(leader.as_str()).copied() else {
-            self.known_joint(&placed.scope, &mimic.leader, &placed.name);
+            self.known_joint(&placed.scope, &mimic.leader, &placed.name, &part);
             return;
         };
         if joints[found].joint.kind.axes().len() <= mimic.leader_axis {
@@ -206,7 +210,7 @@ impl Checker<'_> {
         }
     }
 
-    fn known_joint(&mut self, scope: &str, name: &str, who: &str) {
+    fn known_joint(&mut self, scope: &str, name: &str, who: &str, part: &str) {
         if self.joint_index.contains_key(join_scope(scope, name).as_str()) {
             return;
         }
@@ -215,9 +219,7 @@ impl Checker<'_> {
         self.joint_index = index;
         let message = format!("`{who}` follows or drives the joint `{name}`, which is not there");
         let diagnostic = Diagnostic::error("unknown-joint", message).help_maybe(help);
-        let part = format!("joint {}", join_scope(scope, who));
-        let part = if self.place(&part).is_some() { part } else { format!("model {scope}") };
-        self.push(diagnostic, &part);
+        self.push(diagnostic, part);
     }
 
     fn known_link(&mut self, scope: &str, name: &str) {

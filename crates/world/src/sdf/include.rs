@@ -64,7 +64,7 @@ impl Reader<'_, '_> {
                 let (mut light, own_pose) = *light;
                 let pose = pose.unwrap_or(own_pose);
                 light.scope_from_light = pose.transform;
-                if self.is_new(&light.name, node, &mut contents.lights_seen) {
+                if self.is_new(&light.name, "light", node, &mut contents.lights_seen) {
                     contents.lights.push((light, pose));
                 }
             }
@@ -119,7 +119,7 @@ impl Reader<'_, '_> {
         let source = match known {
             Some(source) => source,
             None => match read::source_of(path) {
-                Ok(source) => xml::mended(source, self.xml.findings),
+                Ok(source) => source,
                 Err(diagnostic) => {
                     self.xml.findings.push(diagnostic.at(place.clone()));
                     return None;
@@ -183,27 +183,34 @@ impl Reader<'_, '_> {
         name: Option<String>,
         scope: Inside<'_>,
     ) -> Option<Included> {
-        let document = match xml::parse(source) {
-            Ok(document) => document,
-            Err(diagnostic) => {
-                self.xml.findings.push(diagnostic);
-                return None;
+        // Mending may have something to say, and so may the reader: one list at a time.
+        let mut notes = Findings::new();
+        let read = xml::with_document(source, &mut notes, |document, notes| {
+            self.xml.findings.extend(std::mem::take(notes).into_vec());
+            let root = document.root_element();
+            match Format::of(root) {
+                Some(Format::Sdf) => {
+                    self.version = self.version_of(root);
+                    self.xml.check_names(root, &schema::SDF);
+                    self.included_sdf(root, name, scope)
+                }
+                Some(format) => {
+                    let source = read::as_parsed(source, document);
+                    self.included_foreign(format, &source, name, scope)
+                }
+                None => {
+                    let diagnostic = read::unknown_format(source, root);
+                    let from = format!("included at {}", place.label());
+                    self.xml.findings.push(diagnostic.note(from));
+                    None
+                }
             }
-        };
-        let root = document.root_element();
-        match Format::of(root) {
-            Some(Format::Sdf) => {
-                self.version = self.version_of(root);
-                self.xml.check_names(root, &schema::SDF);
-                self.included_sdf(root, name, scope)
-            }
-            Some(format) => self.included_foreign(format, source, name, scope),
-            None => {
-                let diagnostic = read::unknown_format(source, root);
-                self.xml.findings.push(diagnostic.note(format!("included at {}", place.label())));
-                None
-            }
-        }
+        });
+        read.unwrap_or_else(|diagnostic| {
+            self.xml.findings.extend(notes.into_vec());
+            self.xml.findings.push(diagnostic);
+            None
+        })
     }
 
     fn included_sdf(

@@ -6,7 +6,7 @@ use roxmltree::Node;
 
 use super::frames::{Named, Pose, Scope};
 use super::reader::Reader;
-use super::unit::unit_vector;
+use crate::assets::unit_vector;
 use crate::xml::{self, HEADLAND_NAMESPACE, Xml};
 use crate::{Axis, Joint, JointKind, Mimic, Opaque};
 
@@ -21,6 +21,8 @@ pub(super) struct JointDraft {
     /// The frames the axes are written in, where not in the joint's own.
     pub expressed_in: [Option<Named>; 2],
     pub opaque: Vec<Opaque>,
+    /// Its kind could be read. One that is not still has a place others may refer to.
+    pub is_whole: bool,
 }
 
 const KINDS: &[&str] =
@@ -44,12 +46,16 @@ impl Reader<'_, '_> {
         }
         let pose = self.pose(node);
         let kind = self.kind(node, whole);
-        let sensors: Vec<_> = xml::children(node, "sensor").collect();
-        let mut opaque: Vec<Opaque> = sensors.into_iter().map(|child| self.keep(child)).collect();
-        for child in xml::children(node, "headland:foreign") {
-            opaque.extend(self.foreign(child));
+        let mut opaque = Vec::new();
+        for child in node.children() {
+            if xml::is_named(child, "sensor") {
+                opaque.push(self.keep(child));
+            } else if xml::is_named(child, "headland:foreign") {
+                opaque.extend(self.foreign(child));
+            }
         }
-        let (kind, expressed_in) = kind?;
+        let is_whole = kind.is_some();
+        let (kind, expressed_in) = kind.unwrap_or((JointKind::Fixed, [None, None]));
         Some(JointDraft {
             name,
             place,
@@ -59,6 +65,7 @@ impl Reader<'_, '_> {
             kind,
             expressed_in,
             opaque,
+            is_whole,
         })
     }
 
@@ -269,10 +276,7 @@ impl JointDraft {
         scope_from_joint: Transform,
     ) -> Option<Joint> {
         let child = end_of(xml, scope, &self.child);
-        let parent = match self.parent.name.as_str() {
-            "world" => Some(None),
-            _ => end_of(xml, scope, &self.parent),
-        };
+        let parent = end_of(xml, scope, &self.parent);
         for (axis, frame) in self.kind.axes_mut().into_iter().zip(&self.expressed_in) {
             let Some(frame) = frame else { continue };
             match scope.find(&frame.name) {
@@ -284,6 +288,9 @@ impl JointDraft {
                 }
                 Err(missing) => xml.findings.push(missing.diagnostic(&frame.name, &frame.place)),
             }
+        }
+        if !self.is_whole {
+            return None;
         }
         let Some(child) = child? else {
             let message =
@@ -321,6 +328,7 @@ impl JointDraft {
 fn end_of(xml: &mut Xml<'_>, scope: &Scope, end: &Named) -> Option<Option<String>> {
     match scope.find(&end.name) {
         Ok(found) => Some(found.link),
+        Err(_) if end.name == "world" => Some(None),
         Err(missing) => {
             let message = format!("no link or frame named `{}`", end.name);
             let known = missing.known.iter().map(String::as_str);

@@ -22,7 +22,6 @@ mod reader;
 mod schema;
 mod shape;
 mod surface;
-pub(crate) mod unit;
 mod world;
 mod write;
 

@@ -101,7 +101,7 @@ impl Reader<'_, '_> {
         model.actuators.append(&mut contents.actuators);
         model.contact_excludes.append(&mut contents.contact_excludes);
         let canonical = self.attribute(node, "canonical_link");
-        let settled = contents.settle(&mut self.xml, false, canonical, self.version);
+        let settled = contents.settle(&mut self.xml, false, canonical);
         (model.links, model.models) = (settled.links, settled.models);
         (model.frames, model.joints) = (settled.frames, settled.joints);
         ModelDraft {
@@ -236,7 +236,7 @@ impl Contents {
         node: Element<'_, '_>,
         draft: ModelDraft,
     ) {
-        if reader.is_new(&draft.model.name, node, &mut self.models_seen) {
+        if reader.is_new(&draft.model.name, "model", node, &mut self.models_seen) {
             self.models.push(draft);
         }
     }
@@ -251,13 +251,13 @@ impl Contents {
         let inner = scope.clone();
         let posed = |transform| Pose { transform, relative_to: Some(through.clone()) };
         for link in model.links {
-            if reader.is_new(&link.name, node, &mut self.links_seen) {
+            if reader.is_new(&link.name, "link", node, &mut self.links_seen) {
                 let pose = posed(link.model_from_link);
                 self.links.push(LinkDraft { link, pose, parts: Vec::new(), place: place.clone() });
             }
         }
         for inner in model.models {
-            if reader.is_new(&inner.name, node, &mut self.models_seen) {
+            if reader.is_new(&inner.name, "model", node, &mut self.models_seen) {
                 self.models.push(ModelDraft {
                     pose: posed(inner.parent_from_model),
                     placement: None,
@@ -268,7 +268,7 @@ impl Contents {
             }
         }
         for frame in model.frames {
-            if reader.is_new(&frame.name, node, &mut self.frames_seen) {
+            if reader.is_new(&frame.name, "frame", node, &mut self.frames_seen) {
                 let attached_to = frame.attached_to.filter(|to| to != "__model__");
                 let attached_to = attached_to.or_else(|| canonical.clone());
                 self.frames.push(FrameDraft {
@@ -280,7 +280,7 @@ impl Contents {
             }
         }
         for joint in model.joints {
-            if reader.is_new(&joint.name, node, &mut self.joints_seen) {
+            if reader.is_new(&joint.name, "joint", node, &mut self.joints_seen) {
                 self.finished_joints.push((joint, place.clone()));
             }
         }
@@ -332,14 +332,8 @@ impl Contents {
     }
 
     /// Puts everything in its place.
-    pub fn settle(
-        self,
-        xml: &mut Xml<'_>,
-        is_world: bool,
-        canonical: Option<Named>,
-        version: u32,
-    ) -> Settled {
-        self.report_shared_names(xml, version);
+    pub fn settle(self, xml: &mut Xml<'_>, is_world: bool, canonical: Option<Named>) -> Settled {
+        self.report_shared_names(xml);
         let Contents { links, mut models, frames, joints, finished_joints, merged, .. } = self;
         let mut nodes = Vec::new();
         for draft in &links {
@@ -396,8 +390,9 @@ impl Contents {
         Settled { links, models, frames, joints: settled, lights, regions, scope }
     }
 
-    /// Names are shared by all kinds since SDF 1.7: `relative_to="arm"` must mean one thing.
-    fn report_shared_names(&self, xml: &mut Xml<'_>, version: u32) {
+    /// `relative_to="arm"` should mean one thing. Newer versions of SDF forbid that a link
+    /// and a joint share a name, older ones do not; here the first kind has the name.
+    fn report_shared_names(&self, xml: &mut Xml<'_>) {
         let mut seen: BTreeMap<&str, (&str, &Place)> = BTreeMap::new();
         let kinds = [
             ("link", &self.links_seen),
@@ -408,13 +403,13 @@ impl Contents {
         for (kind, names) in kinds {
             for (name, place) in names {
                 if let Some((other, first)) = seen.get(name.as_str()) {
-                    let make = if version >= 7 { Diagnostic::error } else { Diagnostic::warning };
                     let message = format!("a {other} and a {kind} are both named `{name}`");
                     xml.findings.push(
-                        make("duplicate-name", message)
+                        Diagnostic::warning("shared-name", message)
                             .at(place.clone())
                             .note(format!("the {other} is at {}", first.label()))
-                            .help("frames are found by name; rename one of them"),
+                            .note(format!("where a frame is named, `{name}` means the {other}"))
+                            .help("SDF 1.7 and later forbid this; rename one of them"),
                     );
                 } else {
                     seen.insert(name, (kind, place));
@@ -465,7 +460,7 @@ impl ModelDraft {
         let pose = Pose::plain(std::mem::take(&mut model.parent_from_model));
         let canonical = model.canonical_link.clone();
         let canonical = canonical.map(|name| Named { name, place: place.clone() });
-        let scope = Contents::of(&model, xml, place).settle(xml, false, canonical, 12).scope;
+        let scope = Contents::of(&model, xml, place).settle(xml, false, canonical).scope;
         ModelDraft { model, pose, placement: None, scope, place: place.clone() }
     }
 }

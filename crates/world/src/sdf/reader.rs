@@ -173,20 +173,27 @@ impl Reader<'_, '_> {
         node: Node<'_, '_>,
         seen: &mut BTreeMap<String, Place>,
     ) -> Option<String> {
-        let name = self.required_attribute(node, "name")?.name;
-        self.is_new(&name, node, seen).then_some(name)
+        match self.required_attribute(node, "name") {
+            Some(named) => {
+                let kind = xml::local_name(node);
+                self.is_new(&named.name, &kind, node, seen).then_some(named.name)
+            }
+            // What stands inside is read all the same, for its defects.
+            None => Some(format!("unnamed_{}", node.id().get())),
+        }
     }
 
     /// Whether no sibling has that name yet; reports when one has.
     pub fn is_new(
         &mut self,
         name: &str,
+        kind: &str,
         node: Node<'_, '_>,
         seen: &mut BTreeMap<String, Place>,
     ) -> bool {
         let place = self.xml.place(node);
         if let Some(first) = seen.get(name) {
-            let message = format!("two {} are named `{name}`", plural(&xml::local_name(node)));
+            let message = format!("two {} are named `{name}`", plural(kind));
             self.xml.findings.push(
                 Diagnostic::error("duplicate-name", message)
                     .note(format!("first at {}", first.label()))

@@ -10,7 +10,7 @@ use roxmltree::Node;
 use super::frames::Named;
 use super::reader::Reader;
 use crate::Geometry;
-use crate::sdf::unit::unit_vector;
+use crate::assets::unit_vector;
 use crate::xml;
 
 impl Reader<'_, '_> {

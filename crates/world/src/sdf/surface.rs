@@ -4,8 +4,8 @@ use headland_base::{Diagnostic, Vec3};
 use roxmltree::Node;
 
 use super::reader::Reader;
-use super::unit::unit_vector;
 use crate::Surface;
+use crate::assets::unit_vector;
 use crate::xml;
 
 impl Reader<'_, '_> {

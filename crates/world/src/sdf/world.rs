@@ -132,7 +132,7 @@ impl Reader<'_, '_> {
 
     fn finish(&mut self, mut world: World, mut contents: Contents) -> World {
         world.opaque.append(&mut contents.opaque);
-        let settled = contents.settle(&mut self.xml, true, None, self.version);
+        let settled = contents.settle(&mut self.xml, true, None);
         World {
             models: settled.models,
             joints: settled.joints,
@@ -158,9 +158,9 @@ impl Reader<'_, '_> {
             matches!(node.attribute("default").map(str::trim), Some("true" | "1"))
         };
         let Some(node) = all.iter().find(is_default).or(all.first()).copied() else { return };
-        let mut physics = Physics::default();
-        physics.engine =
-            self.attribute(node, "type").map(|named| named.name).filter(|word| word != "ignored");
+        let engine = self.attribute(node, "type").map(|named| named.name);
+        let engine = engine.filter(|word| word != "ignored");
+        let mut physics = Physics { engine, ..Physics::default() };
         if let Some(child) = self.one(node, "max_step_size")
             && let Some(secs) = self.xml.number(child)
             && let Some(secs) = self.positive(child, secs)

@@ -1,0 +1,93 @@
+//! What the URDF and MJCF readers share: meshes read once, elements kept as written,
+//! attributes as numbers.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use headland_base::maths::sqrt;
+use headland_base::{Diagnostic, Place, Vec3};
+use roxmltree::Node;
+
+use crate::geometry::TriMesh;
+use crate::mesh;
+use crate::world::Opaque;
+use crate::xml::{self, Xml};
+
+/// Meshes already read, by file and scale; the same one is shared, not read twice.
+#[derive(Default)]
+pub struct Meshes(BTreeMap<(String, [u64; 3]), Result<Arc<TriMesh>, Diagnostic>>);
+
+impl Meshes {
+    /// The mesh of a file, stretched.
+    pub fn load(&mut self, path: &Path, scale: Vec3) -> Result<Arc<TriMesh>, Diagnostic> {
+        let key = (path.display().to_string(), scale.to_array().map(f64::to_bits));
+        let load = || mesh::load(path, None, scale).map(Arc::new);
+        self.0.entry(key).or_insert_with(load).clone()
+    }
+}
+
+/// The same direction with length one; `None` where there is none.
+pub fn unit_vector(v: Vec3) -> Option<Vec3> {
+    let square = v.dot(v);
+    if !square.is_finite() || square < 1e-24 {
+        return None;
+    }
+    Some(if (square - 1.0).abs() <= 1e-14 { v } else { v / sqrt(square) })
+}
+
+/// Elements that are kept without being understood, counted by kind.
+#[derive(Default)]
+pub struct Kept(BTreeMap<String, (usize, Place)>);
+
+impl Kept {
+    /// The element as written, counted for the note at the end.
+    pub fn keep(&mut self, xml: &Xml<'_>, format: &'static str, node: Node<'_, '_>) -> Opaque {
+        let kind = xml::local_name(node);
+        self.0.entry(kind.clone()).or_insert_with(|| (0, xml.place(node))).0 += 1;
+        let name = node.attribute("name").or_else(|| node.attribute("reference"));
+        Opaque {
+            format,
+            kind,
+            name: name.map(str::to_string),
+            xml: xml::verbatim(&xml.source, node).to_string(),
+        }
+    }
+
+    /// One note per kind.
+    pub fn note(self, xml: &mut Xml<'_>) {
+        for (kind, (count, first)) in self.0 {
+            let message = match count {
+                1 => format!("1 `{kind}` kept, not interpreted"),
+                _ => format!("{count} of `{kind}` kept, not interpreted"),
+            };
+            xml.findings.push(Diagnostic::remark("kept-opaque", message).at(first));
+        }
+    }
+}
+
+/// The numbers of an attribute, between `fewest` and `most` of them; `None` when it is
+/// absent, or malformed, which is reported.
+pub fn numbers(
+    xml: &mut Xml<'_>,
+    node: Node<'_, '_>,
+    name: &str,
+    (fewest, most): (usize, usize),
+    infinite_ok: bool,
+) -> Option<Vec<f64>> {
+    let text = node.attribute(name)?;
+    let place = xml.attribute_place(node, name);
+    let numbers = xml.numbers(text, &place, infinite_ok)?;
+    if (fewest..=most).contains(&numbers.len()) {
+        return Some(numbers);
+    }
+    let wanted = match fewest == most {
+        true => format!("{most}"),
+        false if most == usize::MAX => format!("at least {fewest}"),
+        false => format!("{fewest} to {most}"),
+    };
+    let plural = if most == 1 { "number" } else { "numbers" };
+    let message = format!("`{name}` takes {wanted} {plural}, found {}", numbers.len());
+    xml.findings.push(Diagnostic::error("wrong-count", message).at(place));
+    None
+}

@@ -1,0 +1,185 @@
+//! MJCF: a MuJoCo model goes in, a World comes out.
+//!
+//! ```text
+//! files ─ include ─► one text ─ names, values ─► every defect with its place
+//!                             └ mjcf-rs: defaults, angles, orientations ─► World
+//! ```
+//!
+//! Each body that stands in the world, with all it carries, is a model named after it; the
+//! geoms of the world itself are the static model `worldbody`. Sites become frames. What
+//! has no place in a World (sensors, tendons, keyframes, …) is kept as written.
+//!
+//! Deliberately absent: soft bodies, and whatever MuJoCo makes out of rules (`replicate`,
+//! `composite`, `attach`).
+
+mod actuators;
+mod bodies;
+mod geoms;
+mod include;
+#[rustfmt::skip]
+mod schema;
+mod values;
+
+use std::path::Path;
+use std::sync::Arc;
+
+use headland_base::{Diagnostic, Findings, SimDuration, Source, Vec3};
+use roxmltree::Node;
+
+use crate::assets::{Kept, Meshes};
+use crate::places::Places;
+use crate::read::ReadOptions;
+use crate::world::{Physics, World};
+use crate::xml::{self, Xml};
+
+/// Reads a model; `None` where nothing can be made of it, which is in the findings.
+pub(crate) fn read(
+    source: &Arc<Source>,
+    base_dir: &Path,
+    options: &ReadOptions,
+    findings: &mut Findings,
+) -> Option<(World, Places)> {
+    let expanded = include::Expanded::new(source, base_dir, findings)?;
+    let mut own = Findings::new();
+    let world = read_whole(&expanded, base_dir, options, &mut own);
+    findings.extend(own.into_vec().into_iter().map(|mut diagnostic| {
+        diagnostic.place = diagnostic.place.map(|place| expanded.original(place));
+        diagnostic
+    }));
+    world
+}
+
+fn read_whole(
+    expanded: &include::Expanded,
+    base_dir: &Path,
+    options: &ReadOptions,
+    findings: &mut Findings,
+) -> Option<(World, Places)> {
+    let source = &expanded.source;
+    let document = xml::parse(source).map_err(|diagnostic| findings.push(diagnostic)).ok()?;
+    let root = document.root_element();
+    let mut xml = Xml { source: source.clone(), lenient: options.lenient, findings };
+    if !xml::is_named(root, "mujoco") {
+        let message =
+            format!("an MJCF starts with `mujoco`, this with `{}`", xml::local_name(root));
+        xml.error("not-mjcf", message, root);
+        return None;
+    }
+    xml.check_names(root, &schema::MUJOCO);
+    values::check(&mut xml, expanded, root);
+    if xml.findings.has_errors() {
+        return None;
+    }
+    if root.first_child().is_none() {
+        return Some((World::default(), Places::default()));
+    }
+    let model = typed(&mut xml, root, base_dir)?;
+    let mut reader = Reader {
+        xml,
+        expanded,
+        base_dir,
+        model: &model,
+        meshes: Meshes::default(),
+        kept: Kept::default(),
+        places: Places::default(),
+        notes: bodies::Notes::default(),
+    };
+    let world = reader.world(root)?;
+    let Reader { mut xml, kept, places, .. } = reader;
+    kept.note(&mut xml);
+    (!xml.findings.has_errors()).then_some((world, places))
+}
+
+/// The content as `mjcf-rs` resolves it: defaults applied, angles in radians, orientations
+/// as quaternions. It reads settings and defaults where it meets them, so they come first.
+fn typed(xml: &mut Xml<'_>, root: Node<'_, '_>, base_dir: &Path) -> Option<mjcf_rs::Model> {
+    let text = &xml.source.text;
+    let start_tag = root.first_child().map_or(root.range().end, |first| first.range().start);
+    let mut plain = text[root.range().start..start_tag].trim_end().to_string();
+    for part in ["compiler", "option", "default", "asset", "worldbody", "contact", "actuator"] {
+        for section in xml::children(root, part) {
+            push_without_empty_attributes(&mut plain, text, section);
+        }
+    }
+    plain.push_str("</mujoco>");
+    let read = std::panic::catch_unwind(|| mjcf_rs::Model::from_str(&plain, base_dir));
+    let why = match read {
+        Ok(Ok(model)) => return Some(model),
+        Ok(Err(error)) => error.to_string(),
+        Err(_) => "its contents make no sense".to_string(),
+    };
+    let place = xml.place(root);
+    let message = "cannot make sense of this model";
+    xml.findings.push(Diagnostic::error("bad-mjcf", message).note(why).at(place));
+    None
+}
+
+/// Appends an element; MuJoCo takes an empty attribute for one that is not there.
+fn push_without_empty_attributes(out: &mut String, text: &str, section: Node<'_, '_>) {
+    let mut at = section.range().start;
+    let attributes = section.descendants().flat_map(|node| node.attributes());
+    for empty in attributes.filter(|attribute| attribute.value().trim().is_empty()) {
+        out.push_str(&text[at..empty.range().start]);
+        at = empty.range().end;
+    }
+    out.push_str(&text[at..section.range().end]);
+}
+
+struct Reader<'r> {
+    xml: Xml<'r>,
+    expanded: &'r include::Expanded,
+    base_dir: &'r Path,
+    model: &'r mjcf_rs::Model,
+    meshes: Meshes,
+    kept: Kept,
+    places: Places,
+    notes: bodies::Notes,
+}
+
+impl Reader<'_> {
+    fn world(&mut self, root: Node<'_, '_>) -> Option<World> {
+        let option = &self.model.option;
+        let step = SimDuration::from_secs(option.timestep).filter(|step| step.nanos() > 0);
+        let Some(step) = step else {
+            let message = format!("a timestep of {} s is not possible", option.timestep);
+            self.xml.error("bad-step", message, root);
+            return None;
+        };
+        let mut world = World {
+            name: self.model.name.clone().unwrap_or_else(|| "default".to_string()),
+            gravity: Vec3::from_array(option.gravity),
+            physics: Physics { step, engine: Some("mujoco".to_string()), ..Physics::default() },
+            ..World::default()
+        };
+        self.bodies(root, &mut world);
+        self.actuators(root, &mut world);
+        self.couplings(root, &mut world);
+        self.excludes(root, &mut world);
+        self.finish(&mut world);
+        self.keep_the_rest(root, &mut world);
+        Some(world)
+    }
+
+    /// What a World has no place for, one note per kind.
+    fn keep_the_rest(&mut self, root: Node<'_, '_>, world: &mut World) {
+        for section in ["tendon", "sensor", "keyframe", "custom", "extension", "deformable"] {
+            for node in xml::children(root, section) {
+                world.opaque.push(self.kept.keep(&self.xml, "mjcf", node));
+            }
+        }
+        for contact in xml::children(root, "contact") {
+            for pair in xml::children(contact, "pair") {
+                world.opaque.push(self.kept.keep(&self.xml, "mjcf", pair));
+            }
+        }
+        for node in root.descendants().filter(|n| {
+            matches!(n.tag_name().name(), "camera" | "light" | "plugin")
+                && n.ancestors().any(|a| xml::is_named(a, "worldbody"))
+        }) {
+            world.opaque.push(self.kept.keep(&self.xml, "mjcf", node));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

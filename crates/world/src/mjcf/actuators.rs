@@ -1,0 +1,201 @@
+//! What acts on joints and between bodies: actuators, joint couplings, contact excludes,
+//! the total mass.
+
+use headland_base::{Diagnostic, names};
+use mjcf_rs::extras as mj;
+use roxmltree::Node;
+
+use super::Reader;
+use crate::joint::{JointKind, Mimic};
+use crate::world::{Actuator, ActuatorKind, Model, World};
+use crate::xml;
+
+impl Reader<'_> {
+    /// Motors on joints; what drives tendons, sites or bodies is kept as written.
+    pub(super) fn actuators(&mut self, root: Node<'_, '_>, world: &mut World) {
+        self.set_total_mass(world);
+        let nodes: Vec<Node<'_, '_>> = xml::children(root, "actuator")
+            .flat_map(|section| section.children().filter(Node::is_element))
+            .collect();
+        let model = self.model;
+        for (given, node) in model.actuators.iter().zip(nodes) {
+            let Some(joint) = &given.joint else {
+                world.opaque.push(self.kept.keep(&self.xml, "mjcf", node));
+                continue;
+            };
+            let Some(owner) = owner_of(world, joint) else {
+                self.no_such_joint(world, joint, node, "joint");
+                continue;
+            };
+            let Some((kind, gain)) = kind_of(given) else {
+                world.opaque.push(self.kept.keep(&self.xml, "mjcf", node));
+                continue;
+            };
+            let autolimits = model.compiler.autolimits;
+            let range = |limited: mjcf_rs::Tristate, range: Option<[f64; 2]>| {
+                range.filter(|_| limited.resolve(autolimits, true)).map(|[low, high]| (low, high))
+            };
+            let mut name = given.name.clone().unwrap_or_else(|| format!("{joint}_motor"));
+            while owner.actuators.iter().any(|other| other.name == name) {
+                name.push('_');
+            }
+            owner.actuators.push(Actuator {
+                name,
+                joint: joint.clone(),
+                kind,
+                gear: given.gear[0] * gain,
+                command_range: range(given.ctrl_limited, given.ctrl_range),
+                effort_range: range(given.force_limited, given.force_range),
+            });
+        }
+    }
+
+    fn no_such_joint(&mut self, world: &World, joint: &str, node: Node<'_, '_>, attribute: &str) {
+        let known: Vec<&str> =
+            world.models.iter().flat_map(|m| m.joints.iter().map(|j| j.name.as_str())).collect();
+        let is_free = self.model.joint_by_name(joint).is_some();
+        let place = self.xml.attribute_place(node, attribute);
+        let diagnostic = match is_free {
+            true => Diagnostic::error(
+                "unsupported-joint",
+                format!("`{joint}` is a free joint, which nothing drives here"),
+            ),
+            false => Diagnostic::error("no-such-joint", format!("there is no joint `{joint}`"))
+                .help_maybe(names::suggestion(joint, known)),
+        };
+        self.xml.findings.push(diagnostic.at(place));
+    }
+
+    /// `equality joint` with a straight line is a joint that follows another; every other
+    /// equality is kept as written.
+    pub(super) fn couplings(&mut self, root: Node<'_, '_>, world: &mut World) {
+        let nodes = xml::children(root, "equality")
+            .flat_map(|section| section.children().filter(Node::is_element));
+        for node in nodes {
+            if self.coupling(node, world).is_none() {
+                world.opaque.push(self.kept.keep(&self.xml, "mjcf", node));
+            }
+        }
+    }
+
+    fn coupling(&mut self, node: Node<'_, '_>, world: &mut World) -> Option<()> {
+        if !xml::is_named(node, "joint") || node.attribute("active") == Some("false") {
+            return None;
+        }
+        let (follower, leader) = (node.attribute("joint1")?, node.attribute("joint2")?);
+        let mut slope = [0.0, 1.0, 0.0, 0.0, 0.0];
+        if let Some(given) = crate::assets::numbers(&mut self.xml, node, "polycoef", (1, 5), false)
+        {
+            slope[..given.len()].copy_from_slice(&given);
+        }
+        if slope[2..] != [0.0; 3] {
+            return None;
+        }
+        let owner = owner_of(world, follower)?;
+        if !owner.joints.iter().any(|joint| joint.name == leader) {
+            return None;
+        }
+        let joint = owner.joints.iter_mut().find(|joint| joint.name == follower)?;
+        let (JointKind::Revolute(axis) | JointKind::Continuous(axis) | JointKind::Prismatic(axis)) =
+            &mut joint.kind
+        else {
+            return None;
+        };
+        axis.mimic = Some(Mimic {
+            leader: leader.to_string(),
+            leader_axis: 0,
+            multiplier: slope[1],
+            offset: slope[0],
+            reference: 0.0,
+        });
+        Some(())
+    }
+
+    /// Pairs of bodies that never touch, where one model holds both.
+    pub(super) fn excludes(&mut self, root: Node<'_, '_>, world: &mut World) {
+        let excludes = xml::children(root, "contact")
+            .flat_map(|section| section.children().filter(|n| xml::is_named(*n, "exclude")));
+        for node in excludes {
+            let ends = ["body1", "body2"].map(|end| node.attribute(end).unwrap_or_default());
+            for (end, name) in ["body1", "body2"].iter().zip(ends) {
+                if name != "world" && self.model.body_id_by_name(name).is_none() {
+                    let known: Vec<&str> =
+                        self.model.bodies.iter().filter_map(|b| b.body.name.as_deref()).collect();
+                    let place = self.xml.attribute_place(node, end);
+                    self.xml.findings.push(
+                        Diagnostic::error("no-such-body", format!("there is no body `{name}`"))
+                            .at(place)
+                            .help_maybe(names::suggestion(name, known)),
+                    );
+                }
+            }
+            let holds =
+                |model: &Model, name: &str| model.links.iter().any(|link| link.name == name);
+            match world.models.iter_mut().find(|m| ends.iter().all(|name| holds(m, name))) {
+                Some(model) => {
+                    model.contact_excludes.push((ends[0].to_string(), ends[1].to_string()));
+                }
+                None => world.opaque.push(self.kept.keep(&self.xml, "mjcf", node)),
+            }
+        }
+    }
+
+    /// The compiler's `settotalmass`.
+    fn set_total_mass(&mut self, world: &mut World) {
+        let wanted = self.model.compiler.set_total_mass;
+        let moving = || world.models.iter().filter(|model| !model.is_static);
+        let total: f64 =
+            moving().flat_map(|model| &model.links).map(|link| link.inertial.mass).sum();
+        if wanted > 0.0 && total > 0.0 {
+            let links = world.models.iter_mut().filter(|m| !m.is_static).flat_map(|m| &mut m.links);
+            for link in links {
+                link.inertial.mass *= wanted / total;
+                link.inertial.inertia *= wanted / total;
+            }
+        }
+    }
+}
+
+fn owner_of<'w>(world: &'w mut World, joint: &str) -> Option<&'w mut Model> {
+    world.models.iter_mut().find(|model| model.joints.iter().any(|known| known.name == joint))
+}
+
+/// What a command means, and the gain that goes into the gear; `None` for muscles and the
+/// like.
+///
+/// A `general` actuator gives `gain·command + b0 + b1·position + b2·velocity`: with no bias
+/// it is a motor, with `b1 = −gain` it holds a position, with `b2 = −gain` a velocity.
+fn kind_of(given: &mj::Actuator) -> Option<(ActuatorKind, f64)> {
+    let word =
+        |word: &Option<String>, default: &str| word.clone().unwrap_or_else(|| default.into());
+    match given.kind {
+        mj::ActuatorKind::Motor => Some((ActuatorKind::Motor, 1.0)),
+        mj::ActuatorKind::Position => {
+            let (kp, kv) = (given.kp.unwrap_or(1.0), given.kv.unwrap_or(0.0));
+            Some((ActuatorKind::Position { kp, kv }, 1.0))
+        }
+        mj::ActuatorKind::Velocity => {
+            Some((ActuatorKind::Velocity { kv: given.kv.unwrap_or(1.0) }, 1.0))
+        }
+        mj::ActuatorKind::General => {
+            let at = |list: &[f64], i: usize, default: f64| list.get(i).copied().unwrap_or(default);
+            let gain = at(&given.gainprm, 0, 1.0);
+            let b = [0, 1, 2].map(|i| at(&given.biasprm, i, 0.0));
+            if word(&given.gain_type, "fixed") != "fixed" || word(&given.dyn_type, "none") != "none"
+            {
+                return None;
+            }
+            match word(&given.bias_type, "none").as_str() {
+                "none" => Some((ActuatorKind::Motor, gain)),
+                "affine" if b[0] == 0.0 && gain == -b[1] && gain > 0.0 => {
+                    Some((ActuatorKind::Position { kp: gain, kv: -b[2] }, 1.0))
+                }
+                "affine" if b[0] == 0.0 && b[1] == 0.0 && gain == -b[2] && gain > 0.0 => {
+                    Some((ActuatorKind::Velocity { kv: gain }, 1.0))
+                }
+                _ => None,
+            }
+        }
+        _ => None,
+    }
+}

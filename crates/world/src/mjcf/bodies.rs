@@ -1,0 +1,380 @@
+//! Bodies and joints: MuJoCo's tree becomes models, links and joints.
+
+use headland_base::{Diagnostic, Quat, Transform, Vec3};
+use mjcf_rs::body as mj;
+use roxmltree::Node;
+
+use super::Reader;
+use crate::assets::unit_vector;
+use crate::inertia::Inertial;
+use crate::joint::{Axis, Joint, JointKind};
+use crate::massless;
+use crate::world::{Frame, Link, Model, World};
+use crate::xml;
+
+/// The elements of one body, in the order `mjcf-rs` has them.
+#[derive(Default)]
+struct BodyNodes<'a, 'i> {
+    body: Option<Node<'a, 'i>>,
+    geoms: Vec<GeomNode<'a, 'i>>,
+}
+
+/// A geom, and whether a frame stands around it.
+#[derive(Clone, Copy)]
+pub struct GeomNode<'a, 'i> {
+    pub node: Node<'a, 'i>,
+    pub in_frame: bool,
+}
+
+/// Facts that are told once, with how often they hold.
+#[derive(Default)]
+pub struct Notes {
+    pub chained: Vec<String>,
+    pub shifted: Vec<String>,
+    pub one_way_masks: usize,
+    pub ball_words: Vec<String>,
+}
+
+/// The share of a body's mass that each link between two of its joints gets.
+const CARRIER_SHARE: f64 = 1e-3;
+
+pub fn transform(pose: &mjcf_rs::Pose) -> Transform {
+    let (q, t) = (pose.rotation, pose.translation);
+    Transform::new(Quat::from_xyzw(q.x, q.y, q.z, q.w), Vec3::new(t.x, t.y, t.z))
+}
+
+impl Reader<'_> {
+    /// Every body, as a link of the model it belongs to.
+    pub(super) fn bodies(&mut self, root: Node<'_, '_>, world: &mut World) {
+        let mut nodes = vec![BodyNodes::default()];
+        for worldbody in xml::children(root, "worldbody") {
+            collect(worldbody, 0, false, &mut nodes);
+        }
+        assert_eq!(nodes.len(), self.model.bodies.len(), "both walk the bodies in file order");
+        let names = self.body_names();
+        let n = self.model.bodies.len();
+        // Which model and link each body is, where it is in its model, and whether its
+        // whole model stands still.
+        let mut model_of: Vec<Option<usize>> = vec![None; n];
+        let mut model_from_body = vec![Transform::IDENTITY; n];
+
+        if let Some(model) = self.worldbody(&nodes[0]) {
+            world.models.push(model);
+        }
+        for id in 1..n {
+            let entry = &self.model.bodies[id];
+            let parent = entry.parent.unwrap_or(0);
+            let pose = transform(&entry.body.pose);
+            let Some(node) = nodes[id].body else { continue };
+            if parent == 0 {
+                model_of[id] = Some(world.models.len());
+                let name = names[id].clone();
+                self.places.insert(format!("model {name}"), self.place_of(node));
+                let is_static = self.stands_still(id);
+                world.models.push(Model {
+                    name,
+                    parent_from_model: pose,
+                    is_static,
+                    self_collide: true,
+                    ..Model::default()
+                });
+            } else {
+                model_of[id] = model_of[parent];
+                model_from_body[id] = model_from_body[parent] * pose;
+            }
+            let Some(model) = model_of[id].map(|m| &mut world.models[m]) else { continue };
+            let inertial = self.inertial(id, &nodes[id].geoms, node, model.is_static);
+            let mut link = Link {
+                name: names[id].clone(),
+                model_from_link: model_from_body[id],
+                inertial,
+                gravity: entry.body.gravcomp != 1.0,
+                kinematic: entry.body.mocap,
+                ..Link::default()
+            };
+            self.shapes(&mut link, &entry.body.geoms, &nodes[id].geoms);
+            self.places.insert(format!("link {}::{}", model.name, link.name), self.place_of(node));
+            let parent_link = (parent != 0).then(|| names[parent].clone());
+            self.sites(&entry.body, &link, &mut model.frames);
+            self.joints(&entry.body, node, parent_link, link, model);
+        }
+    }
+
+    fn place_of(&self, node: Node<'_, '_>) -> headland_base::Place {
+        self.expanded.original(self.xml.place(node))
+    }
+
+    /// Every body's name, made up where the file gives none.
+    fn body_names(&self) -> Vec<String> {
+        let given = |id: usize| self.model.bodies[id].body.name.clone();
+        let mut names: Vec<String> = (0..self.model.bodies.len())
+            .map(|id| given(id).unwrap_or_else(|| format!("body_{id}")))
+            .collect();
+        massless::number_repeats(names.iter_mut());
+        names
+    }
+
+    /// What stands in the world itself.
+    fn worldbody(&mut self, nodes: &BodyNodes<'_, '_>) -> Option<Model> {
+        let body = &self.model.bodies[0].body;
+        let mut link = Link {
+            name: "link".into(),
+            gravity: true,
+            inertial: Inertial::default(),
+            ..Link::default()
+        };
+        self.shapes(&mut link, &body.geoms, &nodes.geoms);
+        let mut model = Model { name: "worldbody".into(), is_static: true, ..Model::default() };
+        self.sites(body, &link, &mut model.frames);
+        let is_empty =
+            link.collisions.is_empty() && link.visuals.is_empty() && model.frames.is_empty();
+        model.links.push(link);
+        (!is_empty).then_some(model)
+    }
+
+    /// Neither a body of the world nor anything it carries has a joint.
+    fn stands_still(&self, top: usize) -> bool {
+        let bodies = &self.model.bodies;
+        // Children come after their parents, so one pass finds the whole subtree.
+        let mut inside = vec![false; bodies.len()];
+        inside[top] = true;
+        for id in top + 1..bodies.len() {
+            inside[id] = bodies[id].parent.is_some_and(|parent| inside[parent]);
+        }
+        (top..bodies.len())
+            .filter(|id| inside[*id])
+            .all(|id| bodies[id].body.joints.is_empty() && !bodies[id].body.mocap)
+    }
+
+    fn sites(&mut self, body: &mj::Body, link: &Link, frames: &mut Vec<Frame>) {
+        for site in &body.sites {
+            let Some(name) = &site.name else { continue };
+            frames.push(Frame {
+                name: name.clone(),
+                scope_from_frame: link.model_from_link * transform(&site.pose),
+                attached_to: Some(link.name.clone()),
+            });
+        }
+    }
+
+    /// Puts a body into its model, with the joints that carry it.
+    fn joints(
+        &mut self,
+        body: &mj::Body,
+        node: Node<'_, '_>,
+        parent: Option<String>,
+        mut link: Link,
+        model: &mut Model,
+    ) {
+        let joint_nodes: Vec<Node<'_, '_>> = node
+            .children()
+            .filter(|n| xml::is_named(*n, "joint") || xml::is_named(*n, "freejoint"))
+            .collect();
+        let is_free = body.joints.iter().any(|joint| joint.type_ == mj::JointType::Free);
+        if body.joints.is_empty() && !model.is_static && !body.mocap {
+            let name = format!("{}_weld", link.name);
+            model.joints.push(joint_of(name, parent, &link.name, Vec3::ZERO, JointKind::Fixed));
+        } else if is_free {
+            if body.joints.len() > 1 || parent.is_some() {
+                let message = "a free joint stands alone, in a body of the world";
+                self.xml.error("free-joint", message, node);
+            }
+        } else if let Some((name, at, kind)) = self.universal(body, &joint_nodes) {
+            self.remember_joint(model, &name, node);
+            model.joints.push(joint_of(name, parent, &link.name, at, kind));
+        } else {
+            let n_joints = body.joints.len();
+            let whole = link.inertial.clone();
+            let share = |part: f64| Inertial {
+                mass: whole.mass * part,
+                inertia: whole.inertia * part,
+                ..whole.clone()
+            };
+            let mut parent = parent;
+            for (k, joint) in body.joints.iter().enumerate() {
+                let joint_node = joint_nodes.get(k).copied().unwrap_or(node);
+                let Some((name, at, kind)) = self.joint(joint, joint_node, &link.name, k) else {
+                    continue;
+                };
+                let is_last = k + 1 == n_joints;
+                let child =
+                    if is_last { link.name.clone() } else { format!("{}_{name}", link.name) };
+                if !is_last {
+                    model.links.push(Link {
+                        name: child.clone(),
+                        model_from_link: link.model_from_link,
+                        inertial: share(CARRIER_SHARE),
+                        gravity: link.gravity,
+                        ..Link::default()
+                    });
+                }
+                self.remember_joint(model, &name, joint_node);
+                model.joints.push(joint_of(name, parent, &child, at, kind));
+                parent = Some(child);
+            }
+            if n_joints > 1 {
+                self.notes.chained.push(link.name.clone());
+                link.inertial = share(1.0 - CARRIER_SHARE * (n_joints - 1) as f64);
+            }
+        }
+        model.links.push(link);
+    }
+
+    fn remember_joint(&mut self, model: &Model, name: &str, node: Node<'_, '_>) {
+        self.places.insert(format!("joint {}::{name}", model.name), self.place_of(node));
+    }
+
+    /// Two hinges at one point with axes at a right angle are a universal joint.
+    fn universal(
+        &mut self,
+        body: &mj::Body,
+        nodes: &[Node<'_, '_>],
+    ) -> Option<(String, Vec3, JointKind)> {
+        let [first, second] = body.joints.as_slice() else { return None };
+        let hinges = [first, second].iter().all(|joint| joint.type_ == mj::JointType::Hinge);
+        let axes = (
+            unit_vector(Vec3::from_array(first.axis))?,
+            unit_vector(Vec3::from_array(second.axis))?,
+        );
+        // Motors and followers name the two joints apart, so these must not be named.
+        let unnamed = first.name.is_none() && second.name.is_none();
+        if !hinges || !unnamed || first.pos != second.pos || axes.0.dot(axes.1).abs() > 1e-9 {
+            return None;
+        }
+        let name = format!("{}_universal", body.name.clone().unwrap_or_default());
+        let (a, b) = (self.axis(first, *nodes.first()?)?, self.axis(second, *nodes.last()?)?);
+        Some((name, Vec3::from_array(first.pos), JointKind::Universal(a, b)))
+    }
+
+    /// Name, anchor in the body's frame, and kind.
+    fn joint(
+        &mut self,
+        joint: &mj::Joint,
+        node: Node<'_, '_>,
+        body: &str,
+        k: usize,
+    ) -> Option<(String, Vec3, JointKind)> {
+        let name = joint.name.clone().unwrap_or_else(|| match k {
+            0 => format!("{body}_joint"),
+            _ => format!("{body}_joint_{k}"),
+        });
+        let kind = match joint.type_ {
+            mj::JointType::Hinge => {
+                let axis = self.axis(joint, node)?;
+                match axis.lower.is_finite() || axis.upper.is_finite() {
+                    true => JointKind::Revolute(axis),
+                    false => JointKind::Continuous(axis),
+                }
+            }
+            mj::JointType::Slide => JointKind::Prismatic(self.axis(joint, node)?),
+            mj::JointType::Ball => {
+                let has_range =
+                    joint.limited.resolve(self.model.compiler.autolimits, joint.range.is_some());
+                if has_range
+                    || joint.damping != 0.0
+                    || joint.stiffness != 0.0
+                    || joint.armature != 0.0
+                {
+                    self.notes.ball_words.push(name.clone());
+                }
+                JointKind::Ball
+            }
+            mj::JointType::Free => return None,
+        };
+        if joint.ref_ != 0.0 {
+            self.notes.shifted.push(name.clone());
+        }
+        Some((name, Vec3::from_array(joint.pos), kind))
+    }
+
+    /// Positions here are zero where the file draws the model, MuJoCo's are `ref` there.
+    fn axis(&mut self, joint: &mj::Joint, node: Node<'_, '_>) -> Option<Axis> {
+        let Some(direction) = unit_vector(Vec3::from_array(joint.axis)) else {
+            self.xml.error("zero-vector", "the axis of this joint has no direction", node);
+            return None;
+        };
+        let mut axis = Axis::along(direction);
+        let is_limited =
+            joint.limited.resolve(self.model.compiler.autolimits, joint.range.is_some());
+        if let Some([lower, upper]) = joint.range.filter(|_| is_limited) {
+            (axis.lower, axis.upper) = (lower - joint.ref_, upper - joint.ref_);
+            if lower > upper {
+                self.xml.error("reversed-limits", "the lower limit is above the upper", node);
+            }
+        }
+        axis.damping = joint.damping;
+        axis.friction = joint.frictionloss;
+        axis.armature = joint.armature;
+        axis.spring_stiffness = joint.stiffness;
+        if joint.stiffness != 0.0 {
+            axis.spring_reference = joint.springref - joint.ref_;
+        }
+        Some(axis)
+    }
+
+    /// Gives massless bodies up, makes names differ, and tells what was done.
+    pub(super) fn finish(&mut self, world: &mut World) {
+        let mut merged = Vec::new();
+        for model in world.models.iter_mut().filter(|model| !model.is_static) {
+            merged.extend(massless::merge(model));
+            massless::separate_names(model);
+        }
+        let notes = std::mem::take(&mut self.notes);
+        let told = [
+            ("massless-links", merged, "bodies without mass that became frames"),
+            ("chained-joints", notes.chained, "bodies with a light link between each two joints"),
+            ("shifted-joints", notes.shifted, "joints whose zero here is MuJoCo's `ref`"),
+            ("ball-joint", notes.ball_words, "ball joints without their limits and springs"),
+        ];
+        for (code, names, what) in told {
+            if names.is_empty() {
+                continue;
+            }
+            let shown: Vec<String> = names.iter().take(6).map(|name| format!("`{name}`")).collect();
+            let more = if names.len() > 6 { ", …" } else { "" };
+            let message = format!("{what}: {}{more}", shown.join(", "));
+            self.xml.findings.push(Diagnostic::remark(code, message));
+        }
+        if notes.one_way_masks > 0 {
+            let message = format!(
+                "{} geoms have a `contype` that differs from their `conaffinity`; they touch whatever either bit allows",
+                notes.one_way_masks
+            );
+            self.xml.findings.push(Diagnostic::remark("contact-masks", message));
+        }
+        let mut names: Vec<&mut String> = world.models.iter_mut().map(|m| &mut m.name).collect();
+        massless::number_repeats(names.iter_mut().map(|name| &mut **name));
+    }
+}
+
+fn joint_of(name: String, parent: Option<String>, child: &str, at: Vec3, kind: JointKind) -> Joint {
+    Joint {
+        name,
+        parent,
+        child: child.to_string(),
+        child_from_joint: Transform::from_translation(at),
+        kind,
+        opaque: Vec::new(),
+    }
+}
+
+/// Walks bodies as `mjcf-rs` does: in file order, through frames.
+fn collect<'a, 'i>(
+    node: Node<'a, 'i>,
+    body: usize,
+    in_frame: bool,
+    nodes: &mut Vec<BodyNodes<'a, 'i>>,
+) {
+    for inner in node.children().filter(Node::is_element) {
+        match inner.tag_name().name() {
+            "geom" => nodes[body].geoms.push(GeomNode { node: inner, in_frame }),
+            "body" => {
+                nodes.push(BodyNodes { body: Some(inner), geoms: Vec::new() });
+                let id = nodes.len() - 1;
+                collect(inner, id, false, nodes);
+            }
+            "frame" => collect(inner, body, true, nodes),
+            _ => {}
+        }
+    }
+}

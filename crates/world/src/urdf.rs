@@ -1,0 +1,281 @@
+//! URDF: a robot description goes in, a World with one model comes out.
+//!
+//! ```text
+//! text ─ names, values, tree: every defect with its place
+//!      └ urdf-rs: typed content ─► links, joints ─ merge massless ─► World
+//! ```
+//!
+//! A link without `inertial` that is fixed to another is what ROS uses for a frame: it
+//! becomes a [`Frame`] and its shapes go to the link it is fixed to. A root link named
+//! `world` is the world itself.
+//!
+//! Deliberately absent: ground, sensors, controllers. `gazebo` blocks give friction and
+//! are otherwise kept as written.
+
+mod gazebo;
+mod links;
+mod schema;
+mod tree;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use headland_base::{Diagnostic, Findings, Source, Transform, Vec3};
+use roxmltree::Node;
+
+use crate::assets::{Kept, Meshes, unit_vector};
+use crate::joint::{Axis, Joint, JointKind, Mimic};
+use crate::places::Places;
+use crate::read::ReadOptions;
+use crate::world::{Model, World};
+use crate::xml::{self, Xml};
+
+/// Reads a robot; `None` where nothing can be made of it, which is in the findings.
+pub(crate) fn read(
+    source: &Arc<Source>,
+    base_dir: &Path,
+    options: &ReadOptions,
+    findings: &mut Findings,
+) -> Option<(World, Places)> {
+    let document = xml::parse(source).map_err(|diagnostic| findings.push(diagnostic)).ok()?;
+    let root = document.root_element();
+    let mut xml = Xml { source: source.clone(), lenient: options.lenient, findings };
+    if !xml::is_named(root, "robot") {
+        let message = format!("a URDF starts with `robot`, this with `{}`", xml::local_name(root));
+        xml.error("not-urdf", message, root);
+        return None;
+    }
+    if let Some(diagnostic) = crate::xacro::not_expanded(&xml, root) {
+        xml.findings.push(diagnostic);
+        return None;
+    }
+    xml.check_names(root, &schema::ROBOT);
+    schema::check_values(&mut xml, root, is_version_1_2(root));
+    let tree = tree::check(&mut xml, root);
+    if xml.findings.has_errors() {
+        return None;
+    }
+    let robot = typed(&mut xml, root)?;
+    let mut reader = Reader {
+        xml,
+        base_dir,
+        options,
+        robot,
+        meshes: Meshes::default(),
+        kept: Kept::default(),
+        places: Places::default(),
+    };
+    let model = reader.model(root, &tree?)?;
+    let Reader { mut xml, kept, places, .. } = reader;
+    kept.note(&mut xml);
+    if xml.findings.has_errors() {
+        return None;
+    }
+    Some((World { models: vec![model], ..World::default() }, places))
+}
+
+fn is_version_1_2(root: Node<'_, '_>) -> bool {
+    let number = |word: Option<&str>| word.and_then(|w| w.trim().parse::<u32>().ok());
+    let mut parts = root.attribute("version").unwrap_or("1.0").split('.');
+    (number(parts.next()), number(parts.next())) >= (Some(1), Some(2))
+}
+
+/// The content as `urdf-rs` sees it, links and joints in file order. Only what it
+/// understands is handed to it, so that its order is ours.
+fn typed(xml: &mut Xml<'_>, root: Node<'_, '_>) -> Option<urdf_rs::Robot> {
+    let text = &xml.source.text;
+    let start = root.first_child().map_or(root.range().end, |first| first.range().start);
+    let mut plain = text[root.range().start..start].trim_end().to_string();
+    let parts: Vec<Node<'_, '_>> = root
+        .children()
+        .filter(|n| ["link", "joint", "material"].iter().any(|tag| xml::is_named(*n, tag)))
+        .collect();
+    if parts.is_empty() {
+        xml.error("no-links", "this robot has no links", root);
+        return None;
+    }
+    for part in &parts {
+        plain.push_str(&text[part.range()]);
+    }
+    plain.push_str("</robot>");
+    let refused =
+        |why: String| Diagnostic::error("bad-urdf", "cannot make sense of this robot").note(why);
+    let count = |tag: &str| parts.iter().filter(|n| xml::is_named(**n, tag)).count();
+    let read = std::panic::catch_unwind(|| urdf_rs::read_from_string(&plain));
+    let result = match read {
+        Ok(Ok(robot))
+            if robot.links.len() == count("link") && robot.joints.len() == count("joint") =>
+        {
+            Ok(robot)
+        }
+        Ok(Ok(_)) => Err(refused("links or joints went missing".into())),
+        Ok(Err(error)) => Err(refused(error.to_string())),
+        Err(_) => Err(refused("its XML is too unusual".into())),
+    };
+    let place = xml.place(root);
+    result.map_err(|diagnostic| xml.findings.push(diagnostic.at(place))).ok()
+}
+
+struct Reader<'r> {
+    xml: Xml<'r>,
+    base_dir: &'r Path,
+    options: &'r ReadOptions,
+    robot: urdf_rs::Robot,
+    meshes: Meshes,
+    kept: Kept,
+    places: Places,
+}
+
+impl Reader<'_> {
+    fn model(&mut self, root: Node<'_, '_>, tree: &tree::Tree) -> Option<Model> {
+        let name = self.robot.name.clone();
+        self.places.insert(format!("model {name}"), self.xml.place(root));
+        let link_nodes: Vec<_> = xml::children(root, "link").collect();
+        let joint_nodes: Vec<_> = xml::children(root, "joint").collect();
+        let model_from_link = self.link_poses(tree);
+
+        let mut links = Vec::new();
+        for (i, node) in link_nodes.iter().enumerate() {
+            let link = self.link(i, *node, model_from_link[i]);
+            self.remember(&format!("link {name}::{}", link.name), *node, &["inertial"]);
+            links.push(link);
+        }
+        let mut joints = Vec::new();
+        for (i, node) in joint_nodes.iter().enumerate() {
+            joints.extend(self.joint(i, *node));
+            let part = format!("joint {name}::{}", self.robot.joints[i].name);
+            self.remember(&part, *node, &["axis", "limit"]);
+        }
+        let mut model = Model { name, links, joints, ..Model::default() };
+        self.extensions(root, &mut model);
+        links::merge_massless(&mut self.xml, root, &mut model, tree);
+        Some(model)
+    }
+
+    fn remember(&mut self, part: &str, node: Node<'_, '_>, details: &[&str]) {
+        self.places.insert(part, self.xml.place(node));
+        for detail in details {
+            if let Some(inner) = xml::child(node, detail) {
+                self.places.insert(format!("{part}#{detail}"), self.xml.place(inner));
+            }
+        }
+        for (outer, inner) in [("inertial", "mass"), ("inertial", "inertia")] {
+            if let Some(inner_node) = xml::child(node, outer).and_then(|n| xml::child(n, inner)) {
+                self.places.insert(format!("{part}#{inner}"), self.xml.place(inner_node));
+            }
+        }
+    }
+
+    /// Where each link is in the model's frame, which is the root link's.
+    fn link_poses(&self, tree: &tree::Tree) -> Vec<Transform> {
+        let mut poses = vec![Transform::IDENTITY; self.robot.links.len()];
+        for (parent, joint, child) in &tree.edges_from_root {
+            poses[*child] = poses[*parent] * links::pose(&self.robot.joints[*joint].origin);
+        }
+        poses
+    }
+
+    fn joint(&mut self, i: usize, node: Node<'_, '_>) -> Option<Joint> {
+        use urdf_rs::JointType as Type;
+        let joint = self.robot.joints[i].clone();
+        let kind = match joint.joint_type {
+            Type::Fixed => JointKind::Fixed,
+            Type::Revolute => JointKind::Revolute(self.axis(&joint, node)?),
+            Type::Continuous => {
+                let axis = self.axis(&joint, node)?;
+                JointKind::Continuous(Axis {
+                    lower: f64::NEG_INFINITY,
+                    upper: f64::INFINITY,
+                    ..axis
+                })
+            }
+            Type::Prismatic => JointKind::Prismatic(self.axis(&joint, node)?),
+            Type::Spherical => JointKind::Ball,
+            Type::Floating => {
+                let message = format!("the floating joint `{}` leaves its child free", joint.name);
+                let place = self.xml.place(node);
+                self.xml.findings.push(Diagnostic::remark("floating-joint", message).at(place));
+                return None;
+            }
+            Type::Planar => {
+                let place = self.xml.place(node);
+                let message =
+                    format!("`{}` is a planar joint, which no engine here has", joint.name);
+                self.xml.findings.push(
+                    Diagnostic::error("unsupported-joint", message)
+                        .at(place)
+                        .help("use two prismatic joints and a continuous one"),
+                );
+                return None;
+            }
+        };
+        Some(Joint {
+            name: joint.name,
+            parent: Some(joint.parent.link),
+            child: joint.child.link,
+            child_from_joint: Transform::IDENTITY,
+            kind,
+            opaque: Vec::new(),
+        })
+    }
+
+    fn axis(&mut self, joint: &urdf_rs::Joint, node: Node<'_, '_>) -> Option<Axis> {
+        let given = Vec3::from_array(*joint.axis.xyz);
+        let axis_node = xml::child(node, "axis").unwrap_or(node);
+        let Some(direction) = unit_vector(given) else {
+            self.xml.error(
+                "zero-vector",
+                format!("the axis of `{}` has no direction", joint.name),
+                axis_node,
+            );
+            return None;
+        };
+        if (given.length() - 1.0).abs() > 1e-3 {
+            let place = self.xml.place(axis_node);
+            let message =
+                format!("the axis of `{}` has length {}, not 1", joint.name, given.length());
+            self.xml.findings.push(Diagnostic::warning("non-unit-axis", message).at(place));
+        }
+        let mut axis = Axis::along(direction);
+        if let Some(limit) = xml::child(node, "limit") {
+            (axis.lower, axis.upper) = (joint.limit.lower, joint.limit.upper);
+            // A limit of zero on effort or speed is a file that does not know it.
+            let unless_zero = |most: f64| if most == 0.0 { f64::INFINITY } else { most };
+            axis.effort_max = unless_zero(joint.limit.effort);
+            axis.velocity_max = unless_zero(joint.limit.velocity);
+            if axis.lower > axis.upper {
+                let message = format!("`{}` has its lower limit above its upper", joint.name);
+                self.xml.error("reversed-limits", message, limit);
+            }
+        } else if joint.joint_type != urdf_rs::JointType::Continuous {
+            let kind = node.attribute("type").unwrap_or_default();
+            let message = format!("the {kind} joint `{}` has no `limit`", joint.name);
+            self.xml.error("missing-element", message, node);
+        }
+        if let Some(dynamics) = &joint.dynamics {
+            (axis.damping, axis.friction) = (dynamics.damping, dynamics.friction);
+        }
+        axis.mimic = joint.mimic.as_ref().map(|mimic| Mimic {
+            leader: mimic.joint.clone(),
+            leader_axis: 0,
+            multiplier: mimic.multiplier.unwrap_or(1.0),
+            offset: mimic.offset.unwrap_or(0.0),
+            reference: 0.0,
+        });
+        Some(axis)
+    }
+
+    /// Materials by name, for links that only name one.
+    fn materials(&self) -> BTreeMap<&str, &urdf_rs::Material> {
+        let inner = self.robot.links.iter().flat_map(|link| &link.visual);
+        let inner = inner.filter_map(|visual| visual.material.as_ref());
+        let all = self.robot.materials.iter().chain(inner);
+        all.filter(|m| m.color.is_some() || m.texture.is_some())
+            .map(|m| (m.name.as_str(), m))
+            .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests;
