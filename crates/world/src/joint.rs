@@ -57,6 +57,18 @@ impl JointKind {
         }
     }
 
+    /// The axes, to be changed.
+    pub fn axes_mut(&mut self) -> Vec<&mut Axis> {
+        match self {
+            JointKind::Fixed | JointKind::Ball => Vec::new(),
+            JointKind::Revolute(axis)
+            | JointKind::Continuous(axis)
+            | JointKind::Prismatic(axis)
+            | JointKind::Screw { axis, .. } => vec![axis],
+            JointKind::Universal(first, second) => vec![first, second],
+        }
+    }
+
     /// The axes, in order; none for fixed and ball joints.
     pub fn axes(&self) -> Vec<&Axis> {
         match self {

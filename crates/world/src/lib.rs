@@ -11,11 +11,12 @@
 //!
 //! Deliberately absent: motion. Nothing here knows an engine, a step or a clock.
 //!
-//! Start reading at [`World`].
+//! Start reading at [`World`], then [`read`](read()).
 
 mod assets;
 #[cfg(test)]
 mod cases;
+pub mod check;
 pub mod geometry;
 pub mod heightmap;
 pub mod inertia;
@@ -26,6 +27,7 @@ mod mjcf;
 mod places;
 mod read;
 pub mod resource;
+pub mod sdf;
 mod urdf;
 mod world;
 mod xacro;
@@ -35,5 +37,5 @@ pub use geometry::{Geometry, HeightGrid, TriMesh};
 pub use inertia::{InertiaOrigin, Inertial};
 pub use joint::{Axis, Joint, JointKind, Mimic};
 pub use places::Places;
-pub use read::ReadOptions;
+pub use read::{Read, ReadOptions, read, read_text};
 pub use world::*;

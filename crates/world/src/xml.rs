@@ -8,6 +8,8 @@
 //!
 //! SDF, URDF and MJCF each bring their own table; the checking is the same.
 
+use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -61,7 +63,8 @@ pub fn parse(source: &Arc<Source>) -> Result<Document<'_>, Diagnostic> {
                 .note("document types can define entities that expand without end")
                 .help("remove the <!DOCTYPE …> at the top"),
             roxmltree::Error::UnknownNamespace(prefix, _) => {
-                diagnostic.help(format!("declare it on the root element: xmlns:{prefix}=\"…\""))
+                let uri = if prefix == "headland" { HEADLAND_NAMESPACE } else { "…" };
+                diagnostic.help(format!("declare it on the root element: xmlns:{prefix}=\"{uri}\""))
             }
             roxmltree::Error::NodesLimitReached => {
                 diagnostic.note(format!("at most {MOST_NODES} elements and texts are read"))
@@ -69,6 +72,150 @@ pub fn parse(source: &Arc<Source>) -> Result<Document<'_>, Diagnostic> {
             _ => diagnostic,
         }
     })
+}
+
+/// Parses, and hands the document on. Text that is not quite XML in one of the two ways
+/// that robot worlds are wrong in is mended first, with a note:
+///
+/// - `--` inside a comment: command lines with options stand in many;
+/// - a prefix that is never declared: `gz:type`. What it marks is somebody else's anyway.
+///
+/// Characters are replaced one for one, so that places stay true; what is quoted from the
+/// file is quoted from `source`, as it was written.
+pub fn with_document<T>(
+    source: &Arc<Source>,
+    findings: &mut Findings,
+    then: impl FnOnce(&Document<'_>, &mut Findings) -> T,
+) -> Result<T, Diagnostic> {
+    let refused = match parse(source) {
+        Ok(document) => return Ok(then(&document, findings)),
+        Err(refused) => refused,
+    };
+    if refused.code != "not-xml" {
+        return Err(refused);
+    }
+    let mended = Source::new(source.path.clone(), mended(source, findings));
+    match parse(&mended) {
+        Ok(document) => Ok(then(&document, findings)),
+        Err(still) => {
+            let place = still.place.as_ref().map(|place| Place::new(source, place.span.clone()));
+            Err(still.at_maybe(place))
+        }
+    }
+}
+
+/// The text with its comments and its undeclared prefixes made legal.
+pub fn mended(source: &Arc<Source>, findings: &mut Findings) -> String {
+    let mut bytes = source.text.clone().into_bytes();
+    let comments = comments_with_dashes(&source.text);
+    if let Some(first) = comments.first() {
+        findings.push(
+            Diagnostic::remark("dashes-in-comment", "`--` inside a comment is not legal XML")
+                .at(Place::new(source, first.start..first.start + 1))
+                .note("it is read all the same; other programs may refuse the file"),
+        );
+    }
+    for comment in comments {
+        bytes[comment].iter_mut().filter(|b| **b == b'-').for_each(|b| *b = b'=');
+    }
+    let names = undeclared_names(&source.text);
+    if let Some(first) = names.first() {
+        let name = &source.text[first.clone()];
+        let message = format!("the prefix of `{name}` is not declared");
+        findings.push(
+            Diagnostic::remark("undeclared-prefix", message)
+                .at(Place::new(source, first.clone()))
+                .note("it is read all the same; other programs may refuse the file")
+                .help("declare it on the root element: xmlns:…=\"…\""),
+        );
+    }
+    for name in names {
+        bytes[name].iter_mut().filter(|b| **b == b':').for_each(|b| *b = b'.');
+    }
+    String::from_utf8(bytes).expect("one ASCII character for another")
+}
+
+/// The names of elements and attributes whose prefix no `xmlns:` declares. Ours must be
+/// declared: passing over a misspelt region would be worse than refusing the file.
+fn undeclared_names(text: &str) -> Vec<Range<usize>> {
+    let declared: BTreeSet<&str> = text
+        .match_indices("xmlns:")
+        .map(|(at, found)| {
+            let rest = &text[at + found.len()..];
+            &rest[..rest.find(|c: char| c == '=' || c.is_whitespace()).unwrap_or(0)]
+        })
+        .chain(["xml", "xmlns", "headland"])
+        .collect();
+    let mut out = Vec::new();
+    let mut i = 0;
+    while let Some(found) = text[i..].find('<') {
+        let at = i + found;
+        let rest = &text[at..];
+        let skip = |end: &str| at + rest.find(end).map_or(rest.len(), |found| found + end.len());
+        if rest.starts_with("<!--") {
+            i = skip("-->");
+        } else if rest.starts_with("<![CDATA[") {
+            i = skip("]]>");
+        } else if rest.starts_with("<?") || rest.starts_with("<!") {
+            i = skip(">");
+        } else {
+            let (length, _) = tag_end(rest.as_bytes());
+            for name in names_in_tag(&rest[..length]) {
+                let range = at + name.start..at + name.end;
+                let prefix = text[range.clone()].split_once(':').map(|(prefix, _)| prefix);
+                if prefix.is_some_and(|prefix| !declared.contains(prefix)) {
+                    out.push(range);
+                }
+            }
+            i = at + length;
+        }
+    }
+    out
+}
+
+/// The names in a tag: the element's and its attributes', outside the quotes.
+fn names_in_tag(tag: &str) -> Vec<Range<usize>> {
+    let (mut out, mut start, mut quote) = (Vec::new(), None, None);
+    for (i, b) in tag.bytes().enumerate() {
+        let is_name = !matches!(b, b'<' | b'>' | b'/' | b'=') && !b.is_ascii_whitespace();
+        match (quote, b) {
+            (Some(q), b) if q == b => quote = None,
+            (Some(_), _) => {}
+            (None, b'"' | b'\'') => quote = Some(b),
+            (None, _) if is_name => {
+                start.get_or_insert(i);
+                continue;
+            }
+            (None, _) => {}
+        }
+        if let Some(start) = start.take() {
+            out.push(start..i);
+        }
+    }
+    out
+}
+
+/// What stands inside the comments that hold `--`, or end in `-`.
+fn comments_with_dashes(text: &str) -> Vec<Range<usize>> {
+    let mut out = Vec::new();
+    let mut i = 0;
+    while let Some(found) = text[i..].find("<!") {
+        let at = i + found;
+        let rest = &text[at..];
+        if rest.starts_with("<![CDATA[") {
+            i = at + rest.find("]]>").unwrap_or(rest.len());
+        } else if let Some(body) = rest.strip_prefix("<!--") {
+            let Some(length) = body.find("-->") else { break };
+            let inside = &body[..length];
+            if inside.contains("--") || inside.ends_with('-') {
+                out.push(at + 4..at + 4 + length);
+            }
+            i = at + 4 + length + 3;
+        } else {
+            i = at + 2;
+        }
+    }
+    out
 }
 
 /// roxmltree recurses per level, so depth is bounded before it starts. This scan only
@@ -190,32 +337,61 @@ impl Xml<'_> {
             let mut known_children = Vec::new();
             for child in node.children() {
                 if child.node_type() == NodeType::Text {
+                    self.check_text(child, element);
                     continue;
                 }
-                if !child.is_element() || is_foreign(child) {
+                if !child.is_element() || is_foreign(child) || self.was_prefixed(child) {
                     continue;
                 }
-                let tag = local_name(child);
-                match element.children.iter().find(|known| known.name == tag) {
+                match element.children.iter().find(|known| has_local_name(child, known.name)) {
                     Some(known) => known_children.push((child, *known)),
-                    None => self.unknown_element(child, &tag, element),
+                    None => self.unknown_element(child, &local_name(child), element),
                 }
             }
             open.extend(known_children.into_iter().rev()); // so that findings come in file order
         }
     }
 
+    /// Whether the file gave the element a prefix that [`mended`] took away.
+    fn was_prefixed(&self, node: Node<'_, '_>) -> bool {
+        node.tag_name().name().contains('.')
+            && self.source.text[self.place(node).span].contains(':')
+    }
+
+    /// Text has no meaning where elements stand: `<box>1 1 1</box>`.
+    fn check_text(&mut self, text: Node<'_, '_>, element: &'static Element) {
+        let is_blank = text.text().is_none_or(|text| text.trim_ascii().is_empty());
+        if is_blank || element.children.is_empty() {
+            return;
+        }
+        let place = Place::new(&self.source, trimmed(&self.source.text, text.range()));
+        let message = format!("text in `{}` means nothing", element.name);
+        let known = element.children.iter().take(12).map(|known| format!("`{}`", known.name));
+        let known: Vec<String> = known.collect();
+        self.findings.push(
+            Diagnostic::warning("stray-text", message)
+                .at(place)
+                .help(format!("it holds elements: {}", known.join(", "))),
+        );
+    }
+
     fn check_attributes(&mut self, node: Node<'_, '_>, element: &'static Element) {
         for attribute in node.attributes() {
-            let foreign = attribute.namespace().is_some_and(|ns| ns != HEADLAND_NAMESPACE);
             let name = match attribute.namespace() {
-                Some(HEADLAND_NAMESPACE) => format!("headland:{}", attribute.name()),
-                _ => attribute.name().to_string(),
+                None => Cow::Borrowed(attribute.name()),
+                Some(HEADLAND_NAMESPACE) => Cow::Owned(format!("headland:{}", attribute.name())),
+                Some(_) => continue, // somebody else's extension
             };
-            if foreign || element.opaque || element.attributes.contains(&name.as_str()) {
+            if element.opaque || element.attributes.contains(&name.as_ref()) {
                 continue;
             }
             let place = Place::new(&self.source, attribute.range());
+            let written = &self.source.text[attribute.range()];
+            if written.split('=').next().is_some_and(|name| name.contains(':'))
+                && attribute.namespace().is_none()
+            {
+                continue; // a prefix nobody declared
+            }
             let message = format!("no attribute `{name}` on `{}`", element.name);
             let help = names::suggestion(&name, element.attributes.iter().copied());
             self.unknown("unknown-attribute", message, place, help);
@@ -229,7 +405,14 @@ impl Xml<'_> {
         self.unknown("unknown-element", message, place, help);
     }
 
-    fn unknown(&mut self, code: &'static str, message: String, place: Place, help: Option<String>) {
+    /// A name the format does not have: an error, or a warning when lenient.
+    pub fn unknown(
+        &mut self,
+        code: &'static str,
+        message: String,
+        place: Place,
+        help: Option<String>,
+    ) {
         let make = if self.lenient { Diagnostic::warning } else { Diagnostic::error };
         let mut diagnostic = make(code, message).at(place).help_maybe(help);
         if !self.lenient && diagnostic.help.is_none() {
@@ -268,6 +451,9 @@ impl Xml<'_> {
 
     /// Exactly `N` finite numbers in an element's text.
     pub fn array<const N: usize>(&mut self, node: Node<'_, '_>) -> Option<[f64; N]> {
+        if let Some(numbers) = well_formed(node) {
+            return Some(numbers);
+        }
         let text = text_of(node);
         let place = self.text_place(node);
         let numbers = self.numbers(&text, &place, false)?;
@@ -309,6 +495,11 @@ impl Xml<'_> {
 
     /// `true`, `false`, `1` or `0` in an element's text.
     pub fn boolean(&mut self, node: Node<'_, '_>) -> Option<bool> {
+        match node.text() {
+            Some("true" | "1") => return Some(true),
+            Some("false" | "0") => return Some(false),
+            _ => {}
+        }
         let text = text_of(node);
         let place = self.text_place(node);
         self.boolean_in(&text, place)
@@ -327,6 +518,18 @@ impl Xml<'_> {
             }
         }
     }
+}
+
+/// The numbers of an element that holds exactly `N` finite ones and nothing else. The
+/// road nearly every value takes: no place, no allocation.
+fn well_formed<const N: usize>(node: Node<'_, '_>) -> Option<[f64; N]> {
+    let only = node.first_child().filter(|child| child.next_sibling().is_none())?;
+    let mut words = only.text().filter(|_| only.is_text())?.split_ascii_whitespace();
+    let mut out = [0.0; N];
+    for x in &mut out {
+        *x = words.next()?.parse().ok().filter(|x: &f64| x.is_finite())?;
+    }
+    words.next().is_none().then_some(out)
 }
 
 /// The first child element of that name.
@@ -361,6 +564,14 @@ pub fn local_name(node: Node<'_, '_>) -> String {
     match node.tag_name().namespace() {
         Some(HEADLAND_NAMESPACE) => format!("headland:{}", node.tag_name().name()),
         _ => node.tag_name().name().to_string(),
+    }
+}
+
+/// Whether [`local_name`] is that, without making it.
+fn has_local_name(node: Node<'_, '_>, name: &str) -> bool {
+    match node.tag_name().namespace() {
+        Some(HEADLAND_NAMESPACE) => name.strip_prefix("headland:") == Some(node.tag_name().name()),
+        _ => node.tag_name().name() == name,
     }
 }
 
@@ -456,6 +667,33 @@ mod tests {
         {
             assert_eq!(findings_of(broken, false)[0].code, "not-xml", "{broken:?}");
         }
+    }
+
+    #[test]
+    fn what_is_not_quite_xml_is_read_and_noted() {
+        let text = "<ball gz:a='>'><!-- gz --verbose --->\n <gz::x gz:type='b:c'/>\
+                    <![CDATA[ <!-- -- --> <gz:y> ]]><!-- - --><radios/></ball>";
+        let source = Source::new("t.xml", text);
+        let mut findings = Findings::new();
+        let read = with_document(&source, &mut findings, |document, findings| {
+            let mut xml = Xml { source: source.clone(), lenient: false, findings };
+            xml.check_names(document.root_element(), &BALL);
+            verbatim(&source, document.root_element()).to_string()
+        });
+        assert_eq!(read.as_deref(), Ok(text), "quoted as it was written");
+        let found: Vec<_> =
+            findings.into_vec().into_iter().map(|d| (d.code, d.place.unwrap().label())).collect();
+        let wanted = [
+            ("dashes-in-comment", "t.xml:1:20"),
+            ("undeclared-prefix", "t.xml:1:7"),
+            ("stray-text", "t.xml:2:24"),
+            ("unknown-element", "t.xml:2:67"),
+        ];
+        assert_eq!(found, wanted.map(|(code, place)| (code, place.to_string())));
+        assert!(comments_with_dashes("<!-- never closed -- ").is_empty());
+        let ours = Source::new("t.xml", "<ball><headland:x/></ball>");
+        let refused = with_document(&ours, &mut Findings::new(), |_, _| ()).unwrap_err();
+        assert!(refused.help.is_some_and(|help| help.contains(HEADLAND_NAMESPACE)));
     }
 
     #[test]

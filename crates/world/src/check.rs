@@ -1,0 +1,95 @@
+//! Physical nonsense, found in a finished World whatever format it came from.
+//!
+//! ```text
+//! World + Places ─ check ─► every defect: bodies (mass, inertia, surfaces, names)
+//!                                         joints (ends, loops, axes, limits, mimics)
+//! ```
+//!
+//! Deliberately absent: whether a particular engine can move the world. An engine says so
+//! itself, before a run.
+
+mod bodies;
+mod joints;
+
+use std::collections::BTreeMap;
+
+use headland_base::{Diagnostic, Findings, Place, names};
+
+use crate::{Places, World};
+
+/// How far from one the length of an axis may be; files round to a few digits.
+pub const AXIS_LENGTH_SLACK: f64 = 1e-3;
+
+/// How far principal moments may break the triangle inequality, relative to their sum:
+/// rounding of exact values passes, a flat plate given to three digits does not.
+pub const INERTIA_SLACK: f64 = 1e-9;
+
+/// Everything physically wrong with a world, with places where they are known.
+pub fn check(world: &World, places: &Places) -> Vec<Diagnostic> {
+    let links = world.links();
+    let joints = world.joints();
+    let mut checker = Checker {
+        places,
+        link_index: links.iter().enumerate().map(|(i, link)| (link.name.as_str(), i)).collect(),
+        joint_index: joints.iter().enumerate().map(|(i, joint)| (joint.name.as_str(), i)).collect(),
+        findings: Findings::new(),
+        n_suggestions: 0,
+    };
+    checker.names(world);
+    checker.bodies(world, &links, &joints);
+    checker.joints(world, &links, &joints);
+    checker.findings.into_vec()
+}
+
+struct Checker<'w> {
+    places: &'w Places,
+    /// Whole name to position.
+    link_index: BTreeMap<&'w str, usize>,
+    joint_index: BTreeMap<&'w str, usize>,
+    findings: Findings,
+    n_suggestions: usize,
+}
+
+/// Searching 10,000 names for each of 10,000 misspellings would take minutes; the first
+/// ones are what anybody reads.
+const MOST_SUGGESTIONS: usize = 50;
+
+impl Checker<'_> {
+    fn error(&mut self, code: &'static str, message: String, part: &str) {
+        self.push(Diagnostic::error(code, message), part);
+    }
+
+    fn warning(&mut self, code: &'static str, message: String, part: &str) {
+        self.push(Diagnostic::warning(code, message), part);
+    }
+
+    fn push(&mut self, diagnostic: Diagnostic, part: &str) {
+        let place = self.place(part);
+        self.findings.push(diagnostic.at_maybe(place));
+    }
+
+    /// Where a part was written.
+    fn place(&self, part: &str) -> Option<Place> {
+        self.places.find(part)
+    }
+
+    /// The nearest name in one scope, written as that scope writes it.
+    fn suggest(
+        &mut self,
+        index: &BTreeMap<&str, usize>,
+        scope: &str,
+        wrong: &str,
+    ) -> Option<String> {
+        self.n_suggestions += 1;
+        if self.n_suggestions > MOST_SUGGESTIONS {
+            return None;
+        }
+        let prefix = if scope.is_empty() { String::new() } else { format!("{scope}::") };
+        let known: Vec<&str> =
+            index.keys().filter_map(|whole| whole.strip_prefix(&prefix)).take(2_000).collect();
+        names::suggestion(wrong, known)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,247 @@
+//! Names, masses, inertias and surfaces.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use headland_base::Diagnostic;
+
+use super::{Checker, INERTIA_SLACK};
+use crate::inertia::principal_moments;
+use crate::{
+    Collision, Geometry, InertiaOrigin, JointKind, PlacedJoint, PlacedLink, World, join_scope,
+};
+
+impl Checker<'_> {
+    /// Names that mean something else, or two things.
+    pub(super) fn names(&mut self, world: &World) {
+        let mut parts: Vec<(&str, String, String)> = Vec::new(); // kind, name, whole name
+        let mut add = |kind, scope: &str, name: &str| {
+            parts.push((kind, name.to_string(), join_scope(scope, name)));
+        };
+        for model in &world.models {
+            add("model", "", &model.name);
+        }
+        for joint in &world.joints {
+            add("joint", "", &joint.name);
+        }
+        world.visit_models(&mut |at| {
+            at.model.links.iter().for_each(|link| add("link", at.scope, &link.name));
+            at.model.joints.iter().for_each(|joint| add("joint", at.scope, &joint.name));
+            at.model.models.iter().for_each(|inner| add("model", at.scope, &inner.name));
+            for link in &at.model.links {
+                let scope = join_scope(at.scope, &link.name);
+                let shapes = link.collisions.iter();
+                shapes.for_each(|shape| add("collision", &scope, &shape.name));
+            }
+        });
+        let mut seen = BTreeSet::new();
+        for (kind, name, whole) in parts {
+            let part = format!("{kind} {whole}");
+            if name.is_empty() {
+                self.error("missing-name", format!("a {kind} has an empty name"), &part);
+            } else if name == "world"
+                || (name.len() >= 4 && name.starts_with("__") && name.ends_with("__"))
+            {
+                let message = format!("the name `{name}` is reserved, a {kind} cannot have it");
+                self.error("reserved-name", message, &part);
+            } else if name.contains("::") || name.starts_with(':') || name.ends_with(':') {
+                let diagnostic = Diagnostic::warning(
+                    "scoped-name",
+                    format!("the name `{name}` looks like a {kind} inside another"),
+                );
+                self.push(diagnostic.help("`::` separates a model from what is in it"), &part);
+            }
+            if !seen.insert(part.clone()) {
+                self.error("duplicate-name", format!("two {kind}s are named `{whole}`"), &part);
+            }
+        }
+    }
+
+    pub(super) fn bodies(
+        &mut self,
+        world: &World,
+        links: &[PlacedLink<'_>],
+        joints: &[PlacedJoint<'_>],
+    ) {
+        let welded = welded_links(joints);
+        for placed in links {
+            self.pose(placed);
+            if !placed.is_static && placed.link.inertial.origin != InertiaOrigin::Default {
+                self.inertial(placed, welded.contains(&placed.name));
+            }
+            for collision in &placed.link.collisions {
+                self.collision(placed, collision);
+            }
+        }
+        self.default_inertias(links);
+        self.untouchable(world, links, joints);
+        if !world.gravity.is_finite() {
+            self.error("not-finite", "gravity is not finite".to_string(), "world");
+        }
+    }
+
+    fn pose(&mut self, placed: &PlacedLink<'_>) {
+        let finite = placed.world_from_link.is_finite()
+            && placed.link.inertial.link_from_inertial.is_finite()
+            && placed.link.initial_twist.linear.is_finite()
+            && placed.link.initial_twist.angular.is_finite();
+        if !finite {
+            let message = format!("the pose or velocity of `{}` is not finite", placed.name);
+            self.error("not-finite", message, &format!("link {}", placed.name));
+        }
+        let (linear, angular) = placed.link.velocity_decay;
+        if linear < 0.0 || angular < 0.0 {
+            let message = format!("`{}` has a negative velocity decay", placed.name);
+            self.error("negative-value", message, &format!("link {}", placed.name));
+        }
+    }
+
+    fn inertial(&mut self, placed: &PlacedLink<'_>, is_welded: bool) {
+        let (name, inertial) = (&placed.name, &placed.link.inertial);
+        let mass = inertial.mass;
+        if mass == 0.0 && is_welded {
+            let message = format!("`{name}` has no mass; it is carried by a fixed joint");
+            self.push(Diagnostic::remark("massless-link", message), &format!("link {name}#mass"));
+            return;
+        }
+        if !(mass > 0.0 && mass.is_finite()) {
+            let diagnostic = Diagnostic::error(
+                "bad-mass",
+                format!("the mass of `{name}` must be more than zero, it is {mass}"),
+            );
+            let help = "what never moves belongs into a static model, or needs a fixed joint";
+            self.push(diagnostic.help(help), &format!("link {name}#mass"));
+        }
+        let part = format!("link {name}#inertia");
+        let matrix = &inertial.inertia;
+        if !matrix.is_finite() {
+            return self.error(
+                "bad-inertia",
+                format!("the inertia of `{name}` is not finite"),
+                &part,
+            );
+        }
+        if *matrix != matrix.transpose() {
+            let message = format!("the inertia of `{name}` is not symmetric");
+            return self.error("bad-inertia", message, &part);
+        }
+        let mut moments = principal_moments(matrix);
+        moments.sort_by(f64::total_cmp);
+        let [a, b, c] = moments;
+        let shown = format!("principal moments: {a:.6e}, {b:.6e}, {c:.6e} kg·m²");
+        if a <= 0.0 {
+            let message = format!("the inertia of `{name}` is not positive definite");
+            let help = "each principal moment of a body with mass is more than zero";
+            self.push(Diagnostic::error("bad-inertia", message).note(shown).help(help), &part);
+        } else if a + b < c - INERTIA_SLACK * (a + b + c) {
+            let message = format!("no body has the inertia of `{name}`");
+            let rule = "the two smaller principal moments must sum up to at least the largest";
+            let diagnostic = Diagnostic::error("bad-inertia", message).note(shown).note(rule);
+            self.push(diagnostic.help("check the units and the order of the numbers"), &part);
+        }
+    }
+
+    fn collision(&mut self, placed: &PlacedLink<'_>, collision: &Collision) {
+        let part = format!("collision {}::{}", placed.name, collision.name);
+        let surface = &collision.surface;
+        if let Some(restitution) = surface.restitution.filter(|r| !(0.0..=1.0).contains(r)) {
+            let message = format!("a restitution of {restitution} is not between 0 and 1");
+            self.error("bad-surface", message, &part);
+        }
+        let not_negative = [
+            ("mu", surface.mu),
+            ("mu2", surface.mu2),
+            ("slip", surface.slip.map(|slip| slip.0.min(slip.1))),
+            ("torsional friction", surface.torsional.map(|(mu, radius)| mu.min(radius))),
+            ("bounce threshold", surface.bounce_threshold),
+            ("contact stiffness", surface.stiffness),
+            ("contact damping", surface.damping),
+            ("correction speed", surface.max_correction_speed),
+            ("minimum depth", surface.min_depth),
+        ];
+        for (what, value) in not_negative {
+            if let Some(value) = value.filter(|value| value.is_nan() || *value < 0.0) {
+                self.error("bad-surface", format!("{what} cannot be {value}"), &part);
+            }
+        }
+        let wrong = sizes(&collision.geometry).into_iter().find(|size| !is_size(*size));
+        if let Some(size) = wrong {
+            let message = format!("a {} with a size of {size}", collision.geometry.kind());
+            self.error("bad-size", message, &part);
+        }
+    }
+
+    /// One warning per model: a robot with forty links says it once.
+    fn default_inertias(&mut self, links: &[PlacedLink<'_>]) {
+        let mut by_robot: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+        for placed in links {
+            if !placed.is_static && placed.link.inertial.origin == InertiaOrigin::Default {
+                by_robot.entry(placed.robot).or_default().push(&placed.name);
+            }
+        }
+        for (robot, names) in by_robot {
+            let (first, more) = (names[0], names.len() - 1);
+            let who = match more {
+                0 => format!("`{first}` has"),
+                1 => format!("`{first}` and 1 other link of `{robot}` have"),
+                _ => format!("`{first}` and {more} other links of `{robot}` have"),
+            };
+            let diagnostic = Diagnostic::warning(
+                "default-inertia",
+                format!("{who} no inertia; 1 kg and 1 kg·m² are assumed"),
+            );
+            let help = "give an inertial, or derive it from the shapes: --derive-inertia";
+            self.push(diagnostic.help(help), &format!("link {first}"));
+        }
+    }
+
+    /// Things that move freely and touch nothing.
+    fn untouchable(&mut self, world: &World, links: &[PlacedLink<'_>], joints: &[PlacedJoint<'_>]) {
+        let touching: BTreeSet<&str> =
+            links.iter().filter(|l| !l.link.collisions.is_empty()).map(|l| l.robot).collect();
+        let held: BTreeSet<&str> =
+            joints.iter().filter(|j| j.joint.parent.is_none()).map(|j| j.robot).collect();
+        let movable: BTreeSet<&str> =
+            links.iter().filter(|l| !l.is_static && !l.link.kinematic).map(|l| l.robot).collect();
+        for model in &world.models {
+            let name = model.name.as_str();
+            let falls = movable.contains(name) && !touching.contains(name) && !held.contains(name);
+            if falls && world.joints.is_empty() {
+                let message = format!("`{name}` moves freely and has no collision shape");
+                let diagnostic = Diagnostic::remark("no-collisions", message);
+                self.push(diagnostic.note("it falls through everything"), &format!("model {name}"));
+            }
+        }
+    }
+}
+
+/// Links at either end of a fixed joint.
+fn welded_links(joints: &[PlacedJoint<'_>]) -> BTreeSet<String> {
+    let fixed = joints.iter().filter(|placed| matches!(placed.joint.kind, JointKind::Fixed));
+    fixed
+        .flat_map(|placed| {
+            let ends = [Some(&placed.joint.child), placed.joint.parent.as_ref()];
+            ends.into_iter()
+                .flatten()
+                .map(|name| join_scope(&placed.scope, name))
+                .collect::<Vec<_>>()
+        })
+        .collect()
+}
+
+/// The numbers that give a shape its size.
+fn sizes(geometry: &Geometry) -> Vec<f64> {
+    match geometry {
+        Geometry::Box { size } | Geometry::Heightmap { size, .. } => size.to_array().to_vec(),
+        Geometry::Sphere { radius } => vec![*radius],
+        Geometry::Cylinder { radius, length }
+        | Geometry::Capsule { radius, length }
+        | Geometry::Cone { radius, length } => vec![*radius, *length],
+        Geometry::Ellipsoid { radii } => radii.to_array().to_vec(),
+        Geometry::Polyline { height, .. } => vec![*height],
+        Geometry::Plane { .. } | Geometry::Mesh { .. } | Geometry::Empty => Vec::new(),
+    }
+}
+
+fn is_size(x: f64) -> bool {
+    x > 0.0 && x.is_finite()
+}

@@ -1,0 +1,139 @@
+//! Defects no reader of ours lets through, but a World built in code can have.
+
+use headland_base::{Mat3, Transform, Vec3};
+
+use super::check;
+use crate::{
+    Actuator, ActuatorKind, Axis, Collision, Geometry, InertiaOrigin, Inertial, Joint, JointKind,
+    Link, Model, Places, Surface, World,
+};
+
+fn link(name: &str) -> Link {
+    Link {
+        name: name.into(),
+        inertial: Inertial { origin: InertiaOrigin::Given, ..Inertial::default() },
+        collisions: vec![Collision {
+            name: "ball".into(),
+            link_from_shape: Transform::IDENTITY,
+            geometry: Geometry::Sphere { radius: 0.1 },
+            surface: Surface::default(),
+        }],
+        ..Link::default()
+    }
+}
+
+fn joint(name: &str, parent: &str, child: &str) -> Joint {
+    Joint {
+        name: name.into(),
+        parent: Some(parent.into()),
+        child: child.into(),
+        child_from_joint: Transform::IDENTITY,
+        kind: JointKind::Revolute(Axis::along(Vec3::Z)),
+        opaque: Vec::new(),
+    }
+}
+
+/// A sound arm of two links, changed in one way: which codes does that give?
+fn codes(change: impl FnOnce(&mut Model)) -> Vec<&'static str> {
+    let mut model = Model {
+        name: "arm".into(),
+        links: vec![link("base"), link("tip")],
+        joints: vec![joint("elbow", "base", "tip")],
+        ..Model::default()
+    };
+    change(&mut model);
+    let world = World { models: vec![model], ..World::default() };
+    check(&world, &Places::default()).iter().map(|finding| finding.code).collect()
+}
+
+fn axis(model: &mut Model) -> &mut Axis {
+    model.joints[0].kind.axes_mut().remove(0)
+}
+
+#[test]
+fn a_sound_world_has_no_findings() {
+    assert_eq!(codes(|_| {}), [] as [&str; 0]);
+}
+
+#[test]
+fn joints_are_checked_whoever_made_them() {
+    assert_eq!(codes(|m| m.joints[0].child = "tap".into()), ["unknown-link"]);
+    assert_eq!(codes(|m| m.joints[0].parent = Some("bass".into())), ["unknown-link"]);
+    assert_eq!(codes(|m| m.joints[0].parent = Some("tip".into())), ["self-joint"]);
+    assert_eq!(codes(|m| m.joints.push(joint("back", "tip", "base"))), ["joint-cycle"]);
+    assert_eq!(codes(|m| m.joints.push(joint("twin", "base", "tip"))), ["kinematic-loop"]);
+    assert_eq!(codes(|m| axis(m).direction = Vec3::ZERO), ["zero-axis"]);
+    assert_eq!(codes(|m| axis(m).direction = Vec3::splat(f64::NAN)), ["zero-axis"]);
+    assert_eq!(codes(|m| axis(m).direction = Vec3::new(0.0, 0.0, 1.01)), ["non-unit-axis"]);
+    assert_eq!(codes(|m| axis(m).direction = Vec3::new(0.0, 0.0, 1.0005)), [] as [&str; 0]);
+    assert_eq!(codes(|m| axis(m).lower = f64::NAN), ["bad-limits"]);
+    assert_eq!(codes(|m| (axis(m).lower, axis(m).upper) = (1.0, 0.5)), ["bad-limits"]);
+    assert_eq!(codes(|m| axis(m).upper = -0.5), ["outside-limits"]);
+    assert_eq!(codes(|m| axis(m).damping = f64::NAN), ["negative-value"]);
+    assert_eq!(codes(|m| axis(m).effort_max = -1.0), ["negative-value"]);
+}
+
+#[test]
+fn bodies_are_checked_whoever_made_them() {
+    let inertia = |diagonal: [f64; 3]| {
+        codes(move |m| m.links[0].inertial.inertia = Mat3::from_diagonal(diagonal.into()))
+    };
+    assert_eq!(codes(|m| m.links[0].inertial.mass = f64::NAN), ["bad-mass"]);
+    assert_eq!(codes(|m| m.links[0].inertial.mass = 0.0), ["bad-mass"]);
+    assert_eq!(inertia([1.0, 1.0, 2.0]), [] as [&str; 0], "a plate");
+    assert_eq!(inertia([1.0, 1.0, 2.0 + 1e-8]), ["bad-inertia"]);
+    assert_eq!(inertia([1.0, 1.0, 2.0 + 1e-9]), [] as [&str; 0], "rounding");
+    assert_eq!(inertia([0.0, 1.0, 1.0]), ["bad-inertia"]);
+    assert_eq!(inertia([f64::INFINITY, 1.0, 1.0]), ["bad-inertia"]);
+    assert_eq!(codes(|m| m.links[0].inertial.inertia.x_axis.y = 0.1), ["bad-inertia"]);
+    assert_eq!(codes(|m| m.links[0].inertial.origin = InertiaOrigin::Default), ["default-inertia"]);
+    assert_eq!(codes(|m| m.links[0].model_from_link.translation.x = f64::NAN), ["not-finite"]);
+    let shape = |geometry: Geometry| codes(|m| m.links[0].collisions[0].geometry = geometry);
+    assert_eq!(shape(Geometry::Sphere { radius: -1.0 }), ["bad-size"]);
+    assert_eq!(shape(Geometry::Box { size: Vec3::new(1.0, f64::NAN, 1.0) }), ["bad-size"]);
+    let twin = |m: &mut Model| {
+        m.links.push(link("tip"));
+        m.links[2].collisions.clear();
+    };
+    assert_eq!(codes(twin), ["duplicate-name"]);
+    assert_eq!(codes(|m| m.links.push(link(""))), ["missing-name"]);
+}
+
+/// A static model may be as impossible as it likes: nothing ever asks for its mass.
+#[test]
+fn what_never_moves_needs_no_mass() {
+    let found = codes(|m| {
+        m.is_static = true;
+        m.links[0].inertial.mass = 0.0;
+        m.links[1].inertial.origin = InertiaOrigin::Default;
+    });
+    assert_eq!(found, [] as [&str; 0]);
+}
+
+#[test]
+fn motors_and_exclusions_must_name_what_is_there() {
+    let motor = |joint: &str| Actuator {
+        name: "motor".into(),
+        joint: joint.into(),
+        kind: ActuatorKind::Motor,
+        gear: 1.0,
+        command_range: None,
+        effort_range: None,
+    };
+    assert_eq!(codes(|m| m.actuators.push(motor("elbow"))), [] as [&str; 0]);
+    assert_eq!(codes(|m| m.actuators.push(motor("elbo"))), ["unknown-joint"]);
+    let exclude = |m: &mut Model| m.contact_excludes.push(("base".into(), "tap".into()));
+    assert_eq!(codes(exclude), ["unknown-link"]);
+}
+
+/// Ten thousand wrong names must not take ten thousand searches.
+#[test]
+fn a_flood_of_defects_is_bounded() {
+    let found = codes(|m| {
+        m.links = (0..5_000).map(|i| link(&format!("link_{i}"))).collect();
+        m.joints = (0..5_000)
+            .map(|i| joint(&format!("joint_{i}"), "link_0", &format!("lonk_{i}")))
+            .collect();
+    });
+    assert_eq!(found.len(), headland_base::Findings::MOST + 1);
+}

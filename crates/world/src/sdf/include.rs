@@ -1,0 +1,333 @@
+//! `include`: another file's model or light, found, read and put here.
+//!
+//! Bounded, because a few small files can include each other without end: the chain of
+//! files, their number and the text they sum up to.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use headland_base::{Diagnostic, Findings, Place, Source};
+use roxmltree::Node;
+
+use super::frames::{Named, Pose};
+use super::model::{Contents, ModelDraft};
+use super::reader::Reader;
+use super::schema;
+use super::world::{NEWEST, OLDEST};
+use crate::read::{self, Format};
+use crate::world::join_scope;
+use crate::xml::{self, Xml};
+use crate::{Light, Opaque};
+
+/// The longest chain of files that include each other; real ones stay below 5.
+const MOST_CHAINED: usize = 20;
+/// The most includes in one world.
+const MOST_INCLUDES: usize = 100_000;
+/// The most text all includes of one world may sum up to.
+const MOST_BYTES: usize = 1 << 30;
+
+/// What an included file gives.
+enum Included {
+    Model(Box<ModelDraft>),
+    Light(Box<(Light, Pose)>),
+    Opaque(Opaque),
+}
+
+impl Reader<'_, '_> {
+    /// An `include` element; what it gives is added to `contents`.
+    pub fn include(&mut self, node: Node<'_, '_>, scope: &str, contents: &mut Contents) {
+        let Some(uri) = self.required_text(node, "uri") else { return };
+        let Some(found) = self.find_file(&uri) else { return };
+        let Some(path) = self.file_in(found, &uri) else { return };
+        let merge = match self.attribute(node, "merge") {
+            Some(named) => self.xml.boolean_in(&named.name, named.place).unwrap_or(false),
+            None => false,
+        };
+        let name =
+            self.one(node, "name").and_then(|child| self.text(child)).map(|named| named.name);
+        let scope = if merge { Inside::Merged(scope) } else { Inside::Own(scope) };
+        let Some(included) = self.included(&path, &uri.place, name, scope) else { return };
+        let pose = self.one(node, "pose").map(|child| self.pose_of(child));
+        match included {
+            Included::Model(mut draft) => {
+                self.overrides(node, &mut draft, pose);
+                match merge {
+                    true if scope.is_world() && !draft.model.links.is_empty() => {
+                        let message = "a model with links cannot be merged into the world";
+                        self.xml.error("bad-merge", message, node);
+                    }
+                    true => contents.merge(self, node, *draft),
+                    false => contents.add_model(self, node, *draft),
+                }
+            }
+            Included::Light(light) => {
+                let (mut light, own_pose) = *light;
+                let pose = pose.unwrap_or(own_pose);
+                light.scope_from_light = pose.transform;
+                if self.is_new(&light.name, "light", node, &mut contents.lights_seen) {
+                    contents.lights.push((light, pose));
+                }
+            }
+            Included::Opaque(opaque) => contents.opaque.push(opaque),
+        }
+    }
+
+    /// What the `include` says about the model instead of the model's own file.
+    fn overrides(&mut self, node: Node<'_, '_>, draft: &mut ModelDraft, pose: Option<Pose>) {
+        draft.pose = pose.unwrap_or(std::mem::take(&mut draft.pose));
+        draft.place = self.xml.place(node);
+        draft.model.is_static = self.flag(node, "static", draft.model.is_static);
+        if let Some(placement) = self.one(node, "placement_frame") {
+            draft.placement = self.text(placement);
+        }
+        for child in node.children().filter(Node::is_element) {
+            if xml::is_named(child, "plugin") || xml::is_named(child, "model_state") {
+                draft.model.opaque.push(self.keep(child));
+            }
+        }
+    }
+
+    /// The file itself, or the one a model's folder means.
+    fn file_in(&mut self, found: PathBuf, uri: &Named) -> Option<PathBuf> {
+        if !found.is_dir() {
+            return Some(found);
+        }
+        newest_in_folder(&found)
+            .map_err(|diagnostic| {
+                let place = diagnostic.place.clone().unwrap_or(uri.place.clone());
+                self.xml.findings.push(diagnostic.at(place));
+            })
+            .ok()
+    }
+
+    /// Reads the file that was found. Told once however often it is included: its
+    /// findings would be the same.
+    fn included(
+        &mut self,
+        path: &Path,
+        place: &Place,
+        name: Option<String>,
+        scope: Inside<'_>,
+    ) -> Option<Included> {
+        let key = path.canonicalize().unwrap_or(path.to_path_buf());
+        if let Err(diagnostic) = self.may_include(&key, place) {
+            self.xml.findings.push(diagnostic);
+            return None;
+        }
+        let known = self.shared.texts.get(&key).cloned();
+        let is_repeated = known.is_some();
+        let source = match known {
+            Some(source) => source,
+            None => match read::source_of(path) {
+                Ok(source) => source,
+                Err(diagnostic) => {
+                    self.xml.findings.push(diagnostic.at(place.clone()));
+                    return None;
+                }
+            },
+        };
+        self.shared.n_includes += 1;
+        self.shared.n_included_bytes += source.text.len();
+        self.shared.texts.insert(key.clone(), Arc::clone(&source));
+        self.shared.chain.push(key);
+        let mut unheard = Findings::new();
+        let findings = if is_repeated { &mut unheard } else { &mut *self.xml.findings };
+        let mut reader = Reader {
+            xml: Xml { source: Arc::clone(&source), lenient: self.xml.lenient, findings },
+            shared: &mut *self.shared,
+            version: NEWEST,
+            dir: path.parent().unwrap_or(Path::new("")).to_path_buf(),
+            kept: Default::default(),
+            nesting: self.nesting,
+        };
+        let included = reader.included_file(&source, place, name, scope);
+        reader.note_what_was_kept();
+        self.shared.chain.pop();
+        included
+    }
+
+    fn may_include(&self, key: &PathBuf, place: &Place) -> Result<(), Diagnostic> {
+        let chain = &self.shared.chain;
+        if let Some(from) = chain.iter().position(|open| open == key) {
+            let mut diagnostic =
+                Diagnostic::error("include-cycle", "this file includes itself").at(place.clone());
+            for path in chain[from..].iter().chain(std::iter::once(key)) {
+                diagnostic = diagnostic.note(format!("through {}", self.shown(path)));
+            }
+            return Err(diagnostic);
+        }
+        if chain.len() >= MOST_CHAINED {
+            let message = format!("includes are chained more than {MOST_CHAINED} deep");
+            return Err(Diagnostic::error("include-too-deep", message).at(place.clone()));
+        }
+        if self.shared.n_includes >= MOST_INCLUDES || self.shared.n_included_bytes >= MOST_BYTES {
+            let message = format!(
+                "more than {MOST_INCLUDES} includes, or {} MiB of included text",
+                MOST_BYTES >> 20
+            );
+            return Err(Diagnostic::error("too-many-includes", message).at(place.clone()));
+        }
+        Ok(())
+    }
+
+    /// A path as people know it: from the outermost file's folder where it is below it.
+    fn shown(&self, path: &Path) -> String {
+        let root = self.shared.root_dir.canonicalize().unwrap_or_default();
+        path.strip_prefix(root).unwrap_or(path).display().to_string()
+    }
+
+    fn included_file(
+        &mut self,
+        source: &Arc<Source>,
+        place: &Place,
+        name: Option<String>,
+        scope: Inside<'_>,
+    ) -> Option<Included> {
+        // Mending may have something to say, and so may the reader: one list at a time.
+        let mut notes = Findings::new();
+        let read = xml::with_document(source, &mut notes, |document, notes| {
+            self.xml.findings.extend(std::mem::take(notes).into_vec());
+            let root = document.root_element();
+            match Format::of(root) {
+                Some(Format::Sdf) => {
+                    self.version = self.version_of(root);
+                    self.xml.check_names(root, &schema::SDF);
+                    self.included_sdf(root, name, scope)
+                }
+                Some(format) => {
+                    let source = read::as_parsed(source, document);
+                    self.included_foreign(format, &source, name, scope)
+                }
+                None => {
+                    let diagnostic = read::unknown_format(source, root);
+                    let from = format!("included at {}", place.label());
+                    self.xml.findings.push(diagnostic.note(from));
+                    None
+                }
+            }
+        });
+        read.unwrap_or_else(|diagnostic| {
+            self.xml.findings.extend(notes.into_vec());
+            self.xml.findings.push(diagnostic);
+            None
+        })
+    }
+
+    fn included_sdf(
+        &mut self,
+        root: Node<'_, '_>,
+        name: Option<String>,
+        scope: Inside<'_>,
+    ) -> Option<Included> {
+        let mut parts = root.children().filter(|child| {
+            ["model", "light", "actor"].iter().any(|name| xml::is_named(*child, name))
+        });
+        let Some(part) = parts.next() else {
+            let message = "there is no model or light in this file to include";
+            self.xml.error("nothing-to-include", message, root);
+            return None;
+        };
+        if let Some(second) = parts.next() {
+            let place = self.xml.place(second);
+            let message = "only the first model of an included file is taken";
+            self.xml.findings.push(Diagnostic::warning("outside-include", message).at(place));
+        }
+        if xml::is_named(part, "actor") {
+            return Some(Included::Opaque(self.keep(part)));
+        }
+        let name = match name {
+            Some(name) => name,
+            None => self.required_attribute(part, "name")?.name,
+        };
+        if xml::is_named(part, "light") {
+            return self.light(part, name).map(|light| Included::Light(Box::new(light)));
+        }
+        let whole = scope.of(&name);
+        if let Inside::Own(_) = scope {
+            let place = self.xml.place(part);
+            self.shared.places.insert(format!("model {whole}"), place);
+        }
+        Some(Included::Model(Box::new(self.model(part, name, &whole))))
+    }
+
+    /// A robot in another format: its one model.
+    fn included_foreign(
+        &mut self,
+        format: Format,
+        source: &Arc<Source>,
+        name: Option<String>,
+        scope: Inside<'_>,
+    ) -> Option<Included> {
+        // Its own list: a reader may look whether anything is wrong so far.
+        let mut findings = Findings::new();
+        let read = read::foreign(format, source, &self.dir, self.shared.options, &mut findings);
+        self.xml.findings.extend(findings.into_vec());
+        let place = Place::new(source, 0..0);
+        let mut models = read?.0.models.into_iter();
+        let (Some(mut model), None) = (models.next(), models.next()) else {
+            let message = "only a file with exactly one model can be included";
+            self.xml.findings.push(Diagnostic::error("nothing-to-include", message).at(place));
+            return None;
+        };
+        model.name = name.unwrap_or(model.name);
+        if let Inside::Own(_) = scope {
+            let whole = scope.of(&model.name);
+            self.shared.places.insert(format!("model {whole}"), place.clone());
+        }
+        Some(Included::Model(Box::new(ModelDraft::of(model, &mut self.xml, &place))))
+    }
+}
+
+/// The scope an included model is read for.
+#[derive(Clone, Copy)]
+enum Inside<'s> {
+    /// As a model of its own in this scope.
+    Own(&'s str),
+    /// Poured into this scope.
+    Merged(&'s str),
+}
+
+impl Inside<'_> {
+    fn of(&self, name: &str) -> String {
+        match self {
+            Inside::Own(scope) => join_scope(scope, name),
+            Inside::Merged(scope) => scope.to_string(),
+        }
+    }
+
+    fn is_world(&self) -> bool {
+        matches!(self, Inside::Own("") | Inside::Merged(""))
+    }
+}
+
+/// The newest SDF that a model's folder offers in its `model.config`.
+fn newest_in_folder(folder: &Path) -> Result<PathBuf, Diagnostic> {
+    let config = folder.join("model.config");
+    if !config.exists() {
+        let plain = folder.join("model.sdf");
+        return plain.exists().then_some(plain).ok_or_else(|| {
+            Diagnostic::error("missing-file", format!("no `model.config` in {}", folder.display()))
+                .help("name the file itself, or add a `model.config` that names it")
+        });
+    }
+    let source = read::source_of(&config)?;
+    let document = xml::parse(&source)?;
+    let root = document.root_element();
+    let offers = xml::children(root, "sdf").filter_map(|node| {
+        let version = node.attribute("version").unwrap_or("1.4").trim();
+        let minor: u32 = version.strip_prefix("1.")?.parse().ok()?;
+        let file = xml::text_of(node).trim().to_string();
+        ((OLDEST..=NEWEST).contains(&minor) && !file.is_empty()).then_some((minor, file))
+    });
+    // The first of equals, as they stand in the file.
+    let newest = offers.fold(None, |best: Option<(u32, String)>, offer| match best {
+        Some(best) if best.0 >= offer.0 => Some(best),
+        _ => Some(offer),
+    });
+    newest.map(|(_, file)| folder.join(file)).ok_or_else(|| {
+        let start = root.range().start;
+        Diagnostic::error("missing-element", "no `sdf` of a version that is read")
+            .at(Place::new(&source, start..start + 1))
+            .note(format!("versions 1.{OLDEST} to 1.{NEWEST} are read"))
+    })
+}

@@ -1,0 +1,311 @@
+//! `link`: mass, shapes, looks and lights of one rigid body.
+
+use std::collections::BTreeMap;
+
+use headland_base::{Diagnostic, Mat3, Vec3};
+use roxmltree::Node;
+
+use super::frames::Pose;
+use super::reader::Reader;
+use crate::xml::{self, HEADLAND_NAMESPACE};
+use crate::{
+    Collision, InertiaOrigin, Inertial, Light, LightKind, Link, Material, Opaque, Twist, Visual,
+};
+
+/// A link whose own place, and that of some of its parts, is still to be worked out.
+pub(super) struct LinkDraft {
+    pub link: Link,
+    pub pose: Pose,
+    /// Parts whose pose names a frame of the model.
+    pub parts: Vec<(Part, Pose)>,
+    /// The name has been given by the file, so that it may be asked for.
+    pub place: headland_base::Place,
+}
+
+/// Which part of a link.
+#[derive(Clone, Copy)]
+pub(super) enum Part {
+    Collision(usize),
+    Visual(usize),
+    Light(usize),
+}
+
+impl Reader<'_, '_> {
+    /// A `link`; `whole` is its whole name.
+    pub fn link(&mut self, node: Node<'_, '_>, name: String, whole: &str) -> LinkDraft {
+        let place = self.xml.place(node);
+        self.shared.places.insert(format!("link {whole}"), place.clone());
+        let mut parts = Vec::new();
+        let mut link = Link {
+            name,
+            gravity: self.flag(node, "gravity", true),
+            kinematic: self.flag(node, "kinematic", false),
+            initial_twist: self.twist(node),
+            velocity_decay: self.velocity_decay(node),
+            ..Link::default()
+        };
+        let (mut collisions_seen, mut visuals_seen) = (BTreeMap::new(), BTreeMap::new());
+        let mut lights_seen = BTreeMap::new();
+        let mut densities = Vec::new();
+        for child in node.children().filter(Node::is_element) {
+            match child.tag_name().name() {
+                _ if xml::is_named(child, "headland:foreign") => {
+                    link.opaque.extend(self.foreign(child));
+                }
+                _ if child.tag_name().namespace() == Some(HEADLAND_NAMESPACE) => {}
+                "collision" => {
+                    let Some(name) = self.unique_name(child, &mut collisions_seen) else {
+                        continue;
+                    };
+                    let whole = format!("collision {whole}::{name}");
+                    let Some((collision, pose)) = self.collision(child, name, whole) else {
+                        continue;
+                    };
+                    densities.push(self.number_in(child, "density"));
+                    defer(&mut parts, Part::Collision(link.collisions.len()), pose);
+                    link.collisions.push(collision);
+                }
+                "visual" => {
+                    let Some(name) = self.unique_name(child, &mut visuals_seen) else { continue };
+                    let Some((visual, pose)) = self.visual(child, name) else { continue };
+                    defer(&mut parts, Part::Visual(link.visuals.len()), pose);
+                    link.visuals.push(visual);
+                }
+                "light" => {
+                    let Some(name) = self.unique_name(child, &mut lights_seen) else { continue };
+                    let Some((light, pose)) = self.light(child, name) else { continue };
+                    defer(&mut parts, Part::Light(link.lights.len()), pose);
+                    link.lights.push(light);
+                }
+                "sensor" | "plugin" | "projector" | "audio_sink" | "audio_source" | "battery"
+                | "particle_emitter" => link.opaque.push(self.keep(child)),
+                _ => {}
+            }
+        }
+        link.inertial = self.inertial(node, whole, &link.collisions, &densities);
+        LinkDraft { link, pose: self.pose(node), parts, place }
+    }
+
+    fn twist(&mut self, node: Node<'_, '_>) -> Twist {
+        let numbers = self.one(node, "headland:twist").and_then(|child| self.xml.array(child));
+        let [vx, vy, vz, wx, wy, wz] = numbers.unwrap_or_default();
+        Twist { linear: Vec3::new(vx, vy, vz), angular: Vec3::new(wx, wy, wz) }
+    }
+
+    fn velocity_decay(&mut self, node: Node<'_, '_>) -> (f64, f64) {
+        let Some(decay) = self.one(node, "velocity_decay") else { return (0.0, 0.0) };
+        let linear = self.number_in(decay, "linear").unwrap_or(0.0);
+        (linear, self.number_in(decay, "angular").unwrap_or(0.0))
+    }
+
+    /// `inertial`, as given, or computed from the shapes where it says `auto`.
+    fn inertial(
+        &mut self,
+        link: Node<'_, '_>,
+        whole: &str,
+        collisions: &[Collision],
+        densities: &[Option<f64>],
+    ) -> Inertial {
+        let Some(node) = self.one(link, "inertial") else { return Inertial::default() };
+        let place = self.xml.place(node);
+        self.shared.places.insert(format!("link {whole}#inertial"), place);
+        let auto = match self.attribute(node, "auto") {
+            Some(named) => self.xml.boolean_in(&named.name, named.place).unwrap_or(false),
+            None => false,
+        };
+        let mass = self.one(node, "mass").and_then(|child| {
+            self.shared.places.insert(format!("link {whole}#mass"), self.xml.text_place(child));
+            self.xml.number(child)
+        });
+        if auto {
+            return self.auto_inertial(node, mass, collisions, densities);
+        }
+        let inertia = self.one(node, "inertia").map(|child| {
+            self.shared.places.insert(format!("link {whole}#inertia"), self.xml.place(child));
+            self.inertia(child)
+        });
+        if let (Some(mass), None) = (mass, inertia) {
+            let place = self.xml.place(node);
+            self.xml.findings.push(
+                Diagnostic::warning(
+                    "default-inertia",
+                    format!("a mass of {mass} kg but no `inertia`; SDF then takes 1 kg·m²"),
+                )
+                .at(place)
+                .help("give an `inertia`, or `auto=\"true\"` to compute it from the shapes"),
+            );
+        }
+        let pose = self.pose(node);
+        if let Some(named) = pose.relative_to {
+            self.xml.findings.push(
+                Diagnostic::error("bad-frame", "an inertial pose is always in its link's frame")
+                    .at(named.place)
+                    .help("remove the attribute and write the pose in the link's frame"),
+            );
+        }
+        Inertial {
+            mass: mass.unwrap_or(1.0),
+            link_from_inertial: pose.transform,
+            inertia: inertia.unwrap_or(Mat3::IDENTITY),
+            origin: self.origin(node),
+        }
+    }
+
+    /// How the inertia was known before the world was written by us.
+    fn origin(&mut self, node: Node<'_, '_>) -> InertiaOrigin {
+        if node.attribute((HEADLAND_NAMESPACE, "default")) == Some("true") {
+            return InertiaOrigin::Default;
+        }
+        let Some(text) = node.attribute((HEADLAND_NAMESPACE, "derived")) else {
+            return InertiaOrigin::Given;
+        };
+        let place = self.xml.attribute_place(node, "derived");
+        match self.xml.numbers(text, &place, false).as_deref() {
+            Some([density]) => InertiaOrigin::Derived { density: *density },
+            _ => InertiaOrigin::Given,
+        }
+    }
+
+    fn inertia(&mut self, node: Node<'_, '_>) -> Mat3 {
+        let mut get = |name, default| self.number_in(node, name).unwrap_or(default);
+        let (xx, yy, zz) = (get("ixx", 1.0), get("iyy", 1.0), get("izz", 1.0));
+        let (xy, xz, yz) = (get("ixy", 0.0), get("ixz", 0.0), get("iyz", 0.0));
+        Mat3::from_cols(Vec3::new(xx, xy, xz), Vec3::new(xy, yy, yz), Vec3::new(xz, yz, zz))
+    }
+
+    /// `auto="true"`: from the shapes, at each one's own density, the link's, or water's.
+    /// A `mass` beside it scales the result.
+    fn auto_inertial(
+        &mut self,
+        node: Node<'_, '_>,
+        mass: Option<f64>,
+        collisions: &[Collision],
+        densities: &[Option<f64>],
+    ) -> Inertial {
+        let of_link = self.number_in(node, "density").unwrap_or(1000.0);
+        let derived = super::auto::derive(collisions, densities, of_link, mass);
+        derived.unwrap_or_else(|diagnostic| {
+            let place = self.xml.place(node);
+            self.xml.findings.push(diagnostic.at(place));
+            Inertial::default()
+        })
+    }
+
+    fn collision(
+        &mut self,
+        node: Node<'_, '_>,
+        name: String,
+        whole: String,
+    ) -> Option<(Collision, Pose)> {
+        let place = self.xml.place(node);
+        self.shared.places.insert(whole, place);
+        let (pose, surface) = (self.pose(node), self.surface(node));
+        let geometry = self.geometry(node)?;
+        let link_from_shape = pose.transform;
+        Some((Collision { name, link_from_shape, geometry, surface }, pose))
+    }
+
+    fn visual(&mut self, node: Node<'_, '_>, name: String) -> Option<(Visual, Pose)> {
+        let pose = self.pose(node);
+        let visual = Visual {
+            name,
+            link_from_shape: pose.transform,
+            material: self.material(node),
+            transparency: self.number_in(node, "transparency").unwrap_or(0.0),
+            cast_shadows: self.flag(node, "cast_shadows", true),
+            geometry: self.geometry(node)?,
+        };
+        Some((visual, pose))
+    }
+
+    fn material(&mut self, visual: Node<'_, '_>) -> Material {
+        let Some(node) = self.one(visual, "material") else { return Material::default() };
+        let mut material = Material {
+            ambient: self.colour_in(node, "ambient"),
+            diffuse: self.colour_in(node, "diffuse"),
+            specular: self.colour_in(node, "specular"),
+            emissive: self.colour_in(node, "emissive"),
+            ..Material::default()
+        };
+        for child in node.children().filter(Node::is_element) {
+            match child.tag_name().name() {
+                _ if xml::is_named(child, "headland:foreign") => {
+                    material.opaque.extend(self.foreign(child));
+                }
+                "pbr" => self.pbr(child, &mut material),
+                "script" | "shader" | "lighting" | "shininess" | "render_order"
+                | "double_sided" => material.opaque.push(self.keep(child)),
+                _ => {}
+            }
+        }
+        material
+    }
+
+    /// The texture is taken out; what else a physically based material says is kept.
+    fn pbr(&mut self, node: Node<'_, '_>, material: &mut Material) {
+        let metal = xml::child(node, "metal");
+        let map = metal.and_then(|metal| xml::child(metal, "albedo_map"));
+        material.texture = map
+            .map(|map| xml::text_of(map).trim().to_string())
+            .filter(|texture| !texture.is_empty());
+        let elements = node.descendants().filter(Node::is_element).count();
+        if material.texture.is_none() || elements > 3 {
+            let kept: Opaque = self.keep(node);
+            material.opaque.push(kept);
+        }
+    }
+
+    /// A `light` of the world or of a link.
+    pub fn light(&mut self, node: Node<'_, '_>, name: String) -> Option<(Light, Pose)> {
+        let kind = self.required_attribute(node, "type")?;
+        let kind = match kind.name.as_str() {
+            "point" => LightKind::Point,
+            "spot" => LightKind::Spot,
+            "directional" => LightKind::Directional,
+            other => {
+                let message = format!("no kind of light `{other}`");
+                self.xml.findings.push(
+                    Diagnostic::error("unknown-word", message)
+                        .at(kind.place)
+                        .help("known here: `point`, `spot`, `directional`"),
+                );
+                return None;
+            }
+        };
+        let pose = self.pose(node);
+        let direction = self.one(node, "direction").and_then(|child| self.xml.vec3(child));
+        let attenuation = match self.one(node, "attenuation") {
+            Some(fade) => [
+                self.number_in(fade, "range").unwrap_or(10.0),
+                self.number_in(fade, "constant").unwrap_or(1.0),
+                self.number_in(fade, "linear").unwrap_or(1.0),
+                self.number_in(fade, "quadratic").unwrap_or(0.0),
+            ],
+            None => [10.0, 1.0, 1.0, 0.0],
+        };
+        let spot = self.one(node, "spot").map(|spot| {
+            ["inner_angle", "outer_angle", "falloff"]
+                .map(|name| self.number_in(spot, name).unwrap_or(0.0))
+        });
+        let light = Light {
+            name,
+            kind,
+            scope_from_light: pose.transform,
+            diffuse: self.colour_in(node, "diffuse").unwrap_or([1.0; 4]),
+            specular: self.colour_in(node, "specular").unwrap_or([0.1, 0.1, 0.1, 1.0]),
+            direction: direction.unwrap_or(Vec3::NEG_Z),
+            intensity: self.number_in(node, "intensity").unwrap_or(1.0),
+            attenuation,
+            cast_shadows: self.flag(node, "cast_shadows", false),
+            spot,
+        };
+        Some((light, pose))
+    }
+}
+
+/// Remembers a part whose pose names a frame; the others are in the link's frame already.
+fn defer(parts: &mut Vec<(Part, Pose)>, part: Part, pose: Pose) {
+    if pose.relative_to.is_some() {
+        parts.push((part, pose));
+    }
+}

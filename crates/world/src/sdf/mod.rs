@@ -1,0 +1,83 @@
+//! SDF, versions 1.4 to 1.12: read strictly, written exactly.
+//!
+//! ```text
+//! text ─ schema: every unknown name
+//!      └ world, model, link, joint, … : every malformed value ─► poses as written
+//!                                                 frames ─────► poses in their scope ─► World
+//! World ─ write ─► text that reads back as the same World
+//! ```
+//!
+//! What SDF has no word for stands in our own namespace, `urn:headland:sdf`: regions,
+//! detail, surface types, first velocities and positions, motors, excluded contacts.
+//!
+//! Start reading at `read` below, then `world.rs`, `model.rs` and `frames.rs`.
+
+mod auto;
+mod frames;
+mod include;
+mod joint;
+mod link;
+mod model;
+mod reader;
+mod schema;
+mod shape;
+mod surface;
+mod world;
+mod write;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use headland_base::maths::unit_quat;
+use headland_base::{Findings, Source, Transform};
+use roxmltree::Document;
+
+use crate::read::ReadOptions;
+use crate::xml::Xml;
+use crate::{Places, World};
+
+pub use write::write;
+
+/// Reads a parsed document whose root is `sdf`. The world is what could be made of it;
+/// it is good when the findings hold no error.
+pub(crate) fn read(
+    source: &Arc<Source>,
+    document: &Document<'_>,
+    base_dir: &Path,
+    options: &ReadOptions,
+    findings: &mut Findings,
+) -> (World, Places) {
+    let root = document.root_element();
+    let own_path = Path::new(&source.path).canonicalize();
+    let mut shared = reader::Shared {
+        options,
+        root_dir: base_dir.to_path_buf(),
+        places: Places::default(),
+        chain: vec![own_path.unwrap_or(source.path.clone().into())],
+        texts: BTreeMap::new(),
+        meshes: BTreeMap::new(),
+        heightmaps: BTreeMap::new(),
+        n_includes: 0,
+        n_included_bytes: 0,
+    };
+    let mut reader = reader::Reader {
+        xml: Xml { source: Arc::clone(source), lenient: options.lenient, findings },
+        shared: &mut shared,
+        version: world::NEWEST,
+        dir: base_dir.to_path_buf(),
+        kept: BTreeMap::new(),
+        nesting: 0,
+    };
+    reader.version = reader.version_of(root);
+    reader.xml.check_names(root, &schema::SDF);
+    let world = reader.root(root);
+    reader.note_what_was_kept();
+    (world, shared.places)
+}
+
+/// A transform whose rotation is of unit length again after a chain of products.
+fn tidy(transform: Transform) -> Transform {
+    let rotation = unit_quat(transform.rotation).unwrap_or_default();
+    Transform::new(rotation, transform.translation)
+}

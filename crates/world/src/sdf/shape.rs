@@ -1,0 +1,253 @@
+//! `geometry`: every shape, its sizes checked, its files loaded.
+
+use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
+
+use headland_base::maths::Vec2;
+use headland_base::{Diagnostic, Vec3};
+use roxmltree::Node;
+
+use super::frames::Named;
+use super::reader::Reader;
+use crate::Geometry;
+use crate::assets::unit_vector;
+use crate::xml;
+
+impl Reader<'_, '_> {
+    /// The `geometry` of a collision, a visual or a region. `None` when it is missing or
+    /// wrong, which has been reported.
+    pub fn geometry(&mut self, owner: Node<'_, '_>) -> Option<Geometry> {
+        let node = self.required(owner, "geometry")?;
+        let mut shapes = node.children().filter(Node::is_element);
+        let Some(shape) = shapes.next() else {
+            self.xml.error("missing-element", "`geometry` has no shape in it", node);
+            return None;
+        };
+        let kind = shape.tag_name().name();
+        // Only outlines may be several: the later ones are holes.
+        if let Some(second) =
+            shapes.find(|other| kind != "polyline" || !xml::is_named(*other, kind))
+        {
+            self.xml.error("repeated-element", "`geometry` has more than one shape", second);
+        }
+        match kind {
+            "empty" => Some(Geometry::Empty),
+            "box" => self.positive_vec3(shape, "size").map(|size| Geometry::Box { size }),
+            "sphere" => self.positive_in(shape, "radius").map(|radius| Geometry::Sphere { radius }),
+            "cylinder" | "capsule" | "cone" => self.round(shape, kind),
+            "ellipsoid" => {
+                self.positive_vec3(shape, "radii").map(|radii| Geometry::Ellipsoid { radii })
+            }
+            "plane" => self.plane(shape),
+            "mesh" => self.mesh(shape),
+            "heightmap" => self.heightmap(shape),
+            "polyline" => self.polyline(node),
+            "image" => {
+                let place = self.xml.place(shape);
+                self.xml.findings.push(
+                    Diagnostic::error(
+                        "unsupported-shape",
+                        "shapes drawn out of an image are not read",
+                    )
+                    .at(place)
+                    .help("use a `heightmap`, or a `mesh` made from the image"),
+                );
+                None
+            }
+            _ => None, // not a name SDF has: reported with the others
+        }
+    }
+
+    fn round(&mut self, shape: Node<'_, '_>, kind: &str) -> Option<Geometry> {
+        let (radius, length) =
+            (self.positive_in(shape, "radius"), self.positive_in(shape, "length"));
+        let (radius, length) = (radius?, length?);
+        Some(match kind {
+            "cylinder" => Geometry::Cylinder { radius, length },
+            "capsule" => Geometry::Capsule { radius, length },
+            _ => Geometry::Cone { radius, length },
+        })
+    }
+
+    fn positive_vec3(&mut self, shape: Node<'_, '_>, name: &str) -> Option<Vec3> {
+        let node = self.required(shape, name)?;
+        let sizes = self.xml.vec3(node)?;
+        self.positive(node, sizes.min_element()).map(|_| sizes)
+    }
+
+    fn plane(&mut self, shape: Node<'_, '_>) -> Option<Geometry> {
+        let normal = match self.one(shape, "normal") {
+            Some(node) => {
+                let vector = self.xml.vec3(node)?;
+                let normal = unit_vector(vector);
+                if normal.is_none() {
+                    self.xml.error("zero-vector", "the normal of a plane has no direction", node);
+                }
+                normal?
+            }
+            None => Vec3::Z,
+        };
+        let size = match self.one(shape, "size") {
+            Some(node) => {
+                let [x, y] = self.xml.array(node)?;
+                self.positive(node, x.min(y))?;
+                Vec2::new(x, y)
+            }
+            None => Vec2::ONE,
+        };
+        Some(Geometry::Plane { normal, size })
+    }
+
+    fn polyline(&mut self, geometry: Node<'_, '_>) -> Option<Geometry> {
+        let mut outlines = Vec::new();
+        let mut height = None;
+        for node in xml::children(geometry, "polyline") {
+            height = height.or(self.positive_in(node, "height"));
+            let mut outline = Vec::new();
+            for point in xml::children(node, "point") {
+                outline.push(self.xml.array(point).map(Vec2::from_array)?);
+            }
+            // Some files close the outline by saying the first point again.
+            while outline.len() > 1 && outline.last() == outline.first() {
+                outline.pop();
+            }
+            if outline.len() < 3 {
+                let message = format!("an outline needs 3 points, found {}", outline.len());
+                self.xml.error("too-few-points", message, node);
+                return None;
+            }
+            outlines.push(outline);
+        }
+        Some(Geometry::Polyline { outlines, height: height? })
+    }
+
+    fn mesh(&mut self, shape: Node<'_, '_>) -> Option<Geometry> {
+        let uri = self.required_text(shape, "uri")?;
+        let scale = match self.one(shape, "scale") {
+            Some(node) => {
+                let scale = self.xml.vec3(node)?;
+                if scale.x * scale.y * scale.z == 0.0 {
+                    self.xml.error("not-positive", "a mesh scaled by zero has no shape", node);
+                    return None;
+                }
+                scale
+            }
+            None => Vec3::ONE,
+        };
+        let submesh = match self.one(shape, "submesh") {
+            Some(node) => {
+                let name = self.required_text(node, "name")?.name;
+                Some((name, self.flag(node, "center", false)))
+            }
+            None => None,
+        };
+        let convex = self.convex(shape);
+        let path = self.find_file(&uri)?;
+        let part = submesh.as_ref().map(|(name, center)| (name.as_str(), *center));
+        let key = (path.clone(), format!("{part:?}"), scale.to_array().map(f64::to_bits));
+        let mesh = match self.shared.meshes.get(&key) {
+            Some(known) => known.clone(),
+            None => {
+                let loaded = crate::mesh::load(&path, part, scale).map(Arc::new);
+                let loaded = self.loaded(loaded, &uri);
+                self.shared.meshes.insert(key, loaded.clone());
+                loaded
+            }
+        }?;
+        let uri = self.uri_from_root(uri.name, &path);
+        Some(Geometry::Mesh { uri, scale, submesh, mesh, convex })
+    }
+
+    fn convex(&mut self, shape: Node<'_, '_>) -> bool {
+        let Some(named) = self.attribute(shape, "optimization") else { return false };
+        match named.name.as_str() {
+            "convex_hull" => true,
+            "convex_decomposition" => {
+                let message = "meshes are not decomposed; this one touches with its triangles";
+                self.xml
+                    .findings
+                    .push(Diagnostic::remark("not-decomposed", message).at(named.place));
+                false
+            }
+            "" | "none" => false,
+            other => {
+                let message = format!("no mesh optimization `{other}`");
+                self.xml.findings.push(
+                    Diagnostic::error("unknown-word", message)
+                        .at(named.place)
+                        .help("known here: `convex_hull`, `convex_decomposition`"),
+                );
+                false
+            }
+        }
+    }
+
+    fn heightmap(&mut self, shape: Node<'_, '_>) -> Option<Geometry> {
+        let uri = self.required_text(shape, "uri")?;
+        let size = match self.one(shape, "size") {
+            Some(_) => self.positive_vec3(shape, "size")?,
+            None => Vec3::ONE,
+        };
+        let position = match self.one(shape, "pos") {
+            Some(node) => self.xml.vec3(node)?,
+            None => Vec3::ZERO,
+        };
+        let path = self.find_file(&uri)?;
+        let key = (path.clone(), size.to_array().map(f64::to_bits));
+        let heights = match self.shared.heightmaps.get(&key) {
+            Some(known) => known.clone(),
+            None => {
+                let loaded = crate::heightmap::load(&path, size).map(Arc::new);
+                let loaded = self.loaded(loaded, &uri);
+                self.shared.heightmaps.insert(key, loaded.clone());
+                loaded
+            }
+        }?;
+        let uri = self.uri_from_root(uri.name, &path);
+        Some(Geometry::Heightmap { uri, size, position, heights })
+    }
+
+    /// The file a uri means; reports when there is none.
+    pub fn find_file(&mut self, uri: &Named) -> Option<PathBuf> {
+        let found = self.shared.options.resources.resolve(&uri.name, &self.dir);
+        self.loaded(found, uri)
+    }
+
+    /// What was loaded, or else its diagnostic, pointing at the uri that asked for it.
+    fn loaded<T>(&mut self, loaded: Result<T, Diagnostic>, uri: &Named) -> Option<T> {
+        loaded
+            .map_err(|mut diagnostic| {
+                if diagnostic.place.is_none() {
+                    diagnostic = diagnostic.at(uri.place.clone());
+                }
+                self.xml.findings.push(diagnostic);
+            })
+            .ok()
+    }
+
+    /// A name for the file that means the same from the outermost file's folder, which is
+    /// where a World's names are looked up. Nothing changes unless the file that says it
+    /// was included from elsewhere.
+    fn uri_from_root(&self, uri: String, path: &Path) -> String {
+        if self.shared.chain.len() <= 1 {
+            return uri;
+        }
+        let root_dir = &self.shared.root_dir;
+        let same = |found: &Path| found.canonicalize().ok() == path.canonicalize().ok();
+        match self.shared.options.resources.resolve(&uri, root_dir) {
+            Ok(found) if same(&found) => uri,
+            _ => relative_path(root_dir, path).unwrap_or_else(|| path.display().to_string()),
+        }
+    }
+}
+
+/// `to`, as seen from the folder `from`; `None` where there is no way between them.
+fn relative_path(from: &Path, to: &Path) -> Option<String> {
+    let from = if from.as_os_str().is_empty() { Path::new(".") } else { from };
+    let (from, to) = (from.canonicalize().ok()?, to.canonicalize().ok()?);
+    let (from, to): (Vec<_>, Vec<_>) = (from.components().collect(), to.components().collect());
+    let shared = from.iter().zip(&to).take_while(|(a, b)| a == b).count();
+    let up = from[shared..].iter().map(|_| Component::ParentDir);
+    let path: PathBuf = up.chain(to[shared..].iter().copied()).collect();
+    Some(path.to_str()?.to_string())
+}
