@@ -64,13 +64,18 @@ const WORTH_A_NOTE: &[&str] = &[
 ];
 
 impl Reader<'_, '_> {
-    /// The one child of that name. A second one is reported: the file says two things.
+    /// The one child of that name. A second one is reported: the file says two things, or
+    /// one thing twice, which only deserves a warning.
     pub fn one<'a, 'i>(&mut self, node: Node<'a, 'i>, name: &str) -> Option<Node<'a, 'i>> {
         let mut found = xml::children(node, name);
         let first = found.next()?;
         if let Some(second) = found.next() {
             let message = format!("`{name}` stands twice in `{}`", xml::local_name(node));
-            let diagnostic = Diagnostic::error("repeated-element", message)
+            let says = |node| xml::verbatim(&self.xml.source, node);
+            let is_empty = !second.has_children();
+            let adds_nothing = is_empty || says(first) == says(second);
+            let make = if adds_nothing { Diagnostic::warning } else { Diagnostic::error };
+            let diagnostic = make("repeated-element", message)
                 .at(self.xml.place(second))
                 .note(format!("first at {}", self.xml.place(first).label()));
             self.xml.findings.push(diagnostic);
