@@ -90,9 +90,9 @@ pub(crate) struct Moments {
     /// ∫ dV
     pub volume: f64,
     /// ∫ p dV
-    first: Vec3,
+    pub first: Vec3,
     /// ∫ p pᵀ dV
-    second: Mat3,
+    pub second: Mat3,
 }
 
 impl Default for Moments {
@@ -105,6 +105,11 @@ impl Moments {
     /// Of a shape about its own frame, or why it has none.
     pub fn of(geometry: &Geometry) -> Result<Moments, String> {
         volume_of(geometry)
+    }
+
+    /// Of the inside of a closed surface.
+    pub fn of_mesh(mesh: &TriMesh) -> Result<Moments, String> {
+        closed_mesh(mesh)
     }
 
     /// The same solid, so many times as dense.
@@ -154,7 +159,8 @@ impl Moments {
     }
 }
 
-fn outer(a: Vec3, b: Vec3) -> Mat3 {
+/// a bᵀ
+pub(crate) fn outer(a: Vec3, b: Vec3) -> Mat3 {
     Mat3::from_cols(a * b.x, a * b.y, a * b.z)
 }
 

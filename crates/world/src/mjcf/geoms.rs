@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use headland_base::maths::{Vec2, sqrt};
 use headland_base::{Diagnostic, Mat3, Quat, Severity, Transform, Vec3, names};
+use mjcf_rs::assets::MeshInertia;
 use mjcf_rs::body as mj;
 use mjcf_rs::compiler::InertiaFromGeom;
 use roxmltree::Node;
@@ -12,7 +13,7 @@ use super::Reader;
 use super::bodies::{GeomNode, transform};
 use crate::geometry::{Geometry, HeightGrid, TriMesh};
 use crate::heightmap;
-use crate::inertia::{self, InertiaOrigin, Inertial, Moments};
+use crate::inertia::{self, InertiaOrigin, Inertial, Moments, outer};
 use crate::world::{Collision, Link, Material, Surface, Visual};
 
 /// How large a plane without a size is drawn \[m\].
@@ -263,7 +264,11 @@ impl Reader<'_> {
                 continue;
             }
             let Some((pose, geometry)) = self.shape(geom, at, true) else { continue };
-            match Moments::of(&geometry) {
+            let moments = match &geometry {
+                Geometry::Mesh { mesh, .. } => self.mesh_moments(geom, mesh, at.node),
+                other => Moments::of(other),
+            };
+            match moments {
                 Ok(moments) => {
                     let density = geom.mass.map_or(density, |mass| mass / moments.volume);
                     volume += moments.volume;
@@ -296,6 +301,91 @@ impl Reader<'_> {
             origin: InertiaOrigin::Derived { density: mass / volume },
         }
     }
+}
+
+impl Reader<'_> {
+    /// Where the mass of a mesh is, as its asset's `inertia` says: `legacy`, MuJoCo's
+    /// default, `exact`, or `shell`.
+    fn mesh_moments(
+        &mut self,
+        geom: &mj::Geom,
+        mesh: &TriMesh,
+        node: Node<'_, '_>,
+    ) -> Result<Moments, String> {
+        let asset = geom.mesh.as_deref().and_then(|name| self.model.assets.mesh(name));
+        match asset.map(|asset| asset.inertia) {
+            Some(MeshInertia::Exact) => Moments::of_mesh(mesh),
+            Some(MeshInertia::Shell) => shell_moments(mesh),
+            // `mjcf-rs` takes a mesh that says nothing for one that says `convex`.
+            Some(MeshInertia::Convex) if self.says_convex(node) => {
+                Err("the mass of its convex hull is not computed".into())
+            }
+            _ => legacy_moments(mesh),
+        }
+    }
+
+    fn says_convex(&self, node: Node<'_, '_>) -> bool {
+        let is_convex = |n: Node<'_, '_>| n.attribute("inertia") == Some("convex");
+        node.document().descendants().any(|n| n.has_tag_name("mesh") && is_convex(n))
+    }
+}
+
+/// Pyramids from the middle of the surface to each triangle, every one counted as
+/// positive: too much for a hollow shape, but it needs no closed surface.
+fn legacy_moments(mesh: &TriMesh) -> Result<Moments, String> {
+    let corners: Vec<[Vec3; 3]> =
+        mesh.triangles().iter().map(|t| t.map(|i| mesh.vertices()[i as usize])).collect();
+    let area_of = |[a, b, c]: &[Vec3; 3]| {
+        let normal = (*b - *a).cross(*c - *a);
+        sqrt(normal.dot(normal)) * 0.5
+    };
+    let pyramid =
+        |[a, b, c]: &[Vec3; 3], tip: Vec3| ((*a - tip).dot((*b - tip).cross(*c - tip)) / 6.0).abs();
+    let (mut area, mut middle) = (0.0, Vec3::ZERO);
+    for triangle in &corners {
+        area += area_of(triangle);
+        middle += (triangle[0] + triangle[1] + triangle[2]) * (area_of(triangle) / 3.0);
+    }
+    let middle = middle / area;
+    let (mut volume, mut first) = (0.0, Vec3::ZERO);
+    for triangle in &corners {
+        let part = pyramid(triangle, middle);
+        volume += part;
+        first += (triangle[0] + triangle[1] + triangle[2] + middle) * (part / 4.0);
+    }
+    if !(volume > 0.0 && volume.is_finite()) {
+        return Err(format!("its volume is {volume} m³"));
+    }
+    // Mass and second moments are then taken from the centre of mass found so.
+    let centre = first / volume;
+    let (mut volume, mut about_centre) = (0.0, Mat3::ZERO);
+    for triangle in &corners {
+        let part = pyramid(triangle, centre);
+        volume += part;
+        let [a, b, c] = triangle.map(|p| p - centre);
+        let sum = a + b + c;
+        let products = [a, b, c, sum].iter().fold(Mat3::ZERO, |m, p| m + outer(*p, *p));
+        about_centre += products * (part / 20.0);
+    }
+    let first = centre * volume;
+    Ok(Moments { volume, first, second: about_centre + outer(centre, centre) * volume })
+}
+
+/// Mass on the surface alone, by its area.
+fn shell_moments(mesh: &TriMesh) -> Result<Moments, String> {
+    let mut whole = Moments::default();
+    for triangle in mesh.triangles() {
+        let [a, b, c] = triangle.map(|i| mesh.vertices()[i as usize]);
+        let (normal, sum) = ((b - a).cross(c - a), a + b + c);
+        let area = sqrt(normal.dot(normal)) * 0.5;
+        let products = [a, b, c, sum].iter().fold(Mat3::ZERO, |m, p| m + outer(*p, *p));
+        whole.add(&Moments {
+            volume: area,
+            first: sum * (area / 3.0),
+            second: products * (area / 12.0),
+        });
+    }
+    if whole.volume > 0.0 { Ok(whole) } else { Err("its surface has no area".into()) }
 }
 
 fn massless() -> Inertial {
