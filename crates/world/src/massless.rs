@@ -160,7 +160,7 @@ fn targets_of(model: &mut Model) -> Vec<Target> {
 fn move_shapes(model: &mut Model, targets: &[Target]) -> Vec<String> {
     let poses: Vec<Transform> = model.links.iter().map(|link| link.model_from_link).collect();
     let names: Vec<String> = model.links.iter().map(|link| link.name.clone()).collect();
-    let mut gone = Vec::new();
+    let (mut gone, mut grown) = (Vec::new(), BTreeSet::new());
     for (i, target) in targets.iter().enumerate() {
         let into = match target {
             Target::Itself => continue,
@@ -180,8 +180,7 @@ fn move_shapes(model: &mut Model, targets: &[Target]) -> Vec<String> {
                 ..shape
             }));
             target.opaque.extend(link.opaque);
-            number_repeats(target.collisions.iter_mut().map(|c| &mut c.name));
-            number_repeats(target.visuals.iter_mut().map(|v| &mut v.name));
+            grown.insert(into);
         }
         model.frames.push(Frame {
             name: names[i].clone(),
@@ -189,6 +188,11 @@ fn move_shapes(model: &mut Model, targets: &[Target]) -> Vec<String> {
             attached_to: into.map(|into| names[into].clone()),
         });
         gone.push(names[i].clone());
+    }
+    for link in grown {
+        let link = &mut model.links[link];
+        number_repeats(link.collisions.iter_mut().map(|c| &mut c.name));
+        number_repeats(link.visuals.iter_mut().map(|v| &mut v.name));
     }
     let mut keep = targets.iter().map(|target| *target == Target::Itself);
     model.links.retain(|_| keep.next().unwrap_or(true));

@@ -282,7 +282,7 @@ impl Reader<'_> {
             }
             let Some((pose, geometry)) = self.shape(geom, at, true) else { continue };
             let moments = match &geometry {
-                Geometry::Mesh { mesh, .. } => self.mesh_moments(geom, mesh, at.node),
+                Geometry::Mesh { mesh, .. } => self.mesh_moments(geom, mesh),
                 other => Moments::of(other),
             };
             match moments {
@@ -323,27 +323,17 @@ impl Reader<'_> {
 impl Reader<'_> {
     /// Where the mass of a mesh is, as its asset's `inertia` says: `legacy`, MuJoCo's
     /// default, `exact`, or `shell`.
-    fn mesh_moments(
-        &mut self,
-        geom: &mj::Geom,
-        mesh: &TriMesh,
-        node: Node<'_, '_>,
-    ) -> Result<Moments, String> {
+    fn mesh_moments(&self, geom: &mj::Geom, mesh: &TriMesh) -> Result<Moments, String> {
         let asset = geom.mesh.as_deref().and_then(|name| self.model.assets.mesh(name));
         match asset.map(|asset| asset.inertia) {
             Some(MeshInertia::Exact) => Moments::of_mesh(mesh),
             Some(MeshInertia::Shell) => shell_moments(mesh),
             // `mjcf-rs` takes a mesh that says nothing for one that says `convex`.
-            Some(MeshInertia::Convex) if self.says_convex(node) => {
+            Some(MeshInertia::Convex) if self.says_convex => {
                 Err("the mass of its convex hull is not computed".into())
             }
             _ => legacy_moments(mesh),
         }
-    }
-
-    fn says_convex(&self, node: Node<'_, '_>) -> bool {
-        let is_convex = |n: Node<'_, '_>| n.attribute("inertia") == Some("convex");
-        node.document().descendants().any(|n| n.has_tag_name("mesh") && is_convex(n))
     }
 }
 
