@@ -35,8 +35,7 @@ impl<'a> Encoder<'a> {
     }
 
     fn align(&mut self, size: usize) {
-        let n_zeros =
-            (self.out.len() - self.body).next_multiple_of(size) - (self.out.len() - self.body);
+        let n_zeros = (self.out.len() - self.body).wrapping_neg() % size;
         self.out.extend_from_slice(&[0; 8][..n_zeros]);
     }
 
@@ -53,12 +52,10 @@ impl<'a> Encoder<'a> {
         self.out.push(0);
     }
 
-    /// Doubles in a row.
-    pub(crate) fn doubles(&mut self, numbers: &[f64]) {
+    /// Doubles in a row, put down in one go.
+    pub(crate) fn doubles<const N: usize>(&mut self, numbers: [f64; N]) {
         self.align(8);
-        for number in numbers {
-            self.out.extend_from_slice(&number.to_le_bytes());
-        }
+        self.out.extend_from_slice(numbers.map(f64::to_le_bytes).as_flattened());
     }
 }
 

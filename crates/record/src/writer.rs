@@ -260,7 +260,7 @@ impl Writer {
     ) -> Result<(), Diagnostic> {
         let (p, q) = (frame_from_object.translation, frame_from_object.rotation);
         let numbers = [p.x, p.y, p.z, q.x, q.y, q.z, q.w];
-        self.stamped(channel, Kind::PoseStamped, time, frame_id, &numbers)
+        self.stamped(channel, Kind::PoseStamped, time, frame_id, numbers)
     }
 
     /// How an object moves \[m/s, rad/s\], both written in the frame.
@@ -273,7 +273,7 @@ impl Writer {
         angular: Vec3,
     ) -> Result<(), Diagnostic> {
         let numbers = [linear.x, linear.y, linear.z, angular.x, angular.y, angular.z];
-        self.stamped(channel, Kind::TwistStamped, time, frame_id, &numbers)
+        self.stamped(channel, Kind::TwistStamped, time, frame_id, numbers)
     }
 
     /// A force \[N\] and a torque \[N·m\], both written in the frame.
@@ -286,7 +286,7 @@ impl Writer {
         torque: Vec3,
     ) -> Result<(), Diagnostic> {
         let numbers = [force.x, force.y, force.z, torque.x, torque.y, torque.z];
-        self.stamped(channel, Kind::WrenchStamped, time, frame_id, &numbers)
+        self.stamped(channel, Kind::WrenchStamped, time, frame_id, numbers)
     }
 
     /// The state of named joints. Each list of numbers is as long as `names`, or empty.
@@ -331,10 +331,9 @@ impl Writer {
         for contact in contacts {
             out.text(contact.body_a);
             out.text(contact.body_b);
-            out.doubles(&contact.position.to_array());
-            out.doubles(&contact.normal.to_array());
-            out.doubles(&[contact.depth, contact.normal_force]);
-            out.doubles(&contact.force.to_array());
+            let (p, n, f) = (contact.position, contact.normal, contact.force);
+            let (depth, normal_force) = (contact.depth, contact.normal_force);
+            out.doubles([p.x, p.y, p.z, n.x, n.y, n.z, depth, normal_force, f.x, f.y, f.z]);
         }
         self.end(channel, time)
     }
@@ -413,13 +412,13 @@ impl Writer {
     /// A message that is a header and some doubles. The encoder goes field by field at
     /// several times the cost, and these are nearly all the messages there are; a test
     /// holds the two equal to the byte.
-    fn stamped(
+    fn stamped<const N: usize>(
         &mut self,
         channel: ChannelId,
         kind: Kind,
         time: SimTime,
         frame_id: &str,
-        numbers: &[f64],
+        numbers: [f64; N],
     ) -> Result<(), Diagnostic> {
         self.expect_kind(channel, kind);
         let (sec, nanosec) = check_time(time)?;

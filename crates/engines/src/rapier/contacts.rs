@@ -4,8 +4,7 @@ use headland_base::Vec3;
 use headland_sim::Contact;
 use rapier3d_f64::prelude as rp;
 
-/// Reads what touched in the last step, sorted by bodies and place, so that the order does
-/// not depend on how rapier found them.
+/// Reads what touched in the last step, sorted by bodies.
 ///
 /// Normal forces are means over the step. Friction, which rapier solves once for up to
 /// four points and reports for its last substep only, is shared out among the points of a
@@ -44,13 +43,8 @@ pub(super) fn read(physics: &rp::PhysicsWorld, substep: f64, dt: f64, out: &mut 
             }
         }
     }
-    out.sort_by(|p, q| {
-        let key = |c: &Contact| (c.body_a, c.body_b);
-        let place = |c: &Contact| [c.position.x, c.position.y, c.position.z];
-        key(p)
-            .cmp(&key(q))
-            .then_with(|| place(p).partial_cmp(&place(q)).unwrap_or(std::cmp::Ordering::Equal))
-    });
+    // Points of one pair keep rapier's order, which is the same in every run.
+    out.sort_by_key(|contact| (contact.body_a, contact.body_b));
 }
 
 fn in_world(collider: &rp::Collider, subshape: Option<&rp::Pose>, local: Vec3) -> Vec3 {
