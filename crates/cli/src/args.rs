@@ -95,7 +95,7 @@ pub struct WorldArgs {
     JOINT/effort; each holds until its next value.\n\n\
     The same world, options, seed and build give the same bytes, on any number of threads.")]
 pub struct RunArgs {
-    /// The world: SDF, URDF, xacro or MJCF
+    /// The world: SDF, URDF or MJCF
     pub world: PathBuf,
     /// The recording to write [default: the world's name with .mcap, here]
     #[arg(long, short, value_name = "FILE")]

@@ -1,7 +1,7 @@
 //! What every command shares: where results go, where diagnostics go, and how it ends.
 
 use std::io::{IsTerminal, Write as _};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use headland_base::{Diagnostic, Severity};
 use headland_world::{Read, ReadOptions, resource::Resources};
@@ -105,7 +105,9 @@ impl Context {
 /// The options a world is read with.
 pub fn read_options(args: &WorldArgs) -> ReadOptions {
     let search = std::env::var_os("HEADLAND_RESOURCE_PATH");
-    let search: Vec<PathBuf> = search.iter().flat_map(std::env::split_paths).collect();
+    let search = search.iter().flat_map(std::env::split_paths);
+    // An empty variable is no folder, and so is nothing between two colons.
+    let search = search.filter(|folder| !folder.as_os_str().is_empty()).collect();
     ReadOptions {
         lenient: args.lenient,
         resources: Resources::new(search),

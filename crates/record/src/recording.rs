@@ -230,7 +230,9 @@ impl Recording {
                 (deepest.collect(), "m")
             }
             "normal_force" => {
-                (moments.map(|now| now.iter().map(|c| c.normal_force).sum()).collect(), "N")
+                // A fold and not a sum: the sum of nothing is −0.
+                let total = moments.map(|now| now.iter().fold(0.0, |sum, c| sum + c.normal_force));
+                (total.collect(), "N")
             }
             _ => return None,
         };

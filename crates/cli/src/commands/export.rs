@@ -12,9 +12,6 @@ use crate::context::{BUILD, Context, Ended, Outcome};
 pub fn run(context: &Context, args: &ExportArgs) -> Ended {
     let format =
         args.to.map_or_else(|| by_ending(&args.output), Ok).map_err(|fault| vec![fault])?;
-    if format == ExportFormat::Tum && args.object.is_none() {
-        context.say("no --object given: taking the only one that moves");
-    }
     let findings = write(args, format)?;
     let is_partial = findings.has_errors();
     context.show(&findings.into_vec());
