@@ -173,7 +173,8 @@ fn every_page_is_in_the_summary_and_every_link_leads_somewhere() {
 fn links(text: &str) -> Vec<String> {
     let ends = outside_blocks(text);
     let parts = ends.split("](").skip(1);
-    parts.filter_map(|part| part.split_once(')')).map(|(link, _)| link.to_string()).collect()
+    let links = parts.filter_map(|part| part.split([')', ' ']).next());
+    links.map(str::to_string).collect()
 }
 
 /// Files of the project between backticks.
@@ -181,7 +182,8 @@ fn named_files(text: &str) -> Vec<String> {
     let text = outside_blocks(text);
     let spans = text.split('`').skip(1).step_by(2);
     let roots = ["crates/", "worlds/", "docs/", "tests/foreign/"];
-    let is_file = |span: &&str| roots.iter().any(|r| span.starts_with(r)) && !span.contains(['*', ' ']);
+    let is_file =
+        |span: &&str| roots.iter().any(|r| span.starts_with(r)) && !span.contains(['*', ' ']);
     spans.filter(is_file).map(str::to_string).collect()
 }
 
@@ -221,7 +223,9 @@ fn every_code_of_a_diagnostic_is_in_the_list() {
     let mut in_sources: BTreeMap<String, PathBuf> = BTreeMap::new();
     let mut folders = vec![root().join("crates")];
     while let Some(folder) = folders.pop() {
-        for path in fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("entry").path()) {
+        for path in
+            fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("entry").path())
+        {
             if path.is_dir() {
                 folders.push(path);
             } else if is_source(&path) {
@@ -254,7 +258,9 @@ fn first_cells(page: &str, head: &str) -> BTreeSet<String> {
 
 fn is_source(path: &Path) -> bool {
     let is_rust = path.extension().is_some_and(|end| end == "rs");
-    is_rust && path.components().any(|part| part.as_os_str() == "src") && !path.ends_with("tests.rs")
+    is_rust
+        && path.components().any(|part| part.as_os_str() == "src")
+        && !path.ends_with("tests.rs")
 }
 
 /// Words between quotes that are codes: those with a hyphen, and those handed to what makes
@@ -266,7 +272,8 @@ fn codes(source: &str) -> Vec<String> {
     let mut found = Vec::new();
     for (start, _) in source.match_indices('"') {
         let Some((word, _)) = source[start + 1..].split_once('"') else { break };
-        let is_word = word.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-');
+        let is_word =
+            word.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-');
         let before = source[..start].trim_end();
         let is_handed = ["error(", "warning(", "remark("].iter().any(|call| before.ends_with(call));
         let is_hyphened = word.contains('-') && !word.starts_with('-') && !word.ends_with('-');

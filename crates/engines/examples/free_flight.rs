@@ -48,7 +48,8 @@ impl Engine for FreeFlight {
                 continue;
             }
             let pull = if rigid.gravity { model.world.gravity } else { Default::default() };
-            now.world_from_rigid.translation += now.twist.linear * secs + pull * (0.5 * secs * secs);
+            now.world_from_rigid.translation +=
+                now.twist.linear * secs + pull * (0.5 * secs * secs);
             let turn = quat_from_rotation_vector(now.twist.angular * secs);
             now.world_from_rigid.rotation = turn * now.world_from_rigid.rotation;
             now.twist.linear += pull * secs;

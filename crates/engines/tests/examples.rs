@@ -26,8 +26,7 @@ fn lift_pendulum_ends_at_the_horizontal() {
     let angle = end.state.dofs[0].position;
     assert!((angle.abs() - FRAC_PI_2).abs() < 1e-3 && angle.abs() < TAU, "{angle}");
 
-    let (recording, findings) =
-        load(Reader::open(&file).expect("opens"), &LoadOptions::default());
+    let (recording, findings) = load(Reader::open(&file).expect("opens"), &LoadOptions::default());
     assert!(!findings.has_errors());
     let column = |key: &str| recording.column(key).unwrap_or_else(|| panic!("no {key}"));
     let (seen, truth) = (column("pendulum/altitude"), column("pendulum/pose/z"));

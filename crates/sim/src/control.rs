@@ -181,7 +181,10 @@ fn actuator_gains(model: &Model, world: &World) -> Vec<(usize, Gains)> {
                 ActuatorKind::Position { kp, kv } => Gains { kp, kd: kv },
                 ActuatorKind::Velocity { kv } => Gains { kp: 0.0, kd: kv },
             };
-            if let Some(i) = model.dof(&join_scope(at.scope, &actuator.joint)) {
+            // A motor of a format without gains has zeros; the run's own stand in for them.
+            let is_given = gains != Gains::default();
+            if let Some(i) = model.dof(&join_scope(at.scope, &actuator.joint)).filter(|_| is_given)
+            {
                 out.push((i, gains));
             }
         }
