@@ -10,6 +10,7 @@
 //! `TRYCMD=overwrite cargo test -p headland --test book` rewrites the answers in the pages;
 //! read the diff before you keep it.
 
+#[allow(dead_code, reason = "each test file uses what it needs")]
 mod common;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -73,7 +74,7 @@ fn file_of(info: &str) -> Option<&str> {
 fn stage(page: &Path, stage: &Path) {
     let name = page.file_stem().expect("a name").to_string_lossy().to_string();
     let text = read(page);
-    fs::write(stage.join(format!("{name}.md")), with_named_fences(&text)).expect("written");
+    fs::write(stage.join(format!("{name}.md")), for_trycmd(&text)).expect("written");
     fs::create_dir(stage.join(format!("{name}.out"))).expect("says that the folder is a sandbox");
     let folder = stage.join(format!("{name}.in"));
     fs::create_dir_all(folder.join("worlds")).expect("made");
@@ -92,15 +93,39 @@ fn stage(page: &Path, stage: &Path) {
     }
 }
 
-/// trycmd takes a block without a language for commands; to us it is plain text.
-fn with_named_fences(text: &str) -> String {
-    let mut is_inside = false;
+/// A page as trycmd wants it: a blank line ends each answer, and a block without a language,
+/// which it would take for commands, is plain text.
+fn for_trycmd(text: &str) -> String {
     let mut out = String::new();
+    let (mut fence, mut before) = (None, "");
     for line in text.lines() {
         let is_fence = line.starts_with("```");
-        let is_bare = is_fence && !is_inside && line.trim() == "```";
-        is_inside ^= is_fence;
-        out += if is_bare { "```text" } else { line };
+        let is_answer = ["```", "$ ", "> ", "? "].iter().all(|sign| !before.starts_with(sign));
+        let is_end = fence == Some("```console") && (is_fence || line.starts_with("$ "));
+        if is_end && is_answer && !before.is_empty() {
+            out.push('\n');
+        }
+        out += if is_fence && fence.is_none() && line == "```" { "```text" } else { line };
+        out.push('\n');
+        if is_fence {
+            fence = if fence.is_none() { Some(line) } else { None };
+        }
+        before = line;
+    }
+    out
+}
+
+/// The same page as people want it: without the blank lines.
+fn for_people(text: &str) -> String {
+    let mut out = String::new();
+    let mut is_console = false;
+    for line in text.lines() {
+        let is_end = line.starts_with("```") || line.starts_with("$ ");
+        if is_console && is_end && out.ends_with("\n\n") {
+            out.pop();
+        }
+        is_console = line == "```console" || is_console && !line.starts_with("```");
+        out += line;
         out.push('\n');
     }
     out
@@ -114,7 +139,7 @@ impl Drop for BringBack<'_> {
         if std::env::var("TRYCMD").is_ok_and(|mode| mode == "overwrite") {
             for page in pages() {
                 let staged = self.0.join(page.file_name().expect("a name"));
-                fs::copy(staged, &page).expect("copied back");
+                fs::write(&page, for_people(&read(&staged))).expect("written back");
             }
         }
     }
@@ -134,7 +159,7 @@ fn console_blocks_print_what_they_say() {
         let found = found.into_iter().find(|path| path.exists());
         cases.register_bin(*tool, found.unwrap_or_else(|| panic!("no program `{tool}`")));
     }
-    cases.env("NO_COLOR", "1").env("HEADLAND_RESOURCE_PATH", "");
+    cases.env("NO_COLOR", "1");
     cases.case(folder.path().join("*.md"));
     cases.run();
 }
