@@ -118,3 +118,14 @@ pub fn read_options(args: &WorldArgs) -> ReadOptions {
 /// `headland 0.1.0 (0123456789ab)`: in `--version`, and in every recording.
 pub const BUILD: &str =
     concat!("headland ", env!("CARGO_PKG_VERSION"), " (", env!("HEADLAND_COMMIT"), ")");
+
+/// Refuses to write over what is being read.
+pub fn refuse_same(source: &Path, output: &Path) -> Result<(), Vec<Diagnostic>> {
+    match (source.canonicalize(), output.canonicalize()) {
+        (Ok(source), Ok(same)) if source == same => {
+            let message = format!("`{}` cannot replace its own source", output.display());
+            Err(vec![Diagnostic::error("same-file", message).help("write it under another name")])
+        }
+        _ => Ok(()),
+    }
+}
