@@ -121,8 +121,8 @@ pub struct RunArgs {
     /// Where all chance comes from
     #[arg(long, default_value_t = 0)]
     pub seed: u64,
-    /// Threads; the recording does not depend on it
-    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=256))]
+    /// Threads: with two or more, one compresses and writes; the recording is the same
+    #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u16).range(1..=256))]
     pub threads: u16,
     /// Joint commands over time: a CSV with scoped keys
     #[arg(long, short, value_name = "FILE")]

@@ -7,6 +7,7 @@ use std::path::Path;
 
 use headland_base::{Diagnostic, SimDuration, SimTime, names};
 use headland_record::csv::{self, TableOptions};
+use headland_record::recording::scoped_joint;
 use headland_sim::{Command, Commands, Controller, Dof, Mode, Model, Setup, State};
 
 /// Commands by time, sorted.
@@ -33,7 +34,11 @@ impl Schedule {
         }
         let mut commands = Vec::new();
         let mut wrong = Vec::new();
-        for (joint, track, columns) in table.joints() {
+        let joints = table.tracks().iter().flat_map(|(topic, track)| {
+            let columns = track.joints().unwrap_or_default().iter();
+            columns.map(move |columns| (scoped_joint(topic, &columns.name), track, columns))
+        });
+        for (joint, track, columns) in joints {
             let Some(dof_idx) = find_dof(model, &joint) else {
                 wrong.push(unknown_joint(model, &joint, &name));
                 continue;

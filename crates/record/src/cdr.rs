@@ -19,6 +19,49 @@ pub(crate) fn encode_into<T: Serialize>(value: &T, out: &mut Vec<u8>) {
         .expect("our message types have only what CDR can say, and a Vec takes every byte");
 }
 
+/// CDR bytes put down field by field: what the serde encoder does at a fifth of its cost,
+/// for the few messages that are nearly all of a recording. Tests hold the two equal.
+pub(crate) struct Encoder<'a> {
+    out: &'a mut Vec<u8>,
+    /// Where alignment counts from.
+    body: usize,
+}
+
+impl<'a> Encoder<'a> {
+    /// Appends to `out`, beginning with the four bytes that go before.
+    pub(crate) fn new(out: &'a mut Vec<u8>) -> Encoder<'a> {
+        out.extend_from_slice(&CDR_LITTLE_ENDIAN);
+        Encoder { body: out.len(), out }
+    }
+
+    fn align(&mut self, size: usize) {
+        let n_zeros =
+            (self.out.len() - self.body).next_multiple_of(size) - (self.out.len() - self.body);
+        self.out.extend_from_slice(&[0; 8][..n_zeros]);
+    }
+
+    /// Four bytes.
+    pub(crate) fn word(&mut self, word: [u8; 4]) {
+        self.align(4);
+        self.out.extend_from_slice(&word);
+    }
+
+    /// A string: its length with the closing zero, its bytes, the zero.
+    pub(crate) fn text(&mut self, text: &str) {
+        self.word((text.len() as u32 + 1).to_le_bytes());
+        self.out.extend_from_slice(text.as_bytes());
+        self.out.push(0);
+    }
+
+    /// Doubles in a row.
+    pub(crate) fn doubles(&mut self, numbers: &[f64]) {
+        self.align(8);
+        for number in numbers {
+            self.out.extend_from_slice(&number.to_le_bytes());
+        }
+    }
+}
+
 /// The CDR bytes of a message, with the four bytes that go before.
 pub fn encode<M: Message>(message: &M) -> Vec<u8> {
     let mut out = Vec::new();

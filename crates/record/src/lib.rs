@@ -80,4 +80,4 @@ pub use recording::{Column, FACTS, Facts, Recording};
 pub use save::save;
 pub use sink::{Memory, Sink};
 pub use track::{Data, Track};
-pub use writer::{ChannelId, Compression, WriteOptions, Writer, Written};
+pub use writer::{ChannelId, Compression, ContactRef, WriteOptions, Writer, Written};

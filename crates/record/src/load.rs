@@ -41,7 +41,7 @@ pub enum Stamp {
 pub struct LoadOptions {
     /// Which time counts.
     pub stamp: Stamp,
-    /// Most numbers kept in scalar tracks: a small compressed file can unfold to terabytes.
+    /// Most numbers kept, about: a small compressed file can unfold to terabytes.
     pub n_values_max: usize,
     /// Most keys of one scalar track; a point cloud is no set of signals.
     pub n_keys_max: usize,
@@ -49,7 +49,7 @@ pub struct LoadOptions {
 
 impl Default for LoadOptions {
     fn default() -> LoadOptions {
-        LoadOptions { stamp: Stamp::Header, n_values_max: 200_000_000, n_keys_max: 4096 }
+        LoadOptions { stamp: Stamp::Header, n_values_max: 500_000_000, n_keys_max: 4096 }
     }
 }
 
@@ -121,7 +121,7 @@ struct Loader {
     n_values: usize,
     /// Tracks whose messages have more numbers than are kept.
     cropped: BTreeSet<usize>,
-    /// No more scalars are taken.
+    /// No more messages are taken.
     is_full: bool,
     findings: Findings,
 }
@@ -247,12 +247,28 @@ impl Loader {
 
     fn message(&mut self, message: &RawMessage) {
         let at = usize::from(message.channel.id);
+        if self.is_full {
+            return;
+        }
         let mut handler = std::mem::replace(&mut self.handlers[at], Handler::Skip);
         if let Err(fault) = self.handle(&mut handler, message) {
             let topic = &message.channel.topic;
             self.findings.push(fault.note(format!("on topic `{topic}` at {}", message.log_time)));
         }
         self.handlers[at] = handler;
+        // Every number kept came from a payload, but for the tables, which count their own.
+        self.n_values += 4 + message.payload.len() / 8;
+        if self.n_values > self.options.n_values_max {
+            self.is_full = true;
+            let message = format!(
+                "more than {} numbers; what comes after {} is left out",
+                self.options.n_values_max, message.log_time
+            );
+            self.findings.push(
+                Diagnostic::error("recording-too-large", message)
+                    .help("export the topics you need to a smaller file first"),
+            );
+        }
     }
 
     fn handle(&mut self, handler: &mut Handler, message: &RawMessage) -> Result<(), Diagnostic> {
@@ -314,10 +330,19 @@ impl Loader {
                 }
             }
             Handler::Joints(track) => {
-                let state: messages::JointState = messages::decode(payload)?;
+                let mut state: messages::JointState = messages::decode(payload)?;
+                if state.name.len() > self.options.n_keys_max {
+                    state.name.truncate(self.options.n_keys_max);
+                    self.crop(*track, message);
+                }
+                let n_joints_max = self.options.n_keys_max;
                 if let Some(track) = self.growing(*track, time_of(&state.header)) {
                     let lists = [&state.position[..], &state.velocity, &state.effort];
-                    track.push_joints(time_of(&state.header), &state.name, lists);
+                    let before = track.joints().map_or(0, <[_]>::len) * track.len();
+                    let time = time_of(&state.header);
+                    track.push_joints(time, &state.name, lists, n_joints_max);
+                    let after = track.joints().map_or(0, <[_]>::len) * track.len();
+                    self.n_values += 3 * (after - before);
                 }
             }
             Handler::Contacts(track) => {
@@ -341,10 +366,9 @@ impl Loader {
                     track.push_remark(time_of(&header), Remark { source, kind, text });
                 }
             }
-            Handler::Scalars { .. } if self.is_full => {}
             Handler::Scalars { track, definition } => {
                 let value = definition.decode(payload)?;
-                self.scalars(*track, &value, message)?;
+                self.scalars(*track, &value, message);
             }
         }
         Ok(())
@@ -374,17 +398,21 @@ impl Loader {
         }
     }
 
-    fn scalars(
-        &mut self,
-        track: usize,
-        value: &Value,
-        message: &RawMessage,
-    ) -> Result<(), Diagnostic> {
+    /// Says once per track that its messages have more than is kept.
+    fn crop(&mut self, track: usize, message: &RawMessage) {
+        if self.cropped.insert(track) {
+            let (topic, most) = (&message.channel.topic, self.options.n_keys_max);
+            let message = format!("topic `{topic}`: only {most} keys are kept");
+            self.findings.push(Diagnostic::warning("too-many-keys", message));
+        }
+    }
+
+    fn scalars(&mut self, track: usize, value: &Value, message: &RawMessage) {
         let time = match header_stamp(value) {
             Some(header) => time_of(header, message.log_time, self.options.stamp),
             None => message.log_time,
         };
-        let (n_keys_max, n_values_max) = (self.options.n_keys_max, self.options.n_values_max);
+        let n_keys_max = self.options.n_keys_max;
         let mut numbers = Vec::new();
         let all = value.for_each_number(&mut |key, number| {
             // The stamp is the time of the sample, not one of its numbers.
@@ -396,15 +424,9 @@ impl Loader {
         });
         if !all {
             numbers.truncate(n_keys_max);
-            if self.cropped.insert(track) {
-                let message = format!(
-                    "topic `{}`: only the first {n_keys_max} numbers of a message are kept",
-                    message.channel.topic
-                );
-                self.findings.push(Diagnostic::warning("too-many-keys", message));
-            }
+            self.crop(track, message);
         }
-        let Some(track) = self.growing(track, time) else { return Ok(()) };
+        let Some(track) = self.growing(track, time) else { return };
         let n_known = track.scalars().map_or(0, BTreeMap::len);
         if n_known >= n_keys_max {
             let columns = track.scalars().expect("made for scalars");
@@ -415,15 +437,6 @@ impl Loader {
         track.push_scalars(time, numbers.iter().map(|(key, number)| (&**key, *number)));
         let after = track.scalars().map_or(0, BTreeMap::len) * track.len();
         self.n_values += after - before;
-        if self.n_values > n_values_max {
-            self.is_full = true;
-            return Err(Diagnostic::error(
-                "recording-too-large",
-                format!("more than {n_values_max} numbers; the rest is left out"),
-            )
-            .help("export the topics you need to a smaller file first"));
-        }
-        Ok(())
     }
 }
 

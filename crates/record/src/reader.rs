@@ -36,6 +36,9 @@ pub use item::{Attachment, Channel, Item, RawMessage, Schema, Truncation};
 /// No record and no decompressed chunk may be larger.
 pub const RECORD_BYTES_MAX: u64 = 256 << 20;
 
+/// All schemas and channels together; a thousand types are some megabytes.
+const DEFINITION_BYTES_MAX: usize = 64 << 20;
+
 /// Reads a recording.
 pub struct Reader<R> {
     input: R,
@@ -52,6 +55,8 @@ pub struct Reader<R> {
     data_crc: Option<crc32fast::Hasher>,
     schemas: BTreeMap<u16, Arc<Schema>>,
     channels: Vec<Option<Arc<Channel>>>,
+    /// Bytes of schemas and channels so far.
+    n_definition_bytes: usize,
     /// Channels whose messages were reported as homeless already.
     unknown_channels: BTreeSet<u16>,
     zstd: Option<zstd::bulk::Decompressor<'static>>,
@@ -120,6 +125,7 @@ impl<R: Read> Reader<R> {
             data_crc: Some(crc32fast::Hasher::new()),
             schemas: BTreeMap::new(),
             channels: Vec::new(),
+            n_definition_bytes: 0,
             unknown_channels: BTreeSet::new(),
             zstd: None,
             truncation: None,
@@ -429,9 +435,27 @@ impl<R: Read> Reader<R> {
         if opcode == op::MESSAGE {
             return self.message(buffer, range);
         }
-        if !matches!(opcode, op::HEADER | op::SCHEMA | op::CHANNEL | op::ATTACHMENT | op::METADATA)
-        {
-            return Step::Nothing; // indexes and private records
+        let is_wanted = match buffer {
+            Buffer::Record => {
+                matches!(
+                    opcode,
+                    op::HEADER | op::SCHEMA | op::CHANNEL | op::ATTACHMENT | op::METADATA
+                )
+            }
+            Buffer::Chunk => matches!(opcode, op::SCHEMA | op::CHANNEL),
+        };
+        if !is_wanted {
+            return Step::Nothing; // indexes, private records, and what no chunk may hold
+        }
+        // What is kept must not unfold from a small file without end.
+        if matches!(opcode, op::SCHEMA | op::CHANNEL) {
+            self.n_definition_bytes += body.len();
+            if self.n_definition_bytes > DEFINITION_BYTES_MAX {
+                let message = format!("`{}` defines more types than anyone has", self.name);
+                self.stop("too-many-definitions", message);
+                self.chunk_at = self.chunk.len();
+                return Step::Nothing;
+            }
         }
         match mcap::parse_record(opcode, body) {
             Ok(Record::Header(header)) => {

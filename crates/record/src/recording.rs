@@ -291,7 +291,7 @@ pub(crate) fn object_name(topic: &str) -> &str {
 }
 
 /// `arm::elbow` of joint `elbow` on `/arm/joint_states`.
-fn scoped_joint(topic: &str, joint: &str) -> String {
+pub fn scoped_joint(topic: &str, joint: &str) -> String {
     let robot = topic.trim_start_matches('/');
     let robot = robot.strip_suffix("joint_states").unwrap_or(robot).trim_end_matches('/');
     if robot.is_empty() {

@@ -11,7 +11,7 @@ use headland_base::{Diagnostic, SimTime};
 use crate::messages::{Float64, Kind, Text};
 use crate::recording::Recording;
 use crate::track::{Data, JointColumns, Track};
-use crate::writer::{ChannelId, Writer};
+use crate::writer::{ChannelId, ContactRef, Writer};
 
 /// Where the samples of a track go.
 enum Target {
@@ -96,7 +96,7 @@ fn sample(
             writer.joint_states(*id, time, &names, &lists[0], &lists[1], &lists[2])
         }
         (Data::Contacts(contacts), Target::One(id)) => {
-            writer.contacts(*id, time, frame, &contacts[index])
+            writer.contacts(*id, time, frame, contacts[index].iter().map(ContactRef::from))
         }
         (Data::Remarks(remarks), Target::One(id)) => {
             let remark = &remarks[index];

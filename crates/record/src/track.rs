@@ -217,19 +217,35 @@ impl Track {
         self.times.push(time);
     }
 
-    /// One sample of joints. Lists shorter than the names leave the rest absent.
-    pub(crate) fn push_joints(&mut self, time: SimTime, names: &[String], lists: [&[f64]; 3]) {
+    /// One sample of joints. Lists shorter than the names leave the rest absent; joints
+    /// beyond `n_joints_max` are not taken.
+    pub(crate) fn push_joints(
+        &mut self,
+        time: SimTime,
+        names: &[String],
+        lists: [&[f64]; 3],
+        n_joints_max: usize,
+    ) {
         let Data::Joints(joints) = &mut self.data else { unreachable!("made for joints") };
         let n_before = self.times.len();
+        let mut index: Option<BTreeMap<String, usize>> = None;
         for (i, name) in names.iter().enumerate() {
-            // Nearly always the joints come in the same order.
+            // Nearly always the joints come in the same order; else they are looked up.
             let at = if joints.get(i).is_some_and(|joint| joint.name == *name) {
                 i
-            } else if let Some(at) = joints.iter().position(|joint| joint.name == *name) {
-                at
             } else {
-                joints.push(JointColumns { name: name.clone(), ..JointColumns::default() });
-                joints.len() - 1
+                let index = index.get_or_insert_with(|| {
+                    joints.iter().enumerate().map(|(i, joint)| (joint.name.clone(), i)).collect()
+                });
+                match index.get(name) {
+                    Some(at) => *at,
+                    None if joints.len() >= n_joints_max => continue,
+                    None => {
+                        index.insert(name.clone(), joints.len());
+                        joints.push(JointColumns { name: name.clone(), ..JointColumns::default() });
+                        joints.len() - 1
+                    }
+                }
             };
             let joint = &mut joints[at];
             let columns = [&mut joint.position, &mut joint.velocity, &mut joint.effort];
@@ -317,9 +333,9 @@ mod tests {
     fn joints_that_come_and_go_keep_their_columns_even() {
         let mut track = Track::empty("", Data::Joints(Vec::new()));
         let names = |list: &[&str]| list.iter().map(ToString::to_string).collect::<Vec<_>>();
-        track.push_joints(at(0), &names(&["a"]), [&[1.0], &[], &[]]);
-        track.push_joints(at(1), &names(&["b", "a"]), [&[2.0, 3.0], &[4.0], &[]]);
-        track.push_joints(at(2), &names(&["b", "b"]), [&[5.0, 6.0], &[], &[]]);
+        track.push_joints(at(0), &names(&["a"]), [&[1.0], &[], &[]], 9);
+        track.push_joints(at(1), &names(&["b", "a"]), [&[2.0, 3.0], &[4.0], &[]], 9);
+        track.push_joints(at(2), &names(&["b", "b"]), [&[5.0, 6.0], &[], &[]], 9);
         let joints = track.joints().unwrap();
         assert_eq!(joints[0].position[..2], [1.0, 3.0]);
         assert!(joints[0].position[2].is_nan() && joints[0].velocity.is_empty());

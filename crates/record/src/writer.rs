@@ -23,10 +23,10 @@ use headland_base::{Diagnostic, SimDuration, SimTime, Transform};
 use serde::Serialize;
 
 use crate::back::Back;
-use crate::cdr::{self, CDR_LITTLE_ENDIAN};
+use crate::cdr::{self, Encoder};
 use crate::chunker::{Batch, Chunker, Entry, Job};
 use crate::container::{MESSAGE_HEAD_BYTES, message_head};
-use crate::messages::{Contact, Header, Kind, Message};
+use crate::messages::{self, Header, Kind, Message};
 use crate::sink::Sink;
 
 /// How chunks are compressed.
@@ -95,6 +95,40 @@ pub struct Written {
     pub n_messages: u64,
     /// Chunks with messages.
     pub n_chunks: u64,
+}
+
+/// A contact as a simulator has it; see [`messages::Contact`] for the fields.
+#[derive(Clone, Copy, Debug)]
+pub struct ContactRef<'a> {
+    /// The first body.
+    pub body_a: &'a str,
+    /// The second body.
+    pub body_b: &'a str,
+    /// Where, in the world \[m\].
+    pub position: Vec3,
+    /// From `body_a` towards `body_b`.
+    pub normal: Vec3,
+    /// How deep they overlap \[m\].
+    pub depth: f64,
+    /// Along the normal \[N\].
+    pub normal_force: f64,
+    /// What `body_a` does to `body_b` \[N\].
+    pub force: Vec3,
+}
+
+impl<'a> From<&'a messages::Contact> for ContactRef<'a> {
+    fn from(contact: &'a messages::Contact) -> ContactRef<'a> {
+        let vector = |v: &messages::Vector3| Vec3::new(v.x, v.y, v.z);
+        ContactRef {
+            body_a: &contact.body_a,
+            body_b: &contact.body_b,
+            position: vector(&contact.position),
+            normal: vector(&contact.normal),
+            depth: contact.depth,
+            normal_force: contact.normal_force,
+            force: vector(&contact.force),
+        }
+    }
 }
 
 /// A channel of one writer.
@@ -275,18 +309,34 @@ impl Writer {
         self.encoded(channel, Kind::JointState, time, &joints)
     }
 
-    /// Every contact at one moment.
-    pub fn contacts(
+    /// Every contact at one moment. Encoded by hand: a stack of boxes has more contacts than
+    /// everything else a step records.
+    pub fn contacts<'c>(
         &mut self,
         channel: ChannelId,
         time: SimTime,
         frame_id: &str,
-        contacts: &[Contact],
+        contacts: impl ExactSizeIterator<Item = ContactRef<'c>>,
     ) -> Result<(), Diagnostic> {
-        #[derive(Serialize)]
-        struct Contacts<'a>(Header, &'a [Contact]);
-        let contacts = Contacts(Header::new(time, frame_id), contacts);
-        self.encoded(channel, Kind::Contacts, time, &contacts)
+        self.expect_kind(channel, Kind::Contacts);
+        let (sec, nanosec) = check_time(time)?;
+        self.begin(time)?;
+        let mut out = Encoder::new(&mut self.batch.bytes);
+        out.word(sec.to_le_bytes());
+        out.word(nanosec.to_le_bytes());
+        out.text(frame_id);
+        let n_contacts =
+            u32::try_from(contacts.len()).expect("a step has fewer than 2^32 contacts");
+        out.word(n_contacts.to_le_bytes());
+        for contact in contacts {
+            out.text(contact.body_a);
+            out.text(contact.body_b);
+            out.doubles(&contact.position.to_array());
+            out.doubles(&contact.normal.to_array());
+            out.doubles(&[contact.depth, contact.normal_force]);
+            out.doubles(&contact.force.to_array());
+        }
+        self.end(channel, time)
     }
 
     /// Something worth a word.
@@ -374,19 +424,11 @@ impl Writer {
         self.expect_kind(channel, kind);
         let (sec, nanosec) = check_time(time)?;
         self.begin(time)?;
-        let out = &mut self.batch.bytes;
-        let body = out.len() + CDR_LITTLE_ENDIAN.len();
-        out.extend_from_slice(&CDR_LITTLE_ENDIAN);
-        out.extend_from_slice(&sec.to_le_bytes());
-        out.extend_from_slice(&nanosec.to_le_bytes());
-        out.extend_from_slice(&(frame_id.len() as u32 + 1).to_le_bytes());
-        out.extend_from_slice(frame_id.as_bytes());
-        // The end of the string, then padding up to the next multiple of eight.
-        let n_zeros = 1 + (8 - (out.len() + 1 - body) % 8) % 8;
-        out.extend_from_slice(&[0; 8][..n_zeros]);
-        for number in numbers {
-            out.extend_from_slice(&number.to_le_bytes());
-        }
+        let mut out = Encoder::new(&mut self.batch.bytes);
+        out.word(sec.to_le_bytes());
+        out.word(nanosec.to_le_bytes());
+        out.text(frame_id);
+        out.doubles(numbers);
         self.end(channel, time)
     }
 

@@ -115,6 +115,36 @@ fn lying_sizes_cost_neither_memory_nor_time() {
     }
 }
 
+/// Some kilobytes that claim to define types without end, and a file hidden in a chunk.
+#[test]
+fn definitions_do_not_unfold_without_end() {
+    let record = |opcode: u8, body: &[u8]| {
+        [&[opcode][..], &(body.len() as u64).to_le_bytes(), body].concat()
+    };
+    let schema = |id: u16| {
+        let text = vec![b' '; 10 << 20];
+        let head = [&id.to_le_bytes()[..], &1u32.to_le_bytes(), b"a", &0u32.to_le_bytes()].concat();
+        record(3, &[&head[..], &(text.len() as u32).to_le_bytes(), &text].concat())
+    };
+    let chunk = |content: &[u8]| {
+        let data = zstd::bulk::compress(content, 1).unwrap();
+        let head = [&[0; 16][..], &(content.len() as u64).to_le_bytes(), &[0; 4]].concat();
+        let name = [&4u32.to_le_bytes()[..], b"zstd"].concat();
+        record(6, &[&head[..], &name, &(data.len() as u64).to_le_bytes(), &data].concat())
+    };
+    let mut bytes = mcap::MAGIC.to_vec();
+    bytes.extend((1..50).flat_map(|id| chunk(&schema(id))));
+    assert!(bytes.len() < 200_000, "{}", bytes.len());
+    assert_eq!(read_all(&bytes).2, ["too-many-definitions"]);
+    let metadata = record(12, &[&1u32.to_le_bytes()[..], b"m", &0u32.to_le_bytes()].concat());
+    let inside = [mcap::MAGIC, &chunk(&metadata)].concat();
+    let mut reader = Reader::new(&inside[..], "memory");
+    assert!(reader.next().is_none());
+    let outside = [mcap::MAGIC, &metadata].concat();
+    let mut reader = Reader::new(&outside[..], "memory");
+    assert!(matches!(reader.next(), Some(Item::Metadata { .. })));
+}
+
 #[test]
 fn what_is_no_recording_is_said_to_be_none() {
     for bytes in [&b"time,x\n0,1\n"[..], b"\x89MCAX0\r\n", b"\x89MCAP1\r\nrest"] {

@@ -22,8 +22,8 @@ use headland_record::messages::{
     TransformStamped,
 };
 use headland_record::{
-    Compression, Decoder, Format, Item, Kind, LoadOptions, Reader, WriteOptions, Writer, export,
-    import, load, rosbag2,
+    Compression, ContactRef, Decoder, Format, Item, Kind, LoadOptions, Reader, WriteOptions,
+    Writer, export, import, load, rosbag2,
 };
 
 /// Runs a script with the foreign interpreter and gives what it printed; `None` where there
@@ -96,7 +96,8 @@ fn every_kind(w: &mut Writer) -> Result<(), Diagnostic> {
             force: v.into(),
             ..messages::Contact::default()
         };
-        w.contacts(channel(Kind::Contacts), next(), "world", &vec![contact; i % 3])?;
+        let contacts = (0..i % 3).map(|_| ContactRef::from(&contact));
+        w.contacts(channel(Kind::Contacts), next(), "world", contacts)?;
         let command = JointCommand {
             header,
             name: names.to_vec(),

@@ -11,7 +11,9 @@ use common::{ball_pose, options, small_run, written};
 use headland_base::maths::Vec3;
 use headland_base::{SimDuration, SimTime, Transform};
 use headland_record::door::ImportOptions;
-use headland_record::messages::{Float64, Header, Imu, Odometry, TfMessage, TransformStamped};
+use headland_record::messages::{
+    Float64, Header, Imu, LaserScan, Odometry, TfMessage, TransformStamped,
+};
 use headland_record::{
     Format, Kind, LoadOptions, Reader, Recording, Stamp, Writer, convert, export, import, load,
     overview, rosbag2, save,
@@ -158,18 +160,50 @@ fn samples_that_go_back_are_left_out_and_counted() {
 
 #[test]
 fn a_file_that_unfolds_without_end_is_stopped() {
-    let bytes = written(&options(), |w| {
+    let numbers = written(&options(), |w| {
         let number = w.channel("/n", Kind::Float64)?;
         (0..1000)
             .try_for_each(|i| w.message(number, SimTime::from_nanos(i), &Float64 { data: 0.0 }))
     });
-    let options = LoadOptions { n_values_max: 100, ..LoadOptions::default() };
+    let poses = written(&options(), |w| small_run(w, 1000));
+    // Every message with joints of its own: a table that grows with the square of the file.
+    let joints = written(&options(), |w| {
+        let channel = w.channel("/joint_states", Kind::JointState)?;
+        (0..1000).try_for_each(|i| {
+            let names: Vec<String> = (0..20).map(|j| format!("j{i}_{j}")).collect();
+            w.joint_states(channel, SimTime::from_nanos(i), &names, &[0.0; 20], &[], &[])
+        })
+    });
+    for bytes in [numbers, poses, joints] {
+        let options = LoadOptions { n_values_max: 2000, ..LoadOptions::default() };
+        let (recording, findings) = load(Reader::new(&bytes[..], "memory"), &options);
+        let n_kept: usize = recording.tracks().values().map(|track| track.len()).sum();
+        assert!((5..500).contains(&n_kept), "{n_kept}");
+        let codes: Vec<_> = findings.into_vec().iter().map(|d| d.code).collect();
+        assert_eq!(codes, ["recording-too-large"]);
+    }
+}
+
+/// A message of more joints or numbers than anyone has is cropped, once said per track.
+#[test]
+fn too_many_keys_are_cropped() {
+    let bytes = written(&options(), |w| {
+        let joints = w.channel("/joint_states", Kind::JointState)?;
+        let scan = w.channel("/scan", Kind::LaserScan)?;
+        let names: Vec<String> = (0..100).map(|j| format!("j{j}")).collect();
+        (0..5).try_for_each(|i| {
+            let time = SimTime::from_nanos(i);
+            w.joint_states(joints, time, &names, &[1.0; 100], &[], &[])?;
+            let ranges = vec![1.0; 100];
+            w.message(scan, time, &LaserScan { ranges, ..LaserScan::default() })
+        })
+    });
+    let options = LoadOptions { n_keys_max: 20, ..LoadOptions::default() };
     let (recording, findings) = load(Reader::new(&bytes[..], "memory"), &options);
-    assert_eq!(recording.column("n").unwrap().values.len(), 101);
-    assert_eq!(
-        findings.into_vec().iter().map(|d| d.code).collect::<Vec<_>>(),
-        ["recording-too-large"]
-    );
+    assert_eq!(recording.joints().len(), 20);
+    assert_eq!(recording.track("/scan").unwrap().scalars().unwrap().len(), 20);
+    let codes: Vec<_> = findings.into_vec().iter().map(|d| d.code).collect();
+    assert_eq!(codes, ["too-many-keys"; 2]);
 }
 
 #[test]

@@ -13,7 +13,9 @@ use common::{messages_of, options, small_run, written};
 use headland_base::maths::{Quat, Vec3};
 use headland_base::{SimTime, Transform};
 use headland_record::messages::{self, Header, PoseStamped, TwistStamped};
-use headland_record::{Compression, Item, Kind, Memory, Reader, Sink, WriteOptions, Writer};
+use headland_record::{
+    Compression, ContactRef, Item, Kind, Memory, Reader, Sink, WriteOptions, Writer,
+};
 
 #[test]
 fn background_and_inline_give_the_same_bytes() {
@@ -59,7 +61,7 @@ fn everything_comes_back_in_order() {
     assert!(reader.truncation().is_none() && reader.findings().is_empty());
 }
 
-/// The quick road for poses and twists must be the road of the encoder, to the byte, for
+/// The quick road for poses, twists and contacts must be the road of the encoder, to the byte, for
 /// every length of the frame's name and so every padding.
 #[test]
 fn hand_encoding_is_the_encoding() {
@@ -71,20 +73,37 @@ fn hand_encoding_is_the_encoding() {
             Vec3::new(1.5, f64::NEG_INFINITY, -0.0),
         );
         let (linear, angular) = (Vec3::new(1.0, 2.0, 3.0), Vec3::new(-4.0, 5e-300, 6.0));
+        let touching: Vec<messages::Contact> = (0..n)
+            .map(|i| messages::Contact {
+                body_a: frame[..i].to_string(),
+                body_b: "ground".into(),
+                position: linear.into(),
+                normal: Vec3::Z.into(),
+                depth: -0.0,
+                normal_force: 3.0,
+                force: angular.into(),
+            })
+            .collect();
         let bytes = written(&options(), |w| {
             let pose = w.channel("/p", Kind::PoseStamped)?;
             let twist = w.channel("/t", Kind::TwistStamped)?;
             w.pose(pose, time, &frame, &transform)?;
-            w.twist(twist, time, &frame, linear, angular)
+            w.twist(twist, time, &frame, linear, angular)?;
+            let contacts = w.channel("/c", Kind::Contacts)?;
+            let all = touching.iter().map(ContactRef::from);
+            w.contacts(contacts, time, &frame, all)
         });
         let payloads: Vec<Vec<u8>> = messages_of(&bytes).into_iter().map(|(_, _, p)| p).collect();
         let header = Header::new(time, &frame);
         let pose = PoseStamped { header: header.clone(), pose: (&transform).into() };
+        let contacts = messages::Contacts { header: header.clone(), contacts: touching.clone() };
         let twist = TwistStamped {
             header,
             twist: messages::Twist { linear: linear.into(), angular: angular.into() },
         };
-        assert_eq!(payloads, [messages::encode(&pose), messages::encode(&twist)], "{n}");
+        let encoded =
+            [messages::encode(&pose), messages::encode(&twist), messages::encode(&contacts)];
+        assert_eq!(payloads, encoded, "{n}");
     }
 }
 

@@ -34,7 +34,10 @@ pub fn chart(chart: &Chart<'_>, points: &[(f64, f64)]) -> String {
     let label = |row: usize| {
         let share = 1.0 - row as f64 / (chart.n_rows - 1).max(1) as f64;
         if row == 0 || row + 1 == chart.n_rows || row == chart.n_rows / 2 {
-            format!("{:>8}", short(y_low + share * (y_high - y_low)))
+            let value = y_low + share * (y_high - y_low);
+            // A floor of −4 µm under a curve of 3 m is zero to whoever looks.
+            let shown = if value.abs() < 1e-4 * (y_high - y_low) { 0.0 } else { value };
+            format!("{:>8}", short(shown))
         } else {
             " ".repeat(8)
         }

@@ -8,7 +8,7 @@
 //! here, by one formula for every engine, so that the same gains mean the same everywhere.
 
 use headland_base::{Diagnostic, SimDuration, SimTime};
-use headland_world::{ActuatorKind, World, join_scope};
+use headland_world::{Actuator, ActuatorKind, Axis, join_scope};
 
 use crate::model::Model;
 use crate::state::State;
@@ -61,11 +61,21 @@ pub struct Gains {
     pub kd: f64,
 }
 
+/// What moves one axis: how commands become efforts, seen from the joint.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Motor {
+    gains: Option<Gains>,
+    /// Targets are clamped to this range; it belongs to one mode.
+    target_range: Option<(Mode, f64, f64)>,
+    /// Efforts are clamped to this range.
+    effort_range: (f64, f64),
+}
+
 /// The commands in force.
 #[derive(Clone, Debug)]
 pub struct Commands {
     held: Vec<Option<Command>>,
-    gains: Vec<Option<Gains>>,
+    motors: Vec<Motor>,
     given_at: SimTime,
     now: SimTime,
     watchdog: Option<SimDuration>,
@@ -73,20 +83,29 @@ pub struct Commands {
 }
 
 impl Commands {
-    /// No command yet. Gains are the actuators' of the world; `default_gains` stands in
+    /// No command yet. Motors are the actuators of the world; `default_gains` stands in
     /// where an axis has none.
     pub fn new(
         model: &Model,
         default_gains: Option<Gains>,
         watchdog: Option<SimDuration>,
     ) -> Commands {
-        let mut gains = vec![default_gains; model.dofs.len()];
-        for (dof_idx, found) in actuator_gains(model, &model.world) {
-            gains[dof_idx] = Some(found);
-        }
+        let plain = |axis: &Axis| Motor {
+            gains: default_gains,
+            target_range: None,
+            effort_range: (-axis.effort_max, axis.effort_max),
+        };
+        let mut motors: Vec<Motor> = model.dofs.iter().map(|dof| plain(&dof.axis)).collect();
+        model.world.visit_models(&mut |at| {
+            for actuator in &at.model.actuators {
+                if let Some(i) = model.dof(&join_scope(at.scope, &actuator.joint)) {
+                    motors[i].take(actuator);
+                }
+            }
+        });
         Commands {
             held: vec![None; model.dofs.len()],
-            gains,
+            motors,
             given_at: SimTime::ZERO,
             now: SimTime::ZERO,
             watchdog,
@@ -131,9 +150,9 @@ impl Commands {
 
     /// Every axis that holds a position or velocity command without gains to follow it.
     pub fn missing_gains(&self, model: &Model) -> Vec<Diagnostic> {
-        let held = self.held.iter().zip(&self.gains).enumerate();
-        held.filter(|(_, (command, gains))| {
-            gains.is_none() && command.is_some_and(|command| command.mode != Mode::Effort)
+        let held = self.held.iter().zip(&self.motors).enumerate();
+        held.filter(|(_, (command, motor))| {
+            motor.gains.is_none() && command.is_some_and(|command| command.mode != Mode::Effort)
         })
         .map(|(i, _)| {
             Diagnostic::error(
@@ -151,43 +170,100 @@ impl Commands {
     /// The effort of every axis now.
     ///
     /// `kp·(target − q) − kd·q̇` for a position, `kd·(target − q̇)` for a velocity, within
-    /// the axis's effort limit. A motor at its speed limit does not push further.
+    /// the limits of the axis and its motor. A motor at its speed limit does not push
+    /// further.
     pub fn efforts(&self, model: &Model, state: &State, out: &mut Vec<f64>) {
         let expired = self.is_expired();
         out.clear();
         out.extend(model.dofs.iter().zip(&state.dofs).enumerate().map(|(i, (dof, now))| {
             let Some(command) = self.held[i].filter(|_| !expired) else { return 0.0 };
-            let gains = self.gains[i].unwrap_or_default();
+            let motor = &self.motors[i];
+            let gains = motor.gains.unwrap_or_default();
+            let target = motor.target(command);
             let asked = match command.mode {
-                Mode::Position => {
-                    gains.kp * (command.target - now.position) - gains.kd * now.velocity
-                }
-                Mode::Velocity => gains.kd * (command.target - now.velocity),
-                Mode::Effort => command.target,
+                Mode::Position => gains.kp * (target - now.position) - gains.kd * now.velocity,
+                Mode::Velocity => gains.kd * (target - now.velocity),
+                Mode::Effort => target,
             };
             let too_fast = now.velocity.abs() > dof.axis.velocity_max && asked * now.velocity > 0.0;
-            if too_fast { 0.0 } else { asked.clamp(-dof.axis.effort_max, dof.axis.effort_max) }
+            if too_fast { 0.0 } else { clamp(asked, motor.effort_range) }
         }));
     }
 }
 
-/// Gains of the axes that actuators of the world drive.
-fn actuator_gains(model: &Model, world: &World) -> Vec<(usize, Gains)> {
-    let mut out = Vec::new();
-    world.visit_models(&mut |at| {
-        for actuator in &at.model.actuators {
-            let gains = match actuator.kind {
-                ActuatorKind::Motor => continue,
-                ActuatorKind::Position { kp, kv } => Gains { kp, kd: kv },
-                ActuatorKind::Velocity { kv } => Gains { kp: 0.0, kd: kv },
-            };
-            // A motor of a format without gains has zeros; the run's own stand in for them.
-            let is_given = gains != Gains::default();
-            if let Some(i) = model.dof(&join_scope(at.scope, &actuator.joint)).filter(|_| is_given)
-            {
-                out.push((i, gains));
-            }
+impl Motor {
+    /// Takes over what an actuator says. Its own side turns `gear` times as far as the
+    /// joint: gains count twice through the gear, ranges once.
+    fn take(&mut self, actuator: &Actuator) {
+        let gear = if actuator.gear == 0.0 { 1.0 } else { actuator.gear };
+        let scaled = |(low, high): (f64, f64), by: f64| {
+            let (a, b) = (low * by, high * by);
+            (a.min(b), a.max(b))
+        };
+        let (mode, kp, kd) = match actuator.kind {
+            ActuatorKind::Motor => (Mode::Effort, 0.0, 0.0),
+            ActuatorKind::Position { kp, kv } => (Mode::Position, kp, kv),
+            ActuatorKind::Velocity { kv } => (Mode::Velocity, 0.0, kv),
+        };
+        // A description without gains (URDF has none) leaves them to the run.
+        if kp != 0.0 || kd != 0.0 {
+            self.gains = Some(Gains { kp: kp * gear * gear, kd: kd * gear * gear });
         }
-    });
-    out
+        if let Some(range) = actuator.command_range {
+            let (low, high) = scaled(range, if mode == Mode::Effort { gear } else { 1.0 / gear });
+            self.target_range = Some((mode, low, high));
+        }
+        if let Some(range) = actuator.effort_range {
+            let (low, high) = scaled(range, gear);
+            self.effort_range = (self.effort_range.0.max(low), self.effort_range.1.min(high));
+        }
+    }
+
+    fn target(&self, command: Command) -> f64 {
+        match self.target_range {
+            Some((mode, low, high)) if mode == command.mode => clamp(command.target, (low, high)),
+            _ => command.target,
+        }
+    }
+}
+
+/// Like `f64::clamp`, but ranges that do not overlap (a limit of a world and one of a motor)
+/// give the lower end instead of a panic.
+fn clamp(value: f64, (low, high): (f64, f64)) -> f64 {
+    value.min(high).max(low)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn motor() -> Motor {
+        Motor { gains: None, target_range: None, effort_range: (-10.0, 10.0) }
+    }
+
+    fn actuator(kind: ActuatorKind, gear: f64) -> Actuator {
+        Actuator {
+            name: "a".into(),
+            joint: "j".into(),
+            kind,
+            gear,
+            command_range: Some((-1.0, 2.0)),
+            effort_range: Some((-3.0, 3.0)),
+        }
+    }
+
+    #[test]
+    fn an_actuator_is_seen_from_its_joint() {
+        let mut geared = motor();
+        geared.take(&actuator(ActuatorKind::Position { kp: 5.0, kv: 0.5 }, -2.0));
+        assert_eq!(geared.gains, Some(Gains { kp: 20.0, kd: 2.0 }));
+        assert_eq!(geared.effort_range, (-6.0, 6.0));
+        assert_eq!(geared.target(Command { mode: Mode::Position, target: -7.0 }), -1.0);
+        assert_eq!(geared.target(Command { mode: Mode::Position, target: 7.0 }), 0.5);
+        assert_eq!(geared.target(Command { mode: Mode::Effort, target: 7.0 }), 7.0);
+        let mut direct = motor();
+        direct.take(&actuator(ActuatorKind::Motor, 4.0));
+        assert_eq!((direct.gains, direct.effort_range), (None, (-10.0, 10.0)));
+        assert_eq!(direct.target(Command { mode: Mode::Effort, target: 70.0 }), 8.0);
+    }
 }

@@ -14,8 +14,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use headland_base::{Diagnostic, SimTime};
-use headland_record::messages::{Contact as ContactMessage, Header, JointCommand, Kind, Vector3};
-use headland_record::{ChannelId, Writer};
+use headland_record::messages::{Header, JointCommand, Kind};
+use headland_record::{ChannelId, ContactRef, Writer};
 
 use crate::control::{Commands, Mode};
 use crate::model::{Model, Motion};
@@ -35,7 +35,6 @@ pub struct Recorder<'a> {
     sensors: Vec<ChannelId>,
     contacts: ChannelId,
     events: ChannelId,
-    scratch: Vec<ContactMessage>,
 }
 
 struct MovingObject {
@@ -87,16 +86,7 @@ impl<'a> Recorder<'a> {
             .collect::<Result<_, Diagnostic>>()?;
         let contacts = writer.channel("/contacts", Kind::Contacts)?;
         let events = writer.channel("/events", Kind::Event)?;
-        Ok(Recorder {
-            writer,
-            moving,
-            still,
-            robots,
-            sensors,
-            contacts,
-            events,
-            scratch: Vec::new(),
-        })
+        Ok(Recorder { writer, moving, still, robots, sensors, contacts, events })
     }
 }
 
@@ -119,17 +109,16 @@ impl Observer for Recorder<'_> {
             let (q, v, f) = (column(|d| d.position), column(|d| d.velocity), column(|d| d.effort));
             self.writer.joint_states(robot.states, now, &robot.names, &q, &v, &f)?;
         }
-        self.scratch.clear();
-        self.scratch.extend(state.contacts.iter().map(|contact| ContactMessage {
-            body_a: model.bodies[contact.body_a].name.clone(),
-            body_b: model.bodies[contact.body_b].name.clone(),
-            position: vector(contact.position),
-            normal: vector(contact.normal),
+        let contacts = state.contacts.iter().map(|contact| ContactRef {
+            body_a: &model.bodies[contact.body_a].name,
+            body_b: &model.bodies[contact.body_b].name,
+            position: contact.position,
+            normal: contact.normal,
             depth: contact.depth,
             normal_force: contact.force.dot(contact.normal).max(0.0),
-            force: vector(contact.force),
-        }));
-        self.writer.contacts(self.contacts, now, WORLD_FRAME, &self.scratch)
+            force: contact.force,
+        });
+        self.writer.contacts(self.contacts, now, WORLD_FRAME, contacts)
     }
 
     fn commands(
@@ -178,10 +167,6 @@ fn mode_number(mode: Mode) -> u8 {
         Mode::Velocity => JointCommand::VELOCITY,
         Mode::Effort => JointCommand::EFFORT,
     }
-}
-
-fn vector(v: headland_base::Vec3) -> Vector3 {
-    Vector3 { x: v.x, y: v.y, z: v.z }
 }
 
 fn robot_channels(writer: &mut Writer, model: &Model) -> Result<Vec<RobotChannels>, Diagnostic> {

@@ -5,17 +5,18 @@
 //! no engine has to weld a body of zero mass. What moves without mass stays as it is, for
 //! the check to say so.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use headland_base::Transform;
+use headland_base::{Mat3, Transform, Vec3};
 
 use crate::inertia::Inertial;
-use crate::joint::JointKind;
+use crate::joint::{Joint, JointKind};
 use crate::world::{Collision, Frame, Model, Visual};
 
 /// Turns every massless link that is fixed to another, or to the world, into a frame.
 /// Gives the names of those that went.
 pub fn merge(model: &mut Model) -> Vec<String> {
+    give_bases_an_inertia(model);
     let targets = targets_of(model);
     let old_names: Vec<String> = model.links.iter().map(|link| link.name.clone()).collect();
     let index: BTreeMap<&str, usize> =
@@ -52,6 +53,19 @@ pub fn merge(model: &mut Model) -> Vec<String> {
         frame.attached_to = frame.attached_to.as_deref().and_then(&new_name);
     }
     move_shapes(model, &targets)
+}
+
+/// A base with mass and an inertia of zero, fixed to the world: files write it because
+/// nothing ever turns it. It gets one that any engine takes.
+fn give_bases_an_inertia(model: &mut Model) {
+    let is_fixed = |joint: &&Joint| joint.kind == JointKind::Fixed && joint.parent.is_none();
+    let bases: BTreeSet<&str> =
+        model.joints.iter().filter(is_fixed).map(|joint| joint.child.as_str()).collect();
+    for link in model.links.iter_mut().filter(|link| bases.contains(link.name.as_str())) {
+        if link.inertial.mass > 0.0 && link.inertial.inertia == Mat3::ZERO {
+            link.inertial.inertia = Mat3::from_diagonal(Vec3::splat(link.inertial.mass));
+        }
+    }
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -146,7 +160,7 @@ fn targets_of(model: &mut Model) -> Vec<Target> {
 fn move_shapes(model: &mut Model, targets: &[Target]) -> Vec<String> {
     let poses: Vec<Transform> = model.links.iter().map(|link| link.model_from_link).collect();
     let names: Vec<String> = model.links.iter().map(|link| link.name.clone()).collect();
-    let mut gone = Vec::new();
+    let (mut gone, mut grown) = (Vec::new(), BTreeSet::new());
     for (i, target) in targets.iter().enumerate() {
         let into = match target {
             Target::Itself => continue,
@@ -166,8 +180,7 @@ fn move_shapes(model: &mut Model, targets: &[Target]) -> Vec<String> {
                 ..shape
             }));
             target.opaque.extend(link.opaque);
-            number_repeats(target.collisions.iter_mut().map(|c| &mut c.name));
-            number_repeats(target.visuals.iter_mut().map(|v| &mut v.name));
+            grown.insert(into);
         }
         model.frames.push(Frame {
             name: names[i].clone(),
@@ -175,6 +188,11 @@ fn move_shapes(model: &mut Model, targets: &[Target]) -> Vec<String> {
             attached_to: into.map(|into| names[into].clone()),
         });
         gone.push(names[i].clone());
+    }
+    for link in grown {
+        let link = &mut model.links[link];
+        number_repeats(link.collisions.iter_mut().map(|c| &mut c.name));
+        number_repeats(link.visuals.iter_mut().map(|v| &mut v.name));
     }
     let mut keep = targets.iter().map(|target| *target == Target::Itself);
     model.links.retain(|_| keep.next().unwrap_or(true));
@@ -200,8 +218,7 @@ pub fn number_repeats<'a>(names: impl Iterator<Item = &'a mut String>) {
 /// while URDF and MJCF let a joint be named like its link. Such joints and frames get a
 /// suffix; gives the joints that were renamed, old name to new.
 pub fn separate_names(model: &mut Model) -> BTreeMap<String, String> {
-    let mut taken: std::collections::BTreeSet<String> =
-        model.links.iter().map(|link| link.name.clone()).collect();
+    let mut taken: BTreeSet<String> = model.links.iter().map(|link| link.name.clone()).collect();
     let mut fresh = |name: &str, suffix: &str| {
         let mut candidate = name.to_string();
         while !taken.insert(candidate.clone()) {

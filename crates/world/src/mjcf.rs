@@ -83,6 +83,9 @@ fn read_whole(
         kept: Kept::default(),
         places: Places::default(),
         notes: bodies::Notes::default(),
+        says_convex: root
+            .descendants()
+            .any(|n| n.has_tag_name("mesh") && n.attribute("inertia") == Some("convex")),
     };
     let world = reader.world(root)?;
     let Reader { mut xml, kept, places, .. } = reader;
@@ -134,6 +137,8 @@ struct Reader<'r> {
     kept: Kept,
     places: Places,
     notes: bodies::Notes,
+    /// A mesh of the file asks for the mass of its convex hull.
+    says_convex: bool,
 }
 
 impl Reader<'_> {

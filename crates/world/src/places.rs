@@ -14,8 +14,14 @@ pub struct Places(BTreeMap<String, Place>);
 
 impl Places {
     /// Remembers where a part was written. Parts are named by kind and whole name, and
-    /// details by what follows a `#`: `link robot::arm`, `link robot::arm#mass`,
-    /// `joint robot::elbow#axis`.
+    /// details by what follows a `#`:
+    ///
+    /// ```text
+    /// model robot::arm
+    /// link robot::arm::wrist       #inertial  #mass  #inertia
+    /// collision robot::arm::wrist::shape
+    /// joint robot::arm::elbow      #parent  #child  #axis  #axis2  #axis limit
+    /// ```
     pub fn insert(&mut self, part: impl Into<String>, place: Place) {
         self.0.insert(part.into(), place);
     }

@@ -32,6 +32,7 @@ impl Resources {
         let candidates: Vec<PathBuf> = match uri.split_once("://") {
             Some(("file", path)) => vec![base_dir.join(path)],
             Some(("model" | "package", path)) => {
+                let path = path.trim_start_matches('/'); // some write `model:///name`
                 let around = base_dir.ancestors().map(Path::to_path_buf);
                 self.search.iter().cloned().chain(around).map(|dir| dir.join(path)).collect()
             }

@@ -61,6 +61,7 @@ pub(crate) fn read(
         xml,
         base_dir,
         options,
+        materials: materials_of(&robot),
         robot,
         meshes: Meshes::default(),
         kept: Kept::default(),
@@ -122,6 +123,7 @@ struct Reader<'r> {
     base_dir: &'r Path,
     options: &'r ReadOptions,
     robot: urdf_rs::Robot,
+    materials: BTreeMap<String, urdf_rs::Material>,
     meshes: Meshes,
     kept: Kept,
     places: Places,
@@ -265,16 +267,16 @@ impl Reader<'_> {
         });
         Some(axis)
     }
+}
 
-    /// Materials by name, for links that only name one.
-    fn materials(&self) -> BTreeMap<&str, &urdf_rs::Material> {
-        let inner = self.robot.links.iter().flat_map(|link| &link.visual);
-        let inner = inner.filter_map(|visual| visual.material.as_ref());
-        let all = self.robot.materials.iter().chain(inner);
-        all.filter(|m| m.color.is_some() || m.texture.is_some())
-            .map(|m| (m.name.as_str(), m))
-            .collect()
-    }
+/// Materials by name, for visuals that only name one.
+fn materials_of(robot: &urdf_rs::Robot) -> BTreeMap<String, urdf_rs::Material> {
+    let inner = robot.links.iter().flat_map(|link| &link.visual);
+    let inner = inner.filter_map(|visual| visual.material.as_ref());
+    let all = robot.materials.iter().chain(inner);
+    all.filter(|m| m.color.is_some() || m.texture.is_some())
+        .map(|m| (m.name.clone(), m.clone()))
+        .collect()
 }
 
 #[cfg(test)]

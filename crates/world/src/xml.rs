@@ -74,9 +74,10 @@ pub fn parse(source: &Arc<Source>) -> Result<Document<'_>, Diagnostic> {
     })
 }
 
-/// Parses, and hands the document on. Text that is not quite XML in one of the two ways
-/// that robot worlds are wrong in is mended first, with a note:
+/// Parses, and hands the document on. Text that is not quite XML in one of the ways that
+/// robot worlds are wrong in is mended first, with a note:
 ///
+/// - `<?xml … ?>` below a comment or an empty line;
 /// - `--` inside a comment: command lines with options stand in many;
 /// - a prefix that is never declared: `gz:type`. What it marks is somebody else's anyway.
 ///
@@ -117,6 +118,14 @@ pub fn mended(source: &Arc<Source>, findings: &mut Findings) -> String {
     }
     for comment in comments {
         bytes[comment].iter_mut().filter(|b| **b == b'-').for_each(|b| *b = b'=');
+    }
+    if let Some(late) = late_declaration(&source.text) {
+        findings.push(
+            Diagnostic::remark("late-declaration", "`<?xml … ?>` is legal only at the very start")
+                .at(Place::new(source, late.clone()))
+                .note("it is read all the same; other programs may refuse the file"),
+        );
+        bytes[late].fill(b' ');
     }
     let names = undeclared_names(&source.text);
     if let Some(first) = names.first() {
@@ -193,6 +202,15 @@ fn names_in_tag(tag: &str) -> Vec<Range<usize>> {
         }
     }
     out
+}
+
+/// An XML declaration that has something in front of it.
+fn late_declaration(text: &str) -> Option<Range<usize>> {
+    let before = text.find("<?xml ")?;
+    let outside = !text[..before].contains("<!--") || text[..before].contains("-->");
+    let end = before + text[before..].find("?>")? + 2;
+    // Only spaces and comments may precede it: elsewhere it is not a declaration.
+    (before > 0 && outside && end - before < 200).then_some(before..end)
 }
 
 /// What stands inside the comments that hold `--`, or end in `-`.
@@ -691,6 +709,10 @@ mod tests {
         ];
         assert_eq!(found, wanted.map(|(code, place)| (code, place.to_string())));
         assert!(comments_with_dashes("<!-- never closed -- ").is_empty());
+        let late = Source::new("t.xml", "<!-- ours -->\n<?xml version='1.0'?>\n<ball/>");
+        let mut findings = Findings::new();
+        assert_eq!(with_document(&late, &mut findings, |_, _| ()), Ok(()));
+        assert_eq!(findings.into_vec()[0].code, "late-declaration");
         let ours = Source::new("t.xml", "<ball><headland:x/></ball>");
         let refused = with_document(&ours, &mut Findings::new(), |_, _| ()).unwrap_err();
         assert!(refused.help.is_some_and(|help| help.contains(HEADLAND_NAMESPACE)));

@@ -4,7 +4,7 @@
 use headland_base::maths::{Vec3, quat_from_rpy};
 use headland_base::{Diagnostic, SimTime, Transform};
 use headland_record::messages::Contact;
-use headland_record::{Item, Kind, Memory, Reader, WriteOptions, Writer};
+use headland_record::{ContactRef, Item, Kind, Memory, Reader, WriteOptions, Writer};
 
 pub fn options() -> WriteOptions {
     WriteOptions::new("test 1").threaded(false)
@@ -51,7 +51,7 @@ pub fn small_run(writer: &mut Writer, n_steps: usize) -> Result<(), Diagnostic> 
                 normal_force: 3.0,
                 force: Vec3::new(0.5, 0.0, 3.0).into(),
             };
-            writer.contacts(contacts, time, "world", &[contact])?;
+            writer.contacts(contacts, time, "world", [ContactRef::from(&contact)].into_iter())?;
         }
     }
     let end = SimTime::from_nanos(n_steps as i64 * 1_000_000);

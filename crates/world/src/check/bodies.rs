@@ -108,8 +108,12 @@ impl Checker<'_> {
                 "bad-mass",
                 format!("the mass of `{name}` must be more than zero, it is {mass}"),
             );
-            let help = "what never moves belongs into a static model, or needs a fixed joint";
+            let help = "give it an inertial, or one from its shapes with --derive-inertia DENSITY; \
+                        what never moves belongs into a static model, or needs a fixed joint";
             self.push(diagnostic.help(help), &format!("link {name}#mass"));
+            if inertial.inertia == headland_base::Mat3::ZERO {
+                return; // the same gap, not a second one
+            }
         }
         let part = format!("link {name}#inertia");
         let matrix = &inertial.inertia;

@@ -1,5 +1,6 @@
 //! Geoms: shapes that touch and are seen, and the mass they give their body.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use headland_base::maths::{Vec2, sqrt};
@@ -134,7 +135,11 @@ impl Reader<'_> {
                 (Geometry::Ellipsoid { radii: size }, size.to_array().to_vec())
             }
             mj::GeomType::Box => (Geometry::Box { size: size * 2.0 }, size.to_array().to_vec()),
-            mj::GeomType::Mesh => (self.mesh(geom, node, touches)?, Vec::new()),
+            mj::GeomType::Mesh => {
+                let (geom_from_file, geometry) = self.mesh(geom, node, touches)?;
+                pose = pose * geom_from_file;
+                (geometry, Vec::new())
+            }
             mj::GeomType::Hfield => (self.hfield(geom, node, touches)?, Vec::new()),
             mj::GeomType::Sdf => {
                 let message = "a geom given by a distance function is not read";
@@ -159,7 +164,14 @@ impl Reader<'_> {
         self.xml.findings.push(diagnostic.at(place));
     }
 
-    fn mesh(&mut self, geom: &mj::Geom, node: Node<'_, '_>, touches: bool) -> Option<Geometry> {
+    /// A mesh, and where the file's own frame is in the geom's: `refpos` and `refquat` say
+    /// which point and direction of the file is the geom's origin.
+    fn mesh(
+        &mut self,
+        geom: &mj::Geom,
+        node: Node<'_, '_>,
+        touches: bool,
+    ) -> Option<(Transform, Geometry)> {
         let model = self.model;
         let name = geom.mesh.as_deref().unwrap_or_default();
         let Some(asset) = model.assets.mesh(name) else {
@@ -172,23 +184,26 @@ impl Reader<'_> {
             return None;
         };
         let scale = Vec3::from_array(asset.scale);
-        let reference = transform(&asset.refpose);
-        let loaded = match model.resolve_mesh_file(asset, self.base_dir) {
-            Some(path) if reference == Transform::IDENTITY => self.meshes.load(&path, scale),
-            Some(path) => self.meshes.load(&path, Vec3::ONE).and_then(|mesh| {
-                let points = mesh.vertices().iter().map(|p| reference.inverse().point(*p) * scale);
-                rebuilt(points.collect(), mesh.triangles().to_vec())
-            }),
-            None => inline(asset, &reference, scale),
+        let mut geom_from_file = transform(&asset.refpose).inverse();
+        let is_turned = geom_from_file.rotation != Quat::IDENTITY;
+        let loaded = if is_turned && scale != Vec3::splat(scale.x) {
+            let message = "a mesh turned by `refquat` and stretched by axis is not read";
+            Err(Diagnostic::error("unsupported-mesh", message))
+        } else {
+            match model.resolve_mesh_file(asset, self.base_dir) {
+                Some(path) => self.meshes.load(&path, scale),
+                None => inline(asset, scale),
+            }
         };
+        geom_from_file.translation *= scale;
         match loaded {
-            Ok(mesh) => Some(Geometry::Mesh {
-                uri: asset.file.clone().unwrap_or_else(|| name.to_string()),
-                scale,
-                submesh: None,
-                mesh,
-                convex: true,
-            }),
+            Ok(mesh) => {
+                // Named as seen from the model's own folder, where it is looked for again.
+                let path = model.resolve_mesh_file(asset, Path::new(""));
+                let uri = path.map_or_else(|| name.to_string(), |path| path.display().to_string());
+                let geometry = Geometry::Mesh { uri, scale, submesh: None, mesh, convex: true };
+                Some((geom_from_file, geometry))
+            }
             Err(diagnostic) => {
                 self.problem(diagnostic, node, touches);
                 None
@@ -206,17 +221,19 @@ impl Reader<'_> {
         };
         let [half_x, half_y, height, _] = asset.size;
         let size = Vec3::new(2.0 * half_x, 2.0 * half_y, height);
+        let compiler = &model.compiler;
+        let hfield_dir = compiler.mesh_dir.as_ref().or(compiler.asset_dir.as_ref());
+        let hfield_dir = Path::new(hfield_dir.map_or("", String::as_str));
         let loaded = match &asset.file {
-            Some(file) => {
-                let dir = model.compiler.asset_dir.clone().unwrap_or_default();
-                let path = self.base_dir.join(dir).join(file);
-                heightmap::load(&path, size)
-            }
+            Some(file) => heightmap::load(&self.base_dir.join(hfield_dir).join(file), size),
             None => flat_or_given(asset),
         };
         match loaded.map(|grid| stretched(&grid, height)) {
             Ok(heights) => Some(Geometry::Heightmap {
-                uri: asset.file.clone().unwrap_or_else(|| name.to_string()),
+                uri: match &asset.file {
+                    Some(file) => hfield_dir.join(file).display().to_string(),
+                    None => name.to_string(),
+                },
                 size,
                 position: Vec3::ZERO,
                 heights: Arc::new(heights),
@@ -265,7 +282,7 @@ impl Reader<'_> {
             }
             let Some((pose, geometry)) = self.shape(geom, at, true) else { continue };
             let moments = match &geometry {
-                Geometry::Mesh { mesh, .. } => self.mesh_moments(geom, mesh, at.node),
+                Geometry::Mesh { mesh, .. } => self.mesh_moments(geom, mesh),
                 other => Moments::of(other),
             };
             match moments {
@@ -306,27 +323,17 @@ impl Reader<'_> {
 impl Reader<'_> {
     /// Where the mass of a mesh is, as its asset's `inertia` says: `legacy`, MuJoCo's
     /// default, `exact`, or `shell`.
-    fn mesh_moments(
-        &mut self,
-        geom: &mj::Geom,
-        mesh: &TriMesh,
-        node: Node<'_, '_>,
-    ) -> Result<Moments, String> {
+    fn mesh_moments(&self, geom: &mj::Geom, mesh: &TriMesh) -> Result<Moments, String> {
         let asset = geom.mesh.as_deref().and_then(|name| self.model.assets.mesh(name));
         match asset.map(|asset| asset.inertia) {
             Some(MeshInertia::Exact) => Moments::of_mesh(mesh),
             Some(MeshInertia::Shell) => shell_moments(mesh),
             // `mjcf-rs` takes a mesh that says nothing for one that says `convex`.
-            Some(MeshInertia::Convex) if self.says_convex(node) => {
+            Some(MeshInertia::Convex) if self.says_convex => {
                 Err("the mass of its convex hull is not computed".into())
             }
             _ => legacy_moments(mesh),
         }
-    }
-
-    fn says_convex(&self, node: Node<'_, '_>) -> bool {
-        let is_convex = |n: Node<'_, '_>| n.attribute("inertia") == Some("convex");
-        node.document().descendants().any(|n| n.has_tag_name("mesh") && is_convex(n))
     }
 }
 
@@ -446,20 +453,14 @@ fn rotation_from_z(to: Vec3) -> Quat {
 }
 
 /// A mesh whose points and faces stand in the file itself.
-fn inline(
-    asset: &mjcf_rs::assets::Mesh,
-    reference: &Transform,
-    scale: Vec3,
-) -> Result<Arc<TriMesh>, Diagnostic> {
+fn inline(asset: &mjcf_rs::assets::Mesh, scale: Vec3) -> Result<Arc<TriMesh>, Diagnostic> {
     let (Some(points), Some(faces)) = (&asset.inline_vertices, &asset.inline_faces) else {
         let message = "a mesh of points without faces is not read";
         return Err(
             Diagnostic::error("unsupported-mesh", message).help("give it a `file` or `face`")
         );
     };
-    let points = points
-        .chunks_exact(3)
-        .map(|p| reference.inverse().point(Vec3::new(p[0], p[1], p[2])) * scale);
+    let points = points.chunks_exact(3).map(|p| Vec3::new(p[0], p[1], p[2]) * scale);
     rebuilt(points.collect(), faces.chunks_exact(3).map(|f| [f[0], f[1], f[2]]).collect())
 }
 

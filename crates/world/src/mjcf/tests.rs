@@ -67,6 +67,54 @@ fn a_chain_of_joints_weighs_what_the_body_weighs() {
     assert_eq!(axis.direction, Vec3::Y);
 }
 
+const CORNERS: &str = "0 0 0 0.4 0 0 0 0.6 0 0.4 0.6 0 0 0 1 0.4 0 1 0 0.6 1 0.4 0.6 1";
+const FACES: &str = "0 2 3 0 3 1 4 5 7 4 7 6 0 1 5 0 5 4 2 6 7 2 7 3 0 4 6 0 6 2 1 3 7 1 7 5";
+
+fn mesh_world(attributes: &str) -> World {
+    let text = format!(
+        "<mujoco><asset><mesh name='m' vertex='{CORNERS}' face='{FACES}' {attributes}/></asset>\
+         <worldbody><body name='b'><freejoint/><geom type='mesh' mesh='m'/></body></worldbody></mujoco>"
+    );
+    let (world, findings) = read_text(&text);
+    world.unwrap_or_else(|| panic!("{findings:?}"))
+}
+
+/// On a convex body every pyramid counts the same way round, so both roads are the box.
+#[test]
+fn a_mesh_of_a_box_weighs_what_the_box_weighs() {
+    let boxed = world_of(
+        "<body name='b'><freejoint/><geom type='box' size='0.2 0.3 0.5' pos='0.2 0.3 0.5'/></body>",
+    );
+    let wanted = &boxed.models[0].links[0].inertial;
+    for attributes in ["", "inertia='exact'", "inertia='legacy'"] {
+        let found = mesh_world(attributes);
+        let found = &found.models[0].links[0].inertial;
+        let shift = found.link_from_inertial.translation - wanted.link_from_inertial.translation;
+        assert!((found.mass - wanted.mass).abs() < 1e-9 && shift.length() < 1e-12);
+        let off = (found.inertia - wanted.inertia).to_cols_array();
+        assert!(off.iter().all(|x| x.abs() < 1e-9), "{attributes}: {off:?}");
+    }
+}
+
+/// A box of thin walls: 2(ab + bc + ca) of surface.
+#[test]
+fn a_shell_weighs_its_surface() {
+    let world = mesh_world("inertia='shell'");
+    let area = 2.0 * (0.4 * 0.6 + 0.6 * 1.0 + 1.0 * 0.4);
+    assert!((world.models[0].links[0].inertial.mass - 1000.0 * area).abs() < 1e-9);
+}
+
+/// `refpos` and `refquat` say which point and direction of the file is the geom's frame.
+#[test]
+fn a_reference_moves_the_mesh_back() {
+    let plain = mesh_world("");
+    let moved = mesh_world("refpos='1 2 3' refquat='0.5 0.5 0.5 0.5'");
+    let centre = |world: &World| world.models[0].links[0].inertial.link_from_inertial.translation;
+    // x, y, z of the reference are y, z, x of the file.
+    let at = centre(&plain) - Vec3::new(1.0, 2.0, 3.0);
+    assert!(centre(&moved).distance(Vec3::new(at.y, at.z, at.x)) < 1e-12);
+}
+
 const WHOLE: &str = include_str!("../../tests/mjcf_cases/everything.txt");
 
 proptest! {

@@ -220,7 +220,7 @@ impl Reader<'_, '_> {
         scope: Inside<'_>,
     ) -> Option<Included> {
         let mut parts = root.children().filter(|child| {
-            ["model", "light", "actor"].iter().any(|name| xml::is_named(*child, name))
+            ["model", "light", "include", "actor"].iter().any(|name| xml::is_named(*child, name))
         });
         let Some(part) = parts.next() else {
             let message = "there is no model or light in this file to include";
@@ -231,6 +231,9 @@ impl Reader<'_, '_> {
             let place = self.xml.place(second);
             let message = "only the first model of an included file is taken";
             self.xml.findings.push(Diagnostic::warning("outside-include", message).at(place));
+        }
+        if xml::is_named(part, "include") {
+            return self.passed_on(part, name, scope);
         }
         if xml::is_named(part, "actor") {
             return Some(Included::Opaque(self.keep(part)));
@@ -248,6 +251,21 @@ impl Reader<'_, '_> {
             self.shared.places.insert(format!("model {whole}"), place);
         }
         Some(Included::Model(Box::new(self.model(part, name, &whole))))
+    }
+
+    /// A file that only includes another one: that one's model, under this one's name.
+    fn passed_on(
+        &mut self,
+        node: Node<'_, '_>,
+        name: Option<String>,
+        scope: Inside<'_>,
+    ) -> Option<Included> {
+        let (Inside::Own(outer) | Inside::Merged(outer)) = scope;
+        let mut contents = Contents::default();
+        self.include(node, outer, &mut contents);
+        let mut draft = contents.take_model()?;
+        draft.model.name = name.unwrap_or(draft.model.name);
+        Some(Included::Model(Box::new(draft)))
     }
 
     /// A robot in another format: its one model.

@@ -2,15 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use headland_base::{Diagnostic, Mat3, Vec3};
+use headland_base::{Diagnostic, Mat3, Place, Vec3};
 use roxmltree::Node;
 
 use super::frames::Pose;
 use super::reader::Reader;
 use crate::xml::{self, HEADLAND_NAMESPACE};
-use crate::{
-    Collision, InertiaOrigin, Inertial, Light, LightKind, Link, Material, Opaque, Twist, Visual,
-};
+use crate::{Collision, InertiaOrigin, Inertial, Light, LightKind, Link, Material, Twist, Visual};
 
 /// A link whose own place, and that of some of its parts, is still to be worked out.
 pub(super) struct LinkDraft {
@@ -18,8 +16,8 @@ pub(super) struct LinkDraft {
     pub pose: Pose,
     /// Parts whose pose names a frame of the model.
     pub parts: Vec<(Part, Pose)>,
-    /// The name has been given by the file, so that it may be asked for.
-    pub place: headland_base::Place,
+    /// Where it was written.
+    pub place: Place,
 }
 
 /// Which part of a link.
@@ -83,6 +81,11 @@ impl Reader<'_, '_> {
             }
         }
         link.inertial = self.inertial(node, whole, &link.collisions, &densities);
+        if self.flag(node, "self_collide", false)
+            && let Some(child) = xml::child(node, "self_collide")
+        {
+            self.not_interpreted(child); // the model's own is
+        }
         LinkDraft { link, pose: self.pose(node), parts, place }
     }
 
@@ -117,6 +120,9 @@ impl Reader<'_, '_> {
             self.shared.places.insert(format!("link {whole}#mass"), self.xml.text_place(child));
             self.xml.number(child)
         });
+        if let Some(added) = xml::child(node, "fluid_added_mass") {
+            self.not_interpreted(added);
+        }
         if auto {
             return self.auto_inertial(node, mass, collisions, densities);
         }
@@ -207,6 +213,9 @@ impl Reader<'_, '_> {
 
     fn visual(&mut self, node: Node<'_, '_>, name: String) -> Option<(Visual, Pose)> {
         let pose = self.pose(node);
+        if let Some(plugin) = xml::child(node, "plugin") {
+            self.not_interpreted(plugin);
+        }
         let visual = Visual {
             name,
             link_from_shape: pose.transform,
@@ -250,8 +259,7 @@ impl Reader<'_, '_> {
             .filter(|texture| !texture.is_empty());
         let elements = node.descendants().filter(Node::is_element).count();
         if material.texture.is_none() || elements > 3 {
-            let kept: Opaque = self.keep(node);
-            material.opaque.push(kept);
+            material.opaque.push(self.keep(node));
         }
     }
 

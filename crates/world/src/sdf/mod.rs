@@ -7,8 +7,22 @@
 //! World ─ write ─► text that reads back as the same World
 //! ```
 //!
-//! What SDF has no word for stands in our own namespace, `urn:headland:sdf`: regions,
-//! detail, surface types, first velocities and positions, motors, excluded contacts.
+//! What SDF has no word for stands in our own namespace, `xmlns:headland="urn:headland:sdf"`:
+//!
+//! ```text
+//! in world     headland:region name           pose, geometry: box, sphere, cylinder, polyline
+//! in model     headland:detail                kinematic | com | articulated
+//!              headland:actuator              name joint type(motor|position|velocity)
+//!                                             gear kp kv command_range effort_range
+//!              headland:contact_exclude       first second: two links
+//! in link      headland:twist                 vx vy vz wx wy wz, in the world's frame
+//! on inertial  headland:derived="density"     computed from the shapes
+//!              headland:default="true"        nobody gave it
+//! in surface   headland:surface_type          a word
+//! in axis      headland:initial_position      where it is when time starts
+//! in dynamics  headland:armature              inertia of the rotor
+//! anywhere     headland:foreign               format kind name: what another format said
+//! ```
 //!
 //! Start reading at `read` below, then `world.rs`, `model.rs` and `frames.rs`.
 

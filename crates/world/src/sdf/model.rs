@@ -241,6 +241,11 @@ impl Contents {
         }
     }
 
+    /// The last model that was added.
+    pub fn take_model(&mut self) -> Option<ModelDraft> {
+        self.models.pop()
+    }
+
     /// All that stands in a finished model, without the model around it
     /// (`include merge="true"`): placed through a frame that stands where the model would.
     pub fn merge(&mut self, reader: &mut Reader<'_, '_>, node: Element<'_, '_>, draft: ModelDraft) {

@@ -64,13 +64,18 @@ const WORTH_A_NOTE: &[&str] = &[
 ];
 
 impl Reader<'_, '_> {
-    /// The one child of that name. A second one is reported: the file says two things.
+    /// The one child of that name. A second one is reported: the file says two things, or
+    /// one thing twice, which only deserves a warning.
     pub fn one<'a, 'i>(&mut self, node: Node<'a, 'i>, name: &str) -> Option<Node<'a, 'i>> {
         let mut found = xml::children(node, name);
         let first = found.next()?;
         if let Some(second) = found.next() {
             let message = format!("`{name}` stands twice in `{}`", xml::local_name(node));
-            let diagnostic = Diagnostic::error("repeated-element", message)
+            let says = |node| xml::verbatim(&self.xml.source, node);
+            let is_empty = !second.has_children();
+            let adds_nothing = is_empty || says(first) == says(second);
+            let make = if adds_nothing { Diagnostic::warning } else { Diagnostic::error };
+            let diagnostic = make("repeated-element", message)
                 .at(self.xml.place(second))
                 .note(format!("first at {}", self.xml.place(first).label()));
             self.xml.findings.push(diagnostic);
@@ -194,10 +199,13 @@ impl Reader<'_, '_> {
         let place = self.xml.place(node);
         if let Some(first) = seen.get(name) {
             let message = format!("two {} are named `{name}`", plural(kind));
+            let by_include = kind == "model" && xml::is_named(node, "include");
+            let help = by_include.then(|| "give each its own: <name>…</name>".to_string());
             self.xml.findings.push(
                 Diagnostic::error("duplicate-name", message)
                     .note(format!("first at {}", first.label()))
-                    .at(place),
+                    .at(place)
+                    .help_maybe(help),
             );
             return false;
         }
@@ -299,6 +307,14 @@ impl Reader<'_, '_> {
             name: node.attribute("name").map(str::to_string),
             xml: self_contained(&self.xml.source, node),
         }
+    }
+
+    /// Says of an element that changes what happens that nothing is done with it.
+    pub fn not_interpreted(&mut self, node: Node<'_, '_>) {
+        let owner = node.parent_element().map(xml::local_name).unwrap_or_default();
+        let message = format!("`{}` in `{owner}` is not interpreted", xml::local_name(node));
+        let place = self.xml.place(node);
+        self.xml.findings.push(Diagnostic::remark("not-interpreted", message).at(place));
     }
 
     /// A `headland:foreign` element: something another format said, kept through SDF.

@@ -31,7 +31,8 @@ const fn opaque(name: &'static str) -> Element {
 pub(super) static SDF: Element = Element {
     name: "sdf",
     attributes: &["version"],
-    children: &[&WORLD, &MODEL, &LIGHT, &opaque("actor")],
+    // `include` is in no version of SDF here, but its own parser takes it and files use it.
+    children: &[&WORLD, &MODEL, &LIGHT, &INCLUDE, &opaque("actor")],
     opaque: false,
 };
 

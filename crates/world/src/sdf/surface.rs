@@ -73,7 +73,9 @@ impl Reader<'_, '_> {
             surface.soft_erp = self.number_in(ode, "soft_erp");
             surface.stiffness = self.number_in(ode, "kp");
             surface.damping = self.number_in(ode, "kd");
-            surface.max_correction_speed = self.number_in(ode, "max_vel");
+            // Files say "no limit" with a negative one.
+            let speed = self.number_in(ode, "max_vel");
+            surface.max_correction_speed = speed.filter(|speed| *speed >= 0.0);
             surface.min_depth = self.number_in(ode, "min_depth");
         }
         if let Some(bullet) = self.one(node, "bullet") {

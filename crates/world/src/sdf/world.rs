@@ -111,20 +111,22 @@ impl Reader<'_, '_> {
         self.finish(world, contents)
     }
 
-    /// A file of models and lights without a world around them.
+    /// A file of models, lights and includes without a world around them.
     fn bare(&mut self, root: Node<'_, '_>) -> World {
         let mut world = World::default();
         let mut contents = Contents::default();
         for child in root.children().filter(Node::is_element) {
             match child.tag_name().name() {
                 "light" => self.world_light(child, &mut contents),
-                "model" => self.shared_child(child, "", &mut contents),
+                "model" | "include" => self.shared_child(child, "", &mut contents),
                 "actor" => world.opaque.push(self.keep(child)),
                 _ => {}
             }
         }
         let world = self.finish(world, contents);
-        if world.models.is_empty() && world.lights.is_empty() && world.opaque.is_empty() {
+        let is_empty =
+            world.models.is_empty() && world.lights.is_empty() && world.opaque.is_empty();
+        if is_empty && xml::child(root, "include").is_none() {
             self.xml.error("empty-file", "there is no world, model or light in this file", root);
         }
         world

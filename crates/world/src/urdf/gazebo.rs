@@ -5,8 +5,7 @@ use headland_base::Vec3;
 use roxmltree::Node;
 
 use super::Reader;
-use crate::joint::Axis;
-use crate::joint::JointKind;
+use crate::joint::{Axis, Joint, JointKind};
 use crate::world::{Actuator, ActuatorKind, Link, Model};
 use crate::xml;
 
@@ -53,7 +52,9 @@ impl Reader<'_> {
                 "VelocityJointInterface" => ActuatorKind::Velocity { kv: 0.0 },
                 _ => continue,
             };
-            if !model.joints.iter().any(|known| known.name == name) {
+            // A motor on a fixed joint has nothing to move.
+            let moves = |known: &Joint| known.name == name && !known.kind.axes().is_empty();
+            if !model.joints.iter().any(moves) {
                 continue;
             }
             let gear = actuator.and_then(|a| xml::child(a, "mechanicalReduction"));

@@ -150,7 +150,7 @@ impl Reader<'_> {
 
     fn material(&self, named: Option<&urdf_rs::Material>) -> Material {
         let Some(named) = named else { return Material::default() };
-        let shared = self.materials().get(named.name.as_str()).copied();
+        let shared = self.materials.get(named.name.as_str());
         let colour = named.color.as_ref().or(shared.and_then(|m| m.color.as_ref()));
         let texture = named.texture.as_ref().or(shared.and_then(|m| m.texture.as_ref()));
         let rgba = colour.map(|c| *c.rgba);
