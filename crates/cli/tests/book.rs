@@ -4,9 +4,10 @@
 //! docs/src/*.md, README.md ─ stage ─► a folder of its own per page ─ trycmd ─► same output
 //! ```
 //!
-//! Before a page is run, its working folder gets the worlds that ship, as `worlds/`, and
-//! every block of the page whose fence names a file (` ```xml cart.sdf `). Its commands
-//! run one after the other in that folder, so a page may use what it wrote before.
+//! Before a page is run, its working folder gets the worlds that ship, as `worlds/`,
+//! every block of the page whose fence names a file (` ```xml cart.sdf `), and what is in
+//! `docs/src/PAGE.in/` where a page would rather not show a file. Its commands run one after
+//! the other in that folder, so a page may use what it wrote before.
 //! `TRYCMD=overwrite cargo test -p headland --test book` rewrites the answers in the pages;
 //! read the diff before you keep it.
 
@@ -82,6 +83,10 @@ fn stage(page: &Path, stage: &Path) {
         let file_name = world.file_name().expect("a file");
         fs::copy(&world, folder.join("worlds").join(file_name)).expect("copied");
     }
+    let extra = book().join(format!("{name}.in"));
+    if extra.exists() {
+        copy_folder(&extra, &folder);
+    }
     for (info, content) in blocks(&text) {
         let Some(file) = file_of(&info).filter(|file| !file.starts_with("crates/")) else {
             continue;
@@ -90,6 +95,18 @@ fn stage(page: &Path, stage: &Path) {
         let path = folder.join(file);
         fs::create_dir_all(path.parent().expect("a folder")).expect("made");
         fs::write(path, content).expect("written");
+    }
+}
+
+fn copy_folder(from: &Path, to: &Path) {
+    fs::create_dir_all(to).expect("made");
+    for path in fs::read_dir(from).expect("a folder").map(|entry| entry.expect("entry").path()) {
+        let target = to.join(path.file_name().expect("a name"));
+        if path.is_dir() {
+            copy_folder(&path, &target);
+        } else {
+            fs::copy(&path, &target).expect("copied");
+        }
     }
 }
 
