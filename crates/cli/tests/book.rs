@@ -92,6 +92,7 @@ fn stage(page: &Path, stage: &Path) {
             continue;
         };
         assert!(!file.starts_with('/') && !file.contains(".."), "{file} stays in its folder");
+        assert!(text.contains(&format!("`{file}`")), "{name}.md shows {file} without its name");
         let path = folder.join(file);
         fs::create_dir_all(path.parent().expect("a folder")).expect("made");
         fs::write(path, content).expect("written");
