@@ -1,7 +1,7 @@
 //! What every command shares: where results go, where diagnostics go, and how it ends.
 
 use std::io::{IsTerminal, Write as _};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use headland_base::{Diagnostic, Severity};
 use headland_world::{Read, ReadOptions, resource::Resources};
@@ -105,7 +105,9 @@ impl Context {
 /// The options a world is read with.
 pub fn read_options(args: &WorldArgs) -> ReadOptions {
     let search = std::env::var_os("HEADLAND_RESOURCE_PATH");
-    let search: Vec<PathBuf> = search.iter().flat_map(std::env::split_paths).collect();
+    let search = search.iter().flat_map(std::env::split_paths);
+    // An empty variable is no folder, and so is nothing between two colons.
+    let search = search.filter(|folder| !folder.as_os_str().is_empty()).collect();
     ReadOptions {
         lenient: args.lenient,
         resources: Resources::new(search),
@@ -116,3 +118,14 @@ pub fn read_options(args: &WorldArgs) -> ReadOptions {
 /// `headland 0.1.0 (0123456789ab)`: in `--version`, and in every recording.
 pub const BUILD: &str =
     concat!("headland ", env!("CARGO_PKG_VERSION"), " (", env!("HEADLAND_COMMIT"), ")");
+
+/// Refuses to write over what is being read.
+pub fn refuse_same(source: &Path, output: &Path) -> Result<(), Vec<Diagnostic>> {
+    match (source.canonicalize(), output.canonicalize()) {
+        (Ok(source), Ok(same)) if source == same => {
+            let message = format!("`{}` cannot replace its own source", output.display());
+            Err(vec![Diagnostic::error("same-file", message).help("write it under another name")])
+        }
+        _ => Ok(()),
+    }
+}

@@ -7,7 +7,8 @@ use std::path::Path;
 
 use headland_base::{Diagnostic, SimDuration, SimTime, names};
 use headland_record::csv::{self, TableOptions};
-use headland_sim::{Command, Commands, Controller, Mode, Model, Setup, State};
+use headland_record::recording::scoped_joint;
+use headland_sim::{Command, Commands, Controller, Dof, Mode, Model, Setup, State};
 
 /// Commands by time, sorted.
 pub struct Schedule {
@@ -33,7 +34,11 @@ impl Schedule {
         }
         let mut commands = Vec::new();
         let mut wrong = Vec::new();
-        for (joint, track, columns) in table.joints() {
+        let joints = table.tracks().iter().flat_map(|(topic, track)| {
+            let columns = track.joints().unwrap_or_default().iter();
+            columns.map(move |columns| (scoped_joint(topic, &columns.name), track, columns))
+        });
+        for (joint, track, columns) in joints {
             let Some(dof_idx) = find_dof(model, &joint) else {
                 wrong.push(unknown_joint(model, &joint, &name));
                 continue;
@@ -93,7 +98,7 @@ impl Controller for Schedule {
 /// A joint by its whole name, by its name in its robot, or by its last part where only one
 /// joint has it.
 fn find_dof(model: &Model, name: &str) -> Option<usize> {
-    let only = |fits: &dyn Fn(&headland_sim::Dof) -> bool| {
+    let only = |fits: &dyn Fn(&Dof) -> bool| {
         let mut found = model.dofs.iter().enumerate().filter(|(_, dof)| fits(dof)).map(|(i, _)| i);
         found.next().filter(|_| found.next().is_none())
     };
@@ -104,7 +109,14 @@ fn find_dof(model: &Model, name: &str) -> Option<usize> {
 }
 
 fn unknown_joint(model: &Model, joint: &str, file: &str) -> Diagnostic {
-    let known = model.dofs.iter().map(|dof| dof.name_in_robot.as_str());
+    let is_alike = |dof: &&Dof| dof.name.rsplit("::").next() == Some(joint);
+    let alike: Vec<&str> = model.dofs.iter().filter(is_alike).map(|dof| &*dof.name).collect();
+    if alike.len() > 1 {
+        let message = format!("`{file}` commands `{joint}`, and {} joints have it", alike.len());
+        return Diagnostic::error("unknown-joint", message)
+            .help(format!("say which: `{}`", alike.join("`, `")));
+    }
+    let known = model.dofs.iter().map(|dof| dof.name.as_str());
     Diagnostic::error(
         "unknown-joint",
         format!("`{file}` commands `{joint}`, which is no joint that moves"),

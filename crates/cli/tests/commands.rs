@@ -81,6 +81,37 @@ fn bad_usage_and_bad_input_exit_with_2_and_words() {
 }
 
 #[test]
+fn nothing_is_written_over_its_own_source() {
+    let dir = tempfile::tempdir().expect("a folder");
+    fs::copy(ball(), dir.path().join("ball.sdf")).unwrap();
+    expect(dir.path(), &["run", "ball.sdf", "--duration", "0.1"], 0);
+    for (args, file) in [
+        (["run", "ball.sdf", "-o", "./ball.sdf"].as_slice(), "ball.sdf"),
+        (&["export", "ball.mcap", "--to", "csv", "-o", "ball.mcap"], "ball.mcap"),
+        (&["import", "ball.mcap", "-o", "ball.mcap"], "ball.mcap"),
+    ] {
+        let before = fs::read(dir.path().join(file)).unwrap();
+        assert!(text(&expect(dir.path(), args, 2).stderr).contains("same-file"), "{args:?}");
+        assert!(fs::read(dir.path().join(file)).unwrap() == before, "{args:?}");
+    }
+}
+
+#[test]
+fn a_joint_several_robots_have_must_be_named_in_full() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let run = |joint: &str, code| {
+        fs::write(dir.path().join("moves.csv"), format!("time,{joint}/effort\n0,1\n")).unwrap();
+        let world = format!("{ROOT}/worlds/joints.sdf");
+        let args = ["run", &world, "--command", "moves.csv", "--duration", "0.1"];
+        text(&expect(dir.path(), &args, code).stderr)
+    };
+    let said = run("hinge", 2);
+    assert!(said.contains("3 joints") && said.contains("`revolute::hinge`"), "{said}");
+    run("revolute::hinge", 0);
+    run("rail", 0);
+}
+
+#[test]
 fn a_misspelt_element_is_pointed_at_and_lenient_goes_on() {
     let dir = tempfile::tempdir().expect("a folder");
     let world = fs::read_to_string(ball())

@@ -230,7 +230,9 @@ impl Recording {
                 (deepest.collect(), "m")
             }
             "normal_force" => {
-                (moments.map(|now| now.iter().map(|c| c.normal_force).sum()).collect(), "N")
+                // A fold and not a sum: the sum of nothing is −0.
+                let total = moments.map(|now| now.iter().fold(0.0, |sum, c| sum + c.normal_force));
+                (total.collect(), "N")
             }
             _ => return None,
         };
@@ -289,7 +291,7 @@ pub(crate) fn object_name(topic: &str) -> &str {
 }
 
 /// `arm::elbow` of joint `elbow` on `/arm/joint_states`.
-fn scoped_joint(topic: &str, joint: &str) -> String {
+pub fn scoped_joint(topic: &str, joint: &str) -> String {
     let robot = topic.trim_start_matches('/');
     let robot = robot.strip_suffix("joint_states").unwrap_or(robot).trim_end_matches('/');
     if robot.is_empty() {

@@ -38,7 +38,7 @@ pub struct Read {
 /// The largest file that is read; a tree of it fits into memory.
 const MOST_BYTES: u64 = 512 << 20;
 
-/// Reads a world, a robot or a thing from a file: SDF, URDF, xacro or MJCF.
+/// Reads a world, a robot or a thing from a file: SDF, URDF or MJCF.
 pub fn read(path: &Path, options: &ReadOptions) -> Result<Read, Vec<Diagnostic>> {
     let source = source_of(path).map_err(|diagnostic| vec![diagnostic])?;
     read_text(source, path.parent().unwrap_or(Path::new("")), options)
@@ -87,7 +87,7 @@ pub fn read_text(
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Format {
     Sdf,
-    /// Also xacro, which is URDF with macros.
+    /// Also xacro, which is URDF with macros; those are said to need expanding first.
     Urdf,
     Mjcf,
 }

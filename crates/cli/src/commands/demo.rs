@@ -90,7 +90,7 @@ fn story(recording: &Recording, output: &Path, factor: f64) -> Result<String, Ve
          Try next:\n  \
          headland info {shown}                what is in the recording\n  \
          headland export {shown} -o ball.csv  the numbers as a table\n  \
-         headland run WORLD                      a world of your own: SDF, URDF or MJCF\n\
+         headland run WORLD                     a world of your own: SDF, URDF or MJCF\n\
          The recording opens in Foxglove, Rerun, PlotJuggler, rosbags and evo as it is.\n",
         chart(&drawing, &curve),
         table(&header, &rows),

@@ -7,14 +7,12 @@ use headland_record::door::ImportOptions;
 use headland_record::{Format, WriteOptions, rosbag2};
 
 use crate::args::{ExportArgs, ExportFormat};
-use crate::context::{BUILD, Context, Ended, Outcome};
+use crate::context::{BUILD, Context, Ended, Outcome, refuse_same};
 
 pub fn run(context: &Context, args: &ExportArgs) -> Ended {
     let format =
         args.to.map_or_else(|| by_ending(&args.output), Ok).map_err(|fault| vec![fault])?;
-    if format == ExportFormat::Tum && args.object.is_none() {
-        context.say("no --object given: taking the only one that moves");
-    }
+    refuse_same(&args.recording, &args.output)?;
     let findings = write(args, format)?;
     let is_partial = findings.has_errors();
     context.show(&findings.into_vec());

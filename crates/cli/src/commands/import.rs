@@ -5,15 +5,10 @@ use headland_record::door::ImportOptions;
 use headland_record::{Format, Reader, WriteOptions, Writer, Written};
 
 use crate::args::ImportArgs;
-use crate::context::{BUILD, Context, Ended, Outcome};
+use crate::context::{BUILD, Context, Ended, Outcome, refuse_same};
 
 pub fn run(context: &Context, args: &ImportArgs) -> Ended {
-    if same_file(args) {
-        return Err(vec![
-            Diagnostic::error("same-file", "the recording cannot replace its own source")
-                .help("write it under another name"),
-        ]);
-    }
+    refuse_same(&args.source, &args.output)?;
     let format = Format::detect(&args.source).map_err(|fault| vec![fault])?;
     let (written, findings) = convert(args, format)?;
     let is_partial = findings.has_errors();
@@ -29,13 +24,6 @@ pub fn run(context: &Context, args: &ImportArgs) -> Ended {
         context.print(&format!("{}: {n_messages} from {}\n", args.output.display(), format.name()));
     }
     Ok(if is_partial { Outcome::Partial } else { Outcome::Passed })
-}
-
-fn same_file(args: &ImportArgs) -> bool {
-    match (args.source.canonicalize(), args.output.canonicalize()) {
-        (Ok(source), Ok(output)) => source == output,
-        _ => false,
-    }
 }
 
 fn convert(args: &ImportArgs, format: Format) -> Result<(Written, Findings), Vec<Diagnostic>> {

@@ -12,7 +12,7 @@ use headland_sim::{Cast, Condition, Ending, EngineEntry, Gains, Model, Recorder,
 use headland_world::World;
 
 use crate::args::RunArgs;
-use crate::context::{BUILD, Context, Ended, Outcome};
+use crate::context::{BUILD, Context, Ended, Outcome, refuse_same};
 use crate::progress::Progress;
 use crate::schedule::Schedule;
 
@@ -32,6 +32,9 @@ pub fn run(context: &Context, args: &RunArgs) -> Ended {
         cast.controllers.push(Box::new(schedule));
     }
     let output = args.output.clone().unwrap_or_else(|| default_output(&args.world));
+    for source in [Some(&args.world), args.command.as_ref()].into_iter().flatten() {
+        refuse_same(source, &output)?;
+    }
     let job = Job { engine, model: &model, setup: &setup, seed: args.seed, output: &output };
     let (end, written, secs) = record(context, &job, &mut cast)?;
     report(context, &output, engine, &end, written, secs);
