@@ -206,6 +206,13 @@ impl Diagnostic {
     }
 }
 
+/// One finding where several could be: `?` makes the list.
+impl From<Diagnostic> for Vec<Diagnostic> {
+    fn from(diagnostic: Diagnostic) -> Vec<Diagnostic> {
+        vec![diagnostic]
+    }
+}
+
 /// How much of a source line is shown; a generated file may be one line of megabytes.
 const EXCERPT_CHARS: usize = 160;
 

@@ -5,6 +5,7 @@ mod args;
 mod commands;
 mod context;
 mod glob;
+mod job;
 mod progress;
 mod schedule;
 

@@ -1,8 +1,6 @@
 //! A controller that plays a table of joint commands: each value holds until the next one
 //! of its column.
 
-use std::fs::File;
-use std::io::BufReader;
 use std::path::Path;
 
 use headland_base::{Diagnostic, SimDuration, SimTime, names};
@@ -18,17 +16,18 @@ pub struct Schedule {
 }
 
 impl Schedule {
-    /// Reads a table with columns `JOINT/position`, `JOINT/velocity` or `JOINT/effort`.
+    /// Reads a table with columns `JOINT/position`, `JOINT/velocity` or `JOINT/effort`; with
+    /// what was found on the way, and the table as it stands in the file.
     pub fn read(
         path: &Path,
         model: &Model,
         step: SimDuration,
-    ) -> Result<(Schedule, Vec<Diagnostic>), Vec<Diagnostic>> {
+    ) -> Result<(Schedule, Vec<Diagnostic>, Vec<u8>), Vec<Diagnostic>> {
         let name = path.display().to_string();
-        let file = File::open(path).map_err(|error| {
-            vec![Diagnostic::error("missing-file", format!("cannot open `{name}`: {error}"))]
+        let text = std::fs::read(path).map_err(|error| {
+            Diagnostic::error("missing-file", format!("cannot open `{name}`: {error}"))
         })?;
-        let (table, _, findings) = csv::read(BufReader::new(file), &name, &TableOptions::default());
+        let (table, _, findings) = csv::read(&text[..], &name, &TableOptions::default());
         if findings.has_errors() {
             return Err(findings.into_vec());
         }
@@ -39,16 +38,34 @@ impl Schedule {
             columns.map(move |columns| (scoped_joint(topic, &columns.name), track, columns))
         });
         for (joint, track, columns) in joints {
-            let Some(dof_idx) = find_dof(model, &joint) else {
+            let Some(dof_idx) = model.find_dof(&joint) else {
                 wrong.push(unknown_joint(model, &joint, &name));
                 continue;
             };
-            for (property, mode) in Mode::ALL {
-                let Some(values) = columns.property(property) else { continue };
+            let there = Mode::ALL.iter().filter_map(|(property, mode)| {
+                Some((*property, *mode, columns.property(property)?))
+            });
+            let there: Vec<_> = there.collect();
+            if there.len() > 1 {
+                let modes: Vec<&str> = there.iter().map(|(property, ..)| *property).collect();
+                wrong.push(
+                    Diagnostic::error(
+                        "two-commands",
+                        format!("`{name}` commands `{joint}` by {} at once", modes.join(" and ")),
+                    )
+                    .help("keep one of these columns for each joint"),
+                );
+            }
+            for (property, mode, values) in there {
                 let samples = track.times().iter().zip(values).filter(|(_, value)| !value.is_nan());
-                commands.extend(samples.map(|(time, target)| {
-                    (*time, dof_idx, Command { mode: *mode, target: *target })
-                }));
+                for (time, target) in samples {
+                    if target.is_finite() {
+                        commands.push((*time, dof_idx, Command { mode, target: *target }));
+                    } else {
+                        let message = format!("`{name}`: {joint}/{property} is {target} at {time}");
+                        wrong.push(Diagnostic::error("not-finite", message));
+                    }
+                }
             }
         }
         if commands.is_empty() && wrong.is_empty() {
@@ -61,7 +78,7 @@ impl Schedule {
             return Err(wrong);
         }
         commands.sort_by_key(|(time, dof_idx, _)| (*time, *dof_idx));
-        Ok((Schedule { period: step, commands, next: 0 }, findings.into_vec()))
+        Ok((Schedule { period: step, commands, next: 0 }, findings.into_vec(), text))
     }
 
     /// Refuses before the run when a joint has no gains to follow its commands.
@@ -93,19 +110,6 @@ impl Controller for Schedule {
             self.next += 1;
         }
     }
-}
-
-/// A joint by its whole name, by its name in its robot, or by its last part where only one
-/// joint has it.
-fn find_dof(model: &Model, name: &str) -> Option<usize> {
-    let only = |fits: &dyn Fn(&Dof) -> bool| {
-        let mut found = model.dofs.iter().enumerate().filter(|(_, dof)| fits(dof)).map(|(i, _)| i);
-        found.next().filter(|_| found.next().is_none())
-    };
-    model
-        .dof(name)
-        .or_else(|| only(&|dof| dof.name_in_robot == name))
-        .or_else(|| only(&|dof| dof.name.rsplit("::").next() == Some(name)))
 }
 
 fn unknown_joint(model: &Model, joint: &str, file: &str) -> Diagnostic {

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use headland_base::maths::{PI, TAU, cos, quat_from_axis_angle, sin, sqrt};
-use headland_base::{Diagnostic, Mat3, SimDuration, SimTime, Transform, Vec3};
+use headland_base::{Diagnostic, Mat3, SimDuration, Transform, Vec3};
 use headland_engines::ENGINES;
 use headland_sim::{Cast, Commands, Controller, Mode, Model, Observer, Setup, State, run};
 use headland_world::*;
@@ -35,15 +35,6 @@ fn watch_cast(
     impl Observer for Eyes<'_> {
         fn sample(&mut self, model: &Model, state: &State) -> Result<(), Diagnostic> {
             (self.0)(model, state);
-            Ok(())
-        }
-        fn commands(&mut self, _: &Model, _: SimTime, _: &Commands) -> Result<(), Diagnostic> {
-            Ok(())
-        }
-        fn message(&mut self, _: usize, _: SimTime, _: &[u8]) -> Result<(), Diagnostic> {
-            Ok(())
-        }
-        fn event(&mut self, _: SimTime, _: &str, _: &str, _: &str) -> Result<(), Diagnostic> {
             Ok(())
         }
     }

@@ -41,7 +41,8 @@ const COMPONENTS: [&str; 3] = ["x", "y", "z"];
 impl Condition {
     /// Reads `KEY OP NUMBER`, with keys as recordings and CSV files spell them:
     /// `OBJECT/pose/{x,y,z}`, `OBJECT/linear_vel/{x,y,z}`, `OBJECT/angular_vel/{x,y,z}`,
-    /// `JOINT/{position,velocity,effort}`, `contacts/count`.
+    /// `JOINT/{position,velocity,effort}`, `contacts/count`. A link is `robot/arm` or
+    /// `robot::arm`; a joint goes by its last name where only one has it.
     pub fn parse(text: &str, model: &Model) -> Result<Condition, Diagnostic> {
         let (at, op_len, comparison) = find_comparison(text).ok_or_else(|| {
             Diagnostic::error("bad-condition", format!("`{text}` compares nothing"))
@@ -100,27 +101,22 @@ fn parse_key(key: &str, model: &Model) -> Result<Quantity, Diagnostic> {
         Diagnostic::error("unknown-key", format!("no quantity `{key}` in this world"))
             .help_maybe(names::suggestion(key, known.iter().map(String::as_str)))
     };
-    let parts: Vec<&str> = key.split('/').collect();
-    match parts[..] {
-        [object, group, component] => {
-            let object_idx = model.object(object).ok_or_else(unknown)?;
-            let component = COMPONENTS.iter().position(|c| *c == component).ok_or_else(unknown)?;
-            match group {
-                "pose" => Ok(Quantity::Pose { object_idx, component }),
-                "linear_vel" => Ok(Quantity::Velocity { object_idx, component }),
-                "angular_vel" => Ok(Quantity::Velocity { object_idx, component: component + 3 }),
-                _ => Err(unknown()),
-            }
+    let (rest, last) = key.rsplit_once('/').ok_or_else(unknown)?;
+    if let Some(dof_idx) = model.find_dof(&rest.replace('/', "::")) {
+        match last {
+            "position" => return Ok(Quantity::Position { dof_idx }),
+            "velocity" => return Ok(Quantity::Speed { dof_idx }),
+            "effort" => return Ok(Quantity::Effort { dof_idx }),
+            _ => {}
         }
-        [joint, property] => {
-            let dof_idx = model.dof(joint).ok_or_else(unknown)?;
-            match property {
-                "position" => Ok(Quantity::Position { dof_idx }),
-                "velocity" => Ok(Quantity::Speed { dof_idx }),
-                "effort" => Ok(Quantity::Effort { dof_idx }),
-                _ => Err(unknown()),
-            }
-        }
+    }
+    let (object, group) = rest.rsplit_once('/').ok_or_else(unknown)?;
+    let object_idx = model.object(&object.replace('/', "::")).ok_or_else(unknown)?;
+    let component = COMPONENTS.iter().position(|c| *c == last).ok_or_else(unknown)?;
+    match group {
+        "pose" => Ok(Quantity::Pose { object_idx, component }),
+        "linear_vel" => Ok(Quantity::Velocity { object_idx, component }),
+        "angular_vel" => Ok(Quantity::Velocity { object_idx, component: component + 3 }),
         _ => Err(unknown()),
     }
 }

@@ -148,23 +148,22 @@ impl Commands {
         limit.is_some_and(|limit| self.now - self.given_at > limit)
     }
 
-    /// Every axis that holds a position or velocity command without gains to follow it.
+    /// Every axis that holds a position or velocity command without gains to follow it; a
+    /// position needs `kp`, a velocity `kd`.
     pub fn missing_gains(&self, model: &Model) -> Vec<Diagnostic> {
         let held = self.held.iter().zip(&self.motors).enumerate();
-        held.filter(|(_, (command, motor))| {
-            motor.gains.is_none() && command.is_some_and(|command| command.mode != Mode::Effort)
-        })
-        .map(|(i, _)| {
-            Diagnostic::error(
-                "no-gains",
-                format!(
-                    "joint `{}` has no gains to follow a position or velocity",
-                    model.dofs[i].name
-                ),
-            )
-            .help("give the model a <headland:actuator> with kp and kv, or pass --gains KP,KD")
-        })
-        .collect()
+        held.filter(|(_, (command, motor))| command.is_some_and(|c| !motor.can_follow(c.mode)))
+            .map(|(i, _)| {
+                Diagnostic::error(
+                    "no-gains",
+                    format!(
+                        "joint `{}` has no gains to follow a position or velocity",
+                        model.dofs[i].name
+                    ),
+                )
+                .help("give the model a <headland:actuator> with kp and kv, or pass --gains KP,KD")
+            })
+            .collect()
     }
 
     /// The effort of every axis now.
@@ -186,7 +185,8 @@ impl Commands {
                 Mode::Effort => target,
             };
             let too_fast = now.velocity.abs() > dof.axis.velocity_max && asked * now.velocity > 0.0;
-            if too_fast { 0.0 } else { clamp(asked, motor.effort_range) }
+            // A command that is no number moves nothing.
+            if too_fast || asked.is_nan() { 0.0 } else { clamp(asked, motor.effort_range) }
         }));
     }
 }
@@ -216,6 +216,15 @@ impl Motor {
         if let Some(range) = actuator.effort_range {
             let (low, high) = scaled(range, gear);
             self.effort_range = (self.effort_range.0.max(low), self.effort_range.1.min(high));
+        }
+    }
+
+    fn can_follow(&self, mode: Mode) -> bool {
+        match (mode, self.gains) {
+            (Mode::Effort, _) => true,
+            (Mode::Position, Some(gains)) => gains.kp != 0.0,
+            (Mode::Velocity, Some(gains)) => gains.kd != 0.0,
+            (_, None) => false,
         }
     }
 

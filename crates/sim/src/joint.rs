@@ -117,7 +117,7 @@ mod tests {
         for kind in &kinds {
             let n = kind.axes().len();
             let at = |t: f64| -> Vec<f64> { [0.4 + 0.9 * t, -0.7 + 0.3 * t][..n].to_vec() };
-            let (dt, still) = (1e-6, Twist::default());
+            let dt = 1e-6;
             let (before, now, after) = (
                 joint_motion(kind, &at(-dt)),
                 joint_motion(kind, &at(0.0)),
@@ -140,7 +140,6 @@ mod tests {
                 );
                 assert!((velocity - speed).abs() < 1e-7, "{}: {velocity} vs {speed}", kind.word());
             }
-            _ = still;
         }
     }
 

@@ -48,6 +48,7 @@ struct RobotChannels {
     names: Vec<String>,
     states: ChannelId,
     commands: ChannelId,
+    is_commanded: bool,
 }
 
 impl<'a> Recorder<'a> {
@@ -121,19 +122,16 @@ impl Observer for Recorder<'_> {
         self.writer.contacts(self.contacts, now, WORLD_FRAME, contacts)
     }
 
-    fn commands(
-        &mut self,
-        model: &Model,
-        now: SimTime,
-        commands: &Commands,
-    ) -> Result<(), Diagnostic> {
-        for robot in &self.robots {
+    fn commands(&mut self, now: SimTime, commands: &Commands) -> Result<(), Diagnostic> {
+        for robot in &mut self.robots {
             let held = robot.dof_idxs.iter().zip(&robot.names);
             let held: Vec<_> =
                 held.filter_map(|(i, name)| commands.held(*i).map(|c| (name, c))).collect();
-            if held.is_empty() {
+            // An empty message says that the last command no longer holds.
+            if held.is_empty() && !robot.is_commanded {
                 continue;
             }
+            robot.is_commanded = !held.is_empty();
             let message = JointCommand {
                 header: Header::new(now, ""),
                 name: held.iter().map(|(name, _)| (*name).clone()).collect(),
@@ -142,7 +140,6 @@ impl Observer for Recorder<'_> {
             };
             self.writer.message(robot.commands, now, &message)?;
         }
-        _ = model;
         Ok(())
     }
 
@@ -174,31 +171,38 @@ fn robot_channels(writer: &mut Writer, model: &Model) -> Result<Vec<RobotChannel
     for (i, dof) in model.dofs.iter().enumerate() {
         dofs_by_robot.entry(model.joints[dof.joint_idx].robot.as_str()).or_default().push(i);
     }
+    let topics = unique_topics(dofs_by_robot.keys().copied());
     let mut out = Vec::new();
-    for (robot, dof_idxs) in dofs_by_robot {
-        let topic = topic_name(robot);
+    for ((_, dof_idxs), topic) in dofs_by_robot.into_iter().zip(topics) {
         out.push(RobotChannels {
             names: dof_idxs.iter().map(|i| model.dofs[*i].name_in_robot.clone()).collect(),
             dof_idxs,
             states: writer.channel(&format!("{topic}/joint_states"), Kind::JointState)?,
             commands: writer.channel(&format!("{topic}/joint_command"), Kind::JointCommand)?,
+            is_commanded: false,
         });
     }
     Ok(out)
 }
 
-/// A topic per object: `robot::arm` is `/robot/arm`. Two objects whose names differ only
-/// in what a topic cannot hold get numbers.
 fn object_topics(model: &Model) -> Vec<String> {
+    unique_topics(model.objects.iter().map(|object| object.name.as_str()))
+}
+
+/// A topic per name: `robot::arm` is `/robot/arm`. Two names that differ only in what a
+/// topic cannot hold get numbers.
+fn unique_topics<'n>(names: impl Iterator<Item = &'n str>) -> Vec<String> {
     let mut taken = BTreeSet::new();
-    let unique = |topic: String, taken: &mut BTreeSet<String>| {
-        let numbered = (2..).map(|n| format!("{topic}_{n}"));
-        let free = std::iter::once(topic.clone()).chain(numbered).find(|t| !taken.contains(t));
-        let free = free.expect("numbers do not end");
-        taken.insert(free.clone());
-        free
-    };
-    model.objects.iter().map(|object| unique(topic_name(&object.name), &mut taken)).collect()
+    names
+        .map(|name| {
+            let topic = topic_name(name);
+            let numbered = (2..).map(|n| format!("{topic}_{n}"));
+            let free = std::iter::once(topic.clone()).chain(numbered).find(|t| !taken.contains(t));
+            let free = free.expect("numbers do not end");
+            taken.insert(free.clone());
+            free
+        })
+        .collect()
 }
 
 /// ROS 2 topics are made of letters, digits and underscores, and no part starts with a
@@ -269,5 +273,6 @@ mod tests {
     fn topics_hold_only_what_ros_allows() {
         assert_eq!(topic_name("robot::arm-1::2nd link"), "/robot/arm_1/_2nd_link");
         assert_eq!(topic_name("ball"), "/ball");
+        assert_eq!(unique_topics(["a-b", "a_b", "c"].into_iter()), ["/a_b", "/a_b_2", "/c"]);
     }
 }

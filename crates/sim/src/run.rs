@@ -74,50 +74,46 @@ pub struct Cast {
     pub sensors: Vec<Box<dyn Sensor>>,
 }
 
-/// What sees a run. The recorder is one; a benchmark without a recorder is another.
+/// What sees a run, each part only if it cares. The recorder is one; a benchmark without a
+/// recorder is another.
 pub trait Observer {
     /// The state at a moment that is to be kept.
-    fn sample(&mut self, model: &Model, state: &State) -> Result<(), Diagnostic>;
+    fn sample(&mut self, _model: &Model, _state: &State) -> Result<(), Diagnostic> {
+        Ok(())
+    }
 
     /// Commands changed; called after the controllers of a step.
-    fn commands(
-        &mut self,
-        model: &Model,
-        now: SimTime,
-        commands: &Commands,
-    ) -> Result<(), Diagnostic>;
+    fn commands(&mut self, _now: SimTime, _commands: &Commands) -> Result<(), Diagnostic> {
+        Ok(())
+    }
 
     /// A sensor's message.
-    fn message(&mut self, sensor_idx: usize, now: SimTime, cdr: &[u8]) -> Result<(), Diagnostic>;
+    fn message(
+        &mut self,
+        _sensor_idx: usize,
+        _now: SimTime,
+        _cdr: &[u8],
+    ) -> Result<(), Diagnostic> {
+        Ok(())
+    }
 
     /// Something that happened once: `kind` is a stable word, `text` is for people.
     fn event(
         &mut self,
-        now: SimTime,
-        source: &str,
-        kind: &str,
-        text: &str,
-    ) -> Result<(), Diagnostic>;
+        _now: SimTime,
+        _source: &str,
+        _kind: &str,
+        _text: &str,
+    ) -> Result<(), Diagnostic> {
+        Ok(())
+    }
 }
 
 /// An observer that looks away.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Unobserved;
 
-impl Observer for Unobserved {
-    fn sample(&mut self, _: &Model, _: &State) -> Result<(), Diagnostic> {
-        Ok(())
-    }
-    fn commands(&mut self, _: &Model, _: SimTime, _: &Commands) -> Result<(), Diagnostic> {
-        Ok(())
-    }
-    fn message(&mut self, _: usize, _: SimTime, _: &[u8]) -> Result<(), Diagnostic> {
-        Ok(())
-    }
-    fn event(&mut self, _: SimTime, _: &str, _: &str, _: &str) -> Result<(), Diagnostic> {
-        Ok(())
-    }
-}
+impl Observer for Unobserved {}
 
 /// Why a run ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -145,8 +141,8 @@ pub struct RunEnd {
     pub contained: Vec<(String, SimTime)>,
 }
 
-/// Runs a model: refuses before the first step with every reason at once, or goes to the
-/// end.
+/// Runs a model to its end. An error is the engine's that cannot start, a controller's that
+/// commands what no motor can follow (all of it at once), or the observer's.
 ///
 /// `engine` must have been asked its `check` by the caller, who has the notes to show;
 /// `tick` is called after every step and may break the run off.
@@ -159,7 +155,7 @@ pub fn run(
     tick: &mut dyn FnMut(SimTime) -> ControlFlow<()>,
 ) -> Result<RunEnd, Vec<Diagnostic>> {
     let mut run = Run::prepare(model, setup, engine, cast, observer)?;
-    let ending = run.go(tick).map_err(|diagnostic| vec![diagnostic])?;
+    let ending = run.go(tick)?;
     Ok(RunEnd { state: run.state, n_steps: run.n_steps, ending, contained: run.contained })
 }
 
@@ -221,7 +217,7 @@ impl<'a> Run<'a> {
     fn go(
         &mut self,
         tick: &mut dyn FnMut(SimTime) -> ControlFlow<()>,
-    ) -> Result<Ending, Diagnostic> {
+    ) -> Result<Ending, Vec<Diagnostic>> {
         self.observe()?;
         let ending = loop {
             if let Some(ending) = self.ended()? {
@@ -256,7 +252,7 @@ impl<'a> Run<'a> {
         Ok(over.then_some(Ending::Duration))
     }
 
-    fn control(&mut self) -> Result<(), Diagnostic> {
+    fn control(&mut self) -> Result<(), Vec<Diagnostic>> {
         let (now, before) = (self.state.time, self.commands.n_given());
         self.commands.advance(now);
         for (controller, due) in self.cast.controllers.iter_mut().zip(&mut self.controllers_due) {
@@ -265,11 +261,12 @@ impl<'a> Run<'a> {
             }
         }
         if self.commands.n_given() != before {
-            if let Some(diagnostic) = self.commands.missing_gains(self.model).into_iter().next() {
-                return Err(diagnostic);
+            let missing = self.commands.missing_gains(self.model);
+            if !missing.is_empty() {
+                return Err(missing);
             }
             self.watchdog_bit = false;
-            self.observer.commands(self.model, now, &self.commands)?;
+            self.observer.commands(now, &self.commands)?;
         }
         if self.commands.is_expired() && !std::mem::replace(&mut self.watchdog_bit, true) {
             self.observer.event(

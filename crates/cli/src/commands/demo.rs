@@ -8,9 +8,9 @@ use headland_record::{LoadOptions, Reader, Recording, load};
 use headland_report::{Align, Chart, chart, table};
 use headland_sim::{Cast, Model, Setup};
 
-use super::run::{Job, record};
 use crate::args::{DemoArgs, WorldArgs};
 use crate::context::{Context, Ended, Outcome, read_options};
+use crate::job::{Job, record};
 
 const BALL: &str = include_str!("../../../../worlds/ball.sdf");
 const DURATION_SECS: f64 = 5.0;
@@ -24,7 +24,8 @@ pub fn run(context: &Context, args: &DemoArgs) -> Ended {
     let duration = headland_base::SimDuration::from_secs(DURATION_SECS).expect("a few seconds");
     let setup = Setup::new(&model, duration);
     let engine = headland_engines::find("rapier").map_err(|diagnostic| vec![diagnostic])?;
-    let job = Job { engine, model: &model, setup: &setup, seed: 0, output: &args.output };
+    let job =
+        Job { engine, model: &model, setup: &setup, seed: 0, output: &args.output, commands: None };
     let (_, _, secs) = record(context, &job, &mut Cast::default())?;
 
     // Everything shown is read back from the file: what others will see of it.

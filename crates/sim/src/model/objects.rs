@@ -1,0 +1,74 @@
+//! Objects: what recordings show under a name of its own; and pairs that never touch.
+
+use headland_base::{Findings, Transform, Vec3};
+use headland_world::{World, join_scope};
+
+use super::{Body, Links, Object};
+
+pub(super) fn list_objects(world: &World, links: &Links<'_>, bodies: &[Body]) -> Vec<Object> {
+    let mut out = Vec::new();
+    world.visit_models(&mut |at| {
+        let names: Vec<String> =
+            at.model.links.iter().map(|link| join_scope(at.scope, &link.name)).collect();
+        let canonical = at.model.canonical_link.as_ref().map(|name| join_scope(at.scope, name));
+        let Some(canonical) = canonical.or_else(|| names.first().cloned()) else { return };
+        let Some(&carrier) = links.by_name.get(&canonical) else { return };
+        let world_from_carrier = links.placed[carrier].world_from_link;
+        let body = &bodies[carrier];
+        let carrier_from_model = world_from_carrier.inverse() * at.world_from_model;
+        let only_link = if names.len() == 1 { Some(carrier) } else { None };
+        let bounds = only_link.and_then(|i| bounds_in(&bodies[i], carrier_from_model.inverse()));
+        out.push(Object {
+            name: at.scope.to_string(),
+            rigid_idx: body.rigid_idx,
+            rigid_from_object: body.rigid_from_body * carrier_from_model,
+            bounds,
+        });
+        if names.len() > 1 {
+            out.extend(names.iter().map(|name| {
+                let body = &bodies[links.by_name[name]];
+                Object {
+                    name: name.clone(),
+                    rigid_idx: body.rigid_idx,
+                    rigid_from_object: body.rigid_from_body,
+                    bounds: bounds_in(body, Transform::IDENTITY),
+                }
+            }));
+        }
+    });
+    out
+}
+
+fn bounds_in(body: &Body, object_from_body: Transform) -> Option<(Vec3, Vec3)> {
+    let corners = body.shapes.iter().filter_map(|shape| {
+        let bounds = shape.geometry.bounds()?;
+        Some(headland_world::geometry::corners_in(object_from_body * shape.body_from_shape, bounds))
+    });
+    corners.flatten().fold(None, |bounds, p| match bounds {
+        None => Some((p, p)),
+        Some((low, high)) => Some((low.min(p), high.max(p))),
+    })
+}
+
+pub(super) fn list_excludes(
+    world: &World,
+    links: &Links<'_>,
+    findings: &mut Findings,
+) -> Vec<(usize, usize)> {
+    let mut out = Vec::new();
+    world.visit_models(&mut |at| {
+        for (a, b) in &at.model.contact_excludes {
+            let what = format!("contact exclude in `{}`", at.scope);
+            let pair = (
+                links.find(at.scope, a, &what, findings),
+                links.find(at.scope, b, &what, findings),
+            );
+            if let (Some(a), Some(b)) = pair {
+                out.push((a.min(b), a.max(b)));
+            }
+        }
+    });
+    out.sort_unstable();
+    out.dedup();
+    out
+}
