@@ -6,9 +6,12 @@
 //! would cause, and a share of the position error: `λ = −(J·v* + β·C/dt) / (J·M⁻¹·Jᵀ)`.
 
 use headland_base::{Mat3, Transform, Vec3};
+use headland_sim::joint::turned_inertia;
 use headland_sim::{Inputs, Joint, Model, Motion, State};
 use headland_world::JointKind;
 use rapier3d_f64::prelude as rp;
+
+use super::joints::{Window, left_to_drive};
 
 /// Share of a tie's position error that is corrected per step.
 const TIE_CORRECTION: f64 = 0.2;
@@ -19,8 +22,11 @@ const N_TIE_PASSES: usize = 8;
 /// Which axes act how, worked out once.
 pub(super) struct Drive {
     ties: Vec<Tie>,
-    /// Axes whose one rapier motor is a brake, so spring and damper are forces of ours.
-    sprung: Vec<usize>,
+    /// Axes whose spring, or damper, is a force of ours: which, and which of the two.
+    sprung: Vec<(usize, bool, bool)>,
+    /// Of each rigid, about its centre and in its frame, rotors included: what rapier has.
+    inertias: Vec<Mat3>,
+    windows: Vec<Window>,
 }
 
 /// `Σ coefficient · speed = 0`, and the same sum of positions is `offset`.
@@ -44,7 +50,7 @@ enum Action {
 }
 
 impl Drive {
-    pub(super) fn of(model: &Model) -> Drive {
+    pub(super) fn of(model: &Model, inertias: Vec<Mat3>, windows: Vec<Window>) -> Drive {
         let mut ties = Vec::new();
         for (joint_idx, joint) in model.joints.iter().enumerate() {
             if let JointKind::Screw { metres_per_radian, .. } = &joint.kind {
@@ -77,18 +83,18 @@ impl Drive {
                 });
             }
         }
-        let sprung = (0..model.dofs.len())
-            .filter(|i| {
-                let axis = &model.dofs[*i].axis;
-                axis.friction > 0.0 && (axis.damping > 0.0 || axis.spring_stiffness > 0.0)
-            })
-            .collect();
-        Drive { ties, sprung }
+        let sprung = model.dofs.iter().enumerate().filter_map(|(i, dof)| {
+            let turns = action_of(&model.joints[dof.joint_idx]) == Action::Turn;
+            let (springs, damps) = left_to_drive(&dof.axis, turns);
+            (springs || damps).then_some((i, springs, damps))
+        });
+        let sprung = sprung.collect();
+        Drive { ties, sprung, inertias, windows }
     }
 
     /// Puts this step's forces on rapier's bodies.
     pub(super) fn apply(
-        &self,
+        &mut self,
         model: &Model,
         inputs: &Inputs,
         dt: f64,
@@ -96,16 +102,23 @@ impl Drive {
         physics: &mut rp::PhysicsWorld,
         handles: &[rp::RigidBodyHandle],
     ) {
+        for window in &mut self.windows {
+            window.follow(state, physics);
+        }
         let mut forces = Forces::new(model);
         for wrench in &inputs.wrenches {
             forces.add(wrench.rigid_idx, wrench.force, wrench.torque);
         }
         let mut efforts = inputs.efforts.clone();
         efforts.resize(model.dofs.len(), 0.0);
-        for &i in &self.sprung {
+        for &(i, springs, damps) in &self.sprung {
             let (axis, now) = (&model.dofs[i].axis, &state.dofs[i]);
-            efforts[i] -= axis.spring_stiffness * (now.position - axis.spring_reference)
-                + axis.damping * now.velocity;
+            if springs {
+                efforts[i] -= axis.spring_stiffness * (now.position - axis.spring_reference);
+            }
+            if damps {
+                efforts[i] -= axis.damping * now.velocity;
+            }
         }
         for (dof_idx, effort) in efforts.iter().enumerate().filter(|(_, effort)| **effort != 0.0) {
             let joint = &model.joints[model.dofs[dof_idx].joint_idx];
@@ -141,15 +154,13 @@ impl Drive {
         let masses: Vec<(f64, Mat3)> = model
             .rigids
             .iter()
+            .zip(&self.inertias)
             .zip(handles)
-            .map(|(rigid, handle)| {
+            .map(|((rigid, inertia), handle)| {
                 if rigid.motion != Motion::Dynamic {
                     return (0.0, Mat3::ZERO);
                 }
-                let turned = headland_sim::joint::turned_inertia(
-                    *physics.bodies[*handle].rotation(),
-                    rigid.inertia,
-                );
+                let turned = turned_inertia(*physics.bodies[*handle].rotation(), *inertia);
                 (1.0 / rigid.mass, turned.inverse())
             })
             .collect();

@@ -1,12 +1,13 @@
 //! Joints of ours as joints of rapier's. The joint's own frame is turned so that its axis
 //! is rapier's x.
 
+use headland_base::maths::quat_from_axis_angle;
 use headland_base::{Diagnostic, Mat3, Quat, Transform, Vec3};
-use headland_sim::{Joint, Model, State};
-use headland_world::{Axis, JointKind};
+use headland_sim::joint::{joint_motion, velocity_at};
+use headland_sim::{Joint, Model, Motion, State};
+use headland_world::{Axis, JointKind, Twist};
 use rapier3d_f64::prelude as rp;
 
-use super::drive::Drive;
 use super::pose;
 
 /// Mass and inertia of the cross in a universal joint, as a share of the lighter side's.
@@ -49,147 +50,224 @@ pub(super) fn rotor_inertias(model: &Model) -> Vec<Mat3> {
     out
 }
 
-/// Puts every joint into rapier's world and says which axes need help at every step.
+/// Puts every joint into rapier's world and says what needs help at every step.
 pub(super) fn insert(
     model: &Model,
     state: &State,
     physics: &mut rp::PhysicsWorld,
     handles: &[rp::RigidBodyHandle],
-) -> Drive {
+) -> Vec<Window> {
     let ground = physics.insert_body(rp::RigidBodyBuilder::fixed());
+    let mut windows = Vec::new();
     for joint in &model.joints {
         let parent = joint.parent_rigid.map_or(ground, |i| handles[i]);
         let child = handles[joint.child_rigid];
         let (from, to) = (joint.parent_from_joint, joint.child_from_joint);
+        let mut hinge = |physics: &mut rp::PhysicsWorld, sides, axis_idx: usize, frames, locked| {
+            let dof_idx = joint.first_dof + axis_idx;
+            let axis = joint.kind.axes()[axis_idx];
+            let at = state.dofs[dof_idx].position;
+            windows.extend(insert_hinge(physics, sides, frames, locked, axis, dof_idx, at));
+        };
         match &joint.kind {
             JointKind::Fixed => unreachable!("welded when the model was compiled"),
             JointKind::Ball => {
                 let data = rp::GenericJointBuilder::new(rp::JointAxesMask::LOCKED_SPHERICAL_AXES);
-                insert_one(physics, parent, child, frames(data, from, to, Quat::IDENTITY));
+                insert_one(physics, (parent, child), in_frames(data, (from, to), Quat::IDENTITY));
             }
-            JointKind::Revolute(axis) | JointKind::Continuous(axis) => {
-                let data = hinge(axis, from, to);
-                insert_one(physics, parent, child, data);
+            JointKind::Revolute(_) | JointKind::Continuous(_) => {
+                let locked = rp::JointAxesMask::LOCKED_REVOLUTE_AXES;
+                hinge(physics, (parent, child), 0, (from, to), locked);
             }
             JointKind::Prismatic(axis) => {
                 let data = rp::GenericJointBuilder::new(rp::JointAxesMask::LOCKED_PRISMATIC_AXES);
-                let data = along(
-                    frames(data, from, to, turn_x_to(axis.direction)),
-                    rp::JointAxis::LinX,
-                    axis,
+                let data = in_frames(data, (from, to), turn_x_to(axis.direction));
+                let data = motor(data, rp::JointAxis::LinX, axis);
+                insert_one(
+                    physics,
+                    (parent, child),
+                    limited(data, rp::JointAxis::LinX, axis.lower, axis.upper),
                 );
-                insert_one(physics, parent, child, data);
             }
-            JointKind::Screw { axis, .. } => {
+            JointKind::Screw { .. } => {
                 // Turn and slide are both free; `drive` ties them together.
                 let locked = rp::JointAxesMask::LIN_Y
                     | rp::JointAxesMask::LIN_Z
                     | rp::JointAxesMask::ANG_Y
                     | rp::JointAxesMask::ANG_Z;
-                let data = rp::GenericJointBuilder::new(locked);
-                let data = along(
-                    frames(data, from, to, turn_x_to(axis.direction)),
-                    rp::JointAxis::AngX,
-                    axis,
-                );
-                insert_one(physics, parent, child, data);
+                hinge(physics, (parent, child), 0, (from, to), locked);
             }
-            JointKind::Universal(first, second) => {
+            JointKind::Universal(..) => {
                 let cross = insert_cross(model, joint, state, physics);
-                insert_one(physics, parent, cross, hinge(first, from, Transform::IDENTITY));
-                insert_one(physics, cross, child, hinge(second, Transform::IDENTITY, to));
+                let locked = rp::JointAxesMask::LOCKED_REVOLUTE_AXES;
+                hinge(physics, (parent, cross), 0, (from, Transform::IDENTITY), locked);
+                hinge(physics, (cross, child), 1, (Transform::IDENTITY, to), locked);
             }
         }
     }
-    Drive::of(model)
+    windows
 }
+
+/// The two bodies of a joint.
+type Sides = (rp::RigidBodyHandle, rp::RigidBodyHandle);
+/// The joint's frame in each of them.
+type Frames = (Transform, Transform);
 
 fn insert_one(
     physics: &mut rp::PhysicsWorld,
-    parent: rp::RigidBodyHandle,
-    child: rp::RigidBodyHandle,
+    sides: Sides,
     data: rp::GenericJointBuilder,
-) {
-    physics.insert_impulse_joint(parent, child, data.build());
+) -> rp::ImpulseJointHandle {
+    physics.insert_impulse_joint(sides.0, sides.1, data.build())
 }
 
-fn hinge(
+/// An axis that turns, and the window its limits are seen through where they need one.
+fn insert_hinge(
+    physics: &mut rp::PhysicsWorld,
+    sides: Sides,
+    frames: Frames,
+    locked: rp::JointAxesMask,
     axis: &Axis,
-    parent_from_joint: Transform,
-    child_from_joint: Transform,
-) -> rp::GenericJointBuilder {
-    let data = rp::GenericJointBuilder::new(rp::JointAxesMask::LOCKED_REVOLUTE_AXES);
-    let data = frames(data, parent_from_joint, child_from_joint, turn_x_to(axis.direction));
-    along(data, rp::JointAxis::AngX, axis)
+    dof_idx: usize,
+    position: f64,
+) -> Option<Window> {
+    let data = in_frames(rp::GenericJointBuilder::new(locked), frames, turn_x_to(axis.direction));
+    let data = motor(data, rp::JointAxis::AngX, axis);
+    let is_plain = axis.lower >= -WINDOW_RADIANS && axis.upper <= WINDOW_RADIANS;
+    if is_plain || (axis.lower.is_infinite() && axis.upper.is_infinite()) {
+        insert_one(physics, sides, limited(data, rp::JointAxis::AngX, axis.lower, axis.upper));
+        return None;
+    }
+    let frame = pose(frames.1 * Transform::from_rotation(turn_x_to(axis.direction)));
+    let handle = insert_one(physics, sides, data);
+    let mut window =
+        Window { handle, frame, lower: axis.lower, upper: axis.upper, dof_idx, centre: 0.0 };
+    window.move_to(position, physics);
+    Some(window)
 }
 
-fn frames(
+/// Rapier sees an angle within half a turn either way; limits beyond that it drops without
+/// a word. So limits that are wider, or open on one side, are shown to it through a window
+/// that moves along: the child's frame is turned by the window's centre, and the limits are
+/// those seen from there.
+pub(super) struct Window {
+    handle: rp::ImpulseJointHandle,
+    /// The joint's frame in the child, at position zero.
+    frame: rp::Pose,
+    lower: f64,
+    upper: f64,
+    dof_idx: usize,
+    centre: f64,
+}
+
+/// How far a window reaches to either side; half a turn, less some room.
+const WINDOW_RADIANS: f64 = 3.0;
+
+impl Window {
+    /// Moves the window along when the axis has come a third of the way to its edge.
+    pub(super) fn follow(&mut self, state: &State, physics: &mut rp::PhysicsWorld) {
+        let position = state.dofs[self.dof_idx].position;
+        if (position - self.centre).abs() > WINDOW_RADIANS / 3.0 {
+            self.move_to(position, physics);
+        }
+    }
+
+    fn move_to(&mut self, centre: f64, physics: &mut rp::PhysicsWorld) {
+        self.centre = centre;
+        let turn = Transform::from_rotation(quat_from_axis_angle(Vec3::X, -centre));
+        let joint =
+            physics.impulse_joints.get_mut(self.handle, true).expect("joints are never removed");
+        joint.data.set_local_frame2(self.frame * pose(turn));
+        let seen = |limit: f64| (limit - centre).clamp(-WINDOW_RADIANS, WINDOW_RADIANS);
+        joint.data.set_limits(rp::JointAxis::AngX, [seen(self.lower), seen(self.upper)]);
+    }
+}
+
+fn in_frames(
     data: rp::GenericJointBuilder,
-    parent_from_joint: Transform,
-    child_from_joint: Transform,
+    frames: Frames,
     joint_from_rapier: Quat,
 ) -> rp::GenericJointBuilder {
     let turn = Transform::from_rotation(joint_from_rapier);
-    data.local_frame1(pose(parent_from_joint * turn)).local_frame2(pose(child_from_joint * turn))
+    data.local_frame1(pose(frames.0 * turn)).local_frame2(pose(frames.1 * turn))
 }
 
-/// Limits, and the one motor an axis has: a brake where there is dry friction, otherwise
-/// spring and damper.
-fn along(
-    mut data: rp::GenericJointBuilder,
+fn limited(
+    data: rp::GenericJointBuilder,
+    which: rp::JointAxis,
+    lower: f64,
+    upper: f64,
+) -> rp::GenericJointBuilder {
+    if lower.is_infinite() && upper.is_infinite() {
+        return data;
+    }
+    data.limits(which, [lower.max(-1e10), upper.min(1e10)])
+}
+
+/// The one motor an axis has: a brake where there is dry friction, otherwise the damper, and
+/// on a slide the spring too. The spring of a turn is `drive`'s: rapier's would wind the
+/// shorter way round.
+fn motor(
+    data: rp::GenericJointBuilder,
     which: rp::JointAxis,
     axis: &Axis,
 ) -> rp::GenericJointBuilder {
-    if axis.lower.is_finite() || axis.upper.is_finite() {
-        data = data.limits(which, [axis.lower.max(-1e10), axis.upper.min(1e10)]);
-    }
+    let data = data.motor_model(which, rp::MotorModel::ForceBased);
     if axis.friction > 0.0 {
-        data = data
-            .motor_model(which, rp::MotorModel::ForceBased)
+        return data
             .set_motor(which, 0.0, 0.0, 0.0, BRAKE_DAMPING)
             .motor_max_force(which, axis.friction);
-    } else if axis.damping > 0.0 || axis.spring_stiffness > 0.0 {
-        data = data.motor_model(which, rp::MotorModel::ForceBased).set_motor(
-            which,
-            axis.spring_reference,
-            0.0,
-            axis.spring_stiffness,
-            axis.damping,
-        );
+    }
+    let slides = which == rp::JointAxis::LinX;
+    let stiffness = if slides { axis.spring_stiffness } else { 0.0 };
+    if axis.damping > 0.0 || stiffness > 0.0 {
+        return data.set_motor(which, axis.spring_reference, 0.0, stiffness, axis.damping);
     }
     data
 }
 
-/// The light body between the two hinges of a universal joint.
+/// What an axis's rapier motor leaves to `drive`: whether it springs, and whether it damps.
+pub(super) fn left_to_drive(axis: &Axis, turns: bool) -> (bool, bool) {
+    let brakes = axis.friction > 0.0;
+    (axis.spring_stiffness > 0.0 && (turns || brakes), axis.damping > 0.0 && brakes)
+}
+
+/// The light body between the two hinges of a universal joint: it starts with the motion of
+/// what carries the joint, and gravity pulls on it where it pulls on what hangs from it.
 fn insert_cross(
     model: &Model,
     joint: &Joint,
     state: &State,
     physics: &mut rp::PhysicsWorld,
 ) -> rp::RigidBodyHandle {
-    let child = &model.rigids[joint.child_rigid];
-    let now = &state.rigids[joint.child_rigid];
-    let world_from_joint = match joint.parent_rigid {
-        Some(i) => state.rigids[i].world_from_rigid * joint.parent_from_joint,
-        None => joint.parent_from_joint,
+    let (world_from_parent, carrier) = match joint.parent_rigid {
+        Some(i) => (state.rigids[i].world_from_rigid, state.rigids[i].twist),
+        None => (Transform::IDENTITY, Twist::default()),
     };
+    let world_from_joint = world_from_parent * joint.parent_from_joint;
     let first = state.dofs[joint.first_dof].position;
-    let turn =
-        headland_sim::joint::joint_motion(&JointKind::Continuous(first_axis(joint)), &[first]);
-    let size = child.inertia.col(0).x + child.inertia.col(1).y + child.inertia.col(2).z;
+    let turn = joint_motion(&JointKind::Continuous(first_axis(joint)), &[first]);
+    let sides = [Some(joint.child_rigid), joint.parent_rigid].into_iter().flatten();
+    let moving = sides.map(|i| &model.rigids[i]).filter(|rigid| rigid.motion == Motion::Dynamic);
+    let lighter = moving.min_by(|a, b| a.mass.total_cmp(&b.mass));
+    let (mass, inertia) = lighter.map_or((1.0, 1.0), |rigid| {
+        let sum = rigid.inertia.col(0).x + rigid.inertia.col(1).y + rigid.inertia.col(2).z;
+        (rigid.mass, sum / 3.0)
+    });
     let mass = rp::MassProperties::with_inertia_matrix(
         Vec3::ZERO,
-        child.mass * CROSS_SHARE,
-        Mat3::from_diagonal(Vec3::splat(size * CROSS_SHARE / 3.0)),
+        mass * CROSS_SHARE,
+        Mat3::from_diagonal(Vec3::splat(inertia * CROSS_SHARE)),
     );
     let point = world_from_joint.translation;
-    let velocity =
-        headland_sim::joint::velocity_at(now.twist, now.world_from_rigid.translation, point);
+    let gravity = model.rigids[joint.child_rigid].gravity;
     physics.insert_body(
         rp::RigidBodyBuilder::dynamic()
             .pose(pose(world_from_joint * turn))
             .additional_mass_properties(mass)
-            .linvel(velocity)
+            .linvel(velocity_at(carrier, world_from_parent.translation, point))
+            .angvel(carrier.angular)
+            .gravity_scale(if gravity { 1.0 } else { 0.0 })
             .can_sleep(false)
             .allow_fast_rotation(true),
     )

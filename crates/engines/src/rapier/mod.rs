@@ -17,7 +17,7 @@ mod drive;
 mod joints;
 mod shapes;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use headland_base::{Diagnostic, Mat3, SimDuration, Transform, Vec3};
 use headland_sim::{
@@ -37,7 +37,8 @@ pub const ENTRY: EngineEntry = EngineEntry {
         "a universal joint is two hinges with a light cross between them",
         "contact stiffness and damping (kp, kd, soft_cfm, soft_erp) are rapier's own",
         "the armature of a turning axis is added to its child, that of a sliding one is left out",
-        "damping and springs of an axis that also has dry friction act one step late",
+        "springs of turning axes, and dampers of axes with dry friction, act one step late",
+        "slip, torsional friction, friction directions and bounce thresholds are left out",
     ],
     install: "nothing to install: it is part of headland",
     make: || Box::new(Rapier::default()),
@@ -87,18 +88,14 @@ impl Engine for Rapier {
     }
 
     fn start(&mut self, model: &Model, state: &State, _: &EngineOptions) -> Result<(), Fault> {
-        let mut physics = rp::PhysicsWorld::default();
-        physics.gravity = model.world.gravity;
-        let mut handles = Vec::with_capacity(model.rigids.len());
+        let mut physics = rp::PhysicsWorld { gravity: model.world.gravity, ..Default::default() };
         let rotors = joints::rotor_inertias(model);
-        for ((rigid, now), rotor) in model.rigids.iter().zip(&state.rigids).zip(rotors) {
-            let inertia = rigid.inertia + rotor;
-            handles.push(physics.insert_body(body_of(
-                rigid,
-                inertia,
-                now.world_from_rigid,
-                now.twist,
-            )));
+        let inertias: Vec<Mat3> =
+            model.rigids.iter().zip(rotors).map(|(rigid, rotor)| rigid.inertia + rotor).collect();
+        let mut handles = Vec::with_capacity(model.rigids.len());
+        for ((rigid, now), inertia) in model.rigids.iter().zip(&state.rigids).zip(&inertias) {
+            let body = body_of(rigid, *inertia, now.world_from_rigid, now.twist);
+            handles.push(physics.insert_body(body));
         }
         for (body_idx, body) in model.bodies.iter().enumerate() {
             let is_fixed = model.rigids[body.rigid_idx].motion == Motion::Static;
@@ -108,7 +105,8 @@ impl Engine for Rapier {
                 }
             }
         }
-        let drive = joints::insert(model, state, &mut physics, &handles);
+        let windows = joints::insert(model, state, &mut physics, &handles);
+        let drive = drive::Drive::of(model, inertias, windows);
         self.world = Some(Built { physics, handles, drive, filter: PairFilter::of(model) });
         Ok(())
     }
@@ -211,42 +209,54 @@ fn pose(transform: Transform) -> rp::Pose {
 /// Which bodies never touch: neighbours on a joint, links of one robot that does not
 /// collide with itself, and the pairs the world excludes.
 struct PairFilter {
-    never: BTreeSet<(usize, usize)>,
-    robot_of_body: Vec<usize>,
-    self_collide: Vec<bool>,
+    /// Pairs of bodies, smaller index first.
+    excluded: BTreeSet<(usize, usize)>,
+    /// Pairs of rigids, smaller index first.
+    neighbours: BTreeSet<(usize, usize)>,
+    bodies: Vec<FilteredBody>,
+}
+
+#[derive(Clone, Copy)]
+struct FilteredBody {
+    rigid_idx: usize,
+    robot_idx: usize,
+    self_collide: bool,
 }
 
 impl PairFilter {
     fn of(model: &Model) -> PairFilter {
-        let mut never: BTreeSet<(usize, usize)> = model.contact_excludes.iter().copied().collect();
-        for joint in &model.joints {
-            let Some(parent) = joint.parent_rigid else { continue };
-            for &a in &model.rigids[parent].body_idxs {
-                for &b in &model.rigids[joint.child_rigid].body_idxs {
-                    never.insert((a.min(b), a.max(b)));
-                }
-            }
+        let robots: BTreeSet<&str> = model.bodies.iter().map(|body| body.robot.as_str()).collect();
+        let robots: BTreeMap<&str, usize> =
+            robots.into_iter().enumerate().map(|(i, name)| (name, i)).collect();
+        let neighbours = model.joints.iter().filter_map(|joint| {
+            let (a, b) = (joint.parent_rigid?, joint.child_rigid);
+            Some((a.min(b), a.max(b)))
+        });
+        PairFilter {
+            excluded: model.contact_excludes.iter().copied().collect(),
+            neighbours: neighbours.collect(),
+            bodies: model
+                .bodies
+                .iter()
+                .map(|body| FilteredBody {
+                    rigid_idx: body.rigid_idx,
+                    robot_idx: robots[body.robot.as_str()],
+                    self_collide: body.self_collide,
+                })
+                .collect(),
         }
-        let mut robots: Vec<&str> = model.bodies.iter().map(|body| body.robot.as_str()).collect();
-        robots.sort_unstable();
-        robots.dedup();
-        let robot_of_body = model
-            .bodies
-            .iter()
-            .map(|body| robots.binary_search(&body.robot.as_str()).expect("listed above"))
-            .collect();
-        let self_collide = model.bodies.iter().map(|body| body.self_collide).collect();
-        PairFilter { never, robot_of_body, self_collide }
     }
 }
 
 impl rp::PhysicsHooks for PairFilter {
     fn filter_contact_pair(&self, context: &rp::PairFilterContext) -> Option<rp::SolverFlags> {
         let index = |handle: rp::ColliderHandle| context.colliders[handle].user_data as usize;
-        let (a, b) = (index(context.collider1), index(context.collider2));
-        let same_robot = self.robot_of_body[a] == self.robot_of_body[b];
-        let never = (same_robot && !(self.self_collide[a] && self.self_collide[b]))
-            || self.never.contains(&(a.min(b), a.max(b)));
+        let (i, j) = (index(context.collider1), index(context.collider2));
+        let (a, b) = (self.bodies[i], self.bodies[j]);
+        let rigids = (a.rigid_idx.min(b.rigid_idx), a.rigid_idx.max(b.rigid_idx));
+        let never = (a.robot_idx == b.robot_idx && !(a.self_collide && b.self_collide))
+            || self.neighbours.contains(&rigids)
+            || self.excluded.contains(&(i.min(j), i.max(j)));
         (!never).then_some(rp::SolverFlags::COMPUTE_RIGID_IMPULSES)
     }
 }

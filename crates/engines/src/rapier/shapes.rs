@@ -3,7 +3,7 @@
 use headland_base::maths::{FRAC_PI_2, quat_from_axis_angle};
 use headland_base::{Diagnostic, Transform, Vec3};
 use headland_sim::{Model, Motion, Shape};
-use headland_world::{Geometry, HeightGrid, TriMesh};
+use headland_world::{Geometry, HeightGrid, Surface, TriMesh};
 use rapier3d_f64::parry::utils::Array2;
 use rapier3d_f64::prelude as rp;
 
@@ -38,6 +38,7 @@ pub(super) fn check(model: &Model) -> Vec<Diagnostic> {
                     ),
                 ));
             }
+            out.extend(left_out(&body.name, surface));
             match &shape.geometry {
                 Geometry::Mesh { convex: false, .. } if !is_fixed => out.push(Diagnostic::remark(
                     "realised",
@@ -52,6 +53,21 @@ pub(super) fn check(model: &Model) -> Vec<Diagnostic> {
         }
     }
     out
+}
+
+/// What a surface asks for that rapier has no word for.
+fn left_out(name: &str, surface: &Surface) -> Option<Diagnostic> {
+    let asked = [
+        ("friction direction", surface.friction_direction.is_some()),
+        ("slip", surface.slip.is_some_and(|slip| slip != (0.0, 0.0))),
+        ("torsional friction", surface.torsional.is_some()),
+        ("bounce threshold", surface.bounce_threshold.is_some_and(|speed| speed > 0.0)),
+        ("contact stiffness", surface.stiffness.is_some() || surface.damping.is_some()),
+    ];
+    let words: Vec<&str> =
+        asked.iter().filter(|(_, asked)| *asked).map(|(word, _)| *word).collect();
+    let message = format!("link `{name}`: {} left out", words.join(", "));
+    (!words.is_empty()).then(|| Diagnostic::remark("realised", message))
 }
 
 /// Friction of a shape in every direction.
