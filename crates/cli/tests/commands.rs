@@ -273,3 +273,56 @@ fn a_reader_that_goes_away_is_no_fault() {
     assert!(!text(&output.stderr).contains("panicked"));
     _ = headland(dir.path());
 }
+
+#[test]
+fn a_table_that_cannot_be_meant_is_refused_before_the_run() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let world = format!("{ROOT}/worlds/pendulum.sdf");
+    for (table, words) in [
+        ("time,hinge/position,hinge/effort\n0,1,2\n", "error[two-commands]"),
+        ("time,hinge/effort\n0,inf\n", "error["),
+        ("time,hing/effort\n0,1\n", "hinge"),
+        ("time,battery\n0,1\n", "error[no-commands]"),
+        ("", "error["),
+    ] {
+        fs::write(dir.path().join("moves.csv"), table).unwrap();
+        let args = ["run", &world, "--command", "moves.csv", "--gains", "1,1", "-o", "a.mcap"];
+        let said = text(&expect(dir.path(), &args, 2).stderr);
+        assert!(said.contains(words), "{table:?}\n{said}");
+        assert!(!dir.path().join("a.mcap").exists(), "nothing was run");
+    }
+}
+
+#[test]
+fn a_recording_says_enough_to_run_it_again() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let world = format!("{ROOT}/worlds/pendulum.sdf");
+    fs::write(dir.path().join("moves.csv"), "time,hinge/position\n0,1.0\n").unwrap();
+    let args = [
+        "run",
+        &world,
+        "--command",
+        "moves.csv",
+        "--gains",
+        "40,4",
+        "--watchdog",
+        "2",
+        "--duration",
+        "0.5",
+        "-o",
+        "a.mcap",
+    ];
+    expect(dir.path(), &args, 0);
+    let info: Value =
+        serde_json::from_slice(&expect(dir.path(), &["info", "--json", "a.mcap"], 0).stdout)
+            .unwrap();
+    let facts = &info["metadata"]["headland"];
+    assert_eq!((&facts["gains"], &facts["watchdog_ns"]), (&"40,4".into(), &"2000000000".into()));
+    let attached: Vec<&str> = info["attachments"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|a| a["name"].as_str().unwrap())
+        .collect();
+    assert_eq!(attached, ["commands.csv", "world.sdf"]);
+}
