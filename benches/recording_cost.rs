@@ -17,7 +17,7 @@ use headland_world::{ReadOptions, read_text};
 
 fn main() {
     let (counts, secs, rounds): (&[usize], f64, usize) =
-        if is_full() { (&[1, 10, 100, 300], 2.0, 5) } else { (&[10], 0.05, 1) };
+        if is_full() { (&[1, 10, 100, 300], 2.0, 5) } else { (&[10], 0.5, 1) };
     println!("recording_cost: every step of 1 ms for {secs} s, all poses, twists and contacts");
     println!("bodies  unobserved µs/step  thread    wall  inline  MiB per s of run  check");
     let dir = tempfile::tempdir().expect("a folder");

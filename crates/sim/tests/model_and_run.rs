@@ -196,7 +196,8 @@ impl Observer for Seen {
 
 fn go(script: Vec<(i64, Option<f64>)>, change: impl FnOnce(&mut Setup)) -> (Seen, Ending) {
     let axis = Axis { effort_max: 5.0, ..Axis::along(Vec3::Z) };
-    let model = compile(vec![link("a", 0.0)], vec![joint("j", None, "a", hinge(axis))]).unwrap();
+    let model =
+        compile(vec![link("a", 0.0)], vec![joint("j", None, "a", hinge(axis))]).expect("compiles");
     let mut setup = Setup::new(&model, SimDuration::from_nanos(10_000_000));
     change(&mut setup);
     let mut cast = Cast { controllers: vec![Box::new(Script(script))], ..Cast::default() };
