@@ -27,6 +27,8 @@ static VERSION: LazyLock<String> = LazyLock::new(|| {
     arg_required_else_help = true,
     after_help = "Exit codes: 0 done · 2 bad usage or input · 3 partial data, or broken off · \
                   4 an engine or headland itself broke\n\n\
+                  HEADLAND_RESOURCE_PATH lists folders, separated by `:`, in which model:// and \
+                  package:// names are looked up.\n\n\
                   Start here:\n  headland demo                 drop a ball, see it bounce\n  \
                   headland check WORLD          is this world sound?\n  \
                   headland run WORLD            move it, record it"
@@ -44,7 +46,7 @@ pub struct Global {
     /// Results and diagnostics as JSON, for programs
     #[arg(long, global = true)]
     pub json: bool,
-    /// Say only what is wrong
+    /// No progress, no notes: results and what is wrong
     #[arg(long, short, global = true)]
     pub quiet: bool,
 }
@@ -80,7 +82,7 @@ pub struct WorldArgs {
     /// Unknown elements and attributes are warnings, not errors
     #[arg(long)]
     pub lenient: bool,
-    /// Give links without inertia one from their shapes at this density \[kg/m³\]
+    /// Give links without inertia one from their shapes at this density, in kg/m³
     #[arg(long, value_name = "DENSITY", allow_negative_numbers = true, value_parser = positive)]
     pub derive_inertia: Option<f64>,
 }
@@ -91,6 +93,9 @@ pub struct WorldArgs {
     headland run ball.sdf --duration 4 -o ball.mcap\n  \
     headland run ball.sdf --until 'ball/pose/z < 0.6'\n  \
     headland run arm.urdf --command moves.csv --gains 100,10\n\n\
+    A condition compares OBJECT/pose/z (x, y), OBJECT/linear_vel/x, OBJECT/angular_vel/x, \
+    JOINT/position, JOINT/velocity, JOINT/effort or contacts/count with a number; a link of a \
+    model with several is MODEL/LINK.\n\n\
     A table of commands has a column `time` and columns JOINT/position, JOINT/velocity or \
     JOINT/effort; each holds until its next value.\n\n\
     The same world, options, seed and build give the same bytes, on any number of threads.")]
@@ -115,7 +120,7 @@ pub struct RunArgs {
     /// The step in seconds [default: the world's]
     #[arg(long, value_name = "SECS", allow_negative_numbers = true, value_parser = positive)]
     pub step: Option<f64>,
-    /// Samples per simulated second [default: every step]
+    /// Samples per simulated second, at most one a step [default: every step]
     #[arg(long, value_name = "HZ", allow_negative_numbers = true, value_parser = positive)]
     pub record_rate: Option<f64>,
     /// Where all chance comes from
@@ -173,10 +178,10 @@ pub struct CatArgs {
     /// Only these topics; `*` stands for anything
     #[arg(long, short, value_name = "GLOB")]
     pub topic: Vec<String>,
-    /// From this moment on \[s\]
+    /// From this moment on, in seconds
     #[arg(long, value_name = "SECS", allow_negative_numbers = true)]
     pub start: Option<f64>,
-    /// Up to this moment \[s\]
+    /// Up to this moment, in seconds
     #[arg(long, value_name = "SECS", allow_negative_numbers = true)]
     pub end: Option<f64>,
 }

@@ -79,7 +79,7 @@ fn story(recording: &Recording, output: &Path, factor: f64) -> Result<String, Ve
         .collect();
     let header = [
         ("bounce", Align::Right),
-        ("at s", Align::Right),
+        ("top at s", Align::Right),
         ("height m", Align::Right),
         ("of the one before", Align::Right),
     ];

@@ -38,7 +38,9 @@ pub fn run(context: &Context, args: &RunArgs) -> Ended {
     let (end, written, secs) = record(context, &job, &mut cast)?;
     report(context, &output, engine, &end, written, secs);
     Ok(match end.ending {
-        Ending::Duration | Ending::Condition => Outcome::Passed,
+        Ending::Duration | Ending::Condition if end.contained.is_empty() => Outcome::Passed,
+        // A simulation that broke its own rules is no evidence.
+        Ending::Duration | Ending::Condition => Outcome::Partial,
         Ending::Interrupted => Outcome::Partial,
         Ending::Fault(_) => Outcome::Broken,
     })
@@ -46,11 +48,11 @@ pub fn run(context: &Context, args: &RunArgs) -> Ended {
 
 fn setup(args: &RunArgs, model: &Model) -> Result<Setup, Vec<Diagnostic>> {
     let secs = |secs: f64, what: &str| {
-        SimDuration::from_secs(secs).filter(|d| *d > SimDuration::ZERO).ok_or_else(|| {
-            vec![Diagnostic::error(
-                "bad-duration",
-                format!("{what} of {secs} s is not a whole nanosecond or more"),
-            )]
+        let fits = SimDuration::from_secs(secs).filter(|d| *d > SimDuration::ZERO);
+        fits.ok_or_else(|| {
+            let why =
+                if secs < 1.0 { "shorter than a nanosecond" } else { "longer than 292 years" };
+            Diagnostic::error("bad-duration", format!("{what} of {secs} s is {why}"))
         })
     };
     let step = args.step.map_or(Ok(model.world.physics.step), |step| secs(step, "a step"))?;
@@ -88,12 +90,16 @@ fn report(
     written: Written,
     secs: f64,
 ) {
-    for (name, time) in &end.contained {
+    if let Some((name, time)) = end.contained.first() {
+        let n_more = end.contained.len() - 1;
+        let others =
+            if n_more == 0 { String::new() } else { format!(", and {n_more} more after it") };
         context.show(&[Diagnostic::warning(
             "non-finite",
-            format!("link `{name}` went non-finite at {time}; it was held at its last good pose"),
+            format!("link `{name}` went non-finite at {time}{others}; held at the last good pose"),
         )
-        .help("a smaller --step often helps; `/events` in the recording has the moment")]);
+        .note("what was recorded before that moment may be wrong already")
+        .help("a smaller --step often helps; `/events` in the recording has every moment")]);
     }
     if let Ending::Fault(fault) = &end.ending {
         context.show(&[Diagnostic::error("engine-fault", fault.0.clone())

@@ -82,6 +82,7 @@ impl Engine for Rapier {
                 );
             }
         }
+        out.extend(model.rigids.iter().filter_map(|rigid| too_heavy(model, rigid)));
         out.extend(shapes::check(model));
         out.extend(joints::check(model));
         out
@@ -142,6 +143,18 @@ impl Engine for Rapier {
         contacts::read(physics, dt.secs() / N_SUBSTEPS as f64, dt.secs(), &mut state.contacts);
         Ok(())
     }
+}
+
+/// Rapier takes an inverse below 1e-20 for zero: such a body would hang in the air.
+fn too_heavy(model: &Model, rigid: &Rigid) -> Option<Diagnostic> {
+    let name = &model.bodies[rigid.body_idxs[0]].name;
+    let heaviest =
+        rigid.inertia.to_cols_array().iter().fold(rigid.mass, |most, x| most.max(x.abs()));
+    (rigid.motion == Motion::Dynamic && heaviest > 1e18).then(|| {
+        let message =
+            format!("link `{name}`: rapier takes a mass or inertia of {heaviest:e} for infinite");
+        Diagnostic::error("too-heavy", message).help("give masses in kg and inertias in kg·m²")
+    })
 }
 
 /// What differs from rapier's defaults, which are made for games at 60 Hz.
