@@ -8,7 +8,8 @@ use headland_base::{Diagnostic, Findings};
 use crate::reader::{Item, Reader};
 use crate::writer::{ChannelId, Writer};
 
-/// Copies everything that can be read, payloads untouched. Channels that are not `cdr`
+/// Copies everything that can be read: payloads, both times and numbers of messages, and
+/// what channels say about themselves, such as their quality of service. Channels that are not `cdr`
 /// with `ros2msg` are left out, because one of them makes common readers refuse the whole
 /// file; that is a finding. An error is the writer's.
 pub fn copy<R: Read>(mut reader: Reader<R>, writer: &mut Writer) -> Result<Findings, Diagnostic> {
@@ -28,7 +29,8 @@ pub fn copy<R: Read>(mut reader: Reader<R>, writer: &mut Writer) -> Result<Findi
                     continue;
                 };
                 let definition = String::from_utf8_lossy(&schema.data);
-                match writer.foreign_channel(&channel.topic, &schema.name, &definition) {
+                let (topic, metadata) = (&channel.topic, &channel.metadata);
+                match writer.foreign_channel(topic, &schema.name, &definition, metadata) {
                     Ok(id) => _ = channels.insert(channel.id, id),
                     Err(fault) if fault.code == "topic-has-two-types" => findings.push(fault),
                     Err(fault) => return Err(fault),
@@ -36,7 +38,7 @@ pub fn copy<R: Read>(mut reader: Reader<R>, writer: &mut Writer) -> Result<Findi
             }
             Item::Message(message) => {
                 if let Some(id) = channels.get(&message.channel.id) {
-                    writer.raw(*id, message.log_time, message.payload)?;
+                    writer.copied(*id, &message)?;
                 }
             }
             Item::Attachment(file) => writer.attach(&file.name, &file.media_type, file.bytes)?,
