@@ -155,7 +155,8 @@ impl Recording {
     }
 
     /// One quantity by its scoped key: `ball/pose/z`, `ball/linear_vel/x`,
-    /// `elbow/position`, `arm::elbow/velocity`, `imu/linear_acceleration/x`.
+    /// `elbow/position`, `arm::elbow/velocity`, `imu/linear_acceleration/x`. A joint that
+    /// several robots have is found by its full name only.
     pub fn column(&self, key: &str) -> Option<Column<'_>> {
         self.object_column(key)
             .or_else(|| self.joint_column(key))
@@ -166,6 +167,14 @@ impl Recording {
     /// The same, or a diagnostic that names the nearest key there is.
     pub fn require_column(&self, key: &str) -> Result<Column<'_>, Diagnostic> {
         self.column(key).ok_or_else(|| {
+            let (joints, property) = self.joints_called(key);
+            if joints.len() > 1 {
+                let full = joints.iter().map(|(name, ..)| format!("`{name}/{property}`"));
+                let full: Vec<String> = full.collect();
+                let message = format!("`{key:.120}` is a key of {} joints", joints.len());
+                return Diagnostic::error("ambiguous-key", message)
+                    .help(format!("say which: {}", full.join(" or ")));
+            }
             let keys = self.keys();
             Diagnostic::error("unknown-key", format!("no `{key:.120}` in the recording"))
                 .help_maybe(suggestion(key, keys.iter().map(String::as_str)))
@@ -192,16 +201,33 @@ impl Recording {
     }
 
     fn joint_column(&self, key: &str) -> Option<Column<'_>> {
-        let (name, property) = key.rsplit_once('/')?;
+        let (joints, _) = self.joints_called(key);
+        match joints[..] {
+            [(_, track, values)] => {
+                Some(Column { times: track.times(), values: values.into(), unit: "" })
+            }
+            _ => None,
+        }
+    }
+
+    /// Full name, track and values of the joints a key may mean, and the key's property: the
+    /// one joint whose full name it is, else all with that short name.
+    fn joints_called<'k>(&self, key: &'k str) -> (Vec<(String, &Track, &[f64])>, &'k str) {
+        let Some((name, property)) = key.rsplit_once('/') else { return (Vec::new(), "") };
+        let mut called = Vec::new();
         for (topic, track) in &self.tracks {
             for joint in track.joints().unwrap_or_default() {
-                if joint.name == name || scoped_joint(topic, &joint.name) == name {
-                    let values = Cow::Borrowed(joint.property(property)?);
-                    return Some(Column { times: track.times(), values, unit: "" });
+                let Some(values) = joint.property(property) else { continue };
+                let full = scoped_joint(topic, &joint.name);
+                if full == name {
+                    return (vec![(full, track, values)], property);
+                }
+                if joint.name == name {
+                    called.push((full, track, values));
                 }
             }
         }
-        None
+        (called, property)
     }
 
     fn scalar_column(&self, key: &str) -> Option<Column<'_>> {
