@@ -8,15 +8,15 @@ use std::collections::BTreeMap;
 use std::fs;
 
 use common::{ball_pose, options, small_run, written};
-use headland_base::maths::Vec3;
+use headland_base::maths::{Quat, Vec3};
 use headland_base::{SimDuration, SimTime, Transform};
 use headland_record::door::ImportOptions;
 use headland_record::messages::{
     Float64, Header, Imu, LaserScan, Odometry, TfMessage, TransformStamped,
 };
 use headland_record::{
-    Format, Kind, LoadOptions, Reader, Recording, Stamp, Writer, convert, export, import, load,
-    overview, rosbag2, save,
+    Format, Item, Kind, LoadOptions, Reader, Recording, Stamp, Writer, convert, export, import,
+    load, overview, rosbag2, save,
 };
 
 fn loaded(bytes: &[u8]) -> Recording {
@@ -78,6 +78,31 @@ fn facts_files_objects_and_columns() {
 }
 
 #[test]
+fn a_joint_several_robots_have_is_found_by_its_full_name() {
+    let bytes = written(&options(), |w| {
+        for (topic, position, efforts) in
+            [("/a/joint_states", 1.0, &[][..]), ("/b/joint_states", 2.0, &[9.0])]
+        {
+            let channel = w.channel(topic, Kind::JointState)?;
+            let names = ["elbow".to_string()];
+            w.joint_states(channel, SimTime::ZERO, &names, &[position], &[], efforts)?;
+        }
+        Ok(())
+    });
+    let recording = loaded(&bytes);
+    let value = |key: &str| recording.column(key).map(|column| column.values[0]);
+    assert_eq!(value("a::elbow/position"), Some(1.0));
+    assert_eq!(value("b::elbow/position"), Some(2.0));
+    assert_eq!(value("elbow/position"), None, "which robot's?");
+    assert_eq!(value("elbow/effort"), Some(9.0), "only one robot measures it");
+    let fault = recording.require_column("elbow/position").unwrap_err();
+    assert_eq!(fault.code, "ambiguous-key");
+    let wanted = "say which: `a::elbow/position` or `b::elbow/position`";
+    assert_eq!(fault.help.as_deref(), Some(wanted));
+    assert_eq!(recording.require_column("elbow/velocity").unwrap_err().code, "unknown-key");
+}
+
+#[test]
 fn saved_and_loaded_is_the_same_recording() {
     let mut recording = small_recording();
     let again = loaded(&written(&options(), |w| save(&recording, w)));
@@ -109,6 +134,7 @@ fn messages_of_others_become_tracks() {
                     ..TransformStamped::default()
                 };
                 one.transform.translation.y = t;
+                one.transform.rotation.w = 1.0;
                 one
             });
             w.message(tf, log, &TfMessage { transforms: transforms.to_vec() })?;
@@ -156,6 +182,43 @@ fn samples_that_go_back_are_left_out_and_counted() {
     let findings = findings.into_vec();
     assert_eq!(findings[0].code, "time-went-back");
     assert!(findings[0].message.contains("2 samples of `/a/pose`"));
+}
+
+/// A robot that never fills in an orientation sends zeros; one that rounds sends nearly a
+/// unit. Neither may reach a `Transform` as it is.
+#[test]
+fn poses_of_others_get_unit_quaternions_or_are_left_out() {
+    let turns = [[0.0, 0.0, 0.0, 1.0], [0.0; 4], [0.0, 0.0, 0.6, 0.801], [f64::NAN; 4]];
+    let bytes = written(&options(), |w| {
+        let pose = w.channel("/a/pose", Kind::PoseStamped)?;
+        let odom = w.channel("/odom", Kind::Odometry)?;
+        let tf = w.channel("/tf", Kind::TfMessage)?;
+        for (i, [x, y, z, qw]) in turns.into_iter().enumerate() {
+            let time = SimTime::from_nanos(i as i64);
+            let turn = Quat::from_xyzw(x, y, z, qw);
+            w.pose(pose, time, "world", &Transform::from_rotation(turn))?;
+            let mut both = Odometry::default();
+            both.pose.pose.orientation = turn.into();
+            w.message(odom, time, &both)?;
+            let mut one =
+                TransformStamped { child_frame_id: "base".into(), ..TransformStamped::default() };
+            one.transform.rotation = turn.into();
+            w.message(tf, time, &TfMessage { transforms: vec![one] })?;
+        }
+        Ok(())
+    });
+    let (recording, findings) = load(Reader::new(&bytes[..], "memory"), &LoadOptions::default());
+    for object in ["a", "odom", "tf/base"] {
+        let (times, poses) = recording.poses(object).unwrap();
+        assert_eq!(times, [0, 2].map(SimTime::from_nanos), "{object}");
+        assert!(poses.iter().all(|p| (p.rotation.length() - 1.0).abs() < 1e-14), "{object}");
+        assert_eq!(poses[0].rotation, Quat::IDENTITY, "what is a unit is kept to the bit");
+    }
+    assert_eq!(recording.motions("odom").unwrap().0.len(), 4, "velocities are kept");
+    let findings = findings.into_vec();
+    assert_eq!(findings.len(), 3, "{findings:?}");
+    assert_eq!(findings[0].code, "bad-pose");
+    assert!(findings[0].message.contains("2 of 4 poses of `/a/pose`"), "{findings:?}");
 }
 
 #[test]
@@ -293,6 +356,52 @@ fn what_cannot_come_in_is_said() {
     assert_eq!(which.code, "which-object");
     let which = export(&two, &path, Format::Tum, Some("cub"), &options()).unwrap_err();
     assert_eq!(which.help.unwrap(), "did you mean `cube`?");
+}
+
+/// A file that another library wrote, as robots write them: sent before it was recorded,
+/// numbered from somewhere, with the quality of service beside the topic.
+fn robot_file() -> Vec<u8> {
+    let mut file = std::io::Cursor::new(Vec::new());
+    let mut writer = mcap::Writer::new(&mut file).unwrap();
+    let text = Kind::Float64.definition();
+    let schema = writer.add_schema("std_msgs/msg/Float64", "ros2msg", text.as_bytes()).unwrap();
+    let qos = "- history: 3\n  depth: 0\n  reliability: 1\n".to_string();
+    let metadata = BTreeMap::from([("offered_qos_profiles".to_string(), qos)]);
+    let channel_id = writer.add_channel(schema, "/battery", "cdr", &metadata).unwrap();
+    for i in 0..20 {
+        let publish_time = 1_700_000_000_000_000_000 + u64::from(i) * 1_000_000;
+        let log_time = publish_time + 250_000;
+        let head =
+            mcap::records::MessageHeader { channel_id, sequence: 40 + i, log_time, publish_time };
+        let payload = headland_record::messages::encode(&Float64 { data: f64::from(i) });
+        writer.write_to_known_channel(&head, &payload).unwrap();
+    }
+    writer.finish().unwrap();
+    drop(writer);
+    file.into_inner()
+}
+
+#[test]
+fn copies_keep_both_times_numbers_and_quality_of_service() {
+    let everything = |bytes: &[u8]| {
+        let (mut reader, mut all) = (Reader::new(bytes, "memory"), Vec::new());
+        while let Some(item) = reader.next() {
+            let Item::Message(m) = item else { continue };
+            let metadata = m.channel.metadata.clone();
+            all.push((m.sequence, m.log_time, m.publish_time, m.payload.to_vec(), metadata));
+        }
+        all
+    };
+    let file = robot_file();
+    let copy = written(&options(), |w| {
+        headland_record::copy(Reader::new(&file[..], "robot"), w).map(|_| ())
+    });
+    let wanted = everything(&file);
+    assert_eq!(everything(&copy), wanted);
+    assert_eq!(wanted.len(), 20);
+    let (sequence, log, publish, _, metadata) = &wanted[3];
+    assert_eq!((*sequence, (*log - *publish).nanos()), (43, 250_000));
+    assert!(metadata["offered_qos_profiles"].contains("reliability"));
 }
 
 /// Copying what others wrote keeps payloads, and the copy of a copy is the same file.
