@@ -117,7 +117,8 @@ fn ours(path: &Path) -> String {
     let mut out = String::new();
     while let Some(item) = reader.next() {
         let Item::Message(message) = item else { continue };
-        let value = decoder.decode(&message).unwrap().to_json();
+        let definition = decoder.definition(message.channel).unwrap();
+        let value = definition.decode(message.payload).unwrap().to_json();
         let (topic, nanos) = (&message.channel.topic, message.log_time.nanos());
         writeln!(out, r#"{{"topic":"{topic}","time":{nanos},"message":{value}}}"#).unwrap();
     }
