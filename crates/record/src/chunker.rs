@@ -59,7 +59,6 @@ pub(crate) enum Job {
         name: String,
         entries: BTreeMap<String, String>,
     },
-    Flush,
 }
 
 pub(crate) struct Chunker {
@@ -117,7 +116,6 @@ impl Chunker {
             Job::Metadata { name, entries } => {
                 self.container.metadata(name, entries).map(|()| self.closed())
             }
-            Job::Flush => self.close_chunk(),
         };
         if let Err(fault) = done {
             self.fail(&fault);

@@ -19,10 +19,7 @@ pub fn copy<R: Read>(mut reader: Reader<R>, writer: &mut Writer) -> Result<Findi
         match item {
             Item::Header { .. } => {}
             Item::Channel(channel) => {
-                let schema = channel.schema.as_ref().filter(|schema| {
-                    schema.encoding == "ros2msg" && channel.message_encoding == "cdr"
-                });
-                let Some(schema) = schema else {
+                let Some(schema) = channel.ros2_schema() else {
                     let message = format!("topic `{}` is not `cdr` with `ros2msg`", channel.topic);
                     let warning = Diagnostic::warning("unknown-encoding", message);
                     findings.push(warning.note("it was left out"));
@@ -47,4 +44,21 @@ pub fn copy<R: Read>(mut reader: Reader<R>, writer: &mut Writer) -> Result<Findi
     }
     findings.extend(reader.into_findings().into_vec());
     Ok(findings)
+}
+
+/// Refuses a recording, in one file or several, of which nothing can be read: before
+/// anything is made to copy it to.
+pub(crate) fn refuse_unreadable<R: Read>(
+    parts: impl IntoIterator<Item = Reader<R>>,
+) -> Result<(), Vec<Diagnostic>> {
+    let mut findings = Findings::new();
+    for mut part in parts {
+        while let Some(item) = part.next() {
+            if !matches!(item, Item::Header { .. }) {
+                return Ok(());
+            }
+        }
+        findings.extend(part.into_findings().into_vec());
+    }
+    if findings.has_errors() { Err(findings.into_vec()) } else { Ok(()) }
 }

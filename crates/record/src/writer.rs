@@ -414,12 +414,6 @@ impl Writer {
         self.send(Job::Metadata { name: name.to_string(), entries })
     }
 
-    /// Closes the chunk here and hands it to the sink. Where it is called is part of the
-    /// bytes, so call it at simulated times only.
-    pub fn flush(&mut self) -> Result<(), Diagnostic> {
-        self.send(Job::Flush)
-    }
-
     /// Closes the recording and says what was written, or what went wrong on the way.
     pub fn finish(mut self) -> Result<Written, Diagnostic> {
         // A failure here is kept at the back and comes with its end.
