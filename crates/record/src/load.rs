@@ -60,7 +60,7 @@ pub fn load<R: Read>(reader: Reader<R>, options: &LoadOptions) -> (Recording, Fi
 }
 
 /// Reads a recording that was split into several files, in their order.
-pub fn load_parts<R: Read>(
+pub(crate) fn load_parts<R: Read>(
     parts: impl IntoIterator<Item = Reader<R>>,
     options: &LoadOptions,
 ) -> (Recording, Findings) {

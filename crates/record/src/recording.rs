@@ -76,6 +76,14 @@ pub struct Column<'a> {
     pub unit: &'static str,
 }
 
+/// A joint that a key may mean.
+struct CalledJoint<'a> {
+    /// The key with the robot's name.
+    full_key: String,
+    track: &'a Track,
+    values: &'a [f64],
+}
+
 impl Recording {
     /// Nothing recorded.
     pub fn new() -> Recording {
@@ -122,12 +130,6 @@ impl Recording {
         Some((track.times(), track.motions()?))
     }
 
-    /// Sample `index` of an object's poses.
-    pub fn pose_at(&self, object: &str, index: usize) -> Option<(SimTime, Transform)> {
-        let (times, poses) = self.poses(object)?;
-        Some((*times.get(index)?, *poses.get(index)?))
-    }
-
     /// `/<object>/pose`, or `/<object>` itself.
     fn of_object(&self, object: &str, part: &str, fits: impl Fn(&Track) -> bool) -> Option<&Track> {
         let topics = [format!("/{object}/{part}"), format!("/{object}"), object.to_string()];
@@ -167,10 +169,10 @@ impl Recording {
     /// The same, or a diagnostic that names the nearest key there is.
     pub fn require_column(&self, key: &str) -> Result<Column<'_>, Diagnostic> {
         self.column(key).ok_or_else(|| {
-            let (joints, property) = self.joints_called(key);
+            let joints = self.joints_called(key);
             if joints.len() > 1 {
-                let full = joints.iter().map(|(name, ..)| format!("`{name}/{property}`"));
-                let full: Vec<String> = full.collect();
+                let full: Vec<String> =
+                    joints.iter().map(|j| format!("`{}`", j.full_key)).collect();
                 let message = format!("`{key:.120}` is a key of {} joints", joints.len());
                 return Diagnostic::error("ambiguous-key", message)
                     .help(format!("say which: {}", full.join(" or ")));
@@ -201,33 +203,35 @@ impl Recording {
     }
 
     fn joint_column(&self, key: &str) -> Option<Column<'_>> {
-        let (joints, _) = self.joints_called(key);
-        match joints[..] {
-            [(_, track, values)] => {
+        match self.joints_called(key)[..] {
+            [CalledJoint { track, values, .. }] => {
                 Some(Column { times: track.times(), values: values.into(), unit: "" })
             }
             _ => None,
         }
     }
 
-    /// Full name, track and values of the joints a key may mean, and the key's property: the
-    /// one joint whose full name it is, else all with that short name.
-    fn joints_called<'k>(&self, key: &'k str) -> (Vec<(String, &Track, &[f64])>, &'k str) {
-        let Some((name, property)) = key.rsplit_once('/') else { return (Vec::new(), "") };
+    /// The joints a key may mean: the one whose full name it has, else all with its short
+    /// name.
+    fn joints_called(&self, key: &str) -> Vec<CalledJoint<'_>> {
         let mut called = Vec::new();
+        let Some((name, property)) = key.rsplit_once('/') else { return called };
         for (topic, track) in &self.tracks {
             for joint in track.joints().unwrap_or_default() {
                 let Some(values) = joint.property(property) else { continue };
                 let full = scoped_joint(topic, &joint.name);
-                if full == name {
-                    return (vec![(full, track, values)], property);
+                let is_it = full == name;
+                let candidate =
+                    CalledJoint { full_key: format!("{full}/{property}"), track, values };
+                if is_it {
+                    return vec![candidate];
                 }
                 if joint.name == name {
-                    called.push((full, track, values));
+                    called.push(candidate);
                 }
             }
         }
-        (called, property)
+        called
     }
 
     fn scalar_column(&self, key: &str) -> Option<Column<'_>> {

@@ -197,7 +197,7 @@ impl Writer {
 
     /// A channel for messages we do not know, with their `ros2msg` definition and what else
     /// its writer says about it: for copying what others wrote.
-    pub fn foreign_channel(
+    pub(crate) fn foreign_channel(
         &mut self,
         topic: &str,
         schema: &str,
@@ -381,7 +381,7 @@ impl Writer {
     }
 
     /// A message as somebody else recorded it: its number, both its times, its payload.
-    pub fn copied(
+    pub(crate) fn copied(
         &mut self,
         channel: ChannelId,
         message: &RawMessage<'_>,

@@ -44,8 +44,8 @@ fn facts_files_objects_and_columns() {
     assert_eq!(recording.attachments[0].bytes, b"<sdf/>");
     assert_eq!(recording.objects(), ["ball"]);
     let time = SimTime::from_nanos(30_000_000);
-    assert_eq!(recording.pose_at("ball", 30), Some((time, ball_pose(30))));
-    assert_eq!(recording.pose_at("ball", 100), None);
+    let (times, poses) = recording.poses("ball").unwrap();
+    assert_eq!((times[30], poses[30], poses.len()), (time, ball_pose(30), 100));
     assert_eq!(recording.span().unwrap().1, SimTime::from_nanos(100_000_000));
     for (key, index, value, unit) in [
         ("ball/pose/x", 30, 0.030, "m"),
@@ -148,7 +148,7 @@ fn messages_of_others_become_tracks() {
     });
     let recording = loaded(&bytes);
     assert_eq!(recording.objects(), ["robot/odom", "tf/base", "tf/lidar"]);
-    assert_eq!(recording.pose_at("tf/lidar", 2).unwrap().1.translation.y, 2.0);
+    assert_eq!(recording.poses("tf/lidar").unwrap().1[2].translation.y, 2.0);
     for (key, value, unit) in [
         ("robot/odom/pose/x", 4.0, "m"),
         ("robot/odom/linear_vel/x", 8.0, "m/s"),

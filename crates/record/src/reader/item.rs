@@ -36,7 +36,7 @@ pub struct Channel {
 impl Channel {
     /// The definition of its messages, where they are `cdr` with `ros2msg`: those we decode
     /// and those every ROS 2 reader takes.
-    pub fn ros2_schema(&self) -> Option<&Schema> {
+    pub(crate) fn ros2_schema(&self) -> Option<&Schema> {
         let schema = self.schema.as_deref()?;
         (schema.encoding == "ros2msg" && self.message_encoding == "cdr").then_some(schema)
     }
