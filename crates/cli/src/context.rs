@@ -160,11 +160,14 @@ pub const BUILD: &str =
 /// Opens a recording. Of what is none, it says how to make one.
 pub fn open_recording(path: &Path) -> Result<Reader<BufReader<File>>, Vec<Diagnostic>> {
     let format = Format::detect(path).map_err(|fault| vec![fault])?;
-    if format == Format::Mcap {
+    let is_empty = path.metadata().is_ok_and(|about| about.is_file() && about.len() == 0);
+    if format == Format::Mcap || is_empty {
         return Reader::open(path).map_err(|fault| vec![fault]);
     }
+    let made = path.file_stem().map(|stem| Path::new(stem).with_extension("mcap"));
+    // Nobody is told to write over a recording.
+    let made = made.filter(|made| !made.exists()).unwrap_or_else(|| "NEW.mcap".into());
     let (shown, name) = (path.display(), format.name());
-    let made = path.with_extension("mcap");
     let help = format!(
         "if it is {name}, make a recording of it: `headland import {shown} -o {}`",
         made.display()

@@ -380,14 +380,14 @@ impl Writer {
         self.end(channel, time)
     }
 
-    /// A message as somebody else recorded it: its number, both its times, its payload.
+    /// A message as somebody else recorded it: its number, both its times, its payload. When
+    /// it was sent may be nonsense; no reader gives a time below zero.
     pub(crate) fn copied(
         &mut self,
         channel: ChannelId,
         message: &RawMessage<'_>,
     ) -> Result<(), Diagnostic> {
         check_time(message.log_time)?;
-        check_time(message.publish_time)?;
         self.begin(message.log_time)?;
         self.batch.bytes.extend_from_slice(message.payload);
         let times = [message.log_time, message.publish_time];
