@@ -3,7 +3,9 @@
 use std::path::PathBuf;
 use std::sync::LazyLock;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::{Args, Parser, Subcommand};
+use headland_record::{FORMATS, Format};
 
 /// The version with everything that decides the bytes of a recording.
 static VERSION: LazyLock<String> = LazyLock::new(|| {
@@ -26,7 +28,7 @@ static VERSION: LazyLock<String> = LazyLock::new(|| {
     propagate_version = false,
     arg_required_else_help = true,
     after_help = "Exit codes: 0 done · 2 bad usage or input · 3 partial data, or broken off · \
-                  4 an engine or headland itself broke\n\n\
+                  4 an engine, the disk or headland itself broke\n\n\
                   HEADLAND_RESOURCE_PATH lists folders, separated by `:`, in which model:// and \
                   package:// names are looked up.\n\n\
                   Start here:\n  headland demo                 drop a ball, see it bounce\n  \
@@ -186,15 +188,15 @@ pub struct CatArgs {
     pub end: Option<f64>,
 }
 
-/// What a recording can be written as.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum ExportFormat {
-    /// One row a moment, one column a quantity
-    Csv,
-    /// `time x y z qx qy qz qw` of one object
-    Tum,
-    /// A folder with metadata.yaml and an .mcap
-    Rosbag2,
+/// What a recording can be written as: every format but the recording's own.
+pub static EXPORTS: LazyLock<Vec<&str>> = LazyLock::new(|| {
+    let others = FORMATS.iter().filter(|(_, format)| *format != Format::Mcap);
+    others.map(|(name, _)| *name).collect()
+});
+
+fn export_format() -> impl TypedValueParser<Value = Format> {
+    PossibleValuesParser::new(EXPORTS.iter())
+        .map(|name| Format::from_name(&name).expect("a name of the list"))
 }
 
 /// `headland export`
@@ -206,12 +208,12 @@ pub struct ExportArgs {
     /// The recording
     pub recording: PathBuf,
     /// The format [default: by the output's ending]
-    #[arg(long, value_enum)]
-    pub to: Option<ExportFormat>,
+    #[arg(long, value_name = "FORMAT", value_parser = export_format())]
+    pub to: Option<Format>,
     /// Where to write
     #[arg(long, short, value_name = "PATH")]
     pub output: PathBuf,
-    /// The object whose poses a TUM file holds [default: the only one there is]
+    /// The object whose poses a TUM file holds [default: the only one that moves]
     #[arg(long)]
     pub object: Option<String>,
 }

@@ -1,27 +1,42 @@
 //! What every command shares: where results go, where diagnostics go, and how it ends.
 
-use std::io::{IsTerminal, Write as _};
+use std::fs::File;
+use std::io::{BufReader, ErrorKind, IsTerminal, Write as _};
 use std::path::Path;
 
-use headland_base::{Diagnostic, Severity};
+use headland_base::{Diagnostic, Findings, Severity};
+use headland_record::{Format, Reader};
 use headland_world::{Read, ReadOptions, resource::Resources};
 
 use crate::args::{Global, WorldArgs};
 
-/// How a command ended. `main` alone turns this into an exit code.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// How a command ended, the worst last. `main` alone turns this into an exit code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Outcome {
     /// 0: it ran and all is well.
     Passed,
-    /// 2: we could not do what was asked.
-    BadInput,
     /// 3: it ran, but on partial data, or was broken off.
     Partial,
-    /// 4: an engine, or headland itself, broke.
+    /// 2: we could not do what was asked.
+    BadInput,
+    /// 4: an engine, the disk or headland itself broke.
     Broken,
 }
 
+/// The diagnostics that mean that writing failed half way: a full disk, a pulled stick.
+const NOT_WRITTEN: &[&str] =
+    &["recording-not-written", "bag-not-written", "not-written", "cannot-write"];
+
 impl Outcome {
+    /// Of a command that gave up for these reasons.
+    pub fn of_faults(faults: &[Diagnostic]) -> Outcome {
+        if faults.iter().any(|fault| NOT_WRITTEN.contains(&fault.code)) {
+            Outcome::Broken
+        } else {
+            Outcome::BadInput
+        }
+    }
+
     /// The exit code.
     pub fn code(self) -> u8 {
         match self {
@@ -67,9 +82,20 @@ impl Context {
     /// A result. A reader that went away (`| head`) ends the program without a word.
     pub fn print(&self, text: &str) {
         let mut out = std::io::stdout().lock();
-        if out.write_all(text.as_bytes()).and_then(|()| out.flush()).is_err() {
-            std::process::exit(0);
+        if let Err(error) = out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+            let outcome = self.output_stopped(&error);
+            std::process::exit(outcome.code().into());
         }
+    }
+
+    /// Says why standard output takes no more, unless its reader just went away.
+    pub fn output_stopped(&self, error: &std::io::Error) -> Outcome {
+        if error.kind() == ErrorKind::BrokenPipe {
+            return Outcome::Passed;
+        }
+        let faults = [Diagnostic::error("cannot-write", format!("cannot write: {error}"))];
+        self.show(&faults);
+        Outcome::of_faults(&faults)
     }
 
     /// A word to the person, not a result.
@@ -91,6 +117,18 @@ impl Context {
                 eprint!("{}", diagnostic.render(self.colour));
             }
         }
+    }
+
+    /// Shows what was found wrong with a recording. Errors say what is missing: with them it
+    /// was read in part, and in vain where `is_anything` says that nothing was read.
+    pub fn show_findings(&self, findings: Findings, is_anything: bool) -> Ended {
+        let has_errors = findings.has_errors();
+        let findings = findings.into_vec();
+        if has_errors && !is_anything {
+            return Err(findings);
+        }
+        self.show(&findings);
+        Ok(if has_errors { Outcome::Partial } else { Outcome::Passed })
     }
 
     /// Reads a world with the options of the command line and the environment, and shows
@@ -119,10 +157,28 @@ pub fn read_options(args: &WorldArgs) -> ReadOptions {
 pub const BUILD: &str =
     concat!("headland ", env!("CARGO_PKG_VERSION"), " (", env!("HEADLAND_COMMIT"), ")");
 
-/// Refuses to write over what is being read.
+/// Opens a recording. Of what is none, it says how to make one.
+pub fn open_recording(path: &Path) -> Result<Reader<BufReader<File>>, Vec<Diagnostic>> {
+    let format = Format::detect(path).map_err(|fault| vec![fault])?;
+    let is_empty = path.metadata().is_ok_and(|about| about.is_file() && about.len() == 0);
+    if format == Format::Mcap || is_empty {
+        return Reader::open(path).map_err(|fault| vec![fault]);
+    }
+    let made = path.file_stem().map(|stem| Path::new(stem).with_extension("mcap"));
+    // Nobody is told to write over a recording.
+    let made = made.filter(|made| !made.exists()).unwrap_or_else(|| "NEW.mcap".into());
+    let (shown, name) = (path.display(), format.name());
+    let help = format!(
+        "if it is {name}, make a recording of it: `headland import {shown} -o {}`",
+        made.display()
+    );
+    Err(vec![Diagnostic::error("not-mcap", format!("`{shown}` is not an MCAP file")).help(help)])
+}
+
+/// Refuses to write over what is being read, or into the bag that is.
 pub fn refuse_same(source: &Path, output: &Path) -> Result<(), Vec<Diagnostic>> {
     match (source.canonicalize(), output.canonicalize()) {
-        (Ok(source), Ok(same)) if source == same => {
+        (Ok(source), Ok(same)) if same.starts_with(&source) => {
             let message = format!("`{}` cannot replace its own source", output.display());
             Err(vec![Diagnostic::error("same-file", message).help("write it under another name")])
         }

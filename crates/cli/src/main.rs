@@ -41,7 +41,7 @@ fn main() -> ExitCode {
     };
     let outcome = ended.unwrap_or_else(|diagnostics| {
         context.show(&diagnostics);
-        Outcome::BadInput
+        Outcome::of_faults(&diagnostics)
     });
     ExitCode::from(outcome.code())
 }

@@ -51,7 +51,10 @@ fn bad_usage_and_bad_input_exit_with_2_and_words() {
     )
     .unwrap();
     fs::write(dir.path().join("noise.mcap"), b"not a recording").unwrap();
-    fs::write(dir.path().join("empty"), b"").unwrap();
+    fs::write(dir.path().join("table.csv"), "time,height\n0,1\n").unwrap();
+    for name in ["empty", "empty.mcap"] {
+        fs::write(dir.path().join(name), b"").unwrap();
+    }
     let ball = ball();
     for (args, words) in [
         (vec!["run"], "WORLD"),
@@ -67,9 +70,22 @@ fn bad_usage_and_bad_input_exit_with_2_and_words() {
         (vec!["check", "typo.sdf"], "did you mean `radius`"),
         (vec!["check", "."], "."),
         (vec!["info", "noise.mcap"], "noise.mcap"),
-        (vec!["info", "empty"], "empty"),
+        (vec!["info", "empty"], "`empty` is empty"),
+        (vec!["info", "."], "headland import . -o NEW.mcap"),
         (vec!["info", "nowhere.mcap"], "nowhere.mcap"),
+        (vec!["info", "table.csv"], "headland import table.csv -o table.mcap"),
+        (vec!["cat", "table.csv"], "headland import table.csv -o table.mcap"),
+        (vec!["cat", "empty.mcap"], "is empty"),
+        (vec!["check", "empty.mcap"], "is empty"),
+        (vec!["check", "noise.mcap"], "not-mcap"),
+        (vec!["import", "empty.mcap", "-o", "a.mcap"], "is empty"),
         (vec!["import", "nowhere.csv", "-o", "a.mcap"], "nowhere.csv"),
+        (vec!["export", "empty.mcap", "-o", "a.csv"], "is empty"),
+        (vec!["export", "empty.mcap", "--to", "rosbag2", "-o", "bag"], "is empty"),
+        (vec!["export", "nowhere.mcap", "--to", "rosbag2", "-o", "bag"], "nowhere.mcap"),
+        (vec!["export", "noise.mcap", "--to", "mcap", "-o", "a"], "rosbag2, csv, tum"),
+        (vec!["export", "noise.mcap", "-o", "a.mcap"], "--to"),
+        (vec!["check", &ball, "--write-sdf", "no/such/folder.sdf"], "no/such/folder"),
         (vec!["export", "noise.mcap", "-o", "a.csv"], "noise.mcap"),
         (vec!["export", "noise.mcap", "-o", "a.xyz"], "--to"),
     ] {
@@ -78,6 +94,106 @@ fn bad_usage_and_bad_input_exit_with_2_and_words() {
         assert!(said.contains(words), "{args:?} says:\n{said}");
         assert!(!said.contains("panicked"), "{said}");
     }
+    for left in ["a.mcap", "a.csv", "bag"] {
+        assert!(!dir.path().join(left).exists(), "{left} was made of nothing");
+    }
+}
+
+/// One rule for every command that reads recordings: 3 where part of it could be read.
+#[test]
+fn a_recording_read_in_part_is_3_everywhere() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let at = |name: &str| dir.path().join(name);
+    expect(dir.path(), &["run", &ball(), "--duration", "3", "-o", "whole.mcap"], 0);
+    let bytes = fs::read(at("whole.mcap")).unwrap();
+    fs::write(at("cut.mcap"), &bytes[..bytes.len() / 2]).unwrap();
+    let mut damaged = bytes.clone();
+    let mut chunks = (0..bytes.len()).filter(|at| bytes[*at..].starts_with(b"zstd"));
+    damaged[chunks.nth(1).expect("a second chunk") + 500] ^= 0x10;
+    fs::write(at("damaged.mcap"), damaged).unwrap();
+    for (name, code, word) in
+        [("cut", 3, "recording-cut-off"), ("damaged", 3, "bad-chunk"), ("whole", 0, "")]
+    {
+        let file = format!("{name}.mcap");
+        let out = |ending: &str| format!("{name}_out{ending}");
+        for args in [
+            vec!["info", &file],
+            vec!["cat", &file, "--topic", "/ball/pose"],
+            vec!["check", &file],
+            vec!["export", &file, "-o", &out(".csv")],
+            vec!["export", &file, "-o", &out(".tum")],
+            vec!["export", &file, "--to", "rosbag2", "-o", &out("")],
+            vec!["import", &file, "-o", &out(".mcap")],
+        ] {
+            let output = expect(dir.path(), &args, code);
+            assert!(text(&output.stderr).contains(word), "{args:?}: {}", text(&output.stderr));
+        }
+        // What was made of it is whole.
+        expect(dir.path(), &["check", &out(".mcap")], 0);
+        expect(dir.path(), &["import", &out(""), "-o", "again.mcap"], 0);
+    }
+    // The worst of several files counts.
+    fs::write(at("noise.mcap"), "noise").unwrap();
+    expect(dir.path(), &["check", "noise.mcap", "cut.mcap"], 2);
+    expect(dir.path(), &["check", "cut.mcap", "whole.mcap"], 3);
+}
+
+#[test]
+fn a_device_that_takes_nothing_is_4() {
+    if !cfg!(target_os = "linux") {
+        return;
+    }
+    let dir = tempfile::tempdir().expect("a folder");
+    expect(dir.path(), &["run", &ball(), "--duration", "0.1", "-o", "a.mcap"], 0);
+    for args in [
+        ["export", "a.mcap", "--to", "csv", "-o", "/dev/full"].as_slice(),
+        &["export", "a.mcap", "--to", "tum", "-o", "/dev/full"],
+        &["import", "a.mcap", "-o", "/dev/full"],
+        &["run", &ball(), "-o", "/dev/full"],
+    ] {
+        assert!(text(&expect(dir.path(), args, 4).stderr).contains("/dev/full"), "{args:?}");
+    }
+    for args in [["info", "a.mcap"], ["cat", "a.mcap"], ["check", "a.mcap"]] {
+        let full = fs::File::options().write(true).open("/dev/full").expect("a full device");
+        let output = headland(dir.path()).args(args).stdout(full).output().expect("runs");
+        assert_eq!(output.status.code(), Some(4), "{args:?}: {}", text(&output.stderr));
+        assert!(text(&output.stderr).contains("cannot-write"), "{args:?}");
+    }
+}
+
+/// Message by message: types that are no columns come back as they were.
+#[test]
+fn a_bag_is_imported_message_by_message() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let world = format!("{ROOT}/worlds/pendulum.sdf");
+    fs::write(dir.path().join("moves.csv"), "time,hinge/effort\n0,1.0\n0.05,2.0\n").unwrap();
+    expect(
+        dir.path(),
+        &["run", &world, "--command", "moves.csv", "--duration", "0.1", "-o", "a.mcap"],
+        0,
+    );
+    expect(dir.path(), &["export", "a.mcap", "--to", "rosbag2", "-o", "bag"], 0);
+    expect(dir.path(), &["import", "bag", "-o", "b.mcap"], 0);
+    let cat = |file| text(&expect(dir.path(), &["cat", file], 0).stdout);
+    assert!(cat("a.mcap").contains("headland_msgs/msg/JointCommand"));
+    assert!(cat("a.mcap") == cat("b.mcap"));
+    // The bag's own file is its source, too.
+    let said = expect(dir.path(), &["import", "bag", "-o", "bag/bag_0.mcap"], 2);
+    assert!(text(&said.stderr).contains("same-file"));
+}
+
+#[test]
+fn the_only_object_that_moves_is_the_trajectory() {
+    let dir = tempfile::tempdir().expect("a folder");
+    expect(dir.path(), &["run", &ball(), "--duration", "0.1", "-o", "a.mcap"], 0);
+    expect(dir.path(), &["export", "a.mcap", "--to", "tum", "-o", "a.tum"], 0);
+    let tum = fs::read_to_string(dir.path().join("a.tum")).unwrap();
+    assert_eq!(tum.lines().count(), 1 + 101);
+    assert!(tum.contains("\n0.000000000 0.0 0.0 3.5 "), "the ball: {tum:.200}");
+    let slope = format!("{ROOT}/worlds/slope.sdf");
+    expect(dir.path(), &["run", &slope, "--duration", "0.1", "-o", "b.mcap"], 0);
+    let said = text(&expect(dir.path(), &["export", "b.mcap", "-o", "b.tum"], 2).stderr);
+    assert!(said.contains("--object NAME") && said.contains("slider, sticker"), "{said}");
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Tracks sampled at different times, brought onto one time base.
 //!
-//! Exact at sample points; before the first sample and after the last there is nothing.
+//! Exact at sample points; before the first sample there is nothing. After the last one a
+//! held value goes on, because what never moves is recorded once; a line has nowhere to go.
 //! Of samples with equal times the last one counts, as it would for someone who watches.
 
 use headland_base::maths::{Vec3, slerp};
@@ -11,9 +12,10 @@ use crate::track::Motion;
 /// What stands between two samples.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Method {
-    /// The earlier sample, until the next one comes.
+    /// The earlier sample, until the next one comes, if ever.
     Hold,
-    /// The straight line between them; for orientations the shorter arc.
+    /// The straight line between them; for orientations the shorter arc. Nothing after the
+    /// last sample.
     #[default]
     Interpolate,
 }
@@ -67,11 +69,10 @@ pub fn value_at<T: Blend>(
     if times[before] == time {
         return Some(values[before]);
     }
-    // Past the last sample nothing is known, not even by holding.
-    let next = *times.get(after)?;
     if method == Method::Hold {
         return Some(values[before]);
     }
+    let next = *times.get(after)?;
     let s = (time - times[before]).nanos() as f64 / (next - times[before]).nanos() as f64;
     Some(T::blend(values[before], values[after], s))
 }
@@ -115,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn exact_at_samples_nothing_outside_and_a_line_between() {
+    fn exact_at_samples_nothing_before_and_a_line_between() {
         let times = [at(10), at(20), at(20), at(40)];
         let values = [1.0, 2.0, 3.0, 7.0];
         for (nanos, held, line) in [
@@ -125,12 +126,16 @@ mod tests {
             (20, Some(3.0), Some(3.0)),
             (25, Some(3.0), Some(4.0)),
             (40, Some(7.0), Some(7.0)),
-            (41, None, None),
+            (41, Some(7.0), None),
+            (i64::MAX, Some(7.0), None),
         ] {
             assert_eq!(value_at(&times, &values, at(nanos), Method::Hold), held, "{nanos}");
             assert_eq!(value_at(&times, &values, at(nanos), Method::Interpolate), line, "{nanos}");
         }
         assert_eq!(value_at::<f64>(&[], &[], at(0), Method::Hold), None);
+        // What never moves has one sample, and is there all the time.
+        let base = [at(10), at(500), at(1000)];
+        assert_eq!(resample(&[at(10)], &[2.0], &base, Method::Hold), [Some(2.0); 3]);
     }
 
     /// Two roads to one answer: the single pass and one search per time.

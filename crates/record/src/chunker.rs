@@ -43,11 +43,22 @@ impl Batch {
 /// One thing to put into the file.
 #[derive(Debug)]
 pub(crate) enum Job {
-    Channel { topic: String, schema: String, definition: String },
+    Channel {
+        topic: String,
+        schema: String,
+        definition: String,
+        metadata: BTreeMap<String, String>,
+    },
     Batch(Batch),
-    Attachment { name: String, media_type: String, bytes: Vec<u8> },
-    Metadata { name: String, entries: BTreeMap<String, String> },
-    Flush,
+    Attachment {
+        name: String,
+        media_type: String,
+        bytes: Vec<u8>,
+    },
+    Metadata {
+        name: String,
+        entries: BTreeMap<String, String>,
+    },
 }
 
 pub(crate) struct Chunker {
@@ -94,8 +105,8 @@ impl Chunker {
             return;
         }
         let done = match job {
-            Job::Channel { topic, schema, definition } => {
-                self.container.channel(topic, schema, definition);
+            Job::Channel { topic, schema, definition, metadata } => {
+                self.container.channel(topic, schema, definition, metadata);
                 return;
             }
             Job::Batch(batch) => self.batch(batch),
@@ -105,7 +116,6 @@ impl Chunker {
             Job::Metadata { name, entries } => {
                 self.container.metadata(name, entries).map(|()| self.closed())
             }
-            Job::Flush => self.close_chunk(),
         };
         if let Err(fault) = done {
             self.fail(&fault);

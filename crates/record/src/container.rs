@@ -79,7 +79,7 @@ pub(crate) const MESSAGE_HEAD_BYTES: usize = 9 + 22;
 pub(crate) fn message_head(
     channel: u16,
     sequence: u32,
-    nanos: u64,
+    [log_nanos, publish_nanos]: [u64; 2],
     n_payload: usize,
 ) -> [u8; MESSAGE_HEAD_BYTES] {
     let mut head = [0; MESSAGE_HEAD_BYTES];
@@ -87,8 +87,8 @@ pub(crate) fn message_head(
     head[1..9].copy_from_slice(&(22 + n_payload as u64).to_le_bytes());
     head[9..11].copy_from_slice(&channel.to_le_bytes());
     head[11..15].copy_from_slice(&sequence.to_le_bytes());
-    head[15..23].copy_from_slice(&nanos.to_le_bytes());
-    head[23..31].copy_from_slice(&nanos.to_le_bytes());
+    head[15..23].copy_from_slice(&log_nanos.to_le_bytes());
+    head[23..31].copy_from_slice(&publish_nanos.to_le_bytes());
     head
 }
 
@@ -131,7 +131,13 @@ impl Container {
     }
 
     /// A channel with the number that follows the last one.
-    pub fn channel(&mut self, topic: &str, schema: &str, definition: &str) {
+    pub fn channel(
+        &mut self,
+        topic: &str,
+        schema: &str,
+        definition: &str,
+        metadata: &BTreeMap<String, String>,
+    ) {
         let n_schemas = self.schema_ids.len();
         let key = (schema.to_string(), definition.to_string());
         let schema_id = *self.schema_ids.entry(key).or_insert_with(|| {
@@ -152,7 +158,7 @@ impl Container {
             schema_id,
             topic: topic.to_string(),
             message_encoding: "cdr".to_string(),
-            metadata: BTreeMap::new(),
+            metadata: metadata.clone(),
         };
         let start = self.channels.len();
         record(&mut self.channels, op::CHANNEL, |out| fields(out, &channel));

@@ -8,7 +8,8 @@ use headland_base::{Diagnostic, Findings};
 use crate::reader::{Item, Reader};
 use crate::writer::{ChannelId, Writer};
 
-/// Copies everything that can be read, payloads untouched. Channels that are not `cdr`
+/// Copies everything that can be read: payloads, both times and numbers of messages, and
+/// what channels say about themselves, such as their quality of service. Channels that are not `cdr`
 /// with `ros2msg` are left out, because one of them makes common readers refuse the whole
 /// file; that is a finding. An error is the writer's.
 pub fn copy<R: Read>(mut reader: Reader<R>, writer: &mut Writer) -> Result<Findings, Diagnostic> {
@@ -18,17 +19,15 @@ pub fn copy<R: Read>(mut reader: Reader<R>, writer: &mut Writer) -> Result<Findi
         match item {
             Item::Header { .. } => {}
             Item::Channel(channel) => {
-                let schema = channel.schema.as_ref().filter(|schema| {
-                    schema.encoding == "ros2msg" && channel.message_encoding == "cdr"
-                });
-                let Some(schema) = schema else {
+                let Some(schema) = channel.ros2_schema() else {
                     let message = format!("topic `{}` is not `cdr` with `ros2msg`", channel.topic);
                     let warning = Diagnostic::warning("unknown-encoding", message);
                     findings.push(warning.note("it was left out"));
                     continue;
                 };
                 let definition = String::from_utf8_lossy(&schema.data);
-                match writer.foreign_channel(&channel.topic, &schema.name, &definition) {
+                let (topic, metadata) = (&channel.topic, &channel.metadata);
+                match writer.foreign_channel(topic, &schema.name, &definition, metadata) {
                     Ok(id) => _ = channels.insert(channel.id, id),
                     Err(fault) if fault.code == "topic-has-two-types" => findings.push(fault),
                     Err(fault) => return Err(fault),
@@ -36,7 +35,7 @@ pub fn copy<R: Read>(mut reader: Reader<R>, writer: &mut Writer) -> Result<Findi
             }
             Item::Message(message) => {
                 if let Some(id) = channels.get(&message.channel.id) {
-                    writer.raw(*id, message.log_time, message.payload)?;
+                    writer.copied(*id, &message)?;
                 }
             }
             Item::Attachment(file) => writer.attach(&file.name, &file.media_type, file.bytes)?,
@@ -45,4 +44,21 @@ pub fn copy<R: Read>(mut reader: Reader<R>, writer: &mut Writer) -> Result<Findi
     }
     findings.extend(reader.into_findings().into_vec());
     Ok(findings)
+}
+
+/// Refuses a recording, in one file or several, of which nothing can be read: before
+/// anything is made to copy it to.
+pub(crate) fn refuse_unreadable<R: Read>(
+    parts: impl IntoIterator<Item = Reader<R>>,
+) -> Result<(), Vec<Diagnostic>> {
+    let mut findings = Findings::new();
+    for mut part in parts {
+        while let Some(item) = part.next() {
+            if !matches!(item, Item::Header { .. }) {
+                return Ok(());
+            }
+        }
+        findings.extend(part.into_findings().into_vec());
+    }
+    if findings.has_errors() { Err(findings.into_vec()) } else { Ok(()) }
 }

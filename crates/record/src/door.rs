@@ -7,13 +7,13 @@ use std::path::Path;
 use headland_base::names::suggestion;
 use headland_base::{Diagnostic, Findings};
 
-use crate::copy::copy;
+use crate::copy::{copy, refuse_unreadable};
 use crate::csv::{self, TableOptions};
 use crate::load::{LoadOptions, load};
 use crate::reader::Reader;
 use crate::recording::Recording;
 use crate::save::save;
-use crate::writer::{WriteOptions, Writer};
+use crate::writer::{WriteOptions, Writer, Written};
 use crate::{rosbag2, tum};
 
 /// The formats there are.
@@ -38,14 +38,17 @@ pub const FORMATS: &[(&str, Format)] = &[
 ];
 
 impl Format {
-    /// The format of a name.
-    pub fn from_name(name: &str) -> Result<Format, Diagnostic> {
-        let known = FORMATS.iter().find(|(known, _)| *known == name);
-        known.map(|(_, format)| *format).ok_or_else(|| {
-            let names = FORMATS.iter().map(|(known, _)| *known);
-            Diagnostic::error("unknown-format", format!("no format `{name}`"))
-                .help_maybe(suggestion(name, names))
-        })
+    /// The format of a name in the list.
+    pub fn from_name(name: &str) -> Option<Format> {
+        FORMATS.iter().find(|(known, _)| *known == name).map(|(_, format)| *format)
+    }
+
+    /// The format a new file's ending asks for.
+    pub fn from_ending(path: &Path) -> Option<Format> {
+        match extension(path).as_str() {
+            "txt" => Some(Format::Tum), // what evo writes
+            ending => Format::from_name(ending),
+        }
     }
 
     /// The name people type.
@@ -164,69 +167,93 @@ pub fn import(path: &Path, options: &ImportOptions) -> Result<Imported, Vec<Diag
     Ok(Imported { recording, format, findings })
 }
 
-/// Brings a log into a recording file, whatever its format. Messages of recordings and bags
+/// A log that became a recording file.
+#[derive(Clone, Debug)]
+pub struct Converted {
+    /// The format it had.
+    pub format: Format,
+    /// What was written.
+    pub written: Written,
+    /// What was wrong with it; errors say what is missing from the recording.
+    pub findings: Findings,
+}
+
+/// Makes a recording file of a log, whatever its format. Messages of recordings and bags
 /// go through one at a time and untouched, those of types we do not know too; the numbers of
-/// tables and trajectories become messages.
+/// tables and trajectories become messages. An `Err` is a log of which nothing could be read,
+/// and then nothing is written, or a file that could not be.
 pub fn convert(
-    path: &Path,
+    source: &Path,
+    target: &Path,
     options: &ImportOptions,
-    writer: &mut Writer,
-) -> Result<Findings, Vec<Diagnostic>> {
+    write: &WriteOptions,
+) -> Result<Converted, Vec<Diagnostic>> {
     let alone = |fault| vec![fault];
-    let format = match options.format {
-        Some(format) => format,
-        None => Format::detect(path).map_err(alone)?,
-    };
-    match format {
-        Format::Mcap => copy(Reader::open(path).map_err(alone)?, writer).map_err(alone),
+    let format = options.format.map_or_else(|| Format::detect(source), Ok).map_err(alone)?;
+    let create = || Writer::create(target, write).map_err(alone);
+    let (writer, findings) = match format {
+        Format::Mcap => {
+            let open = || Reader::open(source).map_err(alone);
+            refuse_unreadable([open()?])?;
+            let (reader, mut writer) = (open()?, create()?);
+            let findings = copy(reader, &mut writer).map_err(alone)?;
+            (writer, findings)
+        }
         Format::Rosbag2 => {
-            let (parts, warning) = rosbag2::open_parts(path)?;
+            refuse_unreadable(rosbag2::open_parts(source)?.0)?;
+            let (parts, warning) = rosbag2::open_parts(source)?;
+            let mut writer = create()?;
             let mut findings = Findings::new();
             for part in parts {
-                findings.extend(copy(part, writer).map_err(alone)?.into_vec());
+                findings.extend(copy(part, &mut writer).map_err(alone)?.into_vec());
             }
             findings.extend(warning);
-            Ok(findings)
+            (writer, findings)
         }
         Format::Csv | Format::Tum => {
-            let imported = import(path, options)?;
-            save(&imported.recording, writer).map_err(alone)?;
+            let imported = import(source, options)?;
+            let mut writer = create()?;
+            save(&imported.recording, &mut writer).map_err(alone)?;
+            (writer, imported.findings)
+        }
+    };
+    Ok(Converted { format, written: writer.finish().map_err(alone)?, findings })
+}
+
+/// Writes a log of any format in another. `object` says whose trajectory, for TUM; it may be
+/// left out where only one object moves. Errors among the findings say what is missing; an
+/// `Err` is as with [`convert`].
+pub fn export(
+    source: &Path,
+    target: &Path,
+    format: Format,
+    object: Option<&str>,
+    write: &WriteOptions,
+) -> Result<Findings, Vec<Diagnostic>> {
+    let options = ImportOptions::default();
+    match format {
+        Format::Mcap => convert(source, target, &options, write).map(|done| done.findings),
+        // A bag holds the messages as they are; nothing is decoded.
+        Format::Rosbag2 => rosbag2::export(source, target, write),
+        Format::Csv | Format::Tum => {
+            let imported = import(source, &options)?;
+            write_text(&imported.recording, target, format, object).map_err(|fault| vec![fault])?;
             Ok(imported.findings)
         }
     }
 }
 
-/// Writes a recording. `object` says whose trajectory, for TUM; it may be left out where
-/// there is only one.
-pub fn export(
+fn write_text(
     recording: &Recording,
     path: &Path,
     format: Format,
     object: Option<&str>,
-    options: &WriteOptions,
 ) -> Result<(), Diagnostic> {
-    match format {
-        Format::Mcap => {
-            let mut writer = Writer::create(path, options)?;
-            save(recording, &mut writer)?;
-            writer.finish().map(|_| ())
-        }
-        Format::Rosbag2 => {
-            // Written beside the folder first, for the folder is made of a file.
-            let beside = path.with_extension("mcap.part");
-            export(recording, &beside, Format::Mcap, None, options)?;
-            let done = rosbag2::export(&beside, path, options).map(|_| ());
-            _ = std::fs::remove_file(&beside);
-            done
-        }
-        Format::Csv => text_file(path, |out| csv::write(out, recording)),
-        Format::Tum => {
-            let (times, poses) = trajectory(recording, object)?;
-            text_file(path, |out| {
-                tum::write(out, times, poses).map_err(|fault| not_written(path, &fault))
-            })
-        }
+    if format == Format::Csv {
+        return text_file(path, |out| csv::write(out, recording));
     }
+    let (times, poses) = trajectory(recording, object)?;
+    text_file(path, |out| tum::write(out, times, poses))
 }
 
 type Trajectory<'a> = (&'a [headland_base::SimTime], &'a [headland_base::Transform]);
@@ -236,14 +263,17 @@ fn trajectory<'a>(
     object: Option<&str>,
 ) -> Result<Trajectory<'a>, Diagnostic> {
     let objects = recording.objects();
-    let name = match (object, &objects[..]) {
-        (Some(name), _) => name,
-        (None, [only]) => only,
-        (None, _) => {
+    // What never moves is recorded once.
+    let moves = |name: &&str| recording.poses(name).is_some_and(|(times, _)| times.len() > 1);
+    let moving: Vec<&str> = objects.iter().copied().filter(moves).collect();
+    let name = match (object, &objects[..], &moving[..]) {
+        (Some(name), _, _) => name,
+        (None, [only], _) | (None, _, [only]) => only,
+        (None, _, _) => {
             let message = format!("{} objects have poses, and a TUM file holds one", objects.len());
             return Err(Diagnostic::error("which-object", message)
                 .note(format!("there are: {}", objects.join(", ")))
-                .help("say which object"));
+                .help("say which with `--object NAME`"));
         }
     };
     recording.poses(name).ok_or_else(|| {
@@ -252,16 +282,16 @@ fn trajectory<'a>(
     })
 }
 
-fn not_written(path: &Path, fault: &dyn std::fmt::Display) -> Diagnostic {
-    Diagnostic::error("not-written", format!("cannot write `{}`: {fault}", path.display()))
-}
-
 fn text_file(
     path: &Path,
-    fill: impl FnOnce(&mut BufWriter<File>) -> Result<(), Diagnostic>,
+    fill: impl FnOnce(&mut BufWriter<File>) -> std::io::Result<()>,
 ) -> Result<(), Diagnostic> {
-    let file = File::create(path).map_err(|fault| not_written(path, &fault))?;
+    let file = File::create(path).map_err(|fault| {
+        Diagnostic::error("not-created", format!("cannot create `{}`: {fault}", path.display()))
+            .help("choose a folder that exists and that you may write to")
+    })?;
     let mut out = BufWriter::new(file);
-    fill(&mut out)?;
-    out.flush().map_err(|fault| not_written(path, &fault))
+    fill(&mut out).and_then(|()| out.flush()).map_err(|fault| {
+        Diagnostic::error("not-written", format!("cannot write `{}`: {fault}", path.display()))
+    })
 }

@@ -22,7 +22,7 @@ use std::sync::Arc;
 use headland_base::Diagnostic;
 
 use crate::cdr::{Endian, split_payload};
-use crate::reader::RawMessage;
+use crate::reader::Channel;
 
 pub use value::Value;
 
@@ -184,10 +184,10 @@ impl Definition {
     }
 }
 
-/// Decodes the messages of one file, parsing each channel's definition once.
+/// The definitions of one file's channels, each parsed once.
 #[derive(Default)]
 pub struct Decoder {
-    definitions: BTreeMap<u16, Result<Definition, Diagnostic>>,
+    definitions: BTreeMap<u16, Result<Definition, Vec<Diagnostic>>>,
 }
 
 impl Decoder {
@@ -196,23 +196,17 @@ impl Decoder {
         Decoder::default()
     }
 
-    /// The content of a message.
-    pub fn decode(&mut self, message: &RawMessage) -> Result<Value, Diagnostic> {
-        let channel = message.channel;
-        let definition = self.definitions.entry(channel.id).or_insert_with(|| {
-            let schema = channel.schema.as_deref();
-            match schema.filter(|s| s.encoding == "ros2msg" && channel.message_encoding == "cdr") {
-                Some(schema) => {
-                    let text = String::from_utf8_lossy(&schema.data);
-                    Definition::parse(&schema.name, &text).map_err(|mut faults| faults.remove(0))
-                }
-                None => Err(Diagnostic::error(
-                    "unknown-encoding",
-                    format!("topic `{}` is not `cdr` with `ros2msg`", channel.topic),
-                )),
+    /// What decodes a channel's messages, or every reason why nothing does.
+    pub fn definition(&mut self, channel: &Channel) -> Result<&Definition, &[Diagnostic]> {
+        let parse = || match channel.ros2_schema() {
+            Some(schema) => Definition::parse(&schema.name, &String::from_utf8_lossy(&schema.data)),
+            None => {
+                let message = format!("topic `{}` is not `cdr` with `ros2msg`", channel.topic);
+                Err(vec![Diagnostic::warning("unknown-encoding", message)])
             }
-        });
-        definition.as_ref().map_err(Clone::clone)?.decode(message.payload)
+        };
+        let parsed = self.definitions.entry(channel.id).or_insert_with(parse);
+        parsed.as_ref().map_err(Vec::as_slice)
     }
 }
 

@@ -3,8 +3,8 @@
 //! ```text
 //! a run ──── Writer ────► .mcap ──── Reader ──► messages ── load ──► Recording
 //! CSV · TUM · bags · MCAP of others ─ import ──────────────────────► Recording
-//! Recording ─ export ─► MCAP · rosbag2 · CSV · TUM
-//! any log ─── convert ─► Writer
+//! any log ─── export ──► MCAP · rosbag2 · CSV · TUM
+//! any log ─── convert ─► .mcap
 //! ```
 //!
 //! | module | what |
@@ -70,7 +70,7 @@ pub mod writer;
 
 pub use copy::copy;
 pub use decimal::TimeUnit;
-pub use door::{FORMATS, Format, ImportOptions, Imported, convert, export, import};
+pub use door::{Converted, FORMATS, Format, ImportOptions, Imported, convert, export, import};
 pub use dynamic::{Decoder, Definition, Value};
 pub use load::{LoadOptions, Stamp, load};
 pub use messages::Kind;

@@ -11,12 +11,13 @@
 //! | Contacts | contacts |
 //! | String, Event | texts |
 //!
-//! A sample earlier than the one before it on its track is left out and counted.
+//! A sample earlier than the one before it on its track is left out and counted, and so is
+//! a pose whose quaternion has no direction: ROS's default is all zeros.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
 
-use headland_base::maths::{Quat, Vec3};
+use headland_base::maths::{Quat, Vec3, unit_quat};
 use headland_base::{Diagnostic, Findings, SimTime, Transform};
 
 use crate::cdr;
@@ -59,7 +60,7 @@ pub fn load<R: Read>(reader: Reader<R>, options: &LoadOptions) -> (Recording, Fi
 }
 
 /// Reads a recording that was split into several files, in their order.
-pub fn load_parts<R: Read>(
+pub(crate) fn load_parts<R: Read>(
     parts: impl IntoIterator<Item = Reader<R>>,
     options: &LoadOptions,
 ) -> (Recording, Findings) {
@@ -85,6 +86,8 @@ struct Growing {
     topic: String,
     track: Track,
     n_backward: usize,
+    /// Poses that turn nowhere.
+    n_undirected: usize,
 }
 
 /// What to do with the messages of a channel.
@@ -148,13 +151,21 @@ impl Loader {
     }
 
     fn finish(mut self) -> (Recording, Findings) {
-        for Growing { topic, track, n_backward } in self.tracks {
+        for Growing { topic, track, n_backward, n_undirected } in self.tracks {
             if n_backward > 0 {
                 let message = format!(
                     "{n_backward} samples of `{topic}` are earlier than the one before them"
                 );
                 let warning = Diagnostic::warning("time-went-back", message);
                 self.findings.push(warning.note("they were left out"));
+            }
+            if n_undirected > 0 {
+                let n_all = n_undirected + track.len();
+                let message = format!(
+                    "{n_undirected} of {n_all} poses of `{topic}` have a quaternion without direction"
+                );
+                let error = Diagnostic::error("bad-pose", message);
+                self.findings.push(error.note("they were left out"));
             }
             self.recording.insert(topic, track);
         }
@@ -174,7 +185,8 @@ impl Loader {
             return None;
         }
         let track = Track::empty(schema, data);
-        self.tracks.push(Growing { topic: topic.to_string(), track, n_backward: 0 });
+        let topic_name = topic.to_string();
+        self.tracks.push(Growing { topic: topic_name, track, n_backward: 0, n_undirected: 0 });
         self.by_topic.insert(topic.to_string(), self.tracks.len() - 1);
         Some(self.tracks.len() - 1)
     }
@@ -280,14 +292,14 @@ impl Loader {
             Handler::Pose(track) => {
                 if let Some((header, frame, n)) = cdr::decode_stamped::<7>(payload) {
                     let rotation = Quat::from_xyzw(n[3], n[4], n[5], n[6]);
-                    let pose = Transform::new(rotation, Vec3::new(n[0], n[1], n[2]));
+                    let parts = (rotation, Vec3::new(n[0], n[1], n[2]));
                     let time = self::time_of(header, message.log_time, stamp);
-                    self.pose(*track, time, frame, pose);
+                    self.pose(*track, time, frame, parts);
                     return Ok(());
                 }
                 let pose: messages::PoseStamped = messages::decode(payload)?;
                 let time = time_of(&pose.header);
-                self.pose(*track, time, &pose.header.frame_id, (&pose.pose).into());
+                self.pose(*track, time, &pose.header.frame_id, parts_of(&pose.pose));
             }
             Handler::Twist(track) => {
                 if let Some((header, frame, n)) = cdr::decode_stamped::<6>(payload) {
@@ -304,7 +316,7 @@ impl Loader {
             Handler::Odometry { pose, twist } => {
                 let both: messages::Odometry = messages::decode(payload)?;
                 let time = time_of(&both.header);
-                self.pose(*pose, time, &both.header.frame_id, (&both.pose.pose).into());
+                self.pose(*pose, time, &both.header.frame_id, parts_of(&both.pose.pose));
                 self.motion(*twist, time, &both.child_frame_id, motion_of(&both.twist.twist));
             }
             Handler::Tf { topic, children } => {
@@ -323,10 +335,9 @@ impl Loader {
                             track
                         }
                     };
-                    let parts = &one.transform;
-                    let pose =
-                        Transform::new((&parts.rotation).into(), (&parts.translation).into());
-                    self.pose(track, time_of(&one.header), &one.header.frame_id, pose);
+                    let parts =
+                        ((&one.transform.rotation).into(), (&one.transform.translation).into());
+                    self.pose(track, time_of(&one.header), &one.header.frame_id, parts);
                 }
             }
             Handler::Joints(track) => {
@@ -384,10 +395,15 @@ impl Loader {
         None
     }
 
-    fn pose(&mut self, track: usize, time: SimTime, frame: &str, pose: Transform) {
-        if let Some(track) = self.growing(track, time) {
+    /// A pose as others wrote it; a [`Transform`] promises a unit quaternion.
+    fn pose(&mut self, at: usize, time: SimTime, frame: &str, (turn, place): (Quat, Vec3)) {
+        let Some(rotation) = unit_quat(turn) else {
+            self.tracks[at].n_undirected += 1;
+            return;
+        };
+        if let Some(track) = self.growing(at, time) {
             track.set_frame(frame);
-            track.push_pose(time, pose);
+            track.push_pose(time, Transform::new(rotation, place));
         }
     }
 
@@ -438,6 +454,10 @@ impl Loader {
         let after = track.scalars().map_or(0, BTreeMap::len) * track.len();
         self.n_values += after - before;
     }
+}
+
+fn parts_of(pose: &messages::Pose) -> (Quat, Vec3) {
+    ((&pose.orientation).into(), (&pose.position).into())
 }
 
 fn motion_of(twist: &messages::Twist) -> Motion {

@@ -387,13 +387,6 @@ impl From<&Transform> for Pose {
     }
 }
 
-impl From<&Pose> for Transform {
-    /// As written, not normalised: a recording shows what was recorded.
-    fn from(pose: &Pose) -> Transform {
-        Transform::new((&pose.orientation).into(), (&pose.position).into())
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -220,13 +220,14 @@ impl<R: Read> Reader<R> {
         }
         self.state = State::Done;
         self.truncation = Some(Truncation { file_bytes: self.offset, whole_bytes });
+        let message = match self.offset {
+            0 => format!("`{}` is empty", self.name),
+            end => format!("`{}` ends at byte {end} in the middle of a record", self.name),
+        };
         self.findings.push(
-            Diagnostic::warning(
-                "recording-cut-off",
-                format!("`{}` ends at byte {} in the middle of a record", self.name, self.offset),
-            )
-            .note(format!("its first {whole_bytes} bytes are whole and were read"))
-            .help("the run that wrote it was stopped, or the copy is incomplete"),
+            Diagnostic::error("recording-cut-off", message)
+                .note(format!("its first {whole_bytes} bytes are whole and were read"))
+                .help("the run that wrote it was stopped, or the copy is incomplete"),
         );
         Step::Nothing
     }

@@ -76,6 +76,14 @@ pub struct Column<'a> {
     pub unit: &'static str,
 }
 
+/// A joint that a key may mean.
+struct CalledJoint<'a> {
+    /// The key with the robot's name.
+    full_key: String,
+    track: &'a Track,
+    values: &'a [f64],
+}
+
 impl Recording {
     /// Nothing recorded.
     pub fn new() -> Recording {
@@ -122,12 +130,6 @@ impl Recording {
         Some((track.times(), track.motions()?))
     }
 
-    /// Sample `index` of an object's poses.
-    pub fn pose_at(&self, object: &str, index: usize) -> Option<(SimTime, Transform)> {
-        let (times, poses) = self.poses(object)?;
-        Some((*times.get(index)?, *poses.get(index)?))
-    }
-
     /// `/<object>/pose`, or `/<object>` itself.
     fn of_object(&self, object: &str, part: &str, fits: impl Fn(&Track) -> bool) -> Option<&Track> {
         let topics = [format!("/{object}/{part}"), format!("/{object}"), object.to_string()];
@@ -155,7 +157,8 @@ impl Recording {
     }
 
     /// One quantity by its scoped key: `ball/pose/z`, `ball/linear_vel/x`,
-    /// `elbow/position`, `arm::elbow/velocity`, `imu/linear_acceleration/x`.
+    /// `elbow/position`, `arm::elbow/velocity`, `imu/linear_acceleration/x`. A joint that
+    /// several robots have is found by its full name only.
     pub fn column(&self, key: &str) -> Option<Column<'_>> {
         self.object_column(key)
             .or_else(|| self.joint_column(key))
@@ -166,6 +169,14 @@ impl Recording {
     /// The same, or a diagnostic that names the nearest key there is.
     pub fn require_column(&self, key: &str) -> Result<Column<'_>, Diagnostic> {
         self.column(key).ok_or_else(|| {
+            let joints = self.joints_called(key);
+            if joints.len() > 1 {
+                let full: Vec<String> =
+                    joints.iter().map(|j| format!("`{}`", j.full_key)).collect();
+                let message = format!("`{key:.120}` is a key of {} joints", joints.len());
+                return Diagnostic::error("ambiguous-key", message)
+                    .help(format!("say which: {}", full.join(" or ")));
+            }
             let keys = self.keys();
             Diagnostic::error("unknown-key", format!("no `{key:.120}` in the recording"))
                 .help_maybe(suggestion(key, keys.iter().map(String::as_str)))
@@ -192,16 +203,35 @@ impl Recording {
     }
 
     fn joint_column(&self, key: &str) -> Option<Column<'_>> {
-        let (name, property) = key.rsplit_once('/')?;
+        match self.joints_called(key)[..] {
+            [CalledJoint { track, values, .. }] => {
+                Some(Column { times: track.times(), values: values.into(), unit: "" })
+            }
+            _ => None,
+        }
+    }
+
+    /// The joints a key may mean: the one whose full name it has, else all with its short
+    /// name.
+    fn joints_called(&self, key: &str) -> Vec<CalledJoint<'_>> {
+        let mut called = Vec::new();
+        let Some((name, property)) = key.rsplit_once('/') else { return called };
         for (topic, track) in &self.tracks {
             for joint in track.joints().unwrap_or_default() {
-                if joint.name == name || scoped_joint(topic, &joint.name) == name {
-                    let values = Cow::Borrowed(joint.property(property)?);
-                    return Some(Column { times: track.times(), values, unit: "" });
+                let Some(values) = joint.property(property) else { continue };
+                let full = scoped_joint(topic, &joint.name);
+                let is_it = full == name;
+                let candidate =
+                    CalledJoint { full_key: format!("{full}/{property}"), track, values };
+                if is_it {
+                    return vec![candidate];
+                }
+                if joint.name == name {
+                    called.push(candidate);
                 }
             }
         }
-        None
+        called
     }
 
     fn scalar_column(&self, key: &str) -> Option<Column<'_>> {

@@ -10,38 +10,55 @@ use std::path::{Component, Path, PathBuf};
 
 use headland_base::{Diagnostic, Findings};
 
-use crate::copy::copy;
+use crate::copy::{copy, refuse_unreadable};
 use crate::load::{LoadOptions, load_parts};
 use crate::overview::{Overview, overview};
 use crate::reader::Reader;
 use crate::recording::Recording;
 use crate::writer::{WriteOptions, Writer};
 
-/// Makes a folder `folder` out of the recording `source`. A recording that is whole is
-/// copied byte for byte; one that was cut off is rewritten, as far as it can be read,
-/// because tools that insist on folders also insist on the end of the file.
+/// Makes a folder `folder` out of the recording `source`. A recording that is whole and all
+/// ROS 2 is copied byte for byte; another is rewritten, as far as it can be read, because
+/// tools that insist on folders also insist on the end of the file. Nothing is left behind
+/// where that fails.
 pub fn export(
     source: &Path,
     folder: &Path,
     options: &WriteOptions,
-) -> Result<Findings, Diagnostic> {
+) -> Result<Findings, Vec<Diagnostic>> {
+    refuse_unreadable([Reader::open(source).map_err(|fault| vec![fault])?])?;
+    fs::create_dir(folder).map_err(|fault| {
+        let message = format!("cannot create `{}`: {fault}", folder.display());
+        vec![
+            Diagnostic::error("bag-not-created", message)
+                .help("a bag is a folder of its own; choose a name that is free"),
+        ]
+    })?;
+    let filled = fill(source, folder, options);
+    if filled.is_err() {
+        // It was made here, and would only stand in the way of the next try.
+        _ = fs::remove_dir_all(folder);
+    }
+    filled.map_err(|fault| vec![fault])
+}
+
+fn fill(source: &Path, folder: &Path, options: &WriteOptions) -> Result<Findings, Diagnostic> {
     let cannot = |what: &Path, fault: &dyn std::fmt::Display| {
         let message = format!("cannot write `{}`: {fault}", what.display());
         Diagnostic::error("bag-not-written", message)
     };
-    fs::create_dir(folder).map_err(|fault| {
-        cannot(folder, &fault).help("a bag is a folder of its own; choose a name that is free")
-    })?;
-    let (seen, findings) = overview(Reader::open(source)?);
     let stem = folder.file_name().map_or("recording".into(), |name| name.to_string_lossy());
     let file_name = format!("{stem}_0.mcap");
     let target = folder.join(&file_name);
-    if findings.is_empty() {
+    let (mut seen, mut findings) = overview(Reader::open(source)?);
+    if findings.is_empty() && seen.topics.values().all(|topic| topic.encoding == "cdr") {
         fs::copy(source, &target).map_err(|fault| cannot(&target, &fault))?;
     } else {
         let mut writer = Writer::create(&target, options)?;
-        copy(Reader::open(source)?, &mut writer)?;
+        findings = copy(Reader::open(source)?, &mut writer)?;
         writer.finish()?;
+        // What was left out must not be in the metadata.
+        (seen, _) = overview(Reader::open(&target)?);
     }
     let metadata = folder.join("metadata.yaml");
     fs::write(&metadata, metadata_yaml(&file_name, &seen))
@@ -50,12 +67,12 @@ pub fn export(
 }
 
 /// The `metadata.yaml` of a bag with one file.
-pub fn metadata_yaml(file_name: &str, seen: &Overview) -> String {
+fn metadata_yaml(file_name: &str, seen: &Overview) -> String {
     let nanos = seen.span.map_or((0, 0), |(first, last)| (first.nanos(), last.nanos()));
     let (start, duration) = (nanos.0, nanos.1 - nanos.0);
     let file = quoted(file_name);
     let mut topics = String::new();
-    for (name, topic) in seen.topics.iter().filter(|(_, topic)| topic.encoding == "cdr") {
+    for (name, topic) in &seen.topics {
         _ = write!(
             topics,
             "    - topic_metadata:
@@ -109,7 +126,7 @@ const METADATA_BYTES_MAX: u64 = 16 << 20;
 
 /// Reads a bag folder, all its files in order. A bag whose recorder was killed has no
 /// `metadata.yaml`; its files are then read in the order of their numbers.
-pub fn import(
+pub(crate) fn import(
     folder: &Path,
     options: &LoadOptions,
 ) -> Result<(Recording, Findings), Vec<Diagnostic>> {

@@ -27,6 +27,7 @@ use crate::cdr::{self, Encoder};
 use crate::chunker::{Batch, Chunker, Entry, Job};
 use crate::container::{MESSAGE_HEAD_BYTES, message_head};
 use crate::messages::{self, Header, Kind, Message};
+use crate::reader::RawMessage;
 use crate::sink::Sink;
 
 /// How chunks are compressed.
@@ -191,21 +192,22 @@ impl Writer {
         if let Some(id) = self.ids.get(topic) {
             return self.known_channel(*id, topic, kind.name());
         }
-        self.new_channel(topic, kind.name(), kind.definition(), Some(kind))
+        self.new_channel(topic, kind.name(), kind.definition(), BTreeMap::new(), Some(kind))
     }
 
-    /// A channel for messages we do not know, with their `ros2msg` definition: for copying
-    /// what others wrote.
-    pub fn foreign_channel(
+    /// A channel for messages we do not know, with their `ros2msg` definition and what else
+    /// its writer says about it: for copying what others wrote.
+    pub(crate) fn foreign_channel(
         &mut self,
         topic: &str,
         schema: &str,
         definition: &str,
+        metadata: &BTreeMap<String, String>,
     ) -> Result<ChannelId, Diagnostic> {
         if let Some(id) = self.ids.get(topic) {
             return self.known_channel(*id, topic, schema);
         }
-        self.new_channel(topic, schema, definition.to_string(), None)
+        self.new_channel(topic, schema, definition.to_string(), metadata.clone(), None)
     }
 
     fn known_channel(
@@ -230,6 +232,7 @@ impl Writer {
         topic: &str,
         schema: &str,
         definition: String,
+        metadata: BTreeMap<String, String>,
         kind: Option<Kind>,
     ) -> Result<ChannelId, Diagnostic> {
         // The last id stays free: mcap counts one past it.
@@ -240,9 +243,10 @@ impl Writer {
                 format!("topic `{topic}` is one more than the 65534 a recording can have"),
             ));
         };
-        self.send(Job::Channel { topic: topic.into(), schema: schema.into(), definition })?;
-        self.ids.insert(topic.to_string(), id);
-        self.channels.push(Some(ChannelInfo { schema: schema.to_string(), kind, sequence: 0 }));
+        let (topic, schema) = (topic.to_string(), schema.to_string());
+        self.ids.insert(topic.clone(), id);
+        self.channels.push(Some(ChannelInfo { schema: schema.clone(), kind, sequence: 0 }));
+        self.send(Job::Channel { topic, schema, definition, metadata })?;
         Ok(id)
     }
 
@@ -376,6 +380,20 @@ impl Writer {
         self.end(channel, time)
     }
 
+    /// A message as somebody else recorded it: its number, both its times, its payload. When
+    /// it was sent may be nonsense; no reader gives a time below zero.
+    pub(crate) fn copied(
+        &mut self,
+        channel: ChannelId,
+        message: &RawMessage<'_>,
+    ) -> Result<(), Diagnostic> {
+        check_time(message.log_time)?;
+        self.begin(message.log_time)?;
+        self.batch.bytes.extend_from_slice(message.payload);
+        let times = [message.log_time, message.publish_time];
+        self.end_numbered(channel, message.sequence, times)
+    }
+
     /// A file beside the messages: the world, the mission, the tests.
     pub fn attach(
         &mut self,
@@ -394,12 +412,6 @@ impl Writer {
         entries: BTreeMap<String, String>,
     ) -> Result<(), Diagnostic> {
         self.send(Job::Metadata { name: name.to_string(), entries })
-    }
-
-    /// Closes the chunk here and hands it to the sink. Where it is called is part of the
-    /// bytes, so call it at simulated times only.
-    pub fn flush(&mut self) -> Result<(), Diagnostic> {
-        self.send(Job::Flush)
     }
 
     /// Closes the recording and says what was written, or what went wrong on the way.
@@ -463,16 +475,27 @@ impl Writer {
         Ok(())
     }
 
+    /// One of our own: counted, and sent when it was recorded.
     fn end(&mut self, channel: ChannelId, time: SimTime) -> Result<(), Diagnostic> {
+        let info = self.channels[usize::from(channel.0)].as_mut();
+        let next = &mut info.expect("ids are given out by this writer").sequence;
+        let sequence = *next;
+        *next = next.wrapping_add(1);
+        self.end_numbered(channel, sequence, [time, time])
+    }
+
+    fn end_numbered(
+        &mut self,
+        channel: ChannelId,
+        sequence: u32,
+        times: [SimTime; 2],
+    ) -> Result<(), Diagnostic> {
         let end = self.batch.bytes.len();
         let start = self.batch.entries.last().map_or(0, |entry| entry.end);
-        let nanos = u64::try_from(time.nanos()).expect("checked before");
-        let info = self.channels[usize::from(channel.0)].as_mut();
-        let sequence = &mut info.expect("ids are given out by this writer").sequence;
-        let head = message_head(channel.0, *sequence, nanos, end - start - MESSAGE_HEAD_BYTES);
-        *sequence = sequence.wrapping_add(1);
+        let nanos = times.map(|time| u64::try_from(time.nanos()).expect("checked before"));
+        let head = message_head(channel.0, sequence, nanos, end - start - MESSAGE_HEAD_BYTES);
         self.batch.bytes[start..start + MESSAGE_HEAD_BYTES].copy_from_slice(&head);
-        self.batch.entries.push(Entry { channel: channel.0, time, end });
+        self.batch.entries.push(Entry { channel: channel.0, time: times[0], end });
         if end < BATCH_BYTES { Ok(()) } else { self.hand_over() }
     }
 

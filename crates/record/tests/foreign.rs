@@ -117,7 +117,8 @@ fn ours(path: &Path) -> String {
     let mut out = String::new();
     while let Some(item) = reader.next() {
         let Item::Message(message) = item else { continue };
-        let value = decoder.decode(&message).unwrap().to_json();
+        let definition = decoder.definition(message.channel).unwrap();
+        let value = definition.decode(message.payload).unwrap().to_json();
         let (topic, nanos) = (&message.channel.topic, message.log_time.nanos());
         writeln!(out, r#"{{"topic":"{topic}","time":{nanos},"message":{value}}}"#).unwrap();
     }
@@ -175,9 +176,8 @@ fn evo_sees_the_same_trajectories() {
         writer.pose(channels[1], time, "world", &pose).unwrap();
     }
     writer.finish().unwrap();
-    let (recording, _) = load(Reader::open(at("two.mcap")).unwrap(), &LoadOptions::default());
     for (object, file) in [("ref", "ref.tum"), ("ball", "ball.tum")] {
-        export(&recording, &at(file), Format::Tum, Some(object), &options).unwrap();
+        export(&at("two.mcap"), &at(file), Format::Tum, Some(object), &options).unwrap();
     }
     let files = [at("two.mcap"), topics[0].into(), topics[1].into(), at("ref.tum"), at("ball.tum")];
     let files: Vec<&Path> = files.iter().map(PathBuf::as_path).collect();
@@ -235,18 +235,17 @@ fn a_cut_recording_made_whole_is_read_by_others() {
     fs::write(at("ours.ndjson"), ours(&at("again.mcap"))).unwrap();
     // Messages of one moment may come in another order from a reader that sorts by time,
     // so only the reader that keeps file order is asked.
-    let Some(said) = run("read_speed.py", &[&at("again.mcap")]) else { return };
+    let Some(said) = run("sum_recording.py", &[&at("again.mcap")]) else { return };
     let n_lines = ours(&at("again.mcap")).lines().count();
     assert!(said.starts_with(&format!("{n_lines} ")), "{said}");
 }
 
-/// The figure the project promises: reading back is at least twenty times as fast as the
-/// Python libraries. Both decode every message of the same file; both print a check sum.
+/// The quick road into columns and a foreign decoder come to the same numbers. How much
+/// quicker it is, `benches/read_back.rs` says.
 #[test]
-#[allow(clippy::disallowed_methods)] // a stopwatch is the point here
-fn reading_is_twenty_times_as_fast() {
+fn columns_are_what_others_decode() {
     let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("speed.mcap");
+    let path = folder.path().join("bodies.mcap");
     let mut writer = Writer::create(&path, &WriteOptions::new("test 1")).unwrap();
     let mut channels = Vec::new();
     for body in 0..20 {
@@ -263,26 +262,18 @@ fn reading_is_twenty_times_as_fast() {
         }
     }
     let n_messages = writer.finish().unwrap().n_messages;
-    let start = std::time::Instant::now();
     let (recording, findings) = load(Reader::open(&path).unwrap(), &LoadOptions::default());
-    let our_secs = start.elapsed().as_secs_f64();
     assert!(findings.is_empty());
     let sum = |key: &str| {
         let all = (0..20).map(|body| recording.column(&format!("body_{body}/{key}")).unwrap());
         all.map(|column| column.values.iter().sum::<f64>()).sum::<f64>()
     };
     let our_check = sum("pose/x") + sum("linear_vel/x");
-    let Some(said) = run("read_speed.py", &[&path]) else { return };
-    let mut words = said.split_whitespace();
-    assert_eq!(words.next(), Some(n_messages.to_string().as_str()));
-    let mut number = || words.next().unwrap().parse::<f64>().unwrap();
-    let (their_secs, their_check) = (number(), number());
-    assert!((our_check - their_check).abs() < 1e-6 * their_check);
-    let ratio = their_secs / our_secs;
-    println!(
-        "{n_messages} messages: ours {our_secs:.3} s, Python {their_secs:.3} s, ratio {ratio:.0}"
-    );
-    assert!(ratio >= 20.0, "only {ratio:.1} times as fast");
+    let Some(said) = run("sum_recording.py", &[&path]) else { return };
+    let (n_theirs, their_check) = said.trim().split_once(' ').unwrap();
+    assert_eq!(n_theirs, n_messages.to_string());
+    let their_check: f64 = their_check.parse().unwrap();
+    assert!((our_check - their_check).abs() < 1e-9 * their_check, "{our_check} {their_check}");
 }
 
 /// With and without chunks, indexes, checksums and statistics, and with a channel beside

@@ -107,10 +107,10 @@ fn columns_that_belong_together_are_one_track() {
         0,1,2,3,0.1,0.2,0.3,5,6,7,0,0,0,2,0,0,0\n1,1,2,3,0.1,0.2,,5,6,,0,0,0,0,0,0,0\n";
     let (recording, _, findings) = read(text);
     assert_eq!(recording.objects(), ["o", "q"]);
-    let pose = recording.pose_at("o", 0).unwrap().1;
+    let pose = recording.poses("o").unwrap().1[0];
     assert!((rpy_from_quat(pose.rotation).z - 0.3).abs() < 1e-12);
     assert_eq!(recording.poses("o").unwrap().0.len(), 1, "half a pose is none");
-    assert_eq!(recording.pose_at("q", 0).unwrap().1.rotation.w, 1.0, "made a unit quaternion");
+    assert_eq!(recording.poses("q").unwrap().1[0].rotation.w, 1.0, "made a unit quaternion");
     assert_eq!(values(&recording, "p/pose/x"), [5.0, 5.0], "an incomplete pose stays readable");
     assert_eq!(values(&recording, "arm::j/position"), [6.0, 6.0]);
     assert_eq!(codes(findings), ["bad-pose"]);

@@ -1,22 +1,20 @@
 //! `headland cat`: a recording's messages, one JSON object a line. Streams: the first line
 //! comes at once, and memory does not grow with the file.
 
-use std::collections::BTreeMap;
-use std::io::{BufWriter, ErrorKind, Write as _};
-use std::sync::Arc;
+use std::io::{BufWriter, Write as _};
 
 use headland_base::{Diagnostic, Findings, SimTime, names};
 use headland_record::reader::{Channel, RawMessage};
-use headland_record::{Definition, Item, Reader};
+use headland_record::{Decoder, Item};
 
 use crate::args::CatArgs;
-use crate::context::{Context, Ended, Outcome};
+use crate::context::{Context, Ended, open_recording};
 use crate::glob;
 
 pub fn run(context: &Context, args: &CatArgs) -> Ended {
-    let mut reader = Reader::open(&args.recording).map_err(|diagnostic| vec![diagnostic])?;
+    let mut reader = open_recording(&args.recording)?;
     let mut printer = Printer {
-        definitions: BTreeMap::new(),
+        decoder: Decoder::new(),
         topics: Vec::new(),
         start: moment(args.start)?,
         end: moment(args.end)?,
@@ -34,28 +32,21 @@ pub fn run(context: &Context, args: &CatArgs) -> Ended {
             _ => Ok(()),
         };
         if let Err(error) = done {
-            return stopped(&error);
+            return Ok(context.output_stopped(&error));
         }
     }
     if let Err(error) = printer.out.flush() {
-        return stopped(&error);
+        return Ok(context.output_stopped(&error));
     }
-    printer.complain_about_patterns();
-    let truncated = reader.truncation().is_some();
+    let (is_anything, unknown) = (!printer.topics.is_empty(), printer.unknown_patterns());
     let mut findings = printer.findings;
     findings.extend(reader.into_findings().into_vec());
-    let has_errors = findings.has_errors();
-    context.show(&findings.into_vec());
-    Ok(match (has_errors, truncated) {
-        (true, _) => Outcome::BadInput,
-        (false, true) => Outcome::Partial,
-        (false, false) => Outcome::Passed,
-    })
+    let outcome = context.show_findings(findings, is_anything)?;
+    if unknown.is_empty() { Ok(outcome) } else { Err(unknown) }
 }
 
 struct Printer<'a, W: std::io::Write> {
-    /// By channel id; `None` where we cannot decode it.
-    definitions: BTreeMap<u16, Option<Definition>>,
+    decoder: Decoder,
     topics: Vec<String>,
     start: Option<SimTime>,
     end: Option<SimTime>,
@@ -65,28 +56,14 @@ struct Printer<'a, W: std::io::Write> {
 }
 
 impl<W: std::io::Write> Printer<'_, W> {
-    fn meet(&mut self, channel: &Arc<Channel>) {
+    /// Says once what cannot be decoded.
+    fn meet(&mut self, channel: &Channel) {
         self.topics.push(channel.topic.clone());
-        if !self.wants(&channel.topic) {
-            return;
+        if self.wants(&channel.topic)
+            && let Err(faults) = self.decoder.definition(channel)
+        {
+            self.findings.extend(faults.iter().cloned());
         }
-        let definition = match &channel.schema {
-            Some(schema) if schema.encoding == "ros2msg" && channel.message_encoding == "cdr" => {
-                let text = String::from_utf8_lossy(&schema.data);
-                Definition::parse(&schema.name, &text)
-                    .map_err(|found| self.findings.extend(found))
-                    .ok()
-            }
-            _ => {
-                let message = format!(
-                    "topic `{}` is `{}`, which we cannot decode",
-                    channel.topic, channel.message_encoding
-                );
-                self.findings.push(Diagnostic::warning("unknown-encoding", message));
-                None
-            }
-        };
-        self.definitions.insert(channel.id, definition);
     }
 
     fn wants(&self, topic: &str) -> bool {
@@ -100,9 +77,7 @@ impl<W: std::io::Write> Printer<'_, W> {
         if too_early || too_late || !self.wants(&message.channel.topic) {
             return Ok(());
         }
-        let Some(Some(definition)) = self.definitions.get(&message.channel.id) else {
-            return Ok(());
-        };
+        let Ok(definition) = self.decoder.definition(message.channel) else { return Ok(()) };
         match definition.decode(message.payload) {
             Ok(value) => writeln!(
                 self.out,
@@ -119,17 +94,15 @@ impl<W: std::io::Write> Printer<'_, W> {
         }
     }
 
-    fn complain_about_patterns(&mut self) {
-        for pattern in self.patterns {
-            if !self.topics.iter().any(|topic| glob::matches(pattern, topic)) {
-                let near = names::suggestion(pattern, self.topics.iter().map(String::as_str));
-                self.findings.push(
-                    Diagnostic::error("unknown-topic", format!("no topic fits `{pattern}`"))
-                        .help_maybe(near)
-                        .note("`headland info` lists the topics"),
-                );
-            }
-        }
+    fn unknown_patterns(&self) -> Vec<Diagnostic> {
+        let fits = |pattern: &str| self.topics.iter().any(|topic| glob::matches(pattern, topic));
+        let unknown = self.patterns.iter().filter(|pattern| !fits(pattern)).map(|pattern| {
+            let near = names::suggestion(pattern, self.topics.iter().map(String::as_str));
+            Diagnostic::error("unknown-topic", format!("no topic fits `{pattern}`"))
+                .help_maybe(near)
+                .note("`headland info` lists the topics")
+        });
+        unknown.collect()
     }
 }
 
@@ -139,12 +112,4 @@ fn moment(secs: Option<f64>) -> Result<Option<SimTime>, Vec<Diagnostic>> {
             .ok_or_else(|| vec![Diagnostic::error("bad-time", format!("{secs} s is not a moment"))])
     })
     .transpose()
-}
-
-/// A reader that went away (`| head`) is no fault.
-fn stopped(error: &std::io::Error) -> Ended {
-    if error.kind() == ErrorKind::BrokenPipe {
-        return Ok(Outcome::Passed);
-    }
-    Err(vec![Diagnostic::error("cannot-write", format!("cannot write: {error}"))])
 }

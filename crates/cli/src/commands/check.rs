@@ -1,18 +1,18 @@
 //! `headland check`: everything that is wrong with a world, a robot or a recording.
 
 use std::fs::File;
-use std::io::Read as _;
+use std::io::Write as _;
 use std::path::Path;
 use std::sync::Arc;
 
 use headland_base::{Diagnostic, Severity};
-use headland_record::Reader;
+use headland_record::{Format, Item};
 use headland_report::count;
 use headland_sim::{EngineEntry, Model};
 use headland_world::World;
 
 use crate::args::CheckArgs;
-use crate::context::{Context, Ended, Outcome};
+use crate::context::{Context, Ended, Outcome, open_recording};
 
 pub fn run(context: &Context, args: &CheckArgs) -> Ended {
     let engine = args.engine.as_deref().map(headland_engines::find).transpose();
@@ -22,30 +22,22 @@ pub fn run(context: &Context, args: &CheckArgs) -> Ended {
     }
     let mut outcome = Outcome::Passed;
     for file in &args.files {
-        let checked = if is_recording(file) {
+        let checked = if Format::detect(file).is_ok_and(|format| format == Format::Mcap) {
             recording(context, file)
         } else {
             world(context, file, args, engine)
         };
         match checked {
-            Ok(Outcome::Passed) => {}
-            Ok(worse) => outcome = worse,
+            Ok(ended) => outcome = outcome.max(ended),
             Err(diagnostics) => {
                 context.show(&diagnostics);
                 let n_errors = diagnostics.iter().filter(|d| d.severity == Severity::Error).count();
                 context.say(&format!("{}: {}", file.display(), count(n_errors as u64, "error")));
-                outcome = Outcome::BadInput;
+                outcome = outcome.max(Outcome::of_faults(&diagnostics));
             }
         }
     }
     Ok(outcome)
-}
-
-/// By content: every MCAP file starts with these bytes.
-fn is_recording(path: &Path) -> bool {
-    let mut start = [0; 5];
-    let read = File::open(path).and_then(|mut file| file.read_exact(&mut start));
-    read.is_ok() && start == *b"\x89MCAP"
 }
 
 fn world(context: &Context, file: &Path, args: &CheckArgs, engine: Option<&EngineEntry>) -> Ended {
@@ -100,32 +92,33 @@ fn write_sdf(context: &Context, path: &Path, world: &World) -> Result<(), Vec<Di
         context.print(&text);
         return Ok(());
     }
-    std::fs::write(path, text).map_err(|error| {
-        vec![Diagnostic::error(
-            "cannot-write",
-            format!("cannot write `{}`: {error}", path.display()),
-        )]
-    })
+    let cannot = |code, what: &str, error: std::io::Error| {
+        vec![Diagnostic::error(code, format!("cannot {what} `{}`: {error}", path.display()))]
+    };
+    let mut file = File::create(path).map_err(|error| cannot("not-created", "create", error))?;
+    file.write_all(text.as_bytes()).map_err(|error| cannot("cannot-write", "write", error))
 }
 
 fn recording(context: &Context, file: &Path) -> Ended {
-    let mut reader = Reader::open(file).map_err(|diagnostic| vec![diagnostic])?;
-    let mut n_messages = 0;
+    let mut reader = open_recording(file)?;
+    let (mut n_messages, mut is_anything) = (0, false);
     while let Some(item) = reader.next() {
-        n_messages += u64::from(matches!(item, headland_record::Item::Message(_)));
+        n_messages += u64::from(matches!(item, Item::Message(_)));
+        is_anything |= !matches!(item, Item::Header { .. });
     }
-    let truncated = reader.truncation().is_some();
-    let findings = reader.into_findings();
-    if findings.has_errors() {
-        return Err(findings.into_vec());
-    }
-    context.show(&findings.into_vec());
-    let word = if truncated { "cut off, readable up to the cut" } else { "ok" };
+    let is_cut = reader.truncation().is_some();
+    let outcome = context.show_findings(reader.into_findings(), is_anything)?;
+    let word = match outcome {
+        Outcome::Passed => "ok",
+        _ if is_cut => "cut off, readable up to the cut",
+        _ => "damaged, readable in part",
+    };
     if context.json() {
-        let json = serde_json::json!({"file": file, "ok": !truncated, "messages": n_messages});
+        let is_ok = outcome == Outcome::Passed;
+        let json = serde_json::json!({"file": file, "ok": is_ok, "messages": n_messages});
         context.print(&format!("{json}\n"));
     } else {
         context.print(&format!("{}: {word}, {}\n", file.display(), count(n_messages, "message")));
     }
-    Ok(if truncated { Outcome::Partial } else { Outcome::Passed })
+    Ok(outcome)
 }

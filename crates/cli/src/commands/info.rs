@@ -2,24 +2,20 @@
 
 use headland_base::SimTime;
 use headland_record::recording::FACTS;
-use headland_record::{Overview, Reader, overview};
+use headland_record::{Overview, overview};
 use headland_report::{Align, bytes, count, table};
 use serde_json::{Value, json};
 
 use crate::args::InfoArgs;
-use crate::context::{Context, Ended, Outcome};
+use crate::context::{Context, Ended, open_recording};
 
 pub fn run(context: &Context, args: &InfoArgs) -> Ended {
-    let reader = Reader::open(&args.recording).map_err(|diagnostic| vec![diagnostic])?;
-    let (seen, findings) = overview(reader);
-    let has_errors = findings.has_errors();
-    let findings = findings.into_vec();
-    if has_errors && seen.topics.is_empty() {
-        return Err(findings);
-    }
-    context.show(&findings);
+    let (seen, findings) = overview(open_recording(&args.recording)?);
+    let is_anything =
+        !(seen.topics.is_empty() && seen.attachments.is_empty() && seen.facts.metadata.is_empty());
+    let outcome = context.show_findings(findings, is_anything)?;
     context.print(&if context.json() { format!("{}\n", as_json(&seen)) } else { as_text(&seen) });
-    Ok(if seen.truncation.is_some() || has_errors { Outcome::Partial } else { Outcome::Passed })
+    Ok(outcome)
 }
 
 fn as_text(seen: &Overview) -> String {

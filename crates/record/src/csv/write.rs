@@ -1,8 +1,8 @@
 //! A recording as a table.
 
-use std::io::Write;
+use std::io::{self, Write};
 
-use headland_base::{Diagnostic, SimTime, Transform};
+use headland_base::{SimTime, Transform};
 
 use crate::decimal::{write_float, write_seconds};
 use crate::recording::{MOTION_KEYS, POSE_KEYS, Recording, object_name};
@@ -17,14 +17,11 @@ struct Written<'a> {
 
 /// Writes every number of a recording, one row per moment, a cell only where there is a
 /// sample. Contacts are written as their count, depth and force; texts are not numbers.
-pub fn write(out: &mut impl Write, recording: &Recording) -> Result<(), Diagnostic> {
+pub fn write(out: &mut impl Write, recording: &Recording) -> io::Result<()> {
     let columns = written_columns(recording);
-    let failed = |fault: &dyn std::fmt::Display| {
-        Diagnostic::error("table-not-written", format!("cannot write the table: {fault}"))
-    };
     let mut writer = ::csv::Writer::from_writer(out);
     let names = columns.iter().map(|column| column.key.as_str());
-    writer.write_record(["time"].into_iter().chain(names)).map_err(|fault| failed(&fault))?;
+    writer.write_record(["time"].into_iter().chain(names))?;
     let mut next = vec![0; columns.len()];
     let mut row: Vec<String> = Vec::new();
     loop {
@@ -41,9 +38,9 @@ pub fn write(out: &mut impl Write, recording: &Recording) -> Result<(), Diagnost
                 _ => String::new(),
             });
         }
-        writer.write_record(&row).map_err(|fault| failed(&fault))?;
+        writer.write_record(&row)?;
     }
-    writer.flush().map_err(|fault| failed(&fault))
+    writer.flush()
 }
 
 fn written_columns(recording: &Recording) -> Vec<Written<'_>> {

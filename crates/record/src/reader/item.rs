@@ -33,6 +33,15 @@ pub struct Channel {
     pub schema: Option<Arc<Schema>>,
 }
 
+impl Channel {
+    /// The definition of its messages, where they are `cdr` with `ros2msg`: those we decode
+    /// and those every ROS 2 reader takes.
+    pub(crate) fn ros2_schema(&self) -> Option<&Schema> {
+        let schema = self.schema.as_deref()?;
+        (schema.encoding == "ros2msg" && self.message_encoding == "cdr").then_some(schema)
+    }
+}
+
 /// One message, still encoded.
 #[derive(Clone, Copy, Debug)]
 pub struct RawMessage<'a> {
