@@ -11,7 +11,7 @@
 
 use std::collections::BTreeMap;
 
-use headland_base::{Diagnostic, Place, Transform, names};
+use headland_base::{Diagnostic, Findings, Place, Transform};
 
 use crate::world::join_scope;
 use crate::xml::Xml;
@@ -97,21 +97,21 @@ pub(super) struct Missing {
     pub known: Vec<String>,
 }
 
-/// So many names are compared for a suggestion; a world of 10,000 links is not searched
-/// for each of its misspellings.
+/// So many names are copied for a suggestion; those of a world of 10,000 links are not, for
+/// each of its misspellings.
 const MOST_COMPARED: usize = 2_000;
 
 impl Missing {
-    /// The finding that says so.
-    pub fn diagnostic(&self, whole: &str, place: &Place) -> Diagnostic {
+    /// Says so.
+    pub fn report(&self, whole: &str, place: &Place, findings: &mut Findings) {
         let shown: String = whole.chars().take(80).collect();
         let diagnostic = Diagnostic::error("unknown-frame", format!("no frame named `{shown}`"))
             .at(place.clone())
-            .help_maybe(names::suggestion(&self.word, self.known.iter().map(String::as_str)));
-        match self.word.as_str() {
+            .help_maybe(findings.suggestion(&self.word, self.known.iter().map(String::as_str)));
+        findings.push(match self.word.as_str() {
             "world" => diagnostic.note("a frame inside a model cannot refer to the world"),
             _ => diagnostic,
-        }
+        });
     }
 }
 
@@ -240,7 +240,7 @@ impl Graph<'_> {
         if let (Some(named), Some(inner)) = (&node.placement, &node.inner)
             && let Err(missing) = inner.find(&named.name)
         {
-            xml.findings.push(missing.diagnostic(&named.name, &named.place));
+            missing.report(&named.name, &named.place, xml.findings);
         }
         match (&node.pose.relative_to, &node.default_base) {
             (Some(named), _) => self.target(xml, &named.name, Some(&named.place)),
@@ -275,7 +275,7 @@ impl Graph<'_> {
             _ => Missing { word: first.to_string(), known: self.names() },
         };
         if let Some(place) = place {
-            xml.findings.push(missing.diagnostic(name, place));
+            missing.report(name, place, xml.findings);
         }
         Target::Nowhere
     }
