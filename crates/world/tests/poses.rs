@@ -205,3 +205,21 @@ fn gravity_stands_where_the_version_puts_it() {
     let world = read("1.9", two);
     assert_eq!((world.physics.step.nanos(), world.physics.engine), (200_000_000, None));
 }
+
+/// A file that only includes a light gives the light, under the name that was asked for.
+#[test]
+fn a_light_is_passed_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| {
+        std::fs::write(folder.path().join(name), format!("<sdf version='1.9'>{text}</sdf>"))
+    };
+    write("light.sdf", "<light name='sun' type='point'><pose>1 2 3 0 0 0</pose></light>").unwrap();
+    write("pass.sdf", "<include><uri>light.sdf</uri></include>").unwrap();
+    let text = "<sdf version='1.9'><world name='w'>\
+                <include><uri>pass.sdf</uri><name>lamp</name></include></world></sdf>";
+    let read = read_text(Source::new("t.sdf", text), folder.path(), &ReadOptions::default());
+    let world = read.unwrap().world;
+    assert_eq!(world.lights.len(), 1);
+    assert_eq!(world.lights[0].name, "lamp");
+    assert!(close(world.lights[0].scope_from_light, [1.0, 2.0, 3.0], Quat::IDENTITY));
+}
