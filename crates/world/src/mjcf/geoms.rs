@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use headland_base::maths::{Vec2, sqrt};
-use headland_base::{Diagnostic, Mat3, Quat, Severity, Transform, Vec3, names};
+use headland_base::{Diagnostic, Mat3, Quat, Severity, Transform, Vec3};
 use mjcf_rs::assets::MeshInertia;
 use mjcf_rs::body as mj;
 use mjcf_rs::compiler::InertiaFromGeom;
@@ -70,7 +70,8 @@ impl Reader<'_> {
         let mask = geom.contype | geom.conaffinity;
         Surface {
             mu: Some(geom.friction[0]),
-            collide_bitmask: (mask != 1).then_some(mask & 0xffff),
+            // Said even where it is MuJoCo's default of 1: ours is every bit of SDF's 16.
+            collide_bitmask: Some(mask),
             ..Surface::default()
         }
     }
@@ -176,10 +177,9 @@ impl Reader<'_> {
         let name = geom.mesh.as_deref().unwrap_or_default();
         let Some(asset) = model.assets.mesh(name) else {
             let known = model.assets.meshes.iter().filter_map(|mesh| mesh.name.as_deref());
-            let known: Vec<&str> = known.collect();
             let diagnostic =
                 Diagnostic::error("no-such-mesh", format!("there is no mesh `{name}`"))
-                    .help_maybe(names::suggestion(name, known));
+                    .help_maybe(self.xml.findings.suggestion(name, known));
             self.problem(diagnostic, node, true);
             return None;
         };
