@@ -53,7 +53,7 @@ pub enum Geometry {
     },
     /// Triangles from a file.
     Mesh {
-        /// The file, as the world names it.
+        /// The file, as the world names it; `inline://…` where there is none.
         uri: String,
         /// Stretch along x, y, z, already applied to `mesh`.
         scale: Vec3,
@@ -66,7 +66,8 @@ pub enum Geometry {
     },
     /// Heights from an image.
     Heightmap {
-        /// The image, as the world names it.
+        /// The image, as the world names it; `inline://…` where there is none, or where it
+        /// says something else.
         uri: String,
         /// Full lengths along x, y, and the height of a white pixel.
         size: Vec3,

@@ -491,6 +491,35 @@ mod tests {
         }
     }
 
+    /// Outlines side by side are two solids, each with its own hole, in any order and
+    /// running any way.
+    #[test]
+    fn outlines_side_by_side_each_count() {
+        let square = |x: f64, half: f64, turned: bool| {
+            let mut outline = [(-1.0, -1.0), (1.0, -1.0), (1.0, 1.0), (-1.0, 1.0)]
+                .map(|(a, b)| Vec2::new(x + a * half, b * half));
+            if turned {
+                outline.reverse();
+            }
+            outline.to_vec()
+        };
+        let prism = |outlines| shape(Geometry::Polyline { outlines, height: 0.5 });
+        for turned in [false, true] {
+            let both = prism(vec![
+                square(5.0, 0.5, turned),
+                square(-5.0, 1.0, false),
+                square(5.0, 2.0, !turned),
+            ]);
+            let apart = [
+                prism(vec![square(-5.0, 1.0, true)]),
+                prism(vec![square(5.0, 2.0, true), square(5.0, 0.5, true)]),
+            ];
+            let both = derive(&[both], 2.0).unwrap();
+            assert!((both.mass - (4.0 + 16.0 - 1.0) * 0.5 * 2.0).abs() < 1e-12);
+            assert!(relative_difference(&both, &derive(&apart, 2.0).unwrap()) < 1e-12);
+        }
+    }
+
     #[test]
     fn two_halves_add_to_the_whole() {
         let half = |x: f64| Collision {

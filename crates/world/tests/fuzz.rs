@@ -26,6 +26,8 @@ const SEED: &str = r#"<?xml version="1.0"?>
 <link name="b"><inertial><mass>2</mass><inertia><ixx>1</ixx><iyy>1</iyy><izz>1</izz></inertia></inertial>
 <collision name="c"><geometry><polyline><point>0 0</point><point>1 0</point><point>0 1</point><height>1</height></polyline></geometry>
 <surface><friction><ode><mu>0.5</mu></ode></friction><bounce><restitution_coefficient>0.5</restitution_coefficient></bounce></surface></collision>
+<collision name="mesh"><geometry><mesh><uri>inline://x</uri><headland:vertices>0 0 0 1 0 0 0 1 0</headland:vertices><headland:triangles>0 1 2</headland:triangles></mesh></geometry></collision>
+<collision name="hills"><geometry><heightmap><uri>inline://h</uri><headland:heights columns="2" rows="2">0 0 0 1</headland:heights></heightmap></geometry></collision>
 <visual name="v"><geometry><capsule><radius>0.1</radius><length>1</length></capsule></geometry><material><ambient>1 0 0 1</ambient></material></visual>
 <headland:twist>1 0 0 0 0 0</headland:twist></link>
 <link name="t"><pose relative_to="f">0 0 0 0 0 0</pose><sensor name="s" type="imu"/></link>

@@ -15,6 +15,7 @@ use super::bodies::{GeomNode, transform};
 use crate::geometry::{Geometry, HeightGrid, TriMesh};
 use crate::heightmap;
 use crate::inertia::{self, InertiaOrigin, Inertial, Moments, outer};
+use crate::sdf::inline::uri as inline_uri;
 use crate::world::{Collision, Link, Material, Surface, Visual};
 
 /// How large a plane without a size is drawn \[m\].
@@ -200,7 +201,7 @@ impl Reader<'_> {
             Ok(mesh) => {
                 // Named as seen from the model's own folder, where it is looked for again.
                 let path = model.resolve_mesh_file(asset, Path::new(""));
-                let uri = path.map_or_else(|| name.to_string(), |path| path.display().to_string());
+                let uri = path.map_or_else(|| inline_uri(name), |path| path.display().to_string());
                 let geometry = Geometry::Mesh { uri, scale, submesh: None, mesh, convex: true };
                 Some((geom_from_file, geometry))
             }
@@ -228,11 +229,14 @@ impl Reader<'_> {
             Some(file) => heightmap::load(&self.base_dir.join(hfield_dir).join(file), size),
             None => flat_or_given(asset),
         };
-        match loaded.map(|grid| stretched(&grid, height)) {
-            Ok(heights) => Some(Geometry::Heightmap {
+        match loaded.map(|grid| (stretched(&grid, height), grid)) {
+            Ok((heights, as_loaded)) => Some(Geometry::Heightmap {
+                // A file that was stretched says something else.
                 uri: match &asset.file {
-                    Some(file) => hfield_dir.join(file).display().to_string(),
-                    None => name.to_string(),
+                    Some(file) if heights == as_loaded => {
+                        hfield_dir.join(file).display().to_string()
+                    }
+                    _ => inline_uri(name),
                 },
                 size,
                 position: Vec3::ZERO,

@@ -80,6 +80,25 @@ fn mesh_world(attributes: &str) -> World {
     world.unwrap_or_else(|| panic!("{findings:?}"))
 }
 
+/// What stands in the file itself, or is stretched after it was read, is written out, so
+/// that it can be read again.
+#[test]
+fn shapes_without_a_file_come_back() {
+    let text = format!(
+        "<mujoco><asset><mesh name='m' vertex='{CORNERS}' face='{FACES}' scale='2 1 0.5'/>\
+         <hfield name='h' nrow='2' ncol='3' size='4 3 0.5 0.1' elevation='0 1 2 3 4 5'/></asset>\
+         <worldbody><geom type='hfield' hfield='h'/><body name='b'><freejoint/>\
+         <geom type='mesh' mesh='m'/></body></worldbody></mujoco>"
+    );
+    let (world, findings) = read_text(&text);
+    let world = world.unwrap_or_else(|| panic!("{findings:?}"));
+    let source = Source::new("again.sdf", crate::sdf::write(&world));
+    match crate::read_text(source.clone(), Path::new(""), &ReadOptions::default()) {
+        Ok(again) => assert_eq!(again.world, world),
+        Err(findings) => panic!("{}\n{}", findings[0].render(false), source.text),
+    }
+}
+
 /// On a convex body every pyramid counts the same way round, so both roads are the box.
 #[test]
 fn a_mesh_of_a_box_weighs_what_the_box_weighs() {

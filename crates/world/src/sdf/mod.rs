@@ -29,6 +29,7 @@
 mod auto;
 mod frames;
 mod include;
+pub(crate) mod inline;
 mod joint;
 mod link;
 mod model;

@@ -8,6 +8,7 @@ use headland_base::{Diagnostic, Vec3};
 use roxmltree::Node;
 
 use super::frames::Named;
+use super::inline::is_inline;
 use super::reader::Reader;
 use crate::Geometry;
 use crate::assets::unit_vector;
@@ -142,6 +143,10 @@ impl Reader<'_, '_> {
             None => None,
         };
         let convex = self.convex(shape);
+        if is_inline(&uri.name) {
+            let mesh = self.inline_mesh(shape)?;
+            return Some(Geometry::Mesh { uri: uri.name, scale, submesh, mesh, convex });
+        }
         let path = self.find_file(&uri)?;
         let part = submesh.as_ref().map(|(name, center)| (name.as_str(), *center));
         let key = (path.clone(), format!("{part:?}"), scale.to_array().map(f64::to_bits));
@@ -192,6 +197,10 @@ impl Reader<'_, '_> {
             Some(node) => self.xml.vec3(node)?,
             None => Vec3::ZERO,
         };
+        if is_inline(&uri.name) {
+            let heights = self.inline_heights(shape)?;
+            return Some(Geometry::Heightmap { uri: uri.name, size, position, heights });
+        }
         let path = self.find_file(&uri)?;
         let key = (path.clone(), size.to_array().map(f64::to_bits));
         let heights = match self.shared.heightmaps.get(&key) {
