@@ -286,7 +286,7 @@ impl Checker<'_> {
         let ranges = [("command", actuator.command_range), ("effort", actuator.effort_range)];
         for (word, range) in ranges {
             if let Some((low, high)) = range
-                && !(low <= high)
+                && (low.is_nan() || high.is_nan() || low > high)
             {
                 let message = format!("the {word} range of `{name}` cannot be {low} to {high}");
                 self.error("bad-actuator", message, part);

@@ -9,6 +9,7 @@ use roxmltree::Node;
 
 use super::Reader;
 use crate::joint::{JointKind, Mimic};
+use crate::massless;
 use crate::world::{Actuator, ActuatorKind, World};
 use crate::xml;
 
@@ -26,7 +27,6 @@ impl Reader<'_> {
             return self.not_as_written("actuators", root);
         }
         let joints = joints_by_name(world);
-        let mut taken: BTreeSet<(usize, String)> = BTreeSet::new();
         for (given, node) in model.actuators.iter().zip(nodes) {
             let Some(joint) = &given.joint else {
                 world.opaque.push(self.kept.keep(&self.xml, "mjcf", node));
@@ -45,10 +45,7 @@ impl Reader<'_> {
             let range = |limited: mjcf_rs::Tristate, range: Option<[f64; 2]>| {
                 range.filter(|_| limited.resolve(autolimits, true)).map(|[low, high]| (low, high))
             };
-            let mut name = given.name.clone().unwrap_or_else(|| format!("{joint}_motor"));
-            while !taken.insert((owner, name.clone())) {
-                name.push('_');
-            }
+            let name = given.name.clone().unwrap_or_else(|| format!("{joint}_motor"));
             let effort_range = range(given.force_limited, given.force_range)
                 .map(|(low, high)| (low / gain, high / gain))
                 .map(|(a, b)| (a.min(b), a.max(b)));
@@ -62,6 +59,9 @@ impl Reader<'_> {
                 // gain is part of the gear, so it is taken out of the range.
                 effort_range,
             });
+        }
+        for model in &mut world.models {
+            massless::number_repeats(model.actuators.iter_mut().map(|motor| &mut motor.name));
         }
     }
 

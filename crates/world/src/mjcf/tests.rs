@@ -238,6 +238,16 @@ fn a_force_range_bounds_what_the_gain_gives() {
     assert!(motors.iter().all(|motor| at_joint(motor) == (-30.0, 60.0)), "{motors:?}");
 }
 
+/// Motors without a name, all on one joint: each gets its own, and no longer than needed.
+#[test]
+fn ten_thousand_motors_on_one_joint_have_names() {
+    let motors = motors_of(&"<motor joint='j'/>".repeat(10_000));
+    let names: std::collections::BTreeSet<&str> =
+        motors.iter().map(|motor| motor.name.as_str()).collect();
+    assert_eq!(names.len(), 10_000);
+    assert!(names.iter().all(|name| name.len() < 20));
+}
+
 /// Thousands of motors on joints that are not there, and of excludes: told in no time.
 #[test]
 fn a_flood_of_wrong_names_is_bounded() {

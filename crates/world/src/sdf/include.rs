@@ -152,9 +152,10 @@ impl Reader<'_, '_> {
     /// Whether nobody was told yet what an included file has. What comes from files that it
     /// includes itself was asked about when those were read.
     fn is_news(&mut self, diagnostic: &Diagnostic, path: &str) -> bool {
-        let Some(place) = &diagnostic.place else { return true };
-        let of_this_file = place.source.path == path;
-        let told = (diagnostic.code, path.to_string(), place.span.start);
+        let place = diagnostic.place.as_ref();
+        let of_this_file = place.is_none_or(|place| place.source.path == path);
+        let start = place.map(|place| place.span.start);
+        let told = (diagnostic.code, diagnostic.severity, path.to_string(), start);
         !of_this_file || self.shared.told.insert(told)
     }
 

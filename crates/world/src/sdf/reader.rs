@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use headland_base::maths::{PI, unit_quat};
-use headland_base::{Diagnostic, Place, Quat, Source, Transform, Vec3};
+use headland_base::{Diagnostic, Place, Quat, Severity, Source, Transform, Vec3};
 use roxmltree::Node;
 
 use super::frames::{Named, Pose};
@@ -22,8 +22,8 @@ pub(super) struct Shared<'o> {
     pub places: Places,
     /// The files being read, outermost first, to find includes that go round.
     pub chain: Vec<PathBuf>,
-    /// What was told of included files: code, file and where in it.
-    pub told: BTreeSet<(&'static str, String, usize)>,
+    /// What was told of included files: code, how much it matters, file and where in it.
+    pub told: BTreeSet<(&'static str, Severity, String, Option<usize>)>,
     /// Files included so far.
     pub texts: BTreeMap<PathBuf, Arc<Source>>,
     /// `None` where loading failed and was reported.

@@ -1,21 +1,21 @@
 //! What stands beside links and joints: `gazebo` blocks with friction, transmissions with
 //! motors, and whatever else is kept as written.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use headland_base::Vec3;
 use roxmltree::Node;
 
 use super::Reader;
 use crate::joint::{Axis, JointKind};
+use crate::massless;
 use crate::world::{Actuator, ActuatorKind, Link, Model};
 use crate::xml;
 
-/// Where links and joints are in their model, by name, and which names motors have.
+/// Where links and joints are in their model, by name.
 struct Names {
     links: BTreeMap<String, usize>,
     joints: BTreeMap<String, usize>,
-    actuators: BTreeSet<String>,
 }
 
 impl Reader<'_> {
@@ -24,15 +24,14 @@ impl Reader<'_> {
         fn positions<'a>(names: impl Iterator<Item = &'a String>) -> BTreeMap<String, usize> {
             names.enumerate().map(|(i, name)| (name.clone(), i)).collect()
         }
-        let mut names = Names {
+        let names = Names {
             links: positions(model.links.iter().map(|link| &link.name)),
             joints: positions(model.joints.iter().map(|joint| &joint.name)),
-            actuators: model.actuators.iter().map(|actuator| actuator.name.clone()).collect(),
         };
         for node in root.children().filter(Node::is_element) {
             match node.tag_name().name() {
                 "link" | "joint" | "material" => {}
-                "transmission" if self.transmission(node, &mut names, model) => {}
+                "transmission" if self.transmission(node, &names, model) => {}
                 "gazebo" => self.gazebo(node, &names, model),
                 "transmission" | "ros2_control" | "sensor" | "mujoco" | "loop_joint" | "frame" => {
                     model.opaque.push(self.kept.keep(&self.xml, "urdf", node));
@@ -40,12 +39,13 @@ impl Reader<'_> {
                 _ => {}
             }
         }
+        massless::number_repeats(model.actuators.iter_mut().map(|motor| &mut motor.name));
     }
 
     /// A motor per joint of a transmission whose interface we know. URDF gives no gains,
     /// so a position or velocity motor has none: the run's own apply. Nor a range: the effort
     /// limit of a joint is the joint's, whatever the gear.
-    fn transmission(&mut self, node: Node<'_, '_>, names: &mut Names, model: &mut Model) -> bool {
+    fn transmission(&mut self, node: Node<'_, '_>, names: &Names, model: &mut Model) -> bool {
         let mut understood = false;
         let actuator = xml::child(node, "actuator");
         for joint in xml::children(node, "joint") {
@@ -69,9 +69,6 @@ impl Reader<'_> {
             let mut actuator_name = format!("{name}_motor");
             if let Some(given) = actuator.and_then(|a| a.attribute("name")) {
                 actuator_name = given.to_string();
-            }
-            while !names.actuators.insert(actuator_name.clone()) {
-                actuator_name.push('_');
             }
             model.actuators.push(Actuator {
                 name: actuator_name,
