@@ -331,8 +331,7 @@ fn end_of(xml: &mut Xml<'_>, scope: &Scope, end: &Named) -> Option<Option<String
         Err(_) if end.name == "world" => Some(None),
         Err(missing) => {
             let message = format!("no link or frame named `{}`", end.name);
-            let known = missing.known.iter().map(String::as_str);
-            let help = xml.findings.suggestion(&missing.word, known);
+            let help = missing.suggestion(xml.findings);
             xml.findings.push(
                 Diagnostic::error("unknown-link", message).at(end.place.clone()).help_maybe(help),
             );
