@@ -223,3 +223,20 @@ fn a_light_is_passed_on() {
     assert_eq!(world.lights[0].name, "lamp");
     assert!(close(world.lights[0].scope_from_light, [1.0, 2.0, 3.0], Quat::IDENTITY));
 }
+
+/// Each frame one metre above the one before: none of them may cost a level of the stack.
+#[test]
+fn a_long_chain_of_frames_adds_up() {
+    let n = 20_000;
+    let frames: String = (0..n)
+        .map(|i| {
+            let base = if i == 0 { "__model__".to_string() } else { format!("f{}", i - 1) };
+            format!("<frame name='f{i}'><pose relative_to='{base}'>0 0 1 0 0 0</pose></frame>")
+        })
+        .collect();
+    let world = read(
+        "1.9",
+        &format!("<model name='m'><static>true</static><link name='l'/>{frames}</model>"),
+    );
+    assert_eq!(world.models[0].frames[n - 1].scope_from_frame.translation.z, n as f64);
+}
