@@ -255,20 +255,17 @@ pub fn outline_groups(outlines: &[Vec<Vec2>]) -> Vec<(usize, Vec<usize>)> {
             p.cmpge(low).all() && p.cmple(high).all() && encloses(&outlines[j], *p)
         })
     };
-    let around: Vec<Vec<usize>> = (0..outlines.len())
-        .map(|i| (0..outlines.len()).filter(|j| *j != i && is_around(*j, i)).collect())
-        .collect();
-    let is_hole = |i: usize| around[i].len() % 2 == 1;
-    let mut groups: Vec<(usize, Vec<usize>)> =
-        (0..outlines.len()).filter(|i| !is_hole(*i)).map(|i| (i, Vec::new())).collect();
-    for hole in (0..outlines.len()).filter(|i| is_hole(*i)) {
-        let owner = around[hole].iter().max_by_key(|j| around[**j].len());
-        let group = owner.and_then(|owner| groups.iter_mut().find(|(outer, _)| outer == owner));
-        if let Some((_, holes)) = group {
-            holes.push(hole);
+    let n = outlines.len();
+    let around = |i: usize| (0..n).filter(move |j| *j != i && is_around(*j, i));
+    let depths: Vec<usize> = (0..n).map(|i| around(i).count()).collect();
+    let mut holes_of: Vec<Vec<usize>> = vec![Vec::new(); n];
+    for hole in (0..n).filter(|i| depths[*i] % 2 == 1) {
+        if let Some(owner) = around(hole).max_by_key(|j| depths[*j]) {
+            holes_of[owner].push(hole);
         }
     }
-    groups
+    let filled = (0..n).filter(|i| depths[*i] % 2 == 0);
+    filled.map(|i| (i, std::mem::take(&mut holes_of[i]))).collect()
 }
 
 /// Whether a point lies inside an outline, by counting the edges to its right.

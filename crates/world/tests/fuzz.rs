@@ -241,6 +241,25 @@ fn bounds_are_heard_in_a_file_that_is_included_again() {
     assert_eq!((count("too-deep"), count("unknown-element")), (1, 1), "{findings:?}");
 }
 
+#[test]
+fn endless_outlines_are_refused() {
+    let outline = |n: usize| {
+        format!(
+            "<polyline>{}<height>1</height></polyline>",
+            "<point>0 0</point><point>1 0</point><point>0 1</point>".repeat(n)
+        )
+    };
+    let shape = |outlines: String| {
+        codes(format!(
+            "<sdf version='1.9'><model name='m'><static>true</static><link name='l'>\
+            <collision name='c'><geometry>{outlines}</geometry></collision></link></model></sdf>"
+        ))
+    };
+    assert_eq!(shape(outline(1).repeat(1_000)), [] as [&str; 0]);
+    assert_eq!(shape(outline(1).repeat(1_001)), ["too-many-points"]);
+    assert_eq!(shape(outline(33_334)), ["too-many-points"]);
+}
+
 /// Counting lines for findings that nobody keeps would be quadratic.
 #[test]
 fn ten_thousand_joints_named_like_their_links_are_only_counted() {

@@ -14,6 +14,12 @@ use crate::Geometry;
 use crate::assets::unit_vector;
 use crate::xml;
 
+/// Every outline is asked whether it lies inside every other, so both are bounded; a city
+/// map of houses with courtyards has a few hundred.
+const MOST_OUTLINES: usize = 1_000;
+/// In all outlines of a shape.
+const MOST_POINTS: usize = 100_000;
+
 impl Reader<'_, '_> {
     /// The `geometry` of a collision, a visual or a region. `None` when it is missing or
     /// wrong, which has been reported.
@@ -118,6 +124,13 @@ impl Reader<'_, '_> {
                 return None;
             }
             outlines.push(outline);
+        }
+        let n_points: usize = outlines.iter().map(Vec::len).sum();
+        if outlines.len() > MOST_OUTLINES || n_points > MOST_POINTS {
+            let message =
+                format!("more than {MOST_OUTLINES} outlines, or {MOST_POINTS} points in them");
+            self.xml.error("too-many-points", message, geometry);
+            return None;
         }
         Some(Geometry::Polyline { outlines, height: height? })
     }
