@@ -259,12 +259,12 @@ pub fn outline_groups(outlines: &[Vec<Vec2>]) -> Vec<(usize, Vec<usize>)> {
     let around = |i: usize| (0..n).filter(move |j| *j != i && is_around(*j, i));
     let depths: Vec<usize> = (0..n).map(|i| around(i).count()).collect();
     let mut holes_of: Vec<Vec<usize>> = vec![Vec::new(); n];
-    for hole in (0..n).filter(|i| depths[*i] % 2 == 1) {
+    for hole in (0..n).filter(|i| !depths[*i].is_multiple_of(2)) {
         if let Some(owner) = around(hole).max_by_key(|j| depths[*j]) {
             holes_of[owner].push(hole);
         }
     }
-    let filled = (0..n).filter(|i| depths[*i] % 2 == 0);
+    let filled = (0..n).filter(|i| depths[*i].is_multiple_of(2));
     filled.map(|i| (i, std::mem::take(&mut holes_of[i]))).collect()
 }
 
