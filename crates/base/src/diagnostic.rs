@@ -9,6 +9,8 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
+use crate::names;
+
 /// How much it matters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Severity {
@@ -280,6 +282,26 @@ impl Findings {
         }
     }
 
+    /// Whether further ones are only counted, so that nothing need be found out for them.
+    pub fn is_full(&self) -> bool {
+        self.list.len() >= Findings::MOST
+    }
+
+    /// [`names::suggestion`] for the next finding; none once nobody would read it.
+    pub fn suggestion<'a>(
+        &self,
+        wrong: &str,
+        known: impl IntoIterator<Item = &'a str> + Clone,
+    ) -> Option<String> {
+        if self.is_full() { None } else { names::suggestion(wrong, known) }
+    }
+
+    /// [`Place::label`] for the next finding; empty once nobody would read it, because
+    /// counting lines walks the text.
+    pub fn label(&self, place: &Place) -> String {
+        if self.is_full() { String::new() } else { place.label() }
+    }
+
     /// Whether any of them forbids going on.
     pub fn has_errors(&self) -> bool {
         self.n_errors > 0
@@ -362,7 +384,15 @@ help: did you mean `radius`?
     #[test]
     fn a_flood_is_counted_not_kept() {
         let mut findings = Findings::new();
+        let place = Place::new(&Source::new("a", "b"), 0..1);
+        assert_eq!(findings.label(&place), "a:1:1");
+        assert_eq!(findings.suggestion("bix", ["box"]).as_deref(), Some("did you mean `box`?"));
         findings.extend((0..1000).map(|i| Diagnostic::warning("w", i.to_string())));
+        assert!(findings.is_full());
+        assert_eq!(
+            (findings.label(&place), findings.suggestion("bix", ["box"])),
+            (String::new(), None)
+        );
         findings.push(Diagnostic::error("e", "late"));
         assert!(findings.has_errors());
         let list = findings.into_vec();

@@ -13,6 +13,11 @@ use crate::{Places, ReadOptions, World};
 
 type Read = fn(&Arc<Source>, &Path, &ReadOptions, &mut Findings) -> Option<(World, Places)>;
 
+/// How many random cases a test tries: `PROPTEST_CASES` where it is set.
+pub fn n_random(usual: u32) -> u32 {
+    env::var("PROPTEST_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(usual)
+}
+
 /// Runs every case of a folder under `tests/`.
 pub fn run(folder: &str, file_name: &str, read: Read) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests").join(folder);

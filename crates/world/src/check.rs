@@ -13,7 +13,7 @@ mod joints;
 
 use std::collections::BTreeMap;
 
-use headland_base::{Diagnostic, Findings, Place, names};
+use headland_base::{Diagnostic, Findings, Place};
 
 use crate::{Places, World};
 
@@ -33,7 +33,6 @@ pub fn check(world: &World, places: &Places) -> Vec<Diagnostic> {
         link_index: links.iter().enumerate().map(|(i, link)| (link.name.as_str(), i)).collect(),
         joint_index: joints.iter().enumerate().map(|(i, joint)| (joint.name.as_str(), i)).collect(),
         findings: Findings::new(),
-        n_suggestions: 0,
     };
     checker.names(world);
     checker.bodies(world, &links, &joints);
@@ -47,12 +46,7 @@ struct Checker<'w> {
     link_index: BTreeMap<&'w str, usize>,
     joint_index: BTreeMap<&'w str, usize>,
     findings: Findings,
-    n_suggestions: usize,
 }
-
-/// Searching 10,000 names for each of 10,000 misspellings would take minutes; the first
-/// ones are what anybody reads.
-const MOST_SUGGESTIONS: usize = 50;
 
 impl Checker<'_> {
     fn error(&mut self, code: &'static str, message: String, part: &str) {
@@ -74,20 +68,10 @@ impl Checker<'_> {
     }
 
     /// The nearest name in one scope, written as that scope writes it.
-    fn suggest(
-        &mut self,
-        index: &BTreeMap<&str, usize>,
-        scope: &str,
-        wrong: &str,
-    ) -> Option<String> {
-        self.n_suggestions += 1;
-        if self.n_suggestions > MOST_SUGGESTIONS {
-            return None;
-        }
+    fn suggest(&self, index: &BTreeMap<&str, usize>, scope: &str, wrong: &str) -> Option<String> {
         let prefix = if scope.is_empty() { String::new() } else { format!("{scope}::") };
-        let known: Vec<&str> =
-            index.keys().filter_map(|whole| whole.strip_prefix(&prefix)).take(2_000).collect();
-        names::suggestion(wrong, known)
+        let known = index.keys().filter_map(|whole| whole.strip_prefix(&prefix));
+        self.findings.suggestion(wrong, known)
     }
 }
 

@@ -53,7 +53,7 @@ pub enum Geometry {
     },
     /// Triangles from a file.
     Mesh {
-        /// The file, as the world names it.
+        /// The file, as the world names it; `inline://…` where there is none.
         uri: String,
         /// Stretch along x, y, z, already applied to `mesh`.
         scale: Vec3,
@@ -66,7 +66,8 @@ pub enum Geometry {
     },
     /// Heights from an image.
     Heightmap {
-        /// The image, as the world names it.
+        /// The image, as the world names it; `inline://…` where there is none, or where it
+        /// says something else.
         uri: String,
         /// Full lengths along x, y, and the height of a white pixel.
         size: Vec3,
@@ -77,7 +78,8 @@ pub enum Geometry {
     },
     /// Flat outlines drawn out along z from 0 to `height`.
     Polyline {
-        /// Each a closed outline; a second one inside the first is a hole.
+        /// Each a closed outline, whichever way it runs; see [`outline_groups`] for which of
+        /// them are holes.
         outlines: Vec<Vec<Vec2>>,
         /// Along z.
         height: f64,
@@ -233,6 +235,52 @@ impl Geometry {
     }
 }
 
+/// Which outlines are filled, and the holes in each: the index of an outer outline with
+/// those of its holes.
+///
+/// Even-odd: an outline inside an odd number of others is a hole, one inside an even number
+/// is filled, and a hole belongs to the filled outline directly around it. Outlines are
+/// taken not to cross, so the first point of each decides.
+pub fn outline_groups(outlines: &[Vec<Vec2>]) -> Vec<(usize, Vec<usize>)> {
+    let boxes: Vec<(Vec2, Vec2)> = outlines
+        .iter()
+        .map(|outline| {
+            let none = (Vec2::splat(f64::INFINITY), Vec2::splat(f64::NEG_INFINITY));
+            outline.iter().fold(none, |(low, high), p| (low.min(*p), high.max(*p)))
+        })
+        .collect();
+    let is_around = |j: usize, i: usize| {
+        let (low, high) = boxes[j];
+        outlines[i].first().is_some_and(|p| {
+            p.cmpge(low).all() && p.cmple(high).all() && encloses(&outlines[j], *p)
+        })
+    };
+    let n = outlines.len();
+    let around = |i: usize| (0..n).filter(move |j| *j != i && is_around(*j, i));
+    let depths: Vec<usize> = (0..n).map(|i| around(i).count()).collect();
+    let mut holes_of: Vec<Vec<usize>> = vec![Vec::new(); n];
+    for hole in (0..n).filter(|i| !depths[*i].is_multiple_of(2)) {
+        if let Some(owner) = around(hole).max_by_key(|j| depths[*j]) {
+            holes_of[owner].push(hole);
+        }
+    }
+    let filled = (0..n).filter(|i| depths[*i].is_multiple_of(2));
+    filled.map(|i| (i, std::mem::take(&mut holes_of[i]))).collect()
+}
+
+/// Whether a point lies inside an outline, by counting the edges to its right.
+fn encloses(outline: &[Vec2], point: Vec2) -> bool {
+    let mut inside = false;
+    for (i, a) in outline.iter().enumerate() {
+        let b = outline[(i + 1) % outline.len()];
+        if (a.y > point.y) != (b.y > point.y) {
+            let x = a.x + (point.y - a.y) / (b.y - a.y) * (b.x - a.x);
+            inside ^= point.x < x;
+        }
+    }
+    inside
+}
+
 fn bounds_of(points: impl Iterator<Item = Vec3>) -> Option<(Vec3, Vec3)> {
     points.fold(None, |bounds, p| match bounds {
         None => Some((p, p)),
@@ -250,4 +298,38 @@ pub fn corners_in(outer_from_shape: Transform, bounds: (Vec3, Vec3)) -> [Vec3; 8
             pick(4, bounds.0.z, bounds.1.z),
         ))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn square(x: f64, y: f64, half: f64, clockwise: bool) -> Vec<Vec2> {
+        let mut corners: Vec<Vec2> = [(-1.0, -1.0), (1.0, -1.0), (1.0, 1.0), (-1.0, 1.0)]
+            .map(|(a, b)| Vec2::new(x + a * half, y + b * half))
+            .to_vec();
+        if clockwise {
+            corners.reverse();
+        }
+        corners
+    }
+
+    /// A target of rings and a square beside it, in an order that helps nobody, each
+    /// outline running either way.
+    #[test]
+    fn holes_belong_to_the_outline_around_them() {
+        for turned in 0..16u32 {
+            let runs = |bit: u32| turned & (1 << bit) != 0;
+            let outlines = [
+                square(0.0, 0.0, 1.0, runs(0)),  // an island in the hole
+                square(10.0, 0.0, 1.0, runs(1)), // beside
+                square(0.0, 0.0, 2.0, runs(2)),  // the hole
+                square(0.0, 0.0, 3.0, runs(3)),  // the rim
+            ];
+            let wanted = vec![(0, vec![]), (1, vec![]), (3, vec![2])];
+            assert_eq!(outline_groups(&outlines), wanted);
+        }
+        assert_eq!(outline_groups(&[]), vec![]);
+        assert_eq!(outline_groups(&[vec![]]), vec![(0, vec![])]);
+    }
 }

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use headland_base::maths::{PI, Vec2, sqrt};
 use headland_base::{Diagnostic, Mat3, Transform, Vec3};
 
-use crate::geometry::{Geometry, TriMesh};
+use crate::geometry::{Geometry, TriMesh, outline_groups};
 use crate::world::Collision;
 
 /// Mass, centre of mass and inertia of a link.
@@ -267,25 +267,18 @@ fn tetrahedron(a: Vec3, b: Vec3, c: Vec3) -> Moments {
     }
 }
 
-/// Outlines drawn out along z. The first is the rim, whichever way it runs; those after it
-/// add where they run the same way in the file's own drawing and are holes where they lie
-/// inside another.
+/// Outlines drawn out along z, without their holes, whichever way each runs.
 fn prism(outlines: &[Vec<Vec2>], height: f64) -> Result<Moments, String> {
+    let area = |i: usize| {
+        let moments = flat_moments(&outlines[i]);
+        if moments.volume < 0.0 { moments.times(-1.0) } else { moments }
+    };
     let mut whole = Moments::default();
-    for (i, outline) in outlines.iter().enumerate() {
-        let mut area = flat_moments(outline);
-        if area.volume < 0.0 {
-            area = Moments { volume: -area.volume, first: -area.first, second: area.second * -1.0 };
+    for (outer, holes) in outline_groups(outlines) {
+        whole.add(&area(outer));
+        for hole in holes {
+            whole.add(&area(hole).times(-1.0));
         }
-        let n_around = outlines
-            .iter()
-            .enumerate()
-            .filter(|(j, other)| *j != i && outline.first().is_some_and(|p| contains(other, *p)))
-            .count();
-        if n_around % 2 == 1 {
-            area = Moments { volume: -area.volume, first: -area.first, second: area.second * -1.0 };
-        }
-        whole.add(&area);
     }
     // ∫ over z from 0 to height.
     let half = height * 0.5;
@@ -315,19 +308,6 @@ fn flat_moments(outline: &[Vec2]) -> Moments {
         });
     }
     whole
-}
-
-/// Whether a point lies inside an outline, by counting the edges to its right.
-fn contains(outline: &[Vec2], point: Vec2) -> bool {
-    let mut inside = false;
-    for (i, a) in outline.iter().enumerate() {
-        let b = outline[(i + 1) % outline.len()];
-        if (a.y > point.y) != (b.y > point.y) {
-            let x = a.x + (point.y - a.y) / (b.y - a.y) * (b.x - a.x);
-            inside ^= point.x < x;
-        }
-    }
-    inside
 }
 
 /// The principal moments of a symmetric inertia, smallest first; see [`principal`].
@@ -508,6 +488,35 @@ mod tests {
             let both = derive(&[frame, solid(vec![square(0.5, false)])], 10.0).unwrap();
             let full = derive(&[solid(vec![square(1.0, true)])], 10.0).unwrap();
             assert!(relative_difference(&full, &both) < 1e-12);
+        }
+    }
+
+    /// Outlines side by side are two solids, each with its own hole, in any order and
+    /// running any way.
+    #[test]
+    fn outlines_side_by_side_each_count() {
+        let square = |x: f64, half: f64, turned: bool| {
+            let mut outline = [(-1.0, -1.0), (1.0, -1.0), (1.0, 1.0), (-1.0, 1.0)]
+                .map(|(a, b)| Vec2::new(x + a * half, b * half));
+            if turned {
+                outline.reverse();
+            }
+            outline.to_vec()
+        };
+        let prism = |outlines| shape(Geometry::Polyline { outlines, height: 0.5 });
+        for turned in [false, true] {
+            let both = prism(vec![
+                square(5.0, 0.5, turned),
+                square(-5.0, 1.0, false),
+                square(5.0, 2.0, !turned),
+            ]);
+            let apart = [
+                prism(vec![square(-5.0, 1.0, true)]),
+                prism(vec![square(5.0, 2.0, true), square(5.0, 0.5, true)]),
+            ];
+            let both = derive(&[both], 2.0).unwrap();
+            assert!((both.mass - (4.0 + 16.0 - 1.0) * 0.5 * 2.0).abs() < 1e-12);
+            assert!(relative_difference(&both, &derive(&apart, 2.0).unwrap()) < 1e-12);
         }
     }
 

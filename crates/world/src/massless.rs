@@ -242,13 +242,7 @@ pub fn separate_names(model: &mut Model) -> BTreeMap<String, String> {
         }
     }
     for joint in &mut model.joints {
-        let axes = match &mut joint.kind {
-            JointKind::Revolute(a) | JointKind::Continuous(a) | JointKind::Prismatic(a) => vec![a],
-            JointKind::Screw { axis, .. } => vec![axis],
-            JointKind::Universal(a, b) => vec![a, b],
-            JointKind::Fixed | JointKind::Ball => Vec::new(),
-        };
-        for mimic in axes.into_iter().filter_map(|axis| axis.mimic.as_mut()) {
+        for mimic in joint.kind.axes_mut().into_iter().filter_map(|axis| axis.mimic.as_mut()) {
             if let Some(new) = renamed.get(&mimic.leader) {
                 mimic.leader.clone_from(new);
             }

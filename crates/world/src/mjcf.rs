@@ -101,7 +101,7 @@ fn typed(xml: &mut Xml<'_>, root: Node<'_, '_>, base_dir: &Path) -> Option<mjcf_
     let mut plain = text[root.range().start..start_tag].trim_end().to_string();
     for part in ["compiler", "option", "default", "asset", "worldbody", "contact", "actuator"] {
         for section in xml::children(root, part) {
-            push_without_empty_attributes(&mut plain, text, section);
+            push_what_counts(&mut plain, text, section);
         }
     }
     plain.push_str("</mujoco>");
@@ -117,13 +117,27 @@ fn typed(xml: &mut Xml<'_>, root: Node<'_, '_>, base_dir: &Path) -> Option<mjcf_
     None
 }
 
-/// Appends an element; MuJoCo takes an empty attribute for one that is not there.
-fn push_without_empty_attributes(out: &mut String, text: &str, section: Node<'_, '_>) {
+/// Appends an element without what does not count: an empty attribute, which MuJoCo takes
+/// for one that is not there, and elements of other namespaces, which `mjcf-rs` would take
+/// for MuJoCo's own.
+fn push_what_counts(out: &mut String, text: &str, section: Node<'_, '_>) {
     let mut at = section.range().start;
-    let attributes = section.descendants().flat_map(|node| node.attributes());
-    for empty in attributes.filter(|attribute| attribute.value().trim().is_empty()) {
-        out.push_str(&text[at..empty.range().start]);
-        at = empty.range().end;
+    for node in section.descendants().filter(Node::is_element) {
+        let mut cuts: Vec<std::ops::Range<usize>> = Vec::new();
+        if xml::is_prefixed(node) {
+            cuts.push(node.range());
+        } else {
+            let attributes = node.attributes();
+            let empty = attributes.filter(|attribute| attribute.value().trim().is_empty());
+            cuts.extend(empty.map(|attribute| attribute.range()));
+        }
+        for cut in cuts {
+            // What stands inside something that is already cut is gone.
+            if cut.start >= at {
+                out.push_str(&text[at..cut.start]);
+                at = cut.end;
+            }
+        }
     }
     out.push_str(&text[at..section.range().end]);
 }

@@ -13,7 +13,7 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::Arc;
 
-use headland_base::{Diagnostic, Findings, Place, Source, Vec3, names};
+use headland_base::{Diagnostic, Findings, Place, Source, Vec3};
 use roxmltree::{Document, Node, NodeType, ParsingOptions};
 
 /// What may stand in an element. Tables of these are statics that point at each other,
@@ -411,7 +411,7 @@ impl Xml<'_> {
                 continue; // a prefix nobody declared
             }
             let message = format!("no attribute `{name}` on `{}`", element.name);
-            let help = names::suggestion(&name, element.attributes.iter().copied());
+            let help = self.findings.suggestion(&name, element.attributes.iter().copied());
             self.unknown("unknown-attribute", message, place, help);
         }
     }
@@ -419,7 +419,7 @@ impl Xml<'_> {
     fn unknown_element(&mut self, child: Node<'_, '_>, tag: &str, element: &'static Element) {
         let place = self.place(child);
         let message = format!("no element `{tag}` in `{}`", element.name);
-        let help = names::suggestion(tag, element.children.iter().map(|known| known.name));
+        let help = self.findings.suggestion(tag, element.children.iter().map(|known| known.name));
         self.unknown("unknown-element", message, place, help);
     }
 
@@ -609,7 +609,7 @@ fn is_foreign(node: Node<'_, '_>) -> bool {
     is_prefixed(node) && node.tag_name().namespace() != Some(HEADLAND_NAMESPACE)
 }
 
-fn is_prefixed(node: Node<'_, '_>) -> bool {
+pub fn is_prefixed(node: Node<'_, '_>) -> bool {
     let namespace = node.tag_name().namespace();
     namespace.is_some()
         && node.lookup_prefix(namespace.unwrap_or_default()).is_some_and(|p| !p.is_empty())

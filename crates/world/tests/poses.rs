@@ -205,3 +205,38 @@ fn gravity_stands_where_the_version_puts_it() {
     let world = read("1.9", two);
     assert_eq!((world.physics.step.nanos(), world.physics.engine), (200_000_000, None));
 }
+
+/// A file that only includes a light gives the light, under the name that was asked for.
+#[test]
+fn a_light_is_passed_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| {
+        std::fs::write(folder.path().join(name), format!("<sdf version='1.9'>{text}</sdf>"))
+    };
+    write("light.sdf", "<light name='sun' type='point'><pose>1 2 3 0 0 0</pose></light>").unwrap();
+    write("pass.sdf", "<include><uri>light.sdf</uri></include>").unwrap();
+    let text = "<sdf version='1.9'><world name='w'>\
+                <include><uri>pass.sdf</uri><name>lamp</name></include></world></sdf>";
+    let read = read_text(Source::new("t.sdf", text), folder.path(), &ReadOptions::default());
+    let world = read.unwrap().world;
+    assert_eq!(world.lights.len(), 1);
+    assert_eq!(world.lights[0].name, "lamp");
+    assert!(close(world.lights[0].scope_from_light, [1.0, 2.0, 3.0], Quat::IDENTITY));
+}
+
+/// Each frame one metre above the one before: none of them may cost a level of the stack.
+#[test]
+fn a_long_chain_of_frames_adds_up() {
+    let n = 20_000;
+    let frames: String = (0..n)
+        .map(|i| {
+            let base = if i == 0 { "__model__".to_string() } else { format!("f{}", i - 1) };
+            format!("<frame name='f{i}'><pose relative_to='{base}'>0 0 1 0 0 0</pose></frame>")
+        })
+        .collect();
+    let world = read(
+        "1.9",
+        &format!("<model name='m'><static>true</static><link name='l'/>{frames}</model>"),
+    );
+    assert_eq!(world.models[0].frames[n - 1].scope_from_frame.translation.z, n as f64);
+}

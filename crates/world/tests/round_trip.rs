@@ -265,13 +265,16 @@ fn leader() -> impl Strategy<Value = Joint> {
 }
 
 fn actuator() -> impl Strategy<Value = Actuator> {
+    let gain = || number().prop_map(f64::abs);
     let kind = prop_oneof![
         Just(ActuatorKind::Motor),
-        (number(), number()).prop_map(|(kp, kv)| ActuatorKind::Position { kp, kv }),
-        number().prop_map(|kv| ActuatorKind::Velocity { kv }),
+        (gain(), gain()).prop_map(|(kp, kv)| ActuatorKind::Position { kp, kv }),
+        gain().prop_map(|kv| ActuatorKind::Velocity { kv }),
     ];
-    let range = || prop::option::of((number(), number()));
-    (name(), kind, number(), range(), range()).prop_map(
+    let sorted = |(a, b): (f64, f64)| (a.min(b), a.max(b));
+    let range = || prop::option::of((number(), number()).prop_map(sorted));
+    let gear = number().prop_filter("turns something", |gear| *gear != 0.0);
+    (name(), kind, gear, range(), range()).prop_map(
         |(name, kind, gear, command_range, effort_range)| Actuator {
             name,
             joint: "leader".into(),
@@ -367,6 +370,11 @@ fn world() -> impl Strategy<Value = World> {
         })
 }
 
+/// How many random cases a test tries: `PROPTEST_CASES` where it is set.
+fn n_random(usual: u32) -> u32 {
+    std::env::var("PROPTEST_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(usual)
+}
+
 /// Seeded, so that every run asks the same questions. The strategies above are one deep
 /// value, which needs more stack than a test has.
 #[test]
@@ -376,7 +384,7 @@ fn what_is_written_is_read_back() {
 }
 
 fn many_worlds() {
-    let config = Config { cases: 1_000, failure_persistence: None, ..Config::default() };
+    let config = Config { cases: n_random(1_000), failure_persistence: None, ..Config::default() };
     let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &[7; 32]);
     TestRunner::new_with_rng(config, rng)
         .run(&world(), |world| {

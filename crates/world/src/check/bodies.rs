@@ -193,7 +193,7 @@ impl Checker<'_> {
                 "default-inertia",
                 format!("{who} no inertia; 1 kg and 1 kg·m² are assumed"),
             );
-            let help = "give an inertial, or derive it from the shapes: --derive-inertia";
+            let help = "give an inertial, or derive it from the shapes: --derive-inertia DENSITY";
             self.push(diagnostic.help(help), &format!("link {first}"));
         }
     }

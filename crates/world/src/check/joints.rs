@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use headland_base::Diagnostic;
 
 use super::{AXIS_LENGTH_SLACK, Checker};
-use crate::{Axis, Mimic, PlacedJoint, PlacedLink, World, join_scope};
+use crate::{Actuator, ActuatorKind, Axis, Mimic, PlacedJoint, PlacedLink, World, join_scope};
 
 /// A joint between bodies whose masses differ by more than this shakes in most engines.
 const EXTREME_MASS_RATIO: f64 = 1e4;
@@ -44,10 +44,12 @@ impl Checker<'_> {
             }
         }
         self.cycles(&carriers, links);
+        self.mimic_cycles(joints);
         world.visit_models(&mut |at| {
             for actuator in &at.model.actuators {
                 let part = format!("model {}", at.scope);
                 self.known_joint(at.scope, &actuator.joint, &actuator.name, &part);
+                self.actuator(at.scope, actuator, joints, &part);
             }
             for (first, second) in &at.model.contact_excludes {
                 self.known_link(at.scope, first);
@@ -67,9 +69,7 @@ impl Checker<'_> {
         let found = self.link_index.get(join_scope(&placed.scope, name).as_str()).copied();
         if found.is_none() {
             let message = format!("the {which} of `{}`, `{name}`, is not a link", placed.name);
-            let index = std::mem::take(&mut self.link_index);
-            let help = self.suggest(&index, &placed.scope, name);
-            self.link_index = index;
+            let help = self.suggest(&self.link_index, &placed.scope, name);
             let diagnostic = Diagnostic::error("unknown-link", message).help_maybe(help);
             self.push(diagnostic, &format!("joint {}#{which}", placed.name));
         }
@@ -210,13 +210,95 @@ impl Checker<'_> {
         }
     }
 
+    /// Joints that follow each other in a ring: nobody leads.
+    fn mimic_cycles(&mut self, joints: &[PlacedJoint<'_>]) {
+        // From each axis that follows to the one it follows.
+        let mut leaders: BTreeMap<(usize, usize), (usize, usize)> = BTreeMap::new();
+        for (i, placed) in joints.iter().enumerate() {
+            for (k, axis) in placed.joint.kind.axes().into_iter().enumerate() {
+                let Some(mimic) = &axis.mimic else { continue };
+                let leader = join_scope(&placed.scope, &mimic.leader);
+                match self.joint_index.get(leader.as_str()) {
+                    Some(leader) if *leader != i => {
+                        leaders.insert((i, k), (*leader, mimic.leader_axis));
+                    }
+                    _ => {} // told already
+                }
+            }
+        }
+        let mut finished = BTreeSet::new();
+        for start in leaders.keys() {
+            let (mut way, mut on_way, mut at) = (Vec::new(), BTreeSet::new(), *start);
+            while !finished.contains(&at) && on_way.insert(at) {
+                way.push(at);
+                match leaders.get(&at) {
+                    Some(leader) => at = *leader,
+                    None => break,
+                }
+            }
+            if leaders.contains_key(&at) && !finished.contains(&at) {
+                let from = way.iter().position(|axis| *axis == at).unwrap_or(0);
+                let name = |axis: &(usize, usize)| format!("`{}`", joints[axis.0].name);
+                let mut chain: Vec<String> = way[from..].iter().take(8).map(name).collect();
+                chain.push(if way.len() - from > 8 { "…".to_string() } else { name(&at) });
+                let message = format!("{} follows itself, through others", name(&at));
+                let diagnostic = Diagnostic::error("bad-mimic", message)
+                    .note(format!("each follows the next: {}", chain.join(" → ")))
+                    .help("let one of them follow nobody");
+                self.push(diagnostic, &format!("joint {}", joints[at.0].name));
+            }
+            finished.extend(way);
+        }
+    }
+
+    fn actuator(
+        &mut self,
+        scope: &str,
+        actuator: &Actuator,
+        joints: &[PlacedJoint<'_>],
+        part: &str,
+    ) {
+        let name = &actuator.name;
+        let driven = self.joint_index.get(join_scope(scope, &actuator.joint).as_str()).copied();
+        if let Some(joint) = driven.map(|i| joints[i].joint)
+            && joint.kind.axes().is_empty()
+        {
+            let kind = joint.kind.word();
+            let message =
+                format!("`{name}` drives the {kind} joint `{}`, which has no axis", joint.name);
+            self.error("bad-actuator", message, part);
+        }
+        let gains = match actuator.kind {
+            ActuatorKind::Motor => vec![],
+            ActuatorKind::Position { kp, kv } => vec![("kp", kp), ("kv", kv)],
+            ActuatorKind::Velocity { kv } => vec![("kv", kv)],
+        };
+        for (word, gain) in gains {
+            if !gain.is_finite() || gain < 0.0 {
+                let message = format!("the {word} of `{name}` cannot be {gain}");
+                self.error("bad-actuator", message, part);
+            }
+        }
+        if !actuator.gear.is_finite() || actuator.gear == 0.0 {
+            let message = format!("the gear of `{name}` cannot be {}", actuator.gear);
+            self.error("bad-actuator", message, part);
+        }
+        let ranges = [("command", actuator.command_range), ("effort", actuator.effort_range)];
+        for (word, range) in ranges {
+            if let Some((low, high)) = range
+                && (low.is_nan() || high.is_nan() || low > high)
+            {
+                let message = format!("the {word} range of `{name}` cannot be {low} to {high}");
+                self.error("bad-actuator", message, part);
+            }
+        }
+    }
+
     fn known_joint(&mut self, scope: &str, name: &str, who: &str, part: &str) {
         if self.joint_index.contains_key(join_scope(scope, name).as_str()) {
             return;
         }
-        let index = std::mem::take(&mut self.joint_index);
-        let help = self.suggest(&index, scope, name);
-        self.joint_index = index;
+        let help = self.suggest(&self.joint_index, scope, name);
         let message = format!("`{who}` follows or drives the joint `{name}`, which is not there");
         let diagnostic = Diagnostic::error("unknown-joint", message).help_maybe(help);
         self.push(diagnostic, part);
@@ -226,9 +308,7 @@ impl Checker<'_> {
         if self.link_index.contains_key(join_scope(scope, name).as_str()) {
             return;
         }
-        let index = std::mem::take(&mut self.link_index);
-        let help = self.suggest(&index, scope, name);
-        self.link_index = index;
+        let help = self.suggest(&self.link_index, scope, name);
         let message = format!("contacts of `{name}` are excluded, which is not a link");
         let diagnostic = Diagnostic::error("unknown-link", message).help_maybe(help);
         self.push(diagnostic, &format!("model {scope}"));

@@ -5,7 +5,7 @@ use headland_base::{Mat3, Transform, Vec3};
 use super::check;
 use crate::{
     Actuator, ActuatorKind, Axis, Collision, Geometry, InertiaOrigin, Inertial, Joint, JointKind,
-    Link, Model, Places, Surface, World,
+    Link, Mimic, Model, Places, Surface, World,
 };
 
 fn link(name: &str) -> Link {
@@ -124,6 +124,67 @@ fn motors_and_exclusions_must_name_what_is_there() {
     assert_eq!(codes(|m| m.actuators.push(motor("elbo"))), ["unknown-joint"]);
     let exclude = |m: &mut Model| m.contact_excludes.push(("base".into(), "tap".into()));
     assert_eq!(codes(exclude), ["unknown-link"]);
+}
+
+#[test]
+fn motors_must_mean_something() {
+    let motor = |change: fn(&mut Actuator)| {
+        let mut motor = Actuator {
+            name: "motor".into(),
+            joint: "elbow".into(),
+            kind: ActuatorKind::Position { kp: 1.0, kv: 0.0 },
+            gear: 2.0,
+            command_range: Some((-1.0, f64::INFINITY)),
+            effort_range: None,
+        };
+        change(&mut motor);
+        codes(|m| m.actuators.push(motor))
+    };
+    let bad = ["bad-actuator"];
+    assert_eq!(motor(|_| {}), [] as [&str; 0]);
+    assert_eq!(motor(|m| m.kind = ActuatorKind::Position { kp: f64::INFINITY, kv: 0.0 }), bad);
+    assert_eq!(motor(|m| m.kind = ActuatorKind::Velocity { kv: -1.0 }), bad);
+    assert_eq!(motor(|m| m.gear = 0.0), bad);
+    assert_eq!(motor(|m| m.gear = f64::NAN), bad);
+    assert_eq!(motor(|m| m.command_range = Some((1.0, -1.0))), bad);
+    assert_eq!(motor(|m| m.effort_range = Some((f64::NAN, 1.0))), bad);
+    let on_fixed = |m: &mut Model| {
+        m.joints[0].kind = JointKind::Fixed;
+        m.actuators.push(Actuator {
+            name: "motor".into(),
+            joint: "elbow".into(),
+            kind: ActuatorKind::Motor,
+            gear: 1.0,
+            command_range: None,
+            effort_range: None,
+        });
+    };
+    assert_eq!(codes(on_fixed), bad);
+}
+
+#[test]
+fn followers_must_have_a_leader() {
+    /// A chain of joints, each following the one of the given name.
+    fn chain(model: &mut Model, leaders: &[&str]) {
+        model.joints.clear();
+        for (i, leader) in leaders.iter().enumerate() {
+            let (parent, child) = (format!("link_{i}"), format!("link_{}", i + 1));
+            model.joints.push(joint(&format!("j{i}"), &parent, &child));
+            model.joints[i].kind.axes_mut()[0].mimic = (!leader.is_empty()).then(|| Mimic {
+                leader: leader.to_string(),
+                leader_axis: 0,
+                multiplier: 1.0,
+                offset: 0.0,
+                reference: 0.0,
+            });
+        }
+        model.links = (0..=leaders.len()).map(|i| link(&format!("link_{i}"))).collect();
+    }
+    assert_eq!(codes(|m| chain(m, &["", "j0", "j1", "j1"])), [] as [&str; 0]);
+    assert_eq!(codes(|m| chain(m, &["j1", "j0"])), ["bad-mimic"]);
+    assert_eq!(codes(|m| chain(m, &["j1", "j2", "j0", "j0", "j3"])), ["bad-mimic"]);
+    assert_eq!(codes(|m| chain(m, &["j1", "j0", "j3", "j2"])), ["bad-mimic", "bad-mimic"]);
+    assert_eq!(codes(|m| chain(m, &["j0", "j0"])), ["bad-mimic"], "told once");
 }
 
 /// Ten thousand wrong names must not take ten thousand searches.

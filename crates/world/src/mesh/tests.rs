@@ -244,7 +244,7 @@ fn hostile_files_are_refused_with_words() {
 
 proptest! {
     #![proptest_config(ProptestConfig {
-        cases: 400,
+        cases: crate::cases::n_random(400),
         rng_seed: RngSeed::Fixed(7),
         failure_persistence: None,
         ..ProptestConfig::default()

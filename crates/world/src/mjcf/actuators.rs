@@ -1,13 +1,16 @@
 //! What acts on joints and between bodies: actuators, joint couplings, contact excludes,
 //! the total mass.
 
-use headland_base::{Diagnostic, names};
+use std::collections::{BTreeMap, BTreeSet};
+
+use headland_base::Diagnostic;
 use mjcf_rs::extras as mj;
 use roxmltree::Node;
 
 use super::Reader;
 use crate::joint::{JointKind, Mimic};
-use crate::world::{Actuator, ActuatorKind, Model, World};
+use crate::massless;
+use crate::world::{Actuator, ActuatorKind, World};
 use crate::xml;
 
 impl Reader<'_> {
@@ -15,19 +18,26 @@ impl Reader<'_> {
     pub(super) fn actuators(&mut self, root: Node<'_, '_>, world: &mut World) {
         self.set_total_mass(world);
         let nodes: Vec<Node<'_, '_>> = xml::children(root, "actuator")
-            .flat_map(|section| section.children().filter(Node::is_element))
+            .flat_map(|section| {
+                section.children().filter(|n| n.is_element() && !xml::is_prefixed(*n))
+            })
             .collect();
         let model = self.model;
+        if nodes.len() != model.actuators.len() {
+            return self.not_as_written("actuators", root);
+        }
+        let joints = joints_by_name(world);
         for (given, node) in model.actuators.iter().zip(nodes) {
             let Some(joint) = &given.joint else {
                 world.opaque.push(self.kept.keep(&self.xml, "mjcf", node));
                 continue;
             };
-            let Some(owner) = owner_of(world, joint) else {
+            let Some((owner, driven)) = joints.get(joint.as_str()).copied() else {
                 self.no_such_joint(world, joint, node, "joint");
                 continue;
             };
-            let Some((kind, gain)) = kind_of(given) else {
+            let has_axis = !world.models[owner].joints[driven].kind.axes().is_empty();
+            let Some((kind, gain)) = kind_of(given).filter(|_| has_axis) else {
                 world.opaque.push(self.kept.keep(&self.xml, "mjcf", node));
                 continue;
             };
@@ -35,25 +45,29 @@ impl Reader<'_> {
             let range = |limited: mjcf_rs::Tristate, range: Option<[f64; 2]>| {
                 range.filter(|_| limited.resolve(autolimits, true)).map(|[low, high]| (low, high))
             };
-            let mut name = given.name.clone().unwrap_or_else(|| format!("{joint}_motor"));
-            while owner.actuators.iter().any(|other| other.name == name) {
-                name.push('_');
-            }
-            owner.actuators.push(Actuator {
+            let name = given.name.clone().unwrap_or_else(|| format!("{joint}_motor"));
+            let effort_range = range(given.force_limited, given.force_range)
+                .map(|(low, high)| (low / gain, high / gain))
+                .map(|(a, b)| (a.min(b), a.max(b)));
+            world.models[owner].actuators.push(Actuator {
                 name,
                 joint: joint.clone(),
                 kind,
                 gear: given.gear[0] * gain,
                 command_range: range(given.ctrl_limited, given.ctrl_range),
-                effort_range: range(given.force_limited, given.force_range),
+                // The force range bounds what the gain gives, and is then geared; here the
+                // gain is part of the gear, so it is taken out of the range.
+                effort_range,
             });
+        }
+        for model in &mut world.models {
+            massless::number_repeats(model.actuators.iter_mut().map(|motor| &mut motor.name));
         }
     }
 
     fn no_such_joint(&mut self, world: &World, joint: &str, node: Node<'_, '_>, attribute: &str) {
-        let known: Vec<&str> =
-            world.models.iter().flat_map(|m| m.joints.iter().map(|j| j.name.as_str())).collect();
-        let is_free = self.model.joint_by_name(joint).is_some();
+        let known = world.models.iter().flat_map(|m| m.joints.iter().map(|j| j.name.as_str()));
+        let is_free = !self.xml.findings.is_full() && self.model.joint_by_name(joint).is_some();
         let place = self.xml.attribute_place(node, attribute);
         let diagnostic = match is_free {
             true => Diagnostic::error(
@@ -61,7 +75,7 @@ impl Reader<'_> {
                 format!("`{joint}` is a free joint, which nothing drives here"),
             ),
             false => Diagnostic::error("no-such-joint", format!("there is no joint `{joint}`"))
-                .help_maybe(names::suggestion(joint, known)),
+                .help_maybe(self.xml.findings.suggestion(joint, known)),
         };
         self.xml.findings.push(diagnostic.at(place));
     }
@@ -71,14 +85,20 @@ impl Reader<'_> {
     pub(super) fn couplings(&mut self, root: Node<'_, '_>, world: &mut World) {
         let nodes = xml::children(root, "equality")
             .flat_map(|section| section.children().filter(Node::is_element));
+        let joints = joints_by_name(world);
         for node in nodes {
-            if self.coupling(node, world).is_none() {
+            if self.coupling(node, &joints, world).is_none() {
                 world.opaque.push(self.kept.keep(&self.xml, "mjcf", node));
             }
         }
     }
 
-    fn coupling(&mut self, node: Node<'_, '_>, world: &mut World) -> Option<()> {
+    fn coupling(
+        &mut self,
+        node: Node<'_, '_>,
+        joints: &BTreeMap<String, (usize, usize)>,
+        world: &mut World,
+    ) -> Option<()> {
         if !xml::is_named(node, "joint") || node.attribute("active") == Some("false") {
             return None;
         }
@@ -91,13 +111,13 @@ impl Reader<'_> {
         if slope[2..] != [0.0; 3] {
             return None;
         }
-        let owner = owner_of(world, follower)?;
-        if !owner.joints.iter().any(|joint| joint.name == leader) {
+        let ((owner, follower), (leaders_owner, _)) =
+            (*joints.get(follower)?, *joints.get(leader)?);
+        if owner != leaders_owner {
             return None;
         }
-        let joint = owner.joints.iter_mut().find(|joint| joint.name == follower)?;
         let (JointKind::Revolute(axis) | JointKind::Continuous(axis) | JointKind::Prismatic(axis)) =
-            &mut joint.kind
+            &mut world.models[owner].joints[follower].kind
         else {
             return None;
         };
@@ -115,24 +135,30 @@ impl Reader<'_> {
     pub(super) fn excludes(&mut self, root: Node<'_, '_>, world: &mut World) {
         let excludes = xml::children(root, "contact")
             .flat_map(|section| section.children().filter(|n| xml::is_named(*n, "exclude")));
+        let bodies: BTreeSet<&str> =
+            self.model.bodies.iter().filter_map(|b| b.body.name.as_deref()).collect();
+        let links = world.models.iter().enumerate();
+        let owners: BTreeMap<String, usize> = links
+            .flat_map(|(i, model)| model.links.iter().map(move |link| (link.name.clone(), i)))
+            .collect();
         for node in excludes {
             let ends = ["body1", "body2"].map(|end| node.attribute(end).unwrap_or_default());
             for (end, name) in ["body1", "body2"].iter().zip(ends) {
-                if name != "world" && self.model.body_id_by_name(name).is_none() {
-                    let known: Vec<&str> =
-                        self.model.bodies.iter().filter_map(|b| b.body.name.as_deref()).collect();
+                if name != "world" && !bodies.contains(name) {
+                    let known = bodies.iter().copied();
                     let place = self.xml.attribute_place(node, end);
+                    let help = self.xml.findings.suggestion(name, known);
                     self.xml.findings.push(
                         Diagnostic::error("no-such-body", format!("there is no body `{name}`"))
                             .at(place)
-                            .help_maybe(names::suggestion(name, known)),
+                            .help_maybe(help),
                     );
                 }
             }
-            let holds =
-                |model: &Model, name: &str| model.links.iter().any(|link| link.name == name);
-            match world.models.iter_mut().find(|m| ends.iter().all(|name| holds(m, name))) {
-                Some(model) => {
+            let [first, second] = ends.map(|name| owners.get(name).copied());
+            match first.filter(|owner| second == Some(*owner)) {
+                Some(owner) => {
+                    let model = &mut world.models[owner];
                     model.contact_excludes.push((ends[0].to_string(), ends[1].to_string()));
                 }
                 None => world.opaque.push(self.kept.keep(&self.xml, "mjcf", node)),
@@ -156,12 +182,19 @@ impl Reader<'_> {
     }
 }
 
-fn owner_of<'w>(world: &'w mut World, joint: &str) -> Option<&'w mut Model> {
-    world.models.iter_mut().find(|model| model.joints.iter().any(|known| known.name == joint))
+/// The model and the position in it of every joint; the first where names repeat.
+fn joints_by_name(world: &World) -> BTreeMap<String, (usize, usize)> {
+    let mut found = BTreeMap::new();
+    for (m, model) in world.models.iter().enumerate() {
+        for (j, joint) in model.joints.iter().enumerate() {
+            found.entry(joint.name.clone()).or_insert((m, j));
+        }
+    }
+    found
 }
 
-/// What a command means, and the gain that goes into the gear; `None` for muscles and the
-/// like.
+/// What a command means, and the gain that goes into the gear, which is not zero; `None`
+/// for muscles and the like.
 ///
 /// A `general` actuator gives `gain·command + b0 + b1·position + b2·velocity`: with no bias
 /// it is a motor, with `b1 = −gain` it holds a position, with `b2 = −gain` a velocity.
@@ -186,7 +219,7 @@ fn kind_of(given: &mj::Actuator) -> Option<(ActuatorKind, f64)> {
                 return None;
             }
             match word(&given.bias_type, "none").as_str() {
-                "none" => Some((ActuatorKind::Motor, gain)),
+                "none" if gain != 0.0 => Some((ActuatorKind::Motor, gain)),
                 "affine" if b[0] == 0.0 && gain == -b[1] && gain > 0.0 => {
                     Some((ActuatorKind::Position { kp: gain, kv: -b[2] }, 1.0))
                 }

@@ -46,11 +46,18 @@ pub fn transform(pose: &mjcf_rs::Pose) -> Transform {
 impl Reader<'_> {
     /// Every body, as a link of the model it belongs to.
     pub(super) fn bodies(&mut self, root: Node<'_, '_>, world: &mut World) {
+        let still = self.still_bodies();
         let mut nodes = vec![BodyNodes::default()];
         for worldbody in xml::children(root, "worldbody") {
             collect(worldbody, 0, false, &mut nodes);
         }
-        assert_eq!(nodes.len(), self.model.bodies.len(), "both walk the bodies in file order");
+        let geoms_fit = nodes
+            .iter()
+            .zip(&self.model.bodies)
+            .all(|(nodes, entry)| nodes.geoms.len() == entry.body.geoms.len());
+        if nodes.len() != self.model.bodies.len() || !geoms_fit {
+            return self.not_as_written("bodies", root);
+        }
         let names = self.body_names();
         let n = self.model.bodies.len();
         // Which model and link each body is, where it is in its model, and whether its
@@ -70,7 +77,7 @@ impl Reader<'_> {
                 model_of[id] = Some(world.models.len());
                 let name = names[id].clone();
                 self.places.insert(format!("model {name}"), self.place_of(node));
-                let is_static = self.stands_still(id);
+                let is_static = still[id];
                 world.models.push(Model {
                     name,
                     parent_from_model: pose,
@@ -98,6 +105,13 @@ impl Reader<'_> {
             self.sites(&entry.body, &link, &mut model.frames);
             self.joints(&entry.body, node, parent_link, link, model);
         }
+    }
+
+    /// What `mjcf-rs` found is not what stands in the file, so places and kinds cannot be
+    /// matched.
+    pub(super) fn not_as_written(&mut self, what: &str, root: Node<'_, '_>) {
+        let message = format!("cannot make sense of the {what} of this model");
+        self.xml.error("bad-mjcf", message, root);
     }
 
     fn place_of(&self, node: Node<'_, '_>) -> headland_base::Place {
@@ -132,18 +146,18 @@ impl Reader<'_> {
         (!is_empty).then_some(model)
     }
 
-    /// Neither a body of the world nor anything it carries has a joint.
-    fn stands_still(&self, top: usize) -> bool {
+    /// For each body, whether neither it nor anything it carries has a joint.
+    fn still_bodies(&self) -> Vec<bool> {
         let bodies = &self.model.bodies;
-        // Children come after their parents, so one pass finds the whole subtree.
-        let mut inside = vec![false; bodies.len()];
-        inside[top] = true;
-        for id in top + 1..bodies.len() {
-            inside[id] = bodies[id].parent.is_some_and(|parent| inside[parent]);
+        let stays = |body: &mj::Body| body.joints.is_empty() && !body.mocap;
+        let mut still: Vec<bool> = bodies.iter().map(|entry| stays(&entry.body)).collect();
+        // Children come after their parents, so from the end each is known before it is asked.
+        for id in (1..bodies.len()).rev() {
+            if let Some(parent) = bodies[id].parent {
+                still[parent] &= still[id];
+            }
         }
-        (top..bodies.len())
-            .filter(|id| inside[*id])
-            .all(|id| bodies[id].body.joints.is_empty() && !bodies[id].body.mocap)
+        still
     }
 
     fn sites(&mut self, body: &mj::Body, link: &Link, frames: &mut Vec<Frame>) {
@@ -365,7 +379,7 @@ fn collect<'a, 'i>(
     in_frame: bool,
     nodes: &mut Vec<BodyNodes<'a, 'i>>,
 ) {
-    for inner in node.children().filter(Node::is_element) {
+    for inner in node.children().filter(|n| n.is_element() && !xml::is_prefixed(*n)) {
         match inner.tag_name().name() {
             "geom" => nodes[body].geoms.push(GeomNode { node: inner, in_frame }),
             "body" => {

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use headland_base::maths::{Vec2, sqrt};
-use headland_base::{Diagnostic, Mat3, Quat, Severity, Transform, Vec3, names};
+use headland_base::{Diagnostic, Mat3, Quat, Severity, Transform, Vec3};
 use mjcf_rs::assets::MeshInertia;
 use mjcf_rs::body as mj;
 use mjcf_rs::compiler::InertiaFromGeom;
@@ -15,6 +15,7 @@ use super::bodies::{GeomNode, transform};
 use crate::geometry::{Geometry, HeightGrid, TriMesh};
 use crate::heightmap;
 use crate::inertia::{self, InertiaOrigin, Inertial, Moments, outer};
+use crate::sdf::inline::uri as inline_uri;
 use crate::world::{Collision, Link, Material, Surface, Visual};
 
 /// How large a plane without a size is drawn \[m\].
@@ -70,7 +71,8 @@ impl Reader<'_> {
         let mask = geom.contype | geom.conaffinity;
         Surface {
             mu: Some(geom.friction[0]),
-            collide_bitmask: (mask != 1).then_some(mask & 0xffff),
+            // Said even where it is MuJoCo's default of 1: ours is every bit of SDF's 16.
+            collide_bitmask: Some(mask),
             ..Surface::default()
         }
     }
@@ -176,10 +178,9 @@ impl Reader<'_> {
         let name = geom.mesh.as_deref().unwrap_or_default();
         let Some(asset) = model.assets.mesh(name) else {
             let known = model.assets.meshes.iter().filter_map(|mesh| mesh.name.as_deref());
-            let known: Vec<&str> = known.collect();
             let diagnostic =
                 Diagnostic::error("no-such-mesh", format!("there is no mesh `{name}`"))
-                    .help_maybe(names::suggestion(name, known));
+                    .help_maybe(self.xml.findings.suggestion(name, known));
             self.problem(diagnostic, node, true);
             return None;
         };
@@ -200,7 +201,7 @@ impl Reader<'_> {
             Ok(mesh) => {
                 // Named as seen from the model's own folder, where it is looked for again.
                 let path = model.resolve_mesh_file(asset, Path::new(""));
-                let uri = path.map_or_else(|| name.to_string(), |path| path.display().to_string());
+                let uri = path.map_or_else(|| inline_uri(name), |path| path.display().to_string());
                 let geometry = Geometry::Mesh { uri, scale, submesh: None, mesh, convex: true };
                 Some((geom_from_file, geometry))
             }
@@ -228,11 +229,14 @@ impl Reader<'_> {
             Some(file) => heightmap::load(&self.base_dir.join(hfield_dir).join(file), size),
             None => flat_or_given(asset),
         };
-        match loaded.map(|grid| stretched(&grid, height)) {
-            Ok(heights) => Some(Geometry::Heightmap {
+        match loaded.map(|grid| (stretched(&grid, height), grid)) {
+            Ok((heights, as_loaded)) => Some(Geometry::Heightmap {
+                // A file that was stretched says something else.
                 uri: match &asset.file {
-                    Some(file) => hfield_dir.join(file).display().to_string(),
-                    None => name.to_string(),
+                    Some(file) if heights == as_loaded => {
+                        hfield_dir.join(file).display().to_string()
+                    }
+                    _ => inline_uri(name),
                 },
                 size,
                 position: Vec3::ZERO,

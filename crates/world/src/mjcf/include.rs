@@ -11,7 +11,9 @@ use crate::xml;
 
 /// Files that include each other are followed so deep.
 const MOST_DEPTH: usize = 20;
-/// How long the whole may become \[bytes\].
+/// So many includes are followed; a few small files can ask for any number.
+const MOST_INCLUDES: usize = 10_000;
+/// How long the whole may become, and all that is read for it \[bytes\].
 const MOST_BYTES: usize = 64 << 20;
 
 /// A text with its includes in place.
@@ -39,6 +41,8 @@ impl Expanded {
             whole: String::new(),
             stretches: Vec::new(),
             chain: Vec::new(),
+            n_includes: 0,
+            n_bytes_read: 0,
         };
         expander.file(source, None)?;
         let Expander { whole, stretches, .. } = expander;
@@ -65,6 +69,8 @@ struct Expander<'f> {
     whole: String,
     stretches: Vec<Stretch>,
     chain: Vec<PathBuf>,
+    n_includes: usize,
+    n_bytes_read: usize,
 }
 
 impl Expander<'_> {
@@ -77,17 +83,33 @@ impl Expander<'_> {
             (Some(_), Some(first), Some(last)) => first.range().start..last.range().end,
             (Some(_), _, _) => 0..0,
         };
+        // What a file's root is called means nothing once its inside is taken out.
         let includes: Vec<Node<'_, '_>> =
-            root.descendants().filter(|node| xml::is_named(*node, "include")).collect();
+            root.descendants().skip(1).filter(|node| xml::is_named(*node, "include")).collect();
         let mut at = range.start;
         let mut good = true;
         for include in includes {
+            if include.range().start < at {
+                self.nested(source, include);
+                good = false;
+                continue;
+            }
             self.append(source, at..include.range().start, &included_at)?;
             at = include.range().end;
             good &= self.include(source, include).is_some();
         }
         self.append(source, at..range.end.max(at), &included_at)?;
         good.then_some(())
+    }
+
+    /// An include inside another, which gives way to a file: it would be lost.
+    fn nested(&mut self, source: &Arc<Source>, node: Node<'_, '_>) {
+        let message = "no element `include` in `include`";
+        self.findings.push(
+            Diagnostic::error("unknown-element", message)
+                .at(include_place(source, node))
+                .help("put it beside the other one"),
+        );
     }
 
     fn append(
@@ -113,7 +135,7 @@ impl Expander<'_> {
     }
 
     fn include(&mut self, source: &Arc<Source>, node: Node<'_, '_>) -> Option<()> {
-        let place = Place::new(source, node.range().start..node.range().start + "<include".len());
+        let place = include_place(source, node);
         let Some(file) = node.attribute("file") else {
             let message = "`include` has no attribute `file`";
             self.findings.push(Diagnostic::error("missing-attribute", message).at(place));
@@ -127,13 +149,19 @@ impl Expander<'_> {
             return None;
         };
         let whole_path = path.canonicalize().unwrap_or_else(|_| path.clone());
-        if self.chain.contains(&whole_path) || self.chain.len() >= MOST_DEPTH {
-            let message = format!("`{file}` includes itself");
-            self.findings.push(Diagnostic::error("cyclic-include", message).at(place));
+        if let Some(diagnostic) = self.beyond_bounds(file, &whole_path) {
+            self.findings.push(diagnostic.at(place));
             return None;
         }
-        let too_long = std::fs::metadata(&path).is_ok_and(|m| m.len() as usize > MOST_BYTES);
-        let text = if too_long { None } else { std::fs::read_to_string(&path).ok() };
+        let n_bytes = std::fs::metadata(&path).map_or(0, |m| m.len() as usize);
+        self.n_includes += 1;
+        self.n_bytes_read = self.n_bytes_read.saturating_add(n_bytes);
+        if self.n_bytes_read > MOST_BYTES {
+            let message = format!("its includes are longer than {} MiB", MOST_BYTES >> 20);
+            self.findings.push(Diagnostic::error("too-large", message).at(place));
+            return None;
+        }
+        let text = std::fs::read_to_string(&path).ok();
         let Some(text) = text else {
             let message = format!("cannot read `{file}`");
             self.findings.push(Diagnostic::error("missing-file", message).at(place));
@@ -145,4 +173,25 @@ impl Expander<'_> {
         self.chain.pop();
         done
     }
+
+    /// Why a file is not followed.
+    fn beyond_bounds(&self, file: &str, whole_path: &PathBuf) -> Option<Diagnostic> {
+        if self.chain.contains(whole_path) {
+            let message = format!("`{file}` includes itself");
+            return Some(Diagnostic::error("cyclic-include", message));
+        }
+        if self.chain.len() >= MOST_DEPTH {
+            let message = format!("includes are chained more than {MOST_DEPTH} deep");
+            return Some(Diagnostic::error("include-too-deep", message));
+        }
+        (self.n_includes >= MOST_INCLUDES).then(|| {
+            let message = format!("more than {MOST_INCLUDES} includes");
+            Diagnostic::error("too-many-includes", message)
+        })
+    }
+}
+
+fn include_place(source: &Arc<Source>, node: Node<'_, '_>) -> Place {
+    let start = node.range().start;
+    Place::new(source, start..start + "<include".len())
 }

@@ -3,6 +3,7 @@ use crate::JointKind;
 use headland_base::{Mat3, Severity};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
+use std::fs;
 
 #[test]
 fn cases() {
@@ -79,6 +80,25 @@ fn mesh_world(attributes: &str) -> World {
     world.unwrap_or_else(|| panic!("{findings:?}"))
 }
 
+/// What stands in the file itself, or is stretched after it was read, is written out, so
+/// that it can be read again.
+#[test]
+fn shapes_without_a_file_come_back() {
+    let text = format!(
+        "<mujoco><asset><mesh name='m' vertex='{CORNERS}' face='{FACES}' scale='2 1 0.5'/>\
+         <hfield name='h' nrow='2' ncol='3' size='4 3 0.5 0.1' elevation='0 1 2 3 4 5'/></asset>\
+         <worldbody><geom type='hfield' hfield='h'/><body name='b'><freejoint/>\
+         <geom type='mesh' mesh='m'/></body></worldbody></mujoco>"
+    );
+    let (world, findings) = read_text(&text);
+    let world = world.unwrap_or_else(|| panic!("{findings:?}"));
+    let source = Source::new("again.sdf", crate::sdf::write(&world));
+    match crate::read_text(source.clone(), Path::new(""), &ReadOptions::default()) {
+        Ok(again) => assert_eq!(again.world, world),
+        Err(findings) => panic!("{}\n{}", findings[0].render(false), source.text),
+    }
+}
+
 /// On a convex body every pyramid counts the same way round, so both roads are the box.
 #[test]
 fn a_mesh_of_a_box_weighs_what_the_box_weighs() {
@@ -115,11 +135,143 @@ fn a_reference_moves_the_mesh_back() {
     assert!(centre(&moved).distance(Vec3::new(at.y, at.z, at.x)) < 1e-12);
 }
 
+fn read_in(folder: &Path, text: &str) -> (Option<World>, Vec<&'static str>) {
+    let mut findings = Findings::new();
+    let source = Source::new(folder.join("model.xml").to_str().unwrap(), text);
+    let world = read(&source, folder, &ReadOptions::default(), &mut findings);
+    (world.map(|(world, _)| world), findings.into_vec().iter().map(|d| d.code).collect())
+}
+
+/// Files that each include the next one ten times and say nothing else: 10^12 visits, if
+/// nobody counts.
+#[test]
+fn an_include_bomb_is_defused() {
+    let folder = tempfile::tempdir().unwrap();
+    for i in 0..12 {
+        let text =
+            format!("<mujoco>{}</mujoco>", format!("<include file='f{}.xml'/>", i + 1).repeat(10));
+        fs::write(folder.path().join(format!("f{i}.xml")), text).unwrap();
+    }
+    fs::write(folder.path().join("f12.xml"), "<mujoco/>").unwrap();
+    let (world, codes) = read_in(folder.path(), "<mujoco><include file='f0.xml'/></mujoco>");
+    assert!(world.is_none() && codes.contains(&"too-many-includes"), "{codes:?}");
+}
+
+/// A long chain of files is too deep, which is not the same as going round.
+#[test]
+fn a_chain_of_files_ends_somewhere() {
+    let folder = tempfile::tempdir().unwrap();
+    for i in 0..30 {
+        let text = format!("<mujoco><include file='f{}.xml'/></mujoco>", i + 1);
+        fs::write(folder.path().join(format!("f{i}.xml")), text).unwrap();
+    }
+    let (_, codes) = read_in(folder.path(), "<mujoco><include file='f0.xml'/></mujoco>");
+    assert_eq!(codes, ["include-too-deep"]);
+}
+
+/// Small files that are read for nothing but their size.
+#[test]
+fn what_stands_outside_the_root_of_an_included_file_counts_too() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = format!("<!--{}--><mujoco/>", "x".repeat(8 << 20));
+    fs::write(folder.path().join("large.xml"), text).unwrap();
+    let nine = format!("<mujoco>{}</mujoco>", "<include file='large.xml'/>".repeat(9));
+    assert_eq!(read_in(folder.path(), &nine).1, ["too-large"; 2], "the eighth and the ninth");
+}
+
+/// What belongs to another namespace is nobody's body, and no file is read for it.
+#[test]
+fn elements_of_other_namespaces_are_passed_over() {
+    let folder = tempfile::tempdir().unwrap();
+    let part = "<mujoco><worldbody><body/><geom size='1'/></worldbody><actuator/></mujoco>";
+    fs::write(folder.path().join("part.xml"), part).unwrap();
+    let text = "<mujoco xmlns:x='urn:x'><worldbody><x:include file='part.xml'/><x:body/>\
+                <x:geom size='9'/><geom name='mine' size='1'/><body name='b'><joint name='j'/>\
+                <geom size='1'/></body></worldbody>\
+                <actuator><x:motor joint='no'/><motor name='m' joint='j'/></actuator></mujoco>";
+    let (world, codes) = read_in(folder.path(), text);
+    let world = world.unwrap_or_else(|| panic!("{codes:?}"));
+    let names: Vec<&str> = world.models.iter().map(|model| model.name.as_str()).collect();
+    assert_eq!(names, ["worldbody", "b"]);
+    assert_eq!(world.models[0].links[0].collisions.len(), 1);
+    assert_eq!(world.models[1].actuators.len(), 1);
+}
+
+/// Bits meet bits: MuJoCo's default of 1 must not meet bit 2, nor lose the high ones.
+#[test]
+fn contact_bits_are_kept() {
+    let mask = |attributes: &str| {
+        let body = format!("<geom size='1' {attributes}/>");
+        world_of(&body).models[0].links[0].collisions[0].surface.collide_bitmask()
+    };
+    assert_eq!(mask(""), 1);
+    assert_eq!(mask("contype='2' conaffinity='4'"), 6);
+    assert_eq!(mask("contype='2147483648' conaffinity='0'"), 1 << 31);
+}
+
+fn motors_of(actuators: &str) -> Vec<crate::Actuator> {
+    let text = format!(
+        "<mujoco><worldbody><body name='b'><joint name='j'/><geom size='1'/>\
+         <body name='c'><joint name='ball' type='ball'/><geom size='1'/></body></body></worldbody>\
+         <actuator>{actuators}</actuator></mujoco>"
+    );
+    let (world, findings) = read_text(&text);
+    world.unwrap_or_else(|| panic!("{findings:?}")).models.remove(0).actuators
+}
+
+/// MuJoCo: joint effort = gear · clamp(gain · command, forcerange). Here the gear is that of
+/// both, and what a range allows at the joint must be the same.
+#[test]
+fn a_force_range_bounds_what_the_gain_gives() {
+    let motors = motors_of(
+        "<general joint='j' gear='3' gainprm='50' forcerange='-10 20'/>\
+         <general joint='j' gear='3' gainprm='-50' forcerange='-10 20'/>\
+         <motor joint='j' gear='3' forcerange='-10 20'/>\
+         <general joint='j' gainprm='0'/><motor joint='ball'/>",
+    );
+    let at_joint = |motor: &crate::Actuator| {
+        let (low, high) = motor.effort_range.unwrap();
+        let (a, b) = (low * motor.gear, high * motor.gear);
+        (a.min(b).round(), a.max(b).round())
+    };
+    assert_eq!(motors.iter().map(|motor| motor.gear).collect::<Vec<_>>(), [150.0, -150.0, 3.0]);
+    assert!(motors.iter().all(|motor| at_joint(motor) == (-30.0, 60.0)), "{motors:?}");
+}
+
+/// Motors without a name, all on one joint: each gets its own, and no longer than needed.
+#[test]
+fn ten_thousand_motors_on_one_joint_have_names() {
+    let motors = motors_of(&"<motor joint='j'/>".repeat(10_000));
+    let names: std::collections::BTreeSet<&str> =
+        motors.iter().map(|motor| motor.name.as_str()).collect();
+    assert_eq!(names.len(), 10_000);
+    assert!(names.iter().all(|name| name.len() < 20));
+}
+
+/// Thousands of motors on joints that are not there, and of excludes: told in no time.
+#[test]
+fn a_flood_of_wrong_names_is_bounded() {
+    let n = 6_000;
+    let bodies: String = (0..n)
+        .map(|i| format!("<body name='body_{i}'><joint name='joint_{i}'/><geom size='1'/></body>"))
+        .collect();
+    let motors: String = (0..n).map(|i| format!("<motor joint='jiont_{i}'/>")).collect();
+    let excludes: String =
+        (0..n).map(|i| format!("<exclude body1='bdoy_{i}' body2='body_{i}'/>")).collect();
+    let (world, findings) = read_text(&format!(
+        "<mujoco><worldbody>{bodies}</worldbody><contact>{excludes}</contact>\
+         <actuator>{motors}</actuator></mujoco>"
+    ));
+    assert!(world.is_none());
+    assert_eq!(findings.len(), Findings::MOST + 1);
+    assert_eq!(findings[0].help.as_deref(), Some("did you mean `joint_0`?"));
+}
+
 const WHOLE: &str = include_str!("../../tests/mjcf_cases/everything.txt");
 
 proptest! {
     #![proptest_config(ProptestConfig {
-        cases: 600,
+        cases: crate::cases::n_random(600),
         rng_seed: RngSeed::Fixed(13),
         failure_persistence: None,
         ..ProptestConfig::default()
@@ -140,4 +292,37 @@ proptest! {
         let has_error = findings.iter().any(|d| d.severity == Severity::Error);
         prop_assert_eq!(world.is_none(), has_error);
     }
+
+    /// Whichever way files include each other, the answer is a world or at least one error.
+    #[test]
+    fn includes_in_any_order_never_break_us(
+        files in prop::collection::vec(prop::collection::vec(0..PIECES.len(), 0..8), 3),
+    ) {
+        let folder = tempfile::tempdir().unwrap();
+        let texts: Vec<String> = files
+            .iter()
+            .map(|pieces| pieces.iter().map(|i| PIECES[*i]).collect::<String>())
+            .collect();
+        let (root, rest) = texts.split_first().unwrap();
+        for (name, text) in ["a.xml", "b.xml"].iter().zip(rest) {
+            let around = if text.len() % 2 == 0 { "mujoco" } else { "include" };
+            fs::write(folder.path().join(name), format!("<{around}>{text}</{around}>")).unwrap();
+        }
+        let text = format!("<mujoco xmlns:x='urn:x'><worldbody>{root}</worldbody></mujoco>");
+        let (world, codes) = read_in(folder.path(), &text);
+        prop_assert!(world.is_some() || !codes.is_empty());
+    }
 }
+
+/// What files of includes are made of.
+const PIECES: &[&str] = &[
+    "<include file='a.xml'/>",
+    "<include file='b.xml'/>",
+    "<include file='a.xml'><include file='b.xml'/></include>",
+    "<include><body/></include>",
+    "<x:include file='b.xml'/>",
+    "<body><geom size='1'/><include file='b.xml'/></body>",
+    "<body/>",
+    "<frame><body/></frame>",
+    " ",
+];

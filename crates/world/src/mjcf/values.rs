@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use headland_base::{Diagnostic, Place, names};
+use headland_base::{Diagnostic, Place};
 use roxmltree::Node;
 
 use super::include::Expanded;
@@ -121,10 +121,11 @@ pub fn check(xml: &mut Xml<'_>, expanded: &Expanded, root: Node<'_, '_>) {
         for (_, name, words) in WORDS.iter().filter(|row| row.0.contains(&tag)) {
             if let Some(word) = node.attribute(*name).filter(|word| !words.contains(word)) {
                 let place = xml.attribute_place(node, name);
+                let help = xml.findings.suggestion(word, words.iter().copied());
                 xml.findings.push(
                     Diagnostic::error("unknown-word", format!("`{name}` cannot be `{word}`"))
                         .at(place)
-                        .help_maybe(names::suggestion(word, words.iter().copied())),
+                        .help_maybe(help),
                 );
             }
         }
@@ -187,10 +188,11 @@ fn check_classes(xml: &mut Xml<'_>, root: Node<'_, '_>) {
                 continue;
             };
             let place = xml.attribute_place(node, name);
+            let help = xml.findings.suggestion(class, known.iter().copied());
             xml.findings.push(
                 Diagnostic::error("no-such-class", format!("there is no default class `{class}`"))
                     .at(place)
-                    .help_maybe(names::suggestion(class, known.iter().copied())),
+                    .help_maybe(help),
             );
         }
     }
@@ -215,9 +217,10 @@ fn check_repeated_names(xml: &mut Xml<'_>, expanded: &Expanded, root: Node<'_, '
         let place = xml.place(node);
         if let Some(first) = seen.get(&(kind, name)) {
             let message = format!("two {kind} are named `{name}`");
+            let first = xml.findings.label(&expanded.original(first.clone()));
             xml.findings.push(
                 Diagnostic::error("duplicate-name", message)
-                    .note(format!("first at {}", expanded.original(first.clone()).label()))
+                    .note(format!("first at {first}"))
                     .at(place),
             );
         } else {

@@ -11,7 +11,7 @@
 
 use std::collections::BTreeMap;
 
-use headland_base::{Diagnostic, Place, Transform, names};
+use headland_base::{Diagnostic, Findings, Place, Transform};
 
 use crate::world::join_scope;
 use crate::xml::Xml;
@@ -91,33 +91,50 @@ pub(super) struct Found {
 }
 
 /// A name that is not there, and what is in the scope it would have to be in.
+///
+/// Borrowed, because most are never reported: every joint to the world asks its model for a
+/// frame `world` first.
 #[derive(Debug)]
-pub(super) struct Missing {
-    pub word: String,
-    pub known: Vec<String>,
+pub(super) struct Missing<'s> {
+    word: String,
+    known: Names<'s>,
 }
 
-/// So many names are compared for a suggestion; a world of 10,000 links is not searched
-/// for each of its misspellings.
-const MOST_COMPARED: usize = 2_000;
+#[derive(Debug)]
+enum Names<'s> {
+    /// Of a scope that is finished.
+    Scope(&'s BTreeMap<String, Known>),
+    /// Of one that is being worked out.
+    Graph(&'s BTreeMap<&'s str, usize>),
+}
 
-impl Missing {
-    /// The finding that says so.
-    pub fn diagnostic(&self, whole: &str, place: &Place) -> Diagnostic {
+impl Missing<'_> {
+    /// The nearest name that is there.
+    pub fn suggestion(&self, findings: &Findings) -> Option<String> {
+        match self.known {
+            Names::Scope(frames) => {
+                findings.suggestion(&self.word, frames.keys().map(String::as_str))
+            }
+            Names::Graph(index) => findings.suggestion(&self.word, index.keys().copied()),
+        }
+    }
+
+    /// Says so.
+    pub fn report(&self, whole: &str, place: &Place, findings: &mut Findings) {
         let shown: String = whole.chars().take(80).collect();
         let diagnostic = Diagnostic::error("unknown-frame", format!("no frame named `{shown}`"))
             .at(place.clone())
-            .help_maybe(names::suggestion(&self.word, self.known.iter().map(String::as_str)));
-        match self.word.as_str() {
+            .help_maybe(self.suggestion(findings));
+        findings.push(match self.word.as_str() {
             "world" => diagnostic.note("a frame inside a model cannot refer to the world"),
             _ => diagnostic,
-        }
+        });
     }
 }
 
 impl Scope {
     /// The frame `name`, `__model__`, or `inner::frame`.
-    pub fn find(&self, name: &str) -> Result<Found, Missing> {
+    pub fn find(&self, name: &str) -> Result<Found, Missing<'_>> {
         if self.is_own_name(name) {
             return Ok(Found {
                 scope_from_frame: Transform::IDENTITY,
@@ -147,9 +164,8 @@ impl Scope {
         name == if self.is_world { "world" } else { "__model__" }
     }
 
-    fn missing(&self, word: &str) -> Missing {
-        let known = self.frames.keys().take(MOST_COMPARED).cloned().collect();
-        Missing { word: word.to_string(), known }
+    fn missing(&self, word: &str) -> Missing<'_> {
+        Missing { word: word.to_string(), known: Names::Scope(&self.frames) }
     }
 }
 
@@ -240,7 +256,7 @@ impl Graph<'_> {
         if let (Some(named), Some(inner)) = (&node.placement, &node.inner)
             && let Err(missing) = inner.find(&named.name)
         {
-            xml.findings.push(missing.diagnostic(&named.name, &named.place));
+            missing.report(&named.name, &named.place, xml.findings);
         }
         match (&node.pose.relative_to, &node.default_base) {
             (Some(named), _) => self.target(xml, &named.name, Some(&named.place)),
@@ -272,16 +288,12 @@ impl Graph<'_> {
                 Ok(_) => return Target::Node(i, Some(rest.to_string())),
                 Err(missing) => missing,
             },
-            _ => Missing { word: first.to_string(), known: self.names() },
+            _ => Missing { word: first.to_string(), known: Names::Graph(&self.index) },
         };
         if let Some(place) = place {
-            xml.findings.push(missing.diagnostic(name, place));
+            missing.report(name, place, xml.findings);
         }
         Target::Nowhere
-    }
-
-    fn names(&self) -> Vec<String> {
-        self.index.keys().take(MOST_COMPARED).map(ToString::to_string).collect()
     }
 
     /// The frame inside a target's model, or nothing extra.

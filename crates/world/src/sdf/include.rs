@@ -100,8 +100,8 @@ impl Reader<'_, '_> {
             .ok()
     }
 
-    /// Reads the file that was found. Told once however often it is included: its
-    /// findings would be the same.
+    /// Reads the file that was found. What was told of it already, when it was included
+    /// before, is not told again.
     fn included(
         &mut self,
         path: &Path,
@@ -115,7 +115,6 @@ impl Reader<'_, '_> {
             return None;
         }
         let known = self.shared.texts.get(&key).cloned();
-        let is_repeated = known.is_some();
         let source = match known {
             Some(source) => source,
             None => match read::source_of(path) {
@@ -130,10 +129,9 @@ impl Reader<'_, '_> {
         self.shared.n_included_bytes += source.text.len();
         self.shared.texts.insert(key.clone(), Arc::clone(&source));
         self.shared.chain.push(key);
-        let mut unheard = Findings::new();
-        let findings = if is_repeated { &mut unheard } else { &mut *self.xml.findings };
+        let mut own = Findings::new();
         let mut reader = Reader {
-            xml: Xml { source: Arc::clone(&source), lenient: self.xml.lenient, findings },
+            xml: Xml { source: Arc::clone(&source), lenient: self.xml.lenient, findings: &mut own },
             shared: &mut *self.shared,
             version: NEWEST,
             dir: path.parent().unwrap_or(Path::new("")).to_path_buf(),
@@ -143,7 +141,22 @@ impl Reader<'_, '_> {
         let included = reader.included_file(&source, place, name, scope);
         reader.note_what_was_kept();
         self.shared.chain.pop();
+        for diagnostic in own.into_vec() {
+            if self.is_news(&diagnostic, &source.path) {
+                self.xml.findings.push(diagnostic);
+            }
+        }
         included
+    }
+
+    /// Whether nobody was told yet what an included file has. What comes from files that it
+    /// includes itself was asked about when those were read.
+    fn is_news(&mut self, diagnostic: &Diagnostic, path: &str) -> bool {
+        let place = diagnostic.place.as_ref();
+        let of_this_file = place.is_none_or(|place| place.source.path == path);
+        let start = place.map(|place| place.span.start);
+        let told = (diagnostic.code, diagnostic.severity, path.to_string(), start);
+        !of_this_file || self.shared.told.insert(told)
     }
 
     fn may_include(&self, key: &PathBuf, place: &Place) -> Result<(), Diagnostic> {
@@ -200,7 +213,7 @@ impl Reader<'_, '_> {
                 }
                 None => {
                     let diagnostic = read::unknown_format(source, root);
-                    let from = format!("included at {}", place.label());
+                    let from = format!("included at {}", self.xml.findings.label(place));
                     self.xml.findings.push(diagnostic.note(from));
                     None
                 }
@@ -253,7 +266,7 @@ impl Reader<'_, '_> {
         Some(Included::Model(Box::new(self.model(part, name, &whole))))
     }
 
-    /// A file that only includes another one: that one's model, under this one's name.
+    /// A file that only includes another one: what that one gives, under this one's name.
     fn passed_on(
         &mut self,
         node: Node<'_, '_>,
@@ -261,11 +274,25 @@ impl Reader<'_, '_> {
         scope: Inside<'_>,
     ) -> Option<Included> {
         let (Inside::Own(outer) | Inside::Merged(outer)) = scope;
+        if self
+            .attribute(node, "merge")
+            .is_some_and(|merge| matches!(merge.name.as_str(), "true" | "1"))
+        {
+            let message = "there is no model around this to merge into";
+            self.xml.error("bad-merge", message, node);
+            return None;
+        }
         let mut contents = Contents::default();
         self.include(node, outer, &mut contents);
-        let mut draft = contents.take_model()?;
-        draft.model.name = name.unwrap_or(draft.model.name);
-        Some(Included::Model(Box::new(draft)))
+        if let Some(mut draft) = contents.take_model() {
+            draft.model.name = name.unwrap_or(draft.model.name);
+            return Some(Included::Model(Box::new(draft)));
+        }
+        if let Some((mut light, pose)) = contents.lights.pop() {
+            light.name = name.unwrap_or(light.name);
+            return Some(Included::Light(Box::new((light, pose))));
+        }
+        contents.opaque.pop().map(Included::Opaque)
     }
 
     /// A robot in another format: its one model.

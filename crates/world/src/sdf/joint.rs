@@ -286,7 +286,7 @@ impl JointDraft {
                     let turned = joint_from_frame * axis.direction;
                     axis.direction = unit_vector(turned).unwrap_or(axis.direction);
                 }
-                Err(missing) => xml.findings.push(missing.diagnostic(&frame.name, &frame.place)),
+                Err(missing) => missing.report(&frame.name, &frame.place, xml.findings),
             }
         }
         if !self.is_whole {
@@ -331,11 +331,9 @@ fn end_of(xml: &mut Xml<'_>, scope: &Scope, end: &Named) -> Option<Option<String
         Err(_) if end.name == "world" => Some(None),
         Err(missing) => {
             let message = format!("no link or frame named `{}`", end.name);
-            let known = missing.known.iter().map(String::as_str);
+            let help = missing.suggestion(xml.findings);
             xml.findings.push(
-                Diagnostic::error("unknown-link", message)
-                    .at(end.place.clone())
-                    .help_maybe(names::suggestion(&missing.word, known)),
+                Diagnostic::error("unknown-link", message).at(end.place.clone()).help_maybe(help),
             );
             None
         }

@@ -29,6 +29,7 @@
 mod auto;
 mod frames;
 mod include;
+pub(crate) mod inline;
 mod joint;
 mod link;
 mod model;
@@ -69,6 +70,7 @@ pub(crate) fn read(
         root_dir: base_dir.to_path_buf(),
         places: Places::default(),
         chain: vec![own_path.unwrap_or(source.path.clone().into())],
+        told: Default::default(),
         texts: BTreeMap::new(),
         meshes: BTreeMap::new(),
         heightmaps: BTreeMap::new(),

@@ -409,10 +409,11 @@ impl Contents {
             for (name, place) in names {
                 if let Some((other, first)) = seen.get(name.as_str()) {
                     let message = format!("a {other} and a {kind} are both named `{name}`");
+                    let first = xml.findings.label(first);
                     xml.findings.push(
                         Diagnostic::warning("shared-name", message)
                             .at(place.clone())
-                            .note(format!("the {other} is at {}", first.label()))
+                            .note(format!("the {other} is at {first}"))
                             .note(format!("where a frame is named, `{name}` means the {other}"))
                             .help("SDF 1.7 and later forbid this; rename one of them"),
                     );
@@ -448,7 +449,7 @@ fn in_scope(xml: &mut Xml<'_>, scope: &Scope, pose: Pose) -> Transform {
     match scope.find(&named.name) {
         Ok(found) => tidy(found.scope_from_frame * pose.transform),
         Err(missing) => {
-            xml.findings.push(missing.diagnostic(&named.name, &named.place));
+            missing.report(&named.name, &named.place, xml.findings);
             pose.transform
         }
     }

@@ -1,12 +1,12 @@
 //! What every part of the SDF reader shares: one file being read, the caches and bounds
 //! across all of them, and the small values (names, flags, poses) found everywhere.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use headland_base::maths::{PI, unit_quat};
-use headland_base::{Diagnostic, Place, Quat, Source, Transform, Vec3};
+use headland_base::{Diagnostic, Place, Quat, Severity, Source, Transform, Vec3};
 use roxmltree::Node;
 
 use super::frames::{Named, Pose};
@@ -22,7 +22,9 @@ pub(super) struct Shared<'o> {
     pub places: Places,
     /// The files being read, outermost first, to find includes that go round.
     pub chain: Vec<PathBuf>,
-    /// Files included so far. A second time its findings are not told again.
+    /// What was told of included files: code, how much it matters, file and where in it.
+    pub told: BTreeSet<(&'static str, Severity, String, Option<usize>)>,
+    /// Files included so far.
     pub texts: BTreeMap<PathBuf, Arc<Source>>,
     /// `None` where loading failed and was reported.
     pub meshes: BTreeMap<(PathBuf, String, [u64; 3]), Option<Arc<TriMesh>>>,
@@ -77,7 +79,7 @@ impl Reader<'_, '_> {
             let make = if adds_nothing { Diagnostic::warning } else { Diagnostic::error };
             let diagnostic = make("repeated-element", message)
                 .at(self.xml.place(second))
-                .note(format!("first at {}", self.xml.place(first).label()));
+                .note(format!("first at {}", self.xml.findings.label(&self.xml.place(first))));
             self.xml.findings.push(diagnostic);
         }
         Some(first)
@@ -203,7 +205,7 @@ impl Reader<'_, '_> {
             let help = by_include.then(|| "give each its own: <name>…</name>".to_string());
             self.xml.findings.push(
                 Diagnostic::error("duplicate-name", message)
-                    .note(format!("first at {}", first.label()))
+                    .note(format!("first at {}", self.xml.findings.label(first)))
                     .at(place)
                     .help_maybe(help),
             );

@@ -270,7 +270,14 @@ element!(
     MESH,
     "mesh",
     ["optimization"],
-    [leaf("uri"), leaf("scale"), SUBMESH, CONVEX_DECOMPOSITION]
+    [
+        leaf("uri"),
+        leaf("scale"),
+        SUBMESH,
+        CONVEX_DECOMPOSITION,
+        leaf("headland:vertices"),
+        leaf("headland:triangles"),
+    ]
 );
 element!(SUBMESH, "submesh", [], [leaf("name"), leaf("center")]);
 element!(
@@ -291,8 +298,10 @@ element!(
         leaf("sampling"),
         opaque("texture"),
         opaque("blend"),
+        HEIGHTS,
     ]
 );
+element!(HEIGHTS, "headland:heights", ["columns", "rows"], []);
 element!(POLYLINE, "polyline", [], [leaf("point"), leaf("height")]);
 
 element!(

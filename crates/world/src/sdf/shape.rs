@@ -8,10 +8,17 @@ use headland_base::{Diagnostic, Vec3};
 use roxmltree::Node;
 
 use super::frames::Named;
+use super::inline::is_inline;
 use super::reader::Reader;
 use crate::Geometry;
 use crate::assets::unit_vector;
 use crate::xml;
+
+/// Every outline is asked whether it lies inside every other, so both are bounded; a city
+/// map of houses with courtyards has a few hundred.
+const MOST_OUTLINES: usize = 1_000;
+/// In all outlines of a shape.
+const MOST_POINTS: usize = 100_000;
 
 impl Reader<'_, '_> {
     /// The `geometry` of a collision, a visual or a region. `None` when it is missing or
@@ -118,6 +125,13 @@ impl Reader<'_, '_> {
             }
             outlines.push(outline);
         }
+        let n_points: usize = outlines.iter().map(Vec::len).sum();
+        if outlines.len() > MOST_OUTLINES || n_points > MOST_POINTS {
+            let message =
+                format!("more than {MOST_OUTLINES} outlines, or {MOST_POINTS} points in them");
+            self.xml.error("too-many-points", message, geometry);
+            return None;
+        }
         Some(Geometry::Polyline { outlines, height: height? })
     }
 
@@ -142,6 +156,10 @@ impl Reader<'_, '_> {
             None => None,
         };
         let convex = self.convex(shape);
+        if is_inline(&uri.name) {
+            let mesh = self.inline_mesh(shape)?;
+            return Some(Geometry::Mesh { uri: uri.name, scale, submesh, mesh, convex });
+        }
         let path = self.find_file(&uri)?;
         let part = submesh.as_ref().map(|(name, center)| (name.as_str(), *center));
         let key = (path.clone(), format!("{part:?}"), scale.to_array().map(f64::to_bits));
@@ -192,6 +210,10 @@ impl Reader<'_, '_> {
             Some(node) => self.xml.vec3(node)?,
             None => Vec3::ZERO,
         };
+        if is_inline(&uri.name) {
+            let heights = self.inline_heights(shape)?;
+            return Some(Geometry::Heightmap { uri: uri.name, size, position, heights });
+        }
         let path = self.find_file(&uri)?;
         let key = (path.clone(), size.to_array().map(f64::to_bits));
         let heights = match self.shared.heightmaps.get(&key) {

@@ -8,6 +8,7 @@ use std::fmt::Write as _;
 use headland_base::maths::TAU;
 use headland_base::{SimDuration, Transform, Vec3};
 
+use super::inline::{is_inline, lines};
 use crate::xml::HEADLAND_NAMESPACE;
 use crate::{
     Actuator, ActuatorKind, Axis, Collision, Frame, Geometry, InertiaOrigin, Inertial, Joint,
@@ -237,7 +238,7 @@ impl Out {
                 let size = numbers(&[size.x, size.y]);
                 self.shape(kind, &[("normal", vec3(*normal)), ("size", size)]);
             }
-            Geometry::Mesh { uri, scale, submesh, convex, .. } => {
+            Geometry::Mesh { uri, scale, submesh, convex, mesh } => {
                 let hull = [("optimization", "convex_hull")];
                 self.open(kind, if *convex { &hull } else { &[] });
                 self.leaf("uri", uri);
@@ -250,13 +251,27 @@ impl Out {
                     self.flag("center", *center, false);
                     self.close("submesh");
                 }
+                if is_inline(uri) {
+                    let points = mesh.vertices().iter().map(|v| v.to_array().map(number).to_vec());
+                    self.leaf("headland:vertices", &lines(points));
+                    let corners = mesh.triangles().iter().map(|corners| corners.to_vec());
+                    self.leaf("headland:triangles", &lines(corners));
+                }
                 self.close(kind);
             }
-            Geometry::Heightmap { uri, size, position, .. } => {
-                self.shape(
-                    kind,
-                    &[("uri", uri.clone()), ("size", vec3(*size)), ("pos", vec3(*position))],
-                );
+            Geometry::Heightmap { uri, size, position, heights } => {
+                self.open(kind, &[]);
+                self.leaf("uri", uri);
+                self.leaf("size", &vec3(*size));
+                self.leaf("pos", &vec3(*position));
+                if is_inline(uri) {
+                    let (columns, rows) = (heights.n_columns(), heights.n_rows());
+                    let row = |y| (0..columns).map(|x| number(heights.height(x, y))).collect();
+                    let counts = [("columns", columns.to_string()), ("rows", rows.to_string())];
+                    let counts = counts.each_ref().map(|(name, n)| (*name, n.as_str()));
+                    self.leaf_with("headland:heights", &counts, &lines((0..rows).map(row)));
+                }
+                self.close(kind);
             }
             Geometry::Polyline { outlines, height } => {
                 for outline in outlines {

@@ -1,44 +1,51 @@
 //! What stands beside links and joints: `gazebo` blocks with friction, transmissions with
 //! motors, and whatever else is kept as written.
 
+use std::collections::BTreeMap;
+
 use headland_base::Vec3;
 use roxmltree::Node;
 
 use super::Reader;
-use crate::joint::{Axis, Joint, JointKind};
+use crate::joint::{Axis, JointKind};
+use crate::massless;
 use crate::world::{Actuator, ActuatorKind, Link, Model};
 use crate::xml;
+
+/// Where links and joints are in their model, by name.
+struct Names {
+    links: BTreeMap<String, usize>,
+    joints: BTreeMap<String, usize>,
+}
 
 impl Reader<'_> {
     /// Reads every block of the robot that is neither link, joint nor material.
     pub(super) fn extensions(&mut self, root: Node<'_, '_>, model: &mut Model) {
+        fn positions<'a>(names: impl Iterator<Item = &'a String>) -> BTreeMap<String, usize> {
+            names.enumerate().map(|(i, name)| (name.clone(), i)).collect()
+        }
+        let names = Names {
+            links: positions(model.links.iter().map(|link| &link.name)),
+            joints: positions(model.joints.iter().map(|joint| &joint.name)),
+        };
         for node in root.children().filter(Node::is_element) {
             match node.tag_name().name() {
                 "link" | "joint" | "material" => {}
-                "transmission" if self.transmission(node, model) => {}
-                "gazebo" => self.gazebo(node, model),
+                "transmission" if self.transmission(node, &names, model) => {}
+                "gazebo" => self.gazebo(node, &names, model),
                 "transmission" | "ros2_control" | "sensor" | "mujoco" | "loop_joint" | "frame" => {
                     model.opaque.push(self.kept.keep(&self.xml, "urdf", node));
                 }
                 _ => {}
             }
         }
-        for joint in &model.joints {
-            for axis in joint.kind.axes() {
-                if let Some(actuator) = model
-                    .actuators
-                    .iter_mut()
-                    .find(|a| a.joint == joint.name && axis.effort_max.is_finite())
-                {
-                    actuator.effort_range = Some((-axis.effort_max, axis.effort_max));
-                }
-            }
-        }
+        massless::number_repeats(model.actuators.iter_mut().map(|motor| &mut motor.name));
     }
 
     /// A motor per joint of a transmission whose interface we know. URDF gives no gains,
-    /// so a position or velocity motor has none: the run's own apply.
-    fn transmission(&mut self, node: Node<'_, '_>, model: &mut Model) -> bool {
+    /// so a position or velocity motor has none: the run's own apply. Nor a range: the effort
+    /// limit of a joint is the joint's, whatever the gear.
+    fn transmission(&mut self, node: Node<'_, '_>, names: &Names, model: &mut Model) -> bool {
         let mut understood = false;
         let actuator = xml::child(node, "actuator");
         for joint in xml::children(node, "joint") {
@@ -53,8 +60,8 @@ impl Reader<'_> {
                 _ => continue,
             };
             // A motor on a fixed joint has nothing to move.
-            let moves = |known: &Joint| known.name == name && !known.kind.axes().is_empty();
-            if !model.joints.iter().any(moves) {
+            let driven = names.joints.get(name).map(|i| &model.joints[*i]);
+            if driven.is_none_or(|joint| joint.kind.axes().is_empty()) {
                 continue;
             }
             let gear = actuator.and_then(|a| xml::child(a, "mechanicalReduction"));
@@ -62,9 +69,6 @@ impl Reader<'_> {
             let mut actuator_name = format!("{name}_motor");
             if let Some(given) = actuator.and_then(|a| a.attribute("name")) {
                 actuator_name = given.to_string();
-            }
-            while model.actuators.iter().any(|a| a.name == actuator_name) {
-                actuator_name.push('_');
             }
             model.actuators.push(Actuator {
                 name: actuator_name,
@@ -79,14 +83,14 @@ impl Reader<'_> {
         understood
     }
 
-    fn gazebo(&mut self, node: Node<'_, '_>, model: &mut Model) {
+    fn gazebo(&mut self, node: Node<'_, '_>, names: &Names, model: &mut Model) {
         let Some(reference) = node.attribute("reference") else {
             model.opaque.push(self.kept.keep(&self.xml, "urdf", node));
             return;
         };
         let mut all_understood = true;
-        let mut link = model.links.iter_mut().find(|link| link.name == reference);
-        let mut joint = model.joints.iter_mut().find(|joint| joint.name == reference);
+        let mut link = names.links.get(reference).map(|i| &mut model.links[*i]);
+        let mut joint = names.joints.get(reference).map(|i| &mut model.joints[*i]);
         for word in node.children().filter(Node::is_element) {
             let tag = word.tag_name().name();
             let understood = match (&mut link, &mut joint) {

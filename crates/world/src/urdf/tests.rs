@@ -82,11 +82,47 @@ fn merged_shapes_stay_where_they_were() {
     assert_eq!(names, ["footprint", "plate", "camera"]);
 }
 
+/// Thousands of joints on links that are not there: suggestions must not take minutes.
+#[test]
+fn a_flood_of_wrong_names_is_bounded() {
+    let n = 6_000;
+    let links: String = (0..n).map(|i| format!("<link name='link_{i}'/>")).collect();
+    let joints: String = (0..n)
+        .map(|i| {
+            format!(
+                "<joint name='j{i}' type='fixed'><parent link='lnik_{i}'/><child link='link{i}'/></joint>"
+            )
+        })
+        .collect();
+    let (world, findings) = read_text(&format!("<robot name='r'>{links}{joints}</robot>"));
+    assert!(world.is_none());
+    assert_eq!(findings.len(), headland_base::Findings::MOST + 1);
+    assert_eq!(findings[0].help.as_deref(), Some("did you mean `link_0`?"));
+}
+
+/// A joint's effort limit is at the joint; a motor behind a gear has no range of its own.
+#[test]
+fn the_effort_limit_of_a_joint_is_not_the_motors() {
+    let (world, findings) = read_text(
+        "<robot name='r'><link name='a'/><link name='b'/>\
+         <joint name='j' type='revolute'><parent link='a'/><child link='b'/><axis xyz='0 0 1'/>\
+         <limit lower='-1' upper='1' effort='5' velocity='1'/></joint>\
+         <transmission name='t'><joint name='j'>\
+         <hardwareInterface>EffortJointInterface</hardwareInterface></joint>\
+         <actuator name='m'><mechanicalReduction>50</mechanicalReduction></actuator>\
+         </transmission></robot>",
+    );
+    let world = world.unwrap_or_else(|| panic!("{findings:?}"));
+    let model = &world.models[0];
+    assert_eq!((model.actuators[0].gear, model.actuators[0].effort_range), (50.0, None));
+    assert_eq!(model.joints[0].kind.axes()[0].effort_max, 5.0);
+}
+
 const WHOLE: &str = include_str!("../../tests/urdf_cases/everything.txt");
 
 proptest! {
     #![proptest_config(ProptestConfig {
-        cases: 600,
+        cases: crate::cases::n_random(600),
         rng_seed: RngSeed::Fixed(11),
         failure_persistence: None,
         ..ProptestConfig::default()

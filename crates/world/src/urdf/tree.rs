@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use headland_base::{Diagnostic, Place, names};
+use headland_base::{Diagnostic, Place};
 use roxmltree::Node;
 
 use crate::xml::{self, Xml};
@@ -40,7 +40,7 @@ pub fn check(xml: &mut Xml<'_>, robot: Node<'_, '_>) -> Option<Tree> {
         if let Some(first) = carried_by.get(&child) {
             let name = links[child].attribute("name").unwrap_or_default();
             let place = xml.place(*joint);
-            let first = xml.place(joints[*first]).label();
+            let first = xml.findings.label(&xml.place(joints[*first]));
             xml.findings.push(
                 Diagnostic::error("two-parents", format!("the link `{name}` has two parents"))
                     .note(format!("the first joint is at {first}"))
@@ -66,9 +66,10 @@ fn by_name<'a>(
         let place = xml.place(*node);
         if let Some((_, before)) = first.get(name) {
             let message = format!("two {plural} are named `{name}`");
+            let before = xml.findings.label(before);
             xml.findings.push(
                 Diagnostic::error("duplicate-name", message)
-                    .note(format!("first at {}", before.label()))
+                    .note(format!("first at {before}"))
                     .at(place),
             );
         } else {
@@ -119,7 +120,7 @@ fn joint_ends(
         let found = link_by_name.get(name).copied();
         if found.is_none() {
             let place = xml.attribute_place(node, "link");
-            let help = names::suggestion(name, link_by_name.keys().copied());
+            let help = xml.findings.suggestion(name, link_by_name.keys().copied());
             xml.findings.push(
                 Diagnostic::error("no-such-link", format!("there is no link `{name}`"))
                     .at(place)
@@ -139,10 +140,11 @@ const KINDS: [&str; 7] =
 fn check_joint(xml: &mut Xml<'_>, joint: Node<'_, '_>, joint_by_name: &BTreeMap<&str, usize>) {
     if let Some(kind) = joint.attribute("type").filter(|kind| !KINDS.contains(kind)) {
         let place = xml.attribute_place(joint, "type");
+        let help = xml.findings.suggestion(kind, KINDS);
         xml.findings.push(
             Diagnostic::error("unknown-word", format!("no kind of joint `{kind}`"))
                 .at(place)
-                .help_maybe(names::suggestion(kind, KINDS)),
+                .help_maybe(help),
         );
     }
     if let Some(mimic) = xml::child(joint, "mimic")
@@ -150,10 +152,11 @@ fn check_joint(xml: &mut Xml<'_>, joint: Node<'_, '_>, joint_by_name: &BTreeMap<
         && !joint_by_name.contains_key(leader)
     {
         let place = xml.attribute_place(mimic, "joint");
+        let help = xml.findings.suggestion(leader, joint_by_name.keys().copied());
         xml.findings.push(
             Diagnostic::error("no-such-joint", format!("there is no joint `{leader}`"))
                 .at(place)
-                .help_maybe(names::suggestion(leader, joint_by_name.keys().copied())),
+                .help_maybe(help),
         );
     }
 }

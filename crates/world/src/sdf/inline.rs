@@ -1,0 +1,105 @@
+//! Shapes whose points stand in the file itself.
+//!
+//! SDF names a file for every mesh and heightmap. MJCF may write one out, or stretch one
+//! that it names, and then there is no file to name: the uri is `inline://…`, and the points
+//! follow in our own elements, so that a world that is written can be read again.
+
+use std::fmt::Display;
+use std::sync::Arc;
+
+use headland_base::{Diagnostic, Vec3};
+use roxmltree::Node;
+
+use super::reader::Reader;
+use crate::xml;
+use crate::{HeightGrid, TriMesh};
+
+/// How the uri of a shape starts that has no file behind it.
+pub(crate) const SCHEME: &str = "inline://";
+
+/// The uri of such a shape.
+pub(crate) fn uri(name: &str) -> String {
+    format!("{SCHEME}{}", name.trim())
+}
+
+/// Whether a uri says that the points follow.
+pub(super) fn is_inline(uri: &str) -> bool {
+    uri.starts_with(SCHEME)
+}
+
+impl Reader<'_, '_> {
+    /// `headland:vertices` and `headland:triangles` of a `mesh`.
+    pub(super) fn inline_mesh(&mut self, shape: Node<'_, '_>) -> Option<Arc<TriMesh>> {
+        let vertices = self.required(shape, "headland:vertices");
+        let triangles = self.required(shape, "headland:triangles");
+        let (vertices, triangles) = (vertices?, triangles?);
+        let points = self.numbers_of(vertices)?;
+        let corners = self.whole_numbers_of(triangles)?;
+        for (node, n) in [(vertices, points.len()), (triangles, corners.len())] {
+            if n % 3 != 0 {
+                let message = format!("`{}` takes threes, found {n}", xml::local_name(node));
+                self.xml.error("wrong-count", message, node);
+                return None;
+            }
+        }
+        let points = points.chunks_exact(3).map(|p| Vec3::new(p[0], p[1], p[2])).collect();
+        let corners = corners.chunks_exact(3).map(|c| [c[0], c[1], c[2]]).collect();
+        match TriMesh::new(points, corners) {
+            Ok(mesh) => Some(Arc::new(mesh)),
+            Err(error) => {
+                let place = self.xml.place(triangles);
+                self.xml.findings.push(
+                    Diagnostic::error("bad-mesh", "cannot read this mesh")
+                        .note(format!("{error:?}"))
+                        .at(place),
+                );
+                None
+            }
+        }
+    }
+
+    /// `headland:heights` of a `heightmap`: row by row, the first at the smallest y.
+    pub(super) fn inline_heights(&mut self, shape: Node<'_, '_>) -> Option<Arc<HeightGrid>> {
+        let node = self.required(shape, "headland:heights")?;
+        let mut count = |name: &str| {
+            let named = self.required_attribute(node, name)?;
+            let parsed = named.name.parse::<usize>();
+            if parsed.is_err() {
+                let message = format!("`{name}` is not a whole number from 0");
+                let diagnostic = Diagnostic::error("not-a-number", message).at(named.place);
+                self.xml.findings.push(diagnostic);
+            }
+            parsed.ok()
+        };
+        let (n_columns, n_rows) = (count("columns"), count("rows"));
+        let heights = self.numbers_of(node)?;
+        let grid = HeightGrid::new(n_columns?, n_rows?, heights);
+        if grid.is_none() {
+            let message = "its rows and columns do not fit its heights";
+            self.xml.error("bad-heightmap", message, node);
+        }
+        grid.map(Arc::new)
+    }
+
+    fn numbers_of(&mut self, node: Node<'_, '_>) -> Option<Vec<f64>> {
+        let place = self.xml.text_place(node);
+        self.xml.numbers(&xml::text_of(node), &place, false)
+    }
+
+    fn whole_numbers_of(&mut self, node: Node<'_, '_>) -> Option<Vec<u32>> {
+        let text = xml::text_of(node);
+        let parsed: Result<Vec<u32>, _> = text.split_whitespace().map(str::parse).collect();
+        if parsed.is_err() {
+            let message = format!("`{}` takes whole numbers from 0", xml::local_name(node));
+            let place = self.xml.text_place(node);
+            self.xml.findings.push(Diagnostic::error("not-a-number", message).at(place));
+        }
+        parsed.ok()
+    }
+}
+
+/// Numbers as text, a few to a line so that people and diffs can read them.
+pub(super) fn lines<T: Display>(rows: impl Iterator<Item = Vec<T>>) -> String {
+    let row = |row: Vec<T>| row.iter().map(T::to_string).collect::<Vec<_>>().join(" ");
+    rows.map(row).collect::<Vec<_>>().join("\n")
+}
