@@ -195,7 +195,7 @@ impl Motor {
     /// Takes over what an actuator says. Its own side turns `gear` times as far as the
     /// joint: gains count twice through the gear, ranges once.
     fn take(&mut self, actuator: &Actuator) {
-        let gear = if actuator.gear == 0.0 { 1.0 } else { actuator.gear };
+        let gear = actuator.gear; // never zero: the world's check refuses it
         let scaled = |(low, high): (f64, f64), by: f64| {
             let (a, b) = (low * by, high * by);
             (a.min(b), a.max(b))

@@ -36,6 +36,7 @@ pub const ENTRY: EngineEntry = EngineEntry {
         "a moving mesh touches as its convex hull, an ellipsoid as a hull of 642 points",
         "a universal joint is two hinges with a light cross between them",
         "contact stiffness and damping (kp, kd, soft_cfm, soft_erp) are rapier's own",
+        "links on joints turn without the gyroscopic torque ω × I·ω; free bodies have it",
         "the armature of a turning axis is added to its child, that of a sliding one is left out",
         "springs of turning axes, and dampers of axes with dry friction, act one step late",
         "slip, torsional friction, friction directions and bounce thresholds are left out",
@@ -94,8 +95,16 @@ impl Engine for Rapier {
         let inertias: Vec<Mat3> =
             model.rigids.iter().zip(rotors).map(|(rigid, rotor)| rigid.inertia + rotor).collect();
         let mut handles = Vec::with_capacity(model.rigids.len());
-        for ((rigid, now), inertia) in model.rigids.iter().zip(&state.rigids).zip(&inertias) {
-            let body = body_of(rigid, *inertia, now.world_from_rigid, now.twist);
+        let mut is_jointed = vec![false; model.rigids.len()];
+        for joint in &model.joints {
+            is_jointed[joint.child_rigid] = true;
+            joint.parent_rigid.into_iter().for_each(|i| is_jointed[i] = true);
+        }
+        for (i, (rigid, now)) in model.rigids.iter().zip(&state.rigids).enumerate() {
+            let mut body = body_of(rigid, inertias[i], now.world_from_rigid, now.twist);
+            // Rapier's gyroscopic torque is explicit: with it a 30 kg humanoid of light links
+            // blows up within two seconds, and so did a third of the public robots tried.
+            body.enable_gyroscopic_forces(!is_jointed[i]);
             handles.push(physics.insert_body(body));
         }
         for (body_idx, body) in model.bodies.iter().enumerate() {
@@ -198,7 +207,6 @@ fn body_of(
         .gravity_scale(if rigid.gravity { 1.0 } else { 0.0 })
         .linear_damping(rigid.velocity_decay.0)
         .angular_damping(rigid.velocity_decay.1)
-        .gyroscopic_forces_enabled(true)
         .allow_fast_rotation(true)
         .can_sleep(false)
         .build()

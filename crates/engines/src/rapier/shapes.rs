@@ -1,8 +1,9 @@
 //! Shapes: ours stand along z, rapier's along y.
 
-use headland_base::maths::{FRAC_PI_2, quat_from_axis_angle};
+use headland_base::maths::{FRAC_PI_2, Vec2, quat_from_axis_angle};
 use headland_base::{Diagnostic, Transform, Vec3};
 use headland_sim::{Model, Motion, Shape};
+use headland_world::geometry::outline_groups;
 use headland_world::{Geometry, HeightGrid, Surface, TriMesh};
 use rapier3d_f64::parry::utils::Array2;
 use rapier3d_f64::prelude as rp;
@@ -167,36 +168,28 @@ fn height_field(size: Vec3, heights: &HeightGrid) -> rp::SharedShape {
     rp::SharedShape::heightfield_with_flags(Array2::new(n_rows, n_columns, data), scale, flags)
 }
 
-/// An outline drawn out is cut into triangles, and each becomes a convex prism.
-fn prisms(
-    outlines: &[Vec<headland_base::maths::Vec2>],
-    height: f64,
-) -> Option<Vec<(Transform, rp::SharedShape)>> {
-    let points: Vec<[f64; 2]> = outlines.iter().flatten().map(|p| [p.x, p.y]).collect();
-    let mut holes = Vec::new();
-    let mut n_before = 0u32;
-    for outline in outlines {
-        if n_before > 0 {
-            holes.push(n_before);
+/// Outlines drawn out are cut into triangles, holes left out, and each becomes a convex prism.
+fn prisms(outlines: &[Vec<Vec2>], height: f64) -> Option<Vec<(Transform, rp::SharedShape)>> {
+    let mut out = Vec::new();
+    for (outer, holes) in outline_groups(outlines) {
+        let mut points: Vec<[f64; 2]> = outlines[outer].iter().map(|p| [p.x, p.y]).collect();
+        let mut hole_starts = Vec::new();
+        for hole in holes {
+            hole_starts.push(u32::try_from(points.len()).ok()?);
+            points.extend(outlines[hole].iter().map(|p| [p.x, p.y]));
         }
-        n_before += u32::try_from(outline.len()).ok()?;
-    }
-    let mut corners: Vec<u32> = Vec::new();
-    earcut::Earcut::new().earcut(points.iter().copied(), &holes, &mut corners);
-    if corners.is_empty() {
-        return None;
-    }
-    corners
-        .chunks_exact(3)
-        .map(|triangle| {
+        let mut corners: Vec<u32> = Vec::new();
+        earcut::Earcut::new().earcut(points.iter().copied(), &hole_starts, &mut corners);
+        for triangle in corners.chunks_exact(3) {
             let hull: Vec<Vec3> = triangle
                 .iter()
                 .map(|&i| points[i as usize])
                 .flat_map(|[x, y]| [Vec3::new(x, y, 0.0), Vec3::new(x, y, height)])
                 .collect();
-            rp::SharedShape::convex_hull(&hull).map(|shape| (Transform::IDENTITY, shape))
-        })
-        .collect()
+            out.push((Transform::IDENTITY, rp::SharedShape::convex_hull(&hull)?));
+        }
+    }
+    (!out.is_empty()).then_some(out)
 }
 
 /// 642 points on the unit sphere: an icosahedron whose edges are halved three times.
