@@ -216,7 +216,7 @@ impl From<Diagnostic> for Vec<Diagnostic> {
 }
 
 /// How much of a source line is shown; a generated file may be one line of megabytes.
-const EXCERPT_CHARS: usize = 160;
+const EXCERPT_CHARS: usize = 96;
 
 /// The line around the place, the column of the caret in it, and the caret's length.
 fn excerpt(place: &Place) -> (String, usize, usize) {

@@ -442,3 +442,31 @@ fn a_recording_says_enough_to_run_it_again() {
         .collect();
     assert_eq!(attached, ["commands.csv", "world.sdf"]);
 }
+
+#[test]
+fn a_world_written_into_another_folder_still_finds_its_meshes() {
+    let dir = tempfile::tempdir().expect("a folder");
+    fs::create_dir_all(dir.path().join("robot/meshes")).unwrap();
+    fs::create_dir(dir.path().join("out")).unwrap();
+    let facets = [[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]].map(|corners: [usize; 3]| {
+        let corner = ["0 0 0", "1 0 0", "0 1 0", "0 0 1"];
+        let vertices: String = corners.iter().map(|i| format!("vertex {}\n", corner[*i])).collect();
+        format!("facet normal 0 0 0\nouter loop\n{vertices}endloop\nendfacet\n")
+    });
+    fs::write(
+        dir.path().join("robot/meshes/t.stl"),
+        format!("solid t\n{}endsolid t\n", facets.concat()),
+    )
+    .unwrap();
+    let world = "<sdf version='1.11'><model name='m'><static>true</static><link name='l'><collision name='c'>\
+                 <geometry><mesh><uri>meshes/t.stl</uri></mesh></geometry></collision></link></model></sdf>";
+    fs::write(dir.path().join("robot/m.sdf"), world).unwrap();
+    expect(dir.path(), &["check", "robot/m.sdf", "--write-sdf", "out/m.sdf"], 0);
+    expect(dir.path(), &["check", "out/m.sdf"], 0);
+    expect(dir.path(), &["check", "robot/m.sdf", "--write-sdf", "robot/again.sdf"], 0);
+    assert!(
+        fs::read_to_string(dir.path().join("robot/again.sdf"))
+            .unwrap()
+            .contains("<uri>meshes/t.stl</uri>")
+    );
+}

@@ -15,7 +15,7 @@
 //! [`Writer::finish`]; a call that comes earlier succeeds although its message is lost.
 
 use std::collections::BTreeMap;
-use std::fs::File;
+use std::fs::{File, TryLockError};
 use std::path::Path;
 
 use headland_base::maths::Vec3;
@@ -163,13 +163,25 @@ impl Writer {
     /// Starts a recording in a new file, replacing one that is there.
     pub fn create(path: impl AsRef<Path>, options: &WriteOptions) -> Result<Writer, Diagnostic> {
         let path = path.as_ref();
-        let file = File::create(path).map_err(|fault| {
+        let cannot = |fault: std::io::Error| {
             Diagnostic::error(
                 "recording-not-created",
                 format!("cannot create the recording `{}`: {fault}", path.display()),
             )
             .help("choose a folder that exists and that you may write to")
-        })?;
+        };
+        // Emptied only once it is ours: two runs into one file would ruin both.
+        let file =
+            File::options().write(true).create(true).truncate(false).open(path).map_err(cannot)?;
+        if let Err(TryLockError::WouldBlock) = file.try_lock() {
+            let message = format!("another run is writing `{}`", path.display());
+            return Err(
+                Diagnostic::error("recording-in-use", message).help("write to another file")
+            );
+        }
+        if file.metadata().is_ok_and(|meta| meta.is_file()) {
+            file.set_len(0).map_err(cannot)?;
+        }
         Writer::new(file, &path.display().to_string(), options)
     }
 

@@ -324,3 +324,17 @@ fn a_killed_run_leaves_a_readable_file() {
         assert_eq!(pose.pose.position.x, i as f64);
     }
 }
+
+#[test]
+fn two_writers_cannot_share_a_file() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("a.mcap");
+    std::fs::write(&path, b"something older and longer than a header").unwrap();
+    let first = Writer::create(&path, &options()).unwrap();
+    let second = Writer::create(&path, &options()).map(|_| ()).unwrap_err();
+    assert_eq!(second.code, "recording-in-use");
+    first.finish().unwrap();
+    Writer::create(&path, &options()).unwrap().finish().unwrap();
+    let bytes = std::fs::read(&path).unwrap();
+    assert!(bytes.starts_with(b"\x89MCAP") && bytes.ends_with(b"\x89MCAP0\r\n"));
+}

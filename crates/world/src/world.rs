@@ -445,6 +445,28 @@ impl World {
     }
 }
 
+/// Names of files a world uses, for whoever moves the world.
+impl World {
+    /// The same world with every name of a mesh or heightmap changed by `rename`.
+    pub fn with_uris(mut self, rename: &dyn Fn(&str) -> String) -> World {
+        self.models.iter_mut().for_each(|model| rename_uris(model, rename));
+        self
+    }
+}
+
+fn rename_uris(model: &mut Model, rename: &dyn Fn(&str) -> String) {
+    for link in &mut model.links {
+        let touching = link.collisions.iter_mut().map(|collision| &mut collision.geometry);
+        let seen = link.visuals.iter_mut().map(|visual| &mut visual.geometry);
+        for geometry in touching.chain(seen) {
+            if let Geometry::Mesh { uri, .. } | Geometry::Heightmap { uri, .. } = geometry {
+                *uri = rename(uri);
+            }
+        }
+    }
+    model.models.iter_mut().for_each(|inner| rename_uris(inner, rename));
+}
+
 /// A model as [`World::visit_models`] meets it.
 #[derive(Clone, Copy, Debug)]
 pub struct ModelAt<'a, 's> {

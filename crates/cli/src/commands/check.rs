@@ -52,7 +52,7 @@ fn world(context: &Context, file: &Path, args: &CheckArgs, engine: Option<&Engin
         context.show(&notes);
     }
     if let Some(path) = &args.write_sdf {
-        write_sdf(context, path, &world)?;
+        write_sdf(context, path, &moved(&world, file, path))?;
     }
     let summary = summary(&world, &model);
     if context.json() {
@@ -84,6 +84,24 @@ fn summary(world: &World, model: &Model) -> Vec<(&'static str, u64)> {
         ("joint", world.joints().len() as u64),
         ("shape", n_shapes as u64),
     ]
+}
+
+/// The world for a file in another folder: names relative to the old one become whole paths.
+fn moved(world: &World, from: &Path, to: &Path) -> World {
+    let folder = |path: &Path| {
+        path.parent().and_then(|parent| Path::new(".").join(parent).canonicalize().ok())
+    };
+    let (old, new) = (folder(from), folder(to));
+    world.clone().with_uris(&|uri| match &old {
+        Some(old) if old_is_needed(uri) && new.as_ref() != Some(old) => {
+            old.join(uri).display().to_string()
+        }
+        _ => uri.to_string(),
+    })
+}
+
+fn old_is_needed(uri: &str) -> bool {
+    !uri.contains("://") && Path::new(uri).is_relative()
 }
 
 fn write_sdf(context: &Context, path: &Path, world: &World) -> Result<(), Vec<Diagnostic>> {
