@@ -165,7 +165,7 @@ fn undeclared_names(text: &str) -> Vec<Range<usize>> {
         } else if rest.starts_with("<?") || rest.starts_with("<!") {
             i = skip(">");
         } else {
-            let (length, _) = tag_end(rest.as_bytes());
+            let length = Tag::scan(rest.as_bytes()).length;
             for name in names_in_tag(&rest[..length]) {
                 let range = at + name.start..at + name.end;
                 let prefix = text[range.clone()].split_once(':').map(|(prefix, _)| prefix);
