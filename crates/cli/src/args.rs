@@ -19,8 +19,8 @@ static VERSION: LazyLock<String> = LazyLock::new(|| {
 
 /// A proving ground for robots.
 ///
-/// Headland reads a world, moves it with a physics engine and records everything in a
-/// file that Foxglove, Rerun, PlotJuggler, rosbags and evo open.
+/// Headland reads a world, moves it with a physics engine and records everything in one
+/// ROS 2 MCAP file, the format that rosbags, evo, Foxglove, Rerun and PlotJuggler read.
 #[derive(Debug, Parser)]
 #[command(
     name = "headland",

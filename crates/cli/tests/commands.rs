@@ -470,3 +470,14 @@ fn a_world_written_into_another_folder_still_finds_its_meshes() {
             .contains("<uri>meshes/t.stl</uri>")
     );
 }
+
+#[test]
+fn a_shape_of_no_size_is_pointed_at_in_every_format() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let urdf = "<robot name='flat'>\n <link name='plate'><inertial><mass value='1'/>\
+                <inertia ixx='1' iyy='1' izz='1' ixy='0' ixz='0' iyz='0'/></inertial>\
+                <collision><geometry><box size='0 0 0'/></geometry></collision></link></robot>";
+    fs::write(dir.path().join("flat.urdf"), urdf).unwrap();
+    let said = text(&expect(dir.path(), &["check", "flat.urdf"], 2).stderr);
+    assert!(said.contains("bad-size") && said.contains("flat.urdf:2:"), "{said}");
+}

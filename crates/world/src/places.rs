@@ -29,6 +29,11 @@ impl Places {
     /// Where a part was written, or else the part it is a detail of.
     pub fn find(&self, part: &str) -> Option<Place> {
         let whole = part.split_once('#').map_or(part, |(whole, _)| whole);
-        self.0.get(part).or_else(|| self.0.get(whole)).cloned()
+        // A shape whose own place nobody noted is in its link.
+        let link = whole
+            .strip_prefix("collision ")
+            .and_then(|shape| shape.rsplit_once("::"))
+            .map(|(link, _)| format!("link {link}"));
+        self.0.get(part).or_else(|| self.0.get(whole)).or_else(|| self.0.get(&link?)).cloned()
     }
 }

@@ -92,7 +92,7 @@ fn story(recording: &Recording, output: &Path, factor: f64) -> Result<String, Ve
          headland info {shown}                what is in the recording\n  \
          headland export {shown} -o ball.csv  the numbers as a table\n  \
          headland run WORLD                     a world of your own: SDF, URDF or MJCF\n\
-         The recording opens in Foxglove, Rerun, PlotJuggler, rosbags and evo as it is.\n",
+         The recording is a ROS 2 MCAP, the format rosbags, evo, Foxglove, Rerun and PlotJuggler read.\n",
         chart(&drawing, &curve),
         table(&header, &rows),
     ))
