@@ -34,24 +34,24 @@ impl Checker<'_> {
             }
         });
         let mut seen = BTreeSet::new();
-        for (kind, name, whole) in parts {
-            let part = format!("{kind} {whole}");
+        for (kind, name, whole) in &parts {
+            let part = || format!("{kind} {whole}"); // only a fault needs it
             if name.is_empty() {
-                self.error("missing-name", format!("a {kind} has an empty name"), &part);
-            } else if name == "world"
+                self.error("missing-name", format!("a {kind} has an empty name"), &part());
+            } else if *name == "world"
                 || (name.len() >= 4 && name.starts_with("__") && name.ends_with("__"))
             {
                 let message = format!("the name `{name}` is reserved, a {kind} cannot have it");
-                self.error("reserved-name", message, &part);
+                self.error("reserved-name", message, &part());
             } else if name.contains("::") || name.starts_with(':') || name.ends_with(':') {
                 let diagnostic = Diagnostic::warning(
                     "scoped-name",
                     format!("the name `{name}` looks like a {kind} inside another"),
                 );
-                self.push(diagnostic.help("`::` separates a model from what is in it"), &part);
+                self.push(diagnostic.help("`::` separates a model from what is in it"), &part());
             }
-            if !seen.insert(part.clone()) {
-                self.error("duplicate-name", format!("two {kind}s are named `{whole}`"), &part);
+            if !seen.insert((*kind, whole.as_str())) {
+                self.error("duplicate-name", format!("two {kind}s are named `{whole}`"), &part());
             }
         }
     }
@@ -115,41 +115,41 @@ impl Checker<'_> {
                 return; // the same gap, not a second one
             }
         }
-        let part = format!("link {name}#inertia");
+        let part = || format!("link {name}#inertia");
         let matrix = &inertial.inertia;
         if !matrix.is_finite() {
             return self.error(
                 "bad-inertia",
                 format!("the inertia of `{name}` is not finite"),
-                &part,
+                &part(),
             );
         }
         if *matrix != matrix.transpose() {
             let message = format!("the inertia of `{name}` is not symmetric");
-            return self.error("bad-inertia", message, &part);
+            return self.error("bad-inertia", message, &part());
         }
         let mut moments = principal_moments(matrix);
         moments.sort_by(f64::total_cmp);
         let [a, b, c] = moments;
-        let shown = format!("principal moments: {a:.6e}, {b:.6e}, {c:.6e} kg·m²");
+        let shown = || format!("principal moments: {a:.6e}, {b:.6e}, {c:.6e} kg·m²");
         if a <= 0.0 {
             let message = format!("the inertia of `{name}` is not positive definite");
             let help = "each principal moment of a body with mass is more than zero";
-            self.push(Diagnostic::error("bad-inertia", message).note(shown).help(help), &part);
+            self.push(Diagnostic::error("bad-inertia", message).note(shown()).help(help), &part());
         } else if a + b < c - INERTIA_SLACK * (a + b + c) {
             let message = format!("no body has the inertia of `{name}`");
             let rule = "the two smaller principal moments must sum up to at least the largest";
-            let diagnostic = Diagnostic::error("bad-inertia", message).note(shown).note(rule);
-            self.push(diagnostic.help("check the units and the order of the numbers"), &part);
+            let diagnostic = Diagnostic::error("bad-inertia", message).note(shown()).note(rule);
+            self.push(diagnostic.help("check the units and the order of the numbers"), &part());
         }
     }
 
     fn collision(&mut self, placed: &PlacedLink<'_>, collision: &Collision) {
-        let part = format!("collision {}::{}", placed.name, collision.name);
+        let part = || format!("collision {}::{}", placed.name, collision.name);
         let surface = &collision.surface;
         if let Some(restitution) = surface.restitution.filter(|r| !(0.0..=1.0).contains(r)) {
             let message = format!("a restitution of {restitution} is not between 0 and 1");
-            self.error("bad-surface", message, &part);
+            self.error("bad-surface", message, &part());
         }
         let not_negative = [
             ("mu", surface.mu),
@@ -164,13 +164,13 @@ impl Checker<'_> {
         ];
         for (what, value) in not_negative {
             if let Some(value) = value.filter(|value| value.is_nan() || *value < 0.0) {
-                self.error("bad-surface", format!("{what} cannot be {value}"), &part);
+                self.error("bad-surface", format!("{what} cannot be {value}"), &part());
             }
         }
         let wrong = sizes(&collision.geometry).into_iter().find(|size| !is_size(*size));
         if let Some(size) = wrong {
             let message = format!("a {} with a size of {size}", collision.geometry.kind());
-            self.error("bad-size", message, &part);
+            self.error("bad-size", message, &part());
         }
     }
 
