@@ -131,3 +131,15 @@ fn shown(transform: &Transform) -> String {
     let round = |x: f64| (x * 1e4).round() / 1e4 + 0.0;
     numbers.iter().map(|x| round(*x).to_string()).collect::<Vec<_>>().join(" ")
 }
+
+/// The file of a text case with some characters replaced, as random tests break it.
+pub(crate) fn broken(case: &str, edits: Vec<(proptest::sample::Index, String)>) -> String {
+    let file = case.split("-- file --\n").nth(1).expect("a case has a file");
+    let file = file.split("-- answer --").next().expect("and an answer");
+    let mut text: Vec<char> = file.chars().collect();
+    for (at, with) in edits {
+        let at = at.index(text.len());
+        text.splice(at..(at + 2).min(text.len()), with.chars());
+    }
+    text.into_iter().collect()
+}

@@ -31,13 +31,13 @@ pub struct Element {
     pub opaque: bool,
 }
 
-/// The most attributes of one element; MJCF's widest has some forty.
+/// The most attributes of one element, far above what any of the formats has.
 const MOST_ATTRIBUTES: usize = 1_000;
 
 /// The deepest nesting any reader walks into; real files stay below 20.
 pub const MOST_DEPTH: usize = 200;
 
-/// The most nodes a document may have: about 200 MB of tree, 50 times our largest world.
+/// The most nodes a document may have, so that a huge file ends in words.
 const MOST_NODES: u32 = 8_000_000;
 
 /// Our own namespace for what SDF has no word for.

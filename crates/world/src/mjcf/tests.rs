@@ -282,13 +282,7 @@ proptest! {
     fn broken_text_never_breaks_us(
         edits in prop::collection::vec((any::<prop::sample::Index>(), "[ -~]{0,3}"), 1..8),
     ) {
-        let text = WHOLE.split("-- file --\n").nth(1).unwrap().split("-- answer --").next().unwrap();
-        let mut text: Vec<char> = text.chars().collect();
-        for (at, with) in edits {
-            let at = at.index(text.len());
-            text.splice(at..(at + 2).min(text.len()), with.chars());
-        }
-        let (world, findings) = read_text(&text.into_iter().collect::<String>());
+        let (world, findings) = read_text(&crate::cases::broken(WHOLE, edits));
         let has_error = findings.iter().any(|d| d.severity == Severity::Error);
         prop_assert_eq!(world.is_none(), has_error);
     }

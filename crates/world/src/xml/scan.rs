@@ -140,8 +140,8 @@ pub(super) fn comments_with_dashes(text: &str) -> Vec<Range<usize>> {
     out
 }
 
-/// What would make roxmltree recurse too deep, or compare too many attributes with each
-/// other, and where. This scan only has to be right on well-formed text; anything else fails
+/// What is nested deeper than any reader walks, or would make roxmltree compare too many
+/// attributes with each other, and where. This scan only has to be right on well-formed text; anything else fails
 /// in the parser.
 pub(super) fn first_excess(text: &str) -> Option<(usize, Diagnostic)> {
     let bytes = text.as_bytes();
