@@ -1,0 +1,3 @@
+//! The live language: text in, tree out, and back.
+
+pub mod ast;
