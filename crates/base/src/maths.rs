@@ -97,12 +97,30 @@ pub fn quat_from_rotation_vector(v: Vec3) -> Quat {
     if angle == 0.0 { Quat::IDENTITY } else { quat_from_axis_angle(v / angle, angle) }
 }
 
+/// Axis times angle of a rotation \[rad\], the shorter way round.
+pub fn rotation_vector_from_quat(q: Quat) -> Vec3 {
+    let q = if q.w < 0.0 { -q } else { q };
+    let (v, length) = (Vec3::new(q.x, q.y, q.z), sqrt(q.x * q.x + q.y * q.y + q.z * q.z));
+    // Near nothing the angle is twice the sine of its half.
+    if length < 1e-12 { v * 2.0 } else { v * (2.0 * atan2(length, q.w) / length) }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn close(a: f64, b: f64) -> bool {
         (a - b).abs() < 1e-12
+    }
+
+    #[test]
+    fn rotation_vectors_come_back() {
+        for v in [Vec3::ZERO, Vec3::new(1e-14, 0.0, 0.0), Vec3::new(0.3, -1.2, 2.0)] {
+            let back = rotation_vector_from_quat(quat_from_rotation_vector(v));
+            assert!((back - v).length() < 1e-12, "{v} {back}");
+            let negated = rotation_vector_from_quat(-quat_from_rotation_vector(v));
+            assert!((negated - v).length() < 1e-12, "{v} {negated}");
+        }
     }
 
     #[test]

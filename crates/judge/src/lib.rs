@@ -14,3 +14,9 @@
 //! enter by the same door, which is what makes comparing them fair.
 
 pub mod lang;
+pub mod region;
+pub mod scene;
+pub mod vocabulary;
+
+pub use scene::{Column, Scene};
+pub use vocabulary::Vocabulary;

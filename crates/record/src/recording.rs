@@ -105,6 +105,11 @@ impl Recording {
         self.tracks.get(topic)
     }
 
+    /// The track of a topic written with or without its leading slash.
+    pub fn track_called(&self, name: &str) -> Option<&Track> {
+        self.tracks.get(name).or_else(|| self.tracks.get(&format!("/{name}")))
+    }
+
     /// First and last moment of all tracks.
     pub fn span(&self) -> Option<(SimTime, SimTime)> {
         let firsts = self.tracks.values().filter_map(|track| track.times().first());
@@ -238,7 +243,7 @@ impl Recording {
         // The topic may have slashes and so may the key within it: every cut is tried.
         let cuts = key.match_indices('/').map(|(at, _)| (&key[..at], &key[at + 1..]));
         for (topic, within) in cuts.chain([(key, "data")]) {
-            let track = self.tracks.get(topic).or_else(|| self.tracks.get(&format!("/{topic}")));
+            let track = self.track_called(topic);
             let column = track.and_then(|track| Some((track, track.scalars()?.get(within)?)));
             if let Some((track, values)) = column {
                 let unit = scalar_unit(track.schema(), within);
@@ -251,7 +256,7 @@ impl Recording {
     /// `contacts/count`, `contacts/depth` (the deepest), `contacts/normal_force` (their sum).
     fn contact_column(&self, key: &str) -> Option<Column<'_>> {
         let (topic, what) = key.rsplit_once('/')?;
-        let track = self.tracks.get(topic).or_else(|| self.tracks.get(&format!("/{topic}")))?;
+        let track = self.track_called(topic)?;
         let moments = track.contacts()?.iter();
         let (values, unit): (Vec<f64>, _) = match what {
             "count" => (moments.map(|now| now.len() as f64).collect(), ""),
@@ -269,27 +274,31 @@ impl Recording {
         Some(Column { times: track.times(), values: values.into(), unit })
     }
 
+    /// The keys of one track; those of joints are known to the whole recording only.
+    pub fn keys_of(&self, topic: &str) -> Vec<String> {
+        let object = object_name(topic);
+        let under = |parts: &[&str]| parts.iter().map(|part| format!("{object}/{part}")).collect();
+        match self.track_called(topic).map(Track::data) {
+            Some(Data::Poses(_)) => under(&POSE_KEYS),
+            Some(Data::Motions(_)) => under(&MOTION_KEYS),
+            Some(Data::Contacts(_)) => under(&["count", "depth", "normal_force"]),
+            Some(Data::Scalars(columns)) => {
+                let topic = topic.trim_start_matches('/');
+                let key = |key: &String| match key.as_str() {
+                    "data" => topic.to_string(), // a plain number is its topic
+                    key => format!("{topic}/{key}"),
+                };
+                columns.keys().map(key).collect()
+            }
+            Some(Data::Joints(_) | Data::Remarks(_)) | None => Vec::new(),
+        }
+    }
+
     /// Every key [`Recording::column`] answers in its plain form, sorted.
     pub fn keys(&self) -> Vec<String> {
         let mut keys: Vec<String> = Vec::new();
-        for (topic, track) in &self.tracks {
-            let object = object_name(topic);
-            let mut add = |parts: &[&str]| {
-                keys.extend(parts.iter().map(|part| format!("{object}/{part}")));
-            };
-            match track.data() {
-                Data::Poses(_) => add(&POSE_KEYS),
-                Data::Motions(_) => add(&MOTION_KEYS),
-                Data::Contacts(_) => add(&["count", "depth", "normal_force"]),
-                Data::Scalars(columns) => {
-                    let topic = topic.trim_start_matches('/');
-                    keys.extend(columns.keys().map(|key| match key.as_str() {
-                        "data" => topic.to_string(), // a plain number is its topic
-                        key => format!("{topic}/{key}"),
-                    }));
-                }
-                Data::Joints(_) | Data::Remarks(_) => {}
-            }
+        for topic in self.tracks.keys() {
+            keys.extend(self.keys_of(topic));
         }
         for (name, _, joint) in self.joints() {
             let properties = ["position", "velocity", "effort"].into_iter();

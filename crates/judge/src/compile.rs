@@ -1,0 +1,490 @@
+//! From the tree of a test and the names of a recording to code.
+//!
+//! ```text
+//! declare   every machine gets a number, with the machine and the state it stands in
+//! resolve   spawns, sources, targets and events find what they name, or are marked missing
+//! blocks    `expression` turns blocks into nodes; `ball velocity z` becomes one channel
+//! ```
+//!
+//! What names nothing does not stop the rest: a transition to a state that is not there
+//! never fires, a name nobody knows is an error when it is read. `lang::lint` says so
+//! beforehand.
+
+mod expression;
+mod formula;
+
+use std::sync::Arc;
+
+use headland_base::{Diagnostic, Findings, Source};
+
+use crate::code::{
+    Code, EntryCode, GuardCode, MachineCode, Site, SpawnCode, StateCode, Target, TransitionCode,
+    VarCode,
+};
+use crate::lang::ast::{
+    Action, ActionBody, Block, Event, Formula, Guard, Item, Machine, Moment, Name, Program, Spawn,
+    State, Transition, Var,
+};
+use crate::lang::parse;
+use crate::vocabulary::{Quantity, Vocabulary};
+
+/// Finds the text behind `(import 'path')`.
+pub type Import<'a> = &'a dyn Fn(&str) -> Result<Arc<Source>, Diagnostic>;
+
+/// Milliseconds to nanoseconds.
+const NANOS_PER_MILLI: i64 = 1_000_000;
+
+/// One machine as written, and where.
+struct Declared<'a> {
+    machine: &'a Machine,
+    source: usize,
+    outer: Option<u32>,
+    /// The state of the outer machine it stands in.
+    in_state: Option<&'a str>,
+    /// Exits written in the state around it that are meant for it.
+    exits: Vec<&'a Transition>,
+}
+
+/// Compiles a test for a vocabulary. Never fails: what is missing is marked.
+pub fn compile(
+    program: &Program,
+    vocabulary: &Vocabulary,
+    import: Import<'_>,
+    findings: &mut Findings,
+) -> Code {
+    let imported = load_imports(program, import, findings);
+    let mut declared: Vec<Declared<'_>> = Vec::new();
+    for item in &program.items {
+        if let Item::Machine(machine) = item {
+            declare(machine, 0, None, None, &mut declared);
+        }
+    }
+    for (i, module) in imported.iter().enumerate() {
+        for machine in exported(module) {
+            declare(machine, i + 1, None, None, &mut declared);
+        }
+    }
+    let sources = std::iter::once(program).chain(&imported).map(|p| Arc::clone(&p.source));
+    let mut compiler = Compiler {
+        code: Code {
+            sources: sources.collect(),
+            vocabulary: vocabulary.clone(),
+            channels: Vec::new(),
+            blocks: Vec::new(),
+            globals: Vec::new(),
+            machines: Vec::new(),
+            roots: Vec::new(),
+            formulas: Vec::new(),
+            required: Vec::new(),
+            wildcard_others: program.items.iter().any(is_wildcard_others),
+        },
+        globals: Vec::new(),
+        formulas: Vec::new(),
+        chain: Vec::new(),
+        skip: 0,
+        locals: Vec::new(),
+        source: 0,
+    };
+    compiler.program(program, &declared, findings);
+    compiler.code
+}
+
+/// `; wildcard = others` on a line of its own.
+fn is_wildcard_others(item: &Item) -> bool {
+    let Item::Comment(text, _) = item else { return false };
+    let words: Vec<&str> = text.split_whitespace().collect();
+    words == ["wildcard", "=", "others"]
+}
+
+fn load_imports(program: &Program, import: Import<'_>, findings: &mut Findings) -> Vec<Program> {
+    let mut out = Vec::new();
+    for item in &program.items {
+        let Item::Import(form) = item else { continue };
+        let place = headland_base::Place::new(&program.source, form.path_span.clone());
+        match import(&form.path) {
+            Ok(source) => {
+                let module = parse(&source, findings);
+                if exported(&module).next().is_none() {
+                    let message = format!("`{}` exports no machine", form.path);
+                    findings.add(
+                        Diagnostic::warning("no-export", message)
+                            .at(place)
+                            .help("write (export NAME) in it, with the name of one of its machines"),
+                    );
+                }
+                out.push(module);
+            }
+            Err(diagnostic) => findings.add(diagnostic.at(place)),
+        }
+    }
+    out
+}
+
+/// The machines a file exports; nothing else of it comes along.
+fn exported(program: &Program) -> impl Iterator<Item = &Machine> {
+    let is_exported = |machine: &Machine| {
+        program.items.iter().any(
+            |item| matches!(item, Item::Export(name, _) if name.text == machine.name.text),
+        )
+    };
+    program.items.iter().filter_map(move |item| match item {
+        Item::Machine(machine) if is_exported(machine) => Some(machine),
+        _ => None,
+    })
+}
+
+fn declare<'a>(
+    machine: &'a Machine,
+    source: usize,
+    outer: Option<u32>,
+    in_state: Option<&'a str>,
+    declared: &mut Vec<Declared<'a>>,
+) {
+    let id = number(declared.len());
+    declared.push(Declared { machine, source, outer, in_state, exits: Vec::new() });
+    for item in &machine.items {
+        match item {
+            Item::Machine(inner) => declare(inner, source, Some(id), None, declared),
+            Item::State(state) => declare_in_state(state, source, id, declared),
+            _ => {}
+        }
+    }
+}
+
+fn declare_in_state<'a>(
+    state: &'a State,
+    source: usize,
+    outer: u32,
+    declared: &mut Vec<Declared<'a>>,
+) {
+    let mut here = Vec::new();
+    for item in &state.items {
+        if let Item::Machine(inner) = item {
+            here.push(declared.len());
+            declare(inner, source, Some(outer), Some(&state.name.text), declared);
+        }
+    }
+    // An exit written beside the machine is meant for the one that has its source state.
+    for item in &state.items {
+        let Item::Transition(exit) = item else { continue };
+        let has_source = |i: &&usize| match &exit.from {
+            Some(from) => state_names(declared[**i].machine).any(|name| name == from.text),
+            None => true,
+        };
+        if let Some(&i) = here.iter().find(has_source).or(here.first()) {
+            declared[i].exits.push(exit);
+        }
+    }
+}
+
+fn state_names(machine: &Machine) -> impl Iterator<Item = &str> {
+    machine.items.iter().filter_map(|item| match item {
+        Item::State(state) => Some(state.name.text.as_str()),
+        _ => None,
+    })
+}
+
+fn number(n: usize) -> u32 {
+    u32::try_from(n).expect("a text is too short to hold so many")
+}
+
+/// Where names are looked up, and the code so far.
+struct Compiler<'a> {
+    code: Code,
+    globals: Vec<&'a str>,
+    /// Formulas in sight by name.
+    formulas: Vec<(&'a str, u32)>,
+    /// The machine being compiled first, then those around it: names of their variables.
+    chain: Vec<Vec<&'a str>>,
+    /// Machines of the chain that the block does not see (events of an outer machine).
+    skip: usize,
+    /// Arguments and temporaries, the innermost block last.
+    locals: Vec<Locals<'a>>,
+    source: usize,
+}
+
+/// Arguments and temporaries of one block.
+#[derive(Default)]
+struct Locals<'a> {
+    names: Vec<(&'a str, u32)>,
+    n_slots: u32,
+}
+
+impl<'a> Compiler<'a> {
+    fn program(
+        &mut self,
+        program: &'a Program,
+        declared: &[Declared<'a>],
+        findings: &mut Findings,
+    ) {
+        // Initialisers may mention any global; those of later ones are still nil.
+        self.globals = vars_in(&program.items).map(|var| var.name.text.as_str()).collect();
+        self.formulas_of(&program.items, findings);
+        for var in vars_in(&program.items) {
+            let var = self.var(var);
+            self.code.globals.push(var);
+        }
+        for id in 0..declared.len() {
+            let machine = self.machine(number(id), declared, findings);
+            self.code.machines.push(machine);
+        }
+        self.source = 0;
+        for item in &program.items {
+            match item {
+                Item::Spawn(spawn) => {
+                    let spawn = self.spawn(spawn, None, None, declared);
+                    self.code.roots.push(spawn);
+                }
+                Item::Require(name, _) => {
+                    let found = self.formulas.iter().find(|(known, _)| *known == name.text);
+                    self.code.required.extend(found.map(|(_, id)| *id));
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn site(&self, span: &std::ops::Range<usize>) -> Site {
+        Site::new(self.source, span)
+    }
+
+    fn formulas_of(&mut self, items: &'a [Item], findings: &mut Findings) {
+        for item in items {
+            if let Item::Formula(formula) = item {
+                self.formula(formula, findings);
+            }
+        }
+    }
+
+    fn formula(&mut self, formula: &'a Formula, findings: &mut Findings) {
+        let compiled = self.formula_code(formula, findings);
+        let id = number(self.code.formulas.len());
+        self.code.formulas.push(compiled);
+        self.formulas.push((&formula.name.text, id));
+    }
+
+    fn var(&mut self, var: &'a Var) -> VarCode {
+        let init = self.top_block(&var.init);
+        VarCode { name: var.name.text.clone(), init, site: self.site(&var.span) }
+    }
+
+    fn machine(
+        &mut self,
+        id: u32,
+        declared: &[Declared<'a>],
+        findings: &mut Findings,
+    ) -> MachineCode {
+        let own = &declared[id as usize];
+        let (machine, items) = (own.machine, &own.machine.items);
+        self.source = own.source;
+        self.chain = std::iter::successors(Some(id), |id| declared[*id as usize].outer)
+            .map(|id| vars_of(declared[id as usize].machine))
+            .collect();
+        let n_formulas = self.formulas.len();
+        self.formulas_of(items, findings);
+        let vars = vars_in(items).map(|var| self.var(var)).collect();
+        let mut transitions = Vec::new();
+        let mut events = EventBlocks::default();
+        let exits = own.exits.iter().copied();
+        let own_transitions = items.iter().filter_map(|item| match item {
+            Item::Transition(transition) => Some(transition),
+            _ => None,
+        });
+        let all: Vec<&'a Transition> = own_transitions.chain(exits).collect();
+        for transition in &all {
+            transitions.push(self.transition(transition, id, declared, &mut events));
+        }
+        let states = items.iter().filter_map(|item| match item {
+            Item::State(state) => Some(self.state(state, id, declared, &all)),
+            _ => None,
+        });
+        let states = states.collect();
+        self.formulas.truncate(n_formulas);
+        self.chain.clear();
+        MachineCode {
+            name: machine.name.text.clone(),
+            outer: own.outer,
+            vars,
+            states,
+            transitions,
+            site: self.site(&machine.span),
+        }
+    }
+
+    fn state(
+        &mut self,
+        state: &'a State,
+        machine: u32,
+        declared: &[Declared<'a>],
+        transitions: &[&'a Transition],
+    ) -> StateCode {
+        let (mut on_entry, mut on_exit, mut running) = (Vec::new(), Vec::new(), Vec::new());
+        for item in &state.items {
+            let Item::Action(Action { moment, body, .. }) = item else { continue };
+            match (moment, body) {
+                (Moment::OnEntry, ActionBody::Block(block)) => {
+                    on_entry.push(EntryCode::Block(self.top_block(block)));
+                }
+                (Moment::OnEntry, ActionBody::Spawn(spawn)) => {
+                    let name = Some(state.name.text.as_str());
+                    on_entry.push(EntryCode::Spawn(self.spawn(
+                        spawn,
+                        Some(machine),
+                        name,
+                        declared,
+                    )));
+                }
+                (Moment::OnExit, ActionBody::Block(block)) => on_exit.push(self.top_block(block)),
+                (Moment::Running, ActionBody::Block(block)) => running.push(self.top_block(block)),
+                // The parser has said that only an entry can spawn.
+                (_, ActionBody::Spawn(_)) => {}
+            }
+        }
+        let leaves = |t: &Transition| match &t.from {
+            Some(from) => from.text == state.name.text,
+            None => !self.code.wildcard_others || t.is_exit || t.to.text != state.name.text,
+        };
+        let ways_out = transitions.iter().enumerate().filter(|(_, t)| leaves(t));
+        StateCode {
+            name: state.name.text.clone(),
+            on_entry,
+            on_exit,
+            running,
+            ways_out: ways_out.map(|(i, _)| number(i)).collect(),
+            site: self.site(&state.span),
+        }
+    }
+
+    fn transition(
+        &mut self,
+        transition: &'a Transition,
+        machine: u32,
+        declared: &[Declared<'a>],
+        events: &mut EventBlocks<'a>,
+    ) -> TransitionCode {
+        let guard = match &transition.guard {
+            Guard::Event(name) => self.event(name, machine, declared, events),
+            Guard::Block(block) => GuardCode::Block(self.top_block(block)),
+            Guard::Always => GuardCode::Always,
+            Guard::AfterMillis(millis, _) => {
+                GuardCode::AfterNanos(millis.saturating_mul(NANOS_PER_MILLI))
+            }
+            Guard::AfterVar(name) => GuardCode::AfterBlock(self.block_of_name(name)),
+            Guard::AfterBlock(block) => GuardCode::AfterBlock(self.top_block(block)),
+        };
+        let own = declared[machine as usize].machine;
+        let target = if transition.is_exit {
+            Target::Exit(transition.to.text.clone())
+        } else {
+            let found = state_names(own).position(|name| name == transition.to.text);
+            found.map_or(Target::Missing, |i| Target::State(number(i)))
+        };
+        let from = transition.from.as_ref().map_or("*", |name| name.text.as_str());
+        let arrow = if transition.from.is_some() { " ->" } else { "->" };
+        TransitionCode {
+            guard,
+            target,
+            label: transition.label.as_ref().map(|name| name.text.clone()),
+            arc: format!("{from}{arrow} {}", transition.to.text),
+            site: self.site(&transition.span),
+        }
+    }
+
+    /// An event of this machine, or of one around it, which then sees what that one sees.
+    fn event(
+        &mut self,
+        name: &'a Name,
+        machine: u32,
+        declared: &[Declared<'a>],
+        events: &mut EventBlocks<'a>,
+    ) -> GuardCode {
+        if let Some((_, block)) = events.0.iter().find(|(known, _)| *known == name.text) {
+            return GuardCode::Block(*block);
+        }
+        let around = std::iter::successors(Some(machine), |id| declared[*id as usize].outer);
+        for (skip, id) in around.enumerate() {
+            let items = &declared[id as usize].machine.items;
+            let found = items.iter().find_map(|item| match item {
+                Item::Event(event) if event.name.text == name.text => Some(event),
+                _ => None,
+            });
+            if let Some(Event { block, .. }) = found {
+                self.skip = skip;
+                let block = self.top_block(block);
+                self.skip = 0;
+                events.0.push((&name.text, block));
+                return GuardCode::Block(block);
+            }
+        }
+        // A formula may stand where an event does.
+        if self.formulas.iter().any(|(known, _)| *known == name.text) {
+            let block = self.block_of_name(name);
+            events.0.push((&name.text, block));
+            return GuardCode::Block(block);
+        }
+        GuardCode::Missing
+    }
+
+    /// Machines of the same state, then of the machines around it, then of the program.
+    fn spawn(
+        &self,
+        spawn: &Spawn,
+        machine: Option<u32>,
+        state: Option<&str>,
+        declared: &[Declared<'a>],
+    ) -> SpawnCode {
+        let find = |outer: Option<u32>, in_state: Option<&str>| {
+            declared.iter().position(|d| {
+                d.outer == outer
+                    && d.in_state == in_state
+                    && d.machine.name.text == spawn.machine.text
+            })
+        };
+        let mut found = None;
+        let (mut outer, mut in_state) = (machine, state);
+        while found.is_none() {
+            found = in_state.and_then(|_| find(outer, in_state)).or_else(|| find(outer, None));
+            let Some(id) = outer else { break };
+            (outer, in_state) = (declared[id as usize].outer, declared[id as usize].in_state);
+        }
+        let first = found.and_then(|id| {
+            state_names(declared[id].machine).position(|name| name == spawn.state.text)
+        });
+        SpawnCode {
+            machine: found.map(number),
+            state: first.map(number),
+            name: spawn.machine.text.clone(),
+            site: self.site(&spawn.span),
+        }
+    }
+
+    /// The number of a quantity, which is read from then on.
+    fn channel(&mut self, quantity: Quantity) -> u32 {
+        let known = self.code.channels.iter().position(|q| *q == quantity);
+        let id = known.unwrap_or_else(|| {
+            self.code.channels.push(quantity);
+            self.code.channels.len() - 1
+        });
+        number(id)
+    }
+}
+
+/// Blocks of the events a machine has used so far.
+#[derive(Default)]
+struct EventBlocks<'a>(Vec<(&'a str, u32)>);
+
+fn vars_in(items: &[Item]) -> impl Iterator<Item = &Var> {
+    items.iter().filter_map(|item| match item {
+        Item::Var(var) => Some(var),
+        _ => None,
+    })
+}
+
+fn vars_of(machine: &Machine) -> Vec<&str> {
+    vars_in(&machine.items).map(|var| var.name.text.as_str()).collect()
+}
+
+/// A block's own parts, for `expression`.
+fn names_of(block: &Block) -> impl Iterator<Item = &Name> {
+    block.params.iter().chain(&block.temps)
+}

@@ -1,0 +1,258 @@
+//! A compiled test over a recording: the verdict.
+//!
+//! ```text
+//! first snapshot in sight ─► globals, spawns ─► one tick per snapshot ─► settle on the last
+//! ```
+//!
+//! Start reading at [`judge`].
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use headland_base::SimTime;
+
+use crate::code::Code;
+use crate::formula;
+use crate::run::machine::{Machines, Red, Root};
+use crate::run::skim::{Patience, next_stir};
+use crate::run::{Conditions, MOST_EXHAUSTED, NONE, Nobody, Now, Run, Watch};
+use crate::scene::{Column, Scene};
+use crate::value::Number;
+use crate::verdict::{Judgement, RootVerdict, Verdict, worst};
+use crate::vocabulary::Quantity;
+
+/// How to judge.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct JudgeOptions {
+    /// Every comparison so much easier; for margins.
+    pub slack: f64,
+    /// Only these snapshots, as if the recording had no others.
+    pub range: Option<Range<usize>>,
+    /// Ask at every snapshot instead of looking ahead. The answer is the same.
+    pub plain: bool,
+}
+
+/// Judges a recording. The code must have been compiled for the scene's vocabulary.
+pub fn judge(code: &Code, scene: &Scene, options: &JudgeOptions) -> Judgement {
+    judge_watched(code, scene, options, &mut Nobody)
+}
+
+impl<W: Watch> Watch for &mut W {
+    fn compared(&mut self, site: crate::code::Site, left: Number, right: Number, holds: bool) {
+        (**self).compared(site, left, right, holds);
+    }
+    fn assigned(
+        &mut self,
+        site: crate::code::Site,
+        frame: Option<u32>,
+        slot: u32,
+        value: &crate::value::Value,
+    ) {
+        (**self).assigned(site, frame, slot, value);
+    }
+    fn read(&mut self, site: crate::code::Site, frame: Option<u32>, slot: u32) {
+        (**self).read(site, frame, slot);
+    }
+    fn valued(&mut self, site: crate::code::Site, value: &crate::value::Value) {
+        (**self).valued(site, value);
+    }
+    fn begins(&mut self, block: u32) {
+        (**self).begins(block);
+    }
+    fn fired(&mut self, tick: usize, machine: u32, transition: u32) {
+        (**self).fired(tick, machine, transition);
+    }
+    fn entered(&mut self, tick: usize, machine: u32, state: u32) {
+        (**self).entered(tick, machine, state);
+    }
+}
+
+pub(crate) fn judge_watched<W: Watch>(
+    code: &Code,
+    scene: &Scene,
+    options: &JudgeOptions,
+    watch: &mut W,
+) -> Judgement {
+    debug_assert_eq!(&code.vocabulary, scene.vocabulary(), "compiled for another recording");
+    let range = options.range.clone().unwrap_or(0..scene.times().len());
+    let times = &scene.times()[..range.end];
+    let n_snapshots = range.len();
+    if code.roots.is_empty() && code.required.is_empty() {
+        let reason = "nothing is spawned and no formula is required";
+        return Judgement::none(Verdict::Error, reason, n_snapshots);
+    }
+    if range.is_empty() {
+        let reason = "the recording has no snapshots";
+        return Judgement::none(Verdict::Inconclusive, reason, 0);
+    }
+    let formulas = formula::columns(code, scene, &range, options.slack);
+    let columns = code.channels.iter().map(|quantity| match quantity {
+        Quantity::Formula(id) => Arc::clone(&formulas[*id as usize].holds),
+        other => scene.column(*other),
+    });
+    let conditions = Conditions {
+        slack: options.slack,
+        start_secs: times[range.start].secs(),
+        stop_secs: times[range.end - 1].secs(),
+    };
+    let mut run = new_run(code, scene, watch, columns.collect(), conditions);
+    drive(&mut run, times, range.start, options.plain);
+    let mut judgement = conclude(&run, n_snapshots);
+    for id in &code.required {
+        let formula = &formulas[*id as usize];
+        let name = &code.formulas[*id as usize].name;
+        judgement.roots.push(formula.verdict(name, &range, times));
+    }
+    settle_verdict(&mut judgement, &run);
+    judgement
+}
+
+pub(crate) fn new_run<'c, N: Now, W: Watch>(
+    code: &'c Code,
+    now: N,
+    watch: W,
+    columns: Vec<Arc<Column>>,
+    conditions: Conditions,
+) -> Run<'c, N, W> {
+    Run {
+        code,
+        now,
+        watch,
+        columns,
+        conditions,
+        tick: 0,
+        row: 0,
+        time: SimTime::ZERO,
+        globals: Vec::new(),
+        frames: Vec::new(),
+        free_frames: Vec::new(),
+        activations: Vec::new(),
+        n_kept: 0,
+        has_escaped: false,
+        fuel: 0,
+        n_calls: 0,
+        n_exhausted: 0,
+        errors: std::collections::BTreeMap::new(),
+        n_errors: 0,
+        not_a_number: None,
+        machines: Machines::default(),
+    }
+}
+
+/// From the first snapshot to the last, and until nothing fires there any more.
+fn drive<N: Now, W: Watch>(run: &mut Run<'_, N, W>, times: &[SimTime], start: usize, plain: bool) {
+    let end = times.len();
+    let at = |run: &mut Run<'_, N, W>, tick: usize| {
+        (run.tick, run.row, run.time) = (tick, tick, times[tick]);
+    };
+    at(run, start);
+    run.start();
+    let mut patience = Patience::default();
+    let mut tick = start;
+    while tick < end && !run.is_over() {
+        if !plain {
+            tick = next_stir(run, times, tick, end, &mut patience);
+            if tick == end {
+                break;
+            }
+        }
+        at(run, tick);
+        run.step();
+        tick += 1;
+    }
+    if !run.is_over() {
+        at(run, end - 1);
+        run.settle();
+    }
+}
+
+pub(crate) fn conclude<N: Now, W: Watch>(run: &Run<'_, N, W>, n_snapshots: usize) -> Judgement {
+    let roots = run.code.roots.iter().zip(&run.machines.roots);
+    let roots = roots.map(|(spawn, root)| root_verdict(run, &spawn.name, root)).collect();
+    Judgement {
+        verdict: Verdict::Error,
+        reason: String::new(),
+        time: run.time,
+        roots,
+        errors: run.errors.values().cloned().collect(),
+        n_errors: run.n_errors,
+        n_snapshots,
+        n_fired: run.machines.n_fired,
+    }
+}
+
+fn root_verdict<N: Now, W: Watch>(run: &Run<'_, N, W>, name: &str, root: &Root) -> RootVerdict {
+    let mut out = RootVerdict {
+        name: name.to_string(),
+        verdict: Verdict::Error,
+        time: run.time,
+        tick: run.tick,
+        path: String::new(),
+        reason: "it could not be spawned: no such machine or state".to_string(),
+        robustness: None,
+        by: None,
+    };
+    let Some(id) = root.instance else { return out };
+    let instance = &run.machines.instances[id as usize];
+    debug_assert_eq!(instance.parent, NONE);
+    let machine = &run.code.machines[instance.machine as usize];
+    let state = &machine.states[instance.state as usize].name;
+    if let Some(Red { tick, time, path, by }) = &root.red {
+        (out.tick, out.time, out.path) = (*tick, *time, path.clone());
+        out.by = *by;
+        out.verdict = Verdict::Red;
+        out.reason = match by {
+            Some((machine, transition)) => {
+                let machine = &run.code.machines[*machine as usize];
+                let transition = &machine.transitions[*transition as usize];
+                match &transition.label {
+                    Some(label) => format!("{} ({label})", transition.arc),
+                    None => transition.arc.clone(),
+                }
+            }
+            None => "it starts in red".to_string(),
+        };
+        return out;
+    }
+    out.path = format!("{}:{state}", machine.name);
+    out.time = instance.entered;
+    if run.n_exhausted >= MOST_EXHAUSTED {
+        out.reason = "it would not have ended: given up".to_string();
+    } else if state == "green" {
+        out.verdict = Verdict::Green;
+        out.reason = "ended in green".to_string();
+    } else {
+        out.verdict = Verdict::Red;
+        out.time = run.time;
+        out.reason = format!("ended in {state}");
+    }
+    out
+}
+
+/// The verdict of the file: green where every root is. A green that passed over numbers that
+/// are none is not decided.
+pub(crate) fn settle_verdict<N: Now, W: Watch>(judgement: &mut Judgement, run: &Run<'_, N, W>) {
+    if let Some((time, site)) = run.not_a_number {
+        let text = run.code.text(site);
+        for root in &mut judgement.roots {
+            if root.verdict == Verdict::Green && root.robustness.is_none() {
+                root.verdict = Verdict::Inconclusive;
+                root.time = time;
+                root.reason = format!("`{text}` met a value that is not a number");
+            }
+        }
+    }
+    let verdict = worst(judgement.roots.iter().map(|root| root.verdict));
+    judgement.verdict = verdict.unwrap_or(Verdict::Error);
+    // The first root with that verdict to be decided speaks for the file.
+    let decided = judgement.roots.iter().filter(|root| root.verdict == judgement.verdict);
+    let decided = if judgement.verdict == Verdict::Green {
+        decided.max_by_key(|root| root.time)
+    } else {
+        decided.min_by_key(|root| root.time)
+    };
+    if let Some(root) = decided {
+        judgement.time = root.time;
+        judgement.reason.clone_from(&root.reason);
+    }
+}

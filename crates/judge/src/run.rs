@@ -1,0 +1,223 @@
+//! A test that runs: the values it holds, and blocks evaluated over the snapshot at hand.
+//!
+//! | module | what |
+//! |---|---|
+//! | here | variables, errors, limits |
+//! | `eval` | nodes into values |
+//! | `sends` | messages to numbers, texts, arrays, blocks |
+//! | `hosts` | messages to things of the recording |
+//! | `machine` | entering, leaving, stepping machines |
+//! | `skim` | which snapshots can be passed over because nothing can happen there |
+//!
+//! Everything a hostile test can do is bounded: blocks within blocks by [`MOST_CALLS`], the
+//! work of one block by [`FUEL`], arrays and texts by [`MOST_ITEMS`], machines at once by
+//! [`MOST_INSTANCES`].
+
+pub(crate) mod eval;
+mod hosts;
+pub(crate) mod machine;
+mod sends;
+pub(crate) mod skim;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use headland_base::SimTime;
+use headland_record::track::Remark;
+
+use crate::code::{Code, Site};
+use crate::scene::{Column, Scene};
+use crate::value::{Number, Value};
+use crate::vocabulary::Quantity;
+
+/// Blocks that run within blocks, at most.
+pub(crate) const MOST_CALLS: u32 = 200;
+/// Messages one block may send in all, with everything it calls.
+pub(crate) const FUEL: u32 = 100_000;
+/// Blocks that may run out of fuel before the test is given up.
+pub(crate) const MOST_EXHAUSTED: u32 = 20;
+/// Elements of an array, bytes of a text.
+pub(crate) const MOST_ITEMS: usize = 100_000;
+/// Machines that run at once.
+pub(crate) const MOST_INSTANCES: usize = 10_000;
+/// Lives of arguments and temporaries that blocks in variables hold on to.
+pub(crate) const MOST_KEPT: usize = 100_000;
+
+/// Where the numbers of the snapshot come from.
+pub(crate) trait Now {
+    /// A quantity that no channel carries, because a thing was kept in a variable.
+    fn quantity(&self, quantity: Quantity, tick: usize) -> Option<f64>;
+    /// What was said last on a track of texts, and when.
+    fn said(&self, report: u32, now: SimTime) -> Option<(SimTime, &Remark)>;
+}
+
+impl Now for &Scene {
+    fn quantity(&self, quantity: Quantity, tick: usize) -> Option<f64> {
+        let column = self.column(quantity);
+        (tick >= column.first_known).then(|| column.values[tick])
+    }
+
+    fn said(&self, report: u32, now: SimTime) -> Option<(SimTime, &Remark)> {
+        Scene::said(self, report, now)
+    }
+}
+
+/// What may look on while a test runs. Every method does nothing by default, so a run that
+/// nobody watches pays nothing.
+#[allow(unused_variables)]
+pub(crate) trait Watch {
+    /// Two numbers were compared.
+    fn compared(&mut self, site: Site, left: Number, right: Number, holds: bool) {}
+    /// A variable got a value. `depth` counts machines outwards; `None` is a global.
+    fn assigned(&mut self, site: Site, frame: Option<u32>, slot: u32, value: &Value) {}
+    /// A variable was read.
+    fn read(&mut self, site: Site, frame: Option<u32>, slot: u32) {}
+    /// A part of an expression has a value.
+    fn valued(&mut self, site: Site, value: &Value) {}
+    /// A block begins for a reason: an event that is asked, an action.
+    fn begins(&mut self, block: u32) {}
+    /// A transition fires.
+    fn fired(&mut self, tick: usize, machine: u32, transition: u32) {}
+    /// A state is entered.
+    fn entered(&mut self, tick: usize, machine: u32, state: u32) {}
+}
+
+/// Nobody looks on.
+pub(crate) struct Nobody;
+impl Watch for Nobody {}
+
+/// Why a block was abandoned.
+#[derive(Clone, Debug)]
+pub(crate) struct Failure {
+    pub site: Site,
+    pub words: String,
+    pub help: Option<String>,
+    pub kind: FailureKind,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum FailureKind {
+    /// Anything a test can do wrong.
+    Wrong,
+    /// A value that is not a number was compared: the robot's numbers broke, not the test.
+    NotANumber,
+    /// It would have gone on for ever.
+    Exhausted,
+}
+
+/// How evaluating stops early.
+pub(crate) enum Stop {
+    Failed(Box<Failure>),
+    /// `^`
+    Return(Value),
+}
+
+pub(crate) type Evaluated = Result<Value, Stop>;
+
+/// One kind of error at one place, however often it happened.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ActionError {
+    /// Where in the program.
+    pub site: Site,
+    /// What went wrong the first time, with the values.
+    pub words: String,
+    /// What to do about it.
+    pub help: Option<String>,
+    /// When first.
+    pub first: SimTime,
+    /// In which machines and states.
+    pub path: String,
+    /// How often.
+    pub count: u64,
+}
+
+/// Variables of one machine that runs, or of one that ran.
+pub(crate) struct Frame {
+    pub machine: u32,
+    /// Frame of the machine around it; `u32::MAX` for none.
+    pub outer: u32,
+    pub values: Vec<Value>,
+    /// Which life: a block kept from an earlier one must not see this one.
+    pub life: u32,
+    pub is_alive: bool,
+}
+
+/// No frame, no activation.
+pub(crate) const NONE: u32 = u32::MAX;
+
+/// Arguments and temporaries of a block that runs.
+pub(crate) struct Activation {
+    pub outer: u32,
+    pub values: Vec<Value>,
+}
+
+/// What a block sees.
+#[derive(Clone, Copy)]
+pub(crate) struct Env {
+    pub frame: u32,
+    pub activation: u32,
+}
+
+/// How a run treats comparisons and where it looks.
+pub(crate) struct Conditions {
+    /// Every comparison so much easier.
+    pub slack: f64,
+    /// Time of the first snapshot \[s\].
+    pub start_secs: f64,
+    /// Time of the last snapshot \[s\].
+    pub stop_secs: f64,
+}
+
+/// A test in the middle of a recording.
+pub(crate) struct Run<'c, N, W> {
+    pub code: &'c Code,
+    pub now: N,
+    pub watch: W,
+    pub columns: Vec<Arc<Column>>,
+    pub conditions: Conditions,
+    /// Snapshot at hand: its number, its row in the columns, its time.
+    pub tick: usize,
+    pub row: usize,
+    pub time: SimTime,
+    pub globals: Vec<Value>,
+    pub frames: Vec<Frame>,
+    pub free_frames: Vec<u32>,
+    pub activations: Vec<Activation>,
+    /// Activations that blocks in variables hold on to come first.
+    pub n_kept: usize,
+    pub has_escaped: bool,
+    pub fuel: u32,
+    pub n_calls: u32,
+    pub n_exhausted: u32,
+    pub errors: BTreeMap<Site, ActionError>,
+    pub n_errors: u64,
+    pub not_a_number: Option<(SimTime, Site)>,
+    pub machines: machine::Machines,
+}
+
+impl<N: Now, W: Watch> Run<'_, N, W> {
+    pub(crate) fn fail<T>(&self, site: Site, words: impl Into<String>) -> Result<T, Stop> {
+        let kind = FailureKind::Wrong;
+        Err(Stop::Failed(Box::new(Failure { site, words: words.into(), help: None, kind })))
+    }
+
+    /// Counts an error, and keeps the words of the first at its place.
+    pub(crate) fn note_failure(&mut self, failure: Failure) {
+        self.n_errors += 1;
+        match failure.kind {
+            FailureKind::NotANumber => {
+                self.not_a_number.get_or_insert((self.time, failure.site));
+            }
+            FailureKind::Exhausted => self.n_exhausted += 1,
+            FailureKind::Wrong => {}
+        }
+        if let Some(known) = self.errors.get_mut(&failure.site) {
+            known.count += 1;
+            return;
+        }
+        let Failure { site, words, help, .. } = failure;
+        let path = self.path();
+        let error = ActionError { site, words, help, first: self.time, path, count: 1 };
+        self.errors.insert(site, error);
+    }
+}

@@ -1,0 +1,508 @@
+//! Nodes into values.
+
+use crate::code::{Arithmetic, Literal, Node, Op, Site};
+use crate::value::{Closure, Compare, Number, Value, Vector};
+use crate::vocabulary::{Quantity, Six};
+
+use super::{
+    Activation, Env, Evaluated, FUEL, Failure, FailureKind, Frame, MOST_CALLS, MOST_KEPT, NONE,
+    Now, Run, Stop, Watch,
+};
+
+/// How deep arrays are searched for blocks that hold on to temporaries.
+const SEARCH_DEPTH: usize = 8;
+
+impl<N: Now, W: Watch> Run<'_, N, W> {
+    /// Runs a block of the program itself; `None` where it was abandoned.
+    pub(crate) fn run_block(&mut self, block: u32, frame: u32) -> Option<Value> {
+        self.fuel = FUEL;
+        self.n_calls = 0;
+        self.watch.begins(block);
+        let code = self.code;
+        let block = &code.blocks[block as usize];
+        let activation = if block.n_locals == 0 {
+            NONE
+        } else {
+            self.activate(block.n_locals, NONE, &[])
+        };
+        let result = self.eval(&block.body, Env { frame, activation });
+        self.forget_activations();
+        match result {
+            Ok(value) | Err(Stop::Return(value)) => Some(value),
+            Err(Stop::Failed(failure)) => {
+                self.note_failure(*failure);
+                None
+            }
+        }
+    }
+
+    fn activate(&mut self, n_locals: usize, outer: u32, args: &[Value]) -> u32 {
+        let mut values = args.to_vec();
+        values.resize(n_locals, Value::Nil);
+        self.activations.push(Activation { outer, values });
+        u32::try_from(self.activations.len() - 1).expect("bounded by fuel and what is kept")
+    }
+
+    /// Temporaries end with the block, unless a variable now holds a block that sees them.
+    fn forget_activations(&mut self) {
+        if self.has_escaped {
+            self.has_escaped = false;
+            self.n_kept = self.activations.len();
+        } else {
+            self.activations.truncate(self.n_kept);
+        }
+    }
+
+    pub(crate) fn eval(&mut self, node: &Node, env: Env) -> Evaluated {
+        let value = match &node.op {
+            Op::Compare(compare, a, b) => {
+                let (a, b) = (self.eval(a, env)?, self.eval(b, env)?);
+                Value::Bool(self.compare(*compare, node, &a, &b)?)
+            }
+            Op::Channel(channel) => self.read_channel(*channel),
+            Op::YesNo(channel) => match self.read_channel(*channel) {
+                Value::Number(n) => Value::Bool(n.value > 0.5),
+                other => other,
+            },
+            Op::Literal(literal) => of_literal(literal),
+            Op::Var(hops, slot) => {
+                let frame = self.frame_out(env.frame, *hops);
+                self.watch.read(node.site, Some(frame), *slot);
+                self.frames[frame as usize].values[*slot as usize].clone()
+            }
+            Op::Global(slot) => {
+                self.watch.read(node.site, None, *slot);
+                self.globals[*slot as usize].clone()
+            }
+            Op::Local(hops, slot) => {
+                let activation = self.activation_out(env.activation, *hops);
+                self.activations[activation as usize].values[*slot as usize].clone()
+            }
+            Op::StartTime => Value::number(self.conditions.start_secs),
+            Op::StopTime => Value::number(self.conditions.stop_secs),
+            Op::Tolerance(inner, radius) => {
+                let (inner, radius) = (self.eval(inner, env)?, self.eval(radius, env)?);
+                self.tolerance(node.site, inner, radius)?
+            }
+            Op::And(a, b) => match self.eval(a, env)? {
+                Value::Bool(true) => self.eval(b, env)?,
+                Value::Bool(false) => Value::Bool(false),
+                other => return self.not_boolean(a.site, "and:", &other),
+            },
+            Op::Or(a, b) => match self.eval(a, env)? {
+                Value::Bool(false) => self.eval(b, env)?,
+                Value::Bool(true) => Value::Bool(true),
+                other => return self.not_boolean(a.site, "or:", &other),
+            },
+            Op::Not(a) => match self.eval(a, env)? {
+                Value::Bool(b) => Value::Bool(!b),
+                other => return self.not_boolean(a.site, "not", &other),
+            },
+            Op::Arithmetic(arithmetic, a, b) => {
+                let (a, b) = (self.eval(a, env)?, self.eval(b, env)?);
+                self.arithmetic(*arithmetic, node.site, &a, &b)?
+            }
+            Op::Abs(a) => {
+                let n = self.number(a, env, "abs")?;
+                Value::Number(Number { value: n.value.abs(), ..n })
+            }
+            Op::Negated(a) => match self.eval(a, env)? {
+                Value::Number(n) => Value::Number(Number { value: -n.value, ..n }),
+                Value::Vector(v) => {
+                    let components = v.components.map(|c| -c);
+                    Value::Vector(Vector { components, quaternion: None, ..(*v).clone() }.into())
+                }
+                other => return self.not_understood(a.site, &other, "negated"),
+            },
+            Op::SetVar(hops, slot, value) => {
+                let value = self.eval(value, env)?;
+                self.keep_if_block(&value, node.site)?;
+                let frame = self.frame_out(env.frame, *hops);
+                self.watch.assigned(node.site, Some(frame), *slot, &value);
+                self.frames[frame as usize].values[*slot as usize] = value.clone();
+                value
+            }
+            Op::SetGlobal(slot, value) => {
+                let value = self.eval(value, env)?;
+                self.keep_if_block(&value, node.site)?;
+                self.watch.assigned(node.site, None, *slot, &value);
+                self.globals[*slot as usize] = value.clone();
+                value
+            }
+            Op::SetLocal(hops, slot, value) => {
+                let value = self.eval(value, env)?;
+                let activation = self.activation_out(env.activation, *hops);
+                self.activations[activation as usize].values[*slot as usize] = value.clone();
+                value
+            }
+            Op::If(condition, yes, no) => {
+                let branch = match self.eval(condition, env)? {
+                    Value::Bool(true) => yes,
+                    Value::Bool(false) => no,
+                    other => return self.not_boolean(condition.site, "ifTrue:", &other),
+                };
+                match branch {
+                    Some(branch) => self.eval(branch, env)?,
+                    None => Value::Nil,
+                }
+            }
+            Op::Sequence(nodes) => {
+                let mut last = Value::Nil;
+                for node in nodes {
+                    last = self.eval(node, env)?;
+                }
+                last
+            }
+            Op::Return(value) => return Err(Stop::Return(self.eval(value, env)?)),
+            Op::Array(nodes) => {
+                let items: Result<Vec<Value>, Stop> =
+                    nodes.iter().map(|node| self.eval(node, env)).collect();
+                Value::array(items?)
+            }
+            Op::Block(block) => {
+                let life = self.frames.get(env.frame as usize).map_or(0, |frame| frame.life);
+                Value::Block(Closure {
+                    block: *block,
+                    frame: (env.frame, life),
+                    activation: (env.activation != NONE).then_some(env.activation),
+                })
+            }
+            Op::Host(host) => Value::Host(*host),
+            Op::Six(object, six) => self.vector(*object, *six),
+            Op::Send(receiver, selector, args) => {
+                let receiver = self.eval(receiver, env)?;
+                let args: Result<Vec<Value>, Stop> =
+                    args.iter().map(|arg| self.eval(arg, env)).collect();
+                self.send(node.site, &receiver, selector, &args?)?
+            }
+            Op::Cascade(receiver, messages) => {
+                // The receiver of a cascade is the receiver of its first message.
+                let receiver = self.eval(receiver, env)?;
+                let mut last = Value::Nil;
+                for (selector, args, site) in messages {
+                    let args: Result<Vec<Value>, Stop> =
+                        args.iter().map(|arg| self.eval(arg, env)).collect();
+                    last = self.send(*site, &receiver, selector, &args?)?;
+                }
+                last
+            }
+            Op::Unknown(name) => return self.unknown(node.site, name),
+            Op::Broken => return self.fail(node.site, "this could not be read"),
+        };
+        self.watch.valued(node.site, &value);
+        Ok(value)
+    }
+
+    #[inline]
+    fn read_channel(&self, channel: u32) -> Value {
+        let column = &*self.columns[channel as usize];
+        let value = column.values[self.row];
+        if value.is_nan() && self.tick < column.first_known {
+            return Value::Nil;
+        }
+        Value::number(value)
+    }
+
+    /// A quantity of a thing that was kept in a variable.
+    pub(super) fn quantity(&self, quantity: Quantity) -> Value {
+        match self.now.quantity(quantity, self.tick) {
+            None => Value::Nil,
+            Some(value) if quantity.is_bool() => Value::Bool(value > 0.5),
+            Some(value) => Value::number(value),
+        }
+    }
+
+    fn vector(&self, object: u32, six: Six) -> Value {
+        let read = |quantity| self.now.quantity(quantity, self.tick).unwrap_or(f64::NAN);
+        let components = [0, 1, 2, 3, 4, 5].map(|i| read(Quantity::Object(object, six, i)));
+        let quaternion = (six == Six::Pose)
+            .then(|| [0, 1, 2, 3].map(|i| read(Quantity::Quaternion(object, i))));
+        Value::Vector(Vector { components, quaternion, radius: 0.0 }.into())
+    }
+
+    fn frame_out(&self, mut frame: u32, hops: u32) -> u32 {
+        for _ in 0..hops {
+            frame = self.frames[frame as usize].outer;
+        }
+        frame
+    }
+
+    fn activation_out(&self, mut activation: u32, hops: u32) -> u32 {
+        for _ in 0..hops {
+            activation = self.activations[activation as usize].outer;
+        }
+        activation
+    }
+
+    fn keep_if_block(&mut self, value: &Value, site: Site) -> Result<(), Stop> {
+        if value.holds_activation(SEARCH_DEPTH) {
+            if self.activations.len() > MOST_KEPT {
+                return self.fail(site, "too many blocks with temporaries are kept in variables");
+            }
+            self.has_escaped = true;
+        }
+        Ok(())
+    }
+
+    /// Calls a block.
+    pub(super) fn call(&mut self, site: Site, closure: Closure, args: &[Value]) -> Evaluated {
+        let code = self.code;
+        let block = &code.blocks[closure.block as usize];
+        if block.n_params != args.len() {
+            let (wants, gets) = (block.n_params, args.len());
+            return self.fail(site, format!("a block with {wants} arguments was given {gets}"));
+        }
+        let (frame, life) = closure.frame;
+        let is_gone = |f: &Frame| !f.is_alive || f.life != life;
+        if frame != NONE && self.frames.get(frame as usize).is_none_or(is_gone) {
+            return self.fail(site, "this block belongs to a machine that has ended");
+        }
+        self.burn(site)?;
+        if self.n_calls >= MOST_CALLS {
+            let words = format!("blocks call blocks more than {MOST_CALLS} deep");
+            return self.exhausted(site, words);
+        }
+        self.n_calls += 1;
+        let activation =
+            self.activate(block.n_locals, closure.activation.unwrap_or(NONE), args);
+        let result = self.eval(&block.body, Env { frame, activation });
+        self.n_calls -= 1;
+        result
+    }
+
+    /// One unit of work.
+    pub(super) fn burn(&mut self, site: Site) -> Result<(), Stop> {
+        match self.fuel.checked_sub(1) {
+            Some(rest) => {
+                self.fuel = rest;
+                Ok(())
+            }
+            None => self.exhausted(site, format!("a block sent more than {FUEL} messages")),
+        }
+    }
+
+    fn exhausted<T>(&self, site: Site, words: String) -> Result<T, Stop> {
+        let help = Some("does it call itself for ever?".to_string());
+        let kind = FailureKind::Exhausted;
+        Err(Stop::Failed(Box::new(Failure { site, words, help, kind })))
+    }
+
+    fn number(&mut self, node: &Node, env: Env, selector: &str) -> Result<Number, Stop> {
+        match self.eval(node, env)? {
+            Value::Number(n) => Ok(n),
+            other => self.not_understood(node.site, &other, selector),
+        }
+    }
+
+    pub(super) fn compare(
+        &mut self,
+        compare: Compare,
+        node: &Node,
+        a: &Value,
+        b: &Value,
+    ) -> Result<bool, Stop> {
+        let slack = if self.conditions.slack == 0.0 { 0.0 } else { self.slack_of(node) };
+        match (a, b) {
+            (Value::Number(a), Value::Number(b)) => {
+                let mut d = a.value - b.value;
+                if d.is_nan() {
+                    if a.value.is_nan() || b.value.is_nan() {
+                        let words = format!(
+                            "`{}` compares {a} with {b}: not a number",
+                            self.code.text(node.site)
+                        );
+                        let failure = Failure {
+                            site: node.site,
+                            words,
+                            help: Some("ask `isNaN` first where that may happen".to_string()),
+                            kind: FailureKind::NotANumber,
+                        };
+                        return Err(Stop::Failed(Box::new(failure)));
+                    }
+                    d = 0.0; // the same infinity
+                }
+                let holds = compare.holds(d, a.radius + b.radius, slack);
+                self.watch.compared(node.site, *a, *b, holds);
+                Ok(holds)
+            }
+            _ => match compare {
+                Compare::Equal => Ok(a.is_equal(b, slack)),
+                Compare::NotEqual => Ok(!a.is_equal(b, -slack)),
+                _ => match (a, b) {
+                    (Value::Char(a), Value::Char(b)) => Ok(ordered(compare, a.cmp(b))),
+                    (Value::Str(a) | Value::Symbol(a), Value::Str(b) | Value::Symbol(b)) => {
+                        Ok(ordered(compare, a.cmp(b)))
+                    }
+                    _ => {
+                        let selector = compare.selector();
+                        self.fail(
+                            node.site,
+                            format!("cannot compare {} {selector} {}", shown(a), shown(b)),
+                        )
+                    }
+                },
+            },
+        }
+    }
+
+    /// Where the recording begins and ends is no measurement: no slack.
+    fn slack_of(&self, node: &Node) -> f64 {
+        let is_bound = |node: &Node| matches!(node.op, Op::StartTime | Op::StopTime);
+        match &node.op {
+            Op::Compare(_, a, b) if is_bound(a) || is_bound(b) => 0.0,
+            _ => self.conditions.slack,
+        }
+    }
+
+    fn tolerance(&mut self, site: Site, inner: Value, radius: Value) -> Evaluated {
+        let r = match radius {
+            Value::Number(n) if n.value >= 0.0 => n.value,
+            other => {
+                return self.fail(site, format!("a tolerance is a number of 0 or more, not {other}"));
+            }
+        };
+        match inner {
+            Value::Number(n) => Ok(Value::Number(Number { radius: n.radius + r, ..n })),
+            Value::Vector(v) => {
+                Ok(Value::Vector(Vector { radius: v.radius + r, ..(*v).clone() }.into()))
+            }
+            other => self.not_understood(site, &other, "~"),
+        }
+    }
+
+    fn arithmetic(&mut self, op: Arithmetic, site: Site, a: &Value, b: &Value) -> Evaluated {
+        match (a, b) {
+            (Value::Number(a), Value::Number(b)) => match combine(op, *a, *b) {
+                Some(number) => Ok(Value::Number(number)),
+                None => self.fail(site, format!("{a} divided by zero")),
+            },
+            (Value::Vector(a), Value::Vector(b)) if is_sum(op) => {
+                let mut components = a.components;
+                for (c, other) in components.iter_mut().zip(&b.components) {
+                    *c = if op == Arithmetic::Add { *c + other } else { *c - other };
+                }
+                let radius = a.radius + b.radius;
+                Ok(Value::Vector(Vector { components, quaternion: None, radius }.into()))
+            }
+            (Value::Vector(v), Value::Number(n)) if !is_sum(op) => {
+                let each = |c: &f64| combine(op, Number::exact(*c), *n).map(|n| n.value);
+                let scaled: Option<Vec<f64>> = v.components.iter().map(each).collect();
+                let radius = combine(op, Number::exact(v.radius), *n).map(|n| n.value.abs());
+                let (Some(scaled), Some(radius)) = (scaled, radius) else {
+                    return self.fail(site, "a vector divided by zero");
+                };
+                let components = scaled.try_into().expect("as many as there were");
+                Ok(Value::Vector(Vector { components, quaternion: None, radius }.into()))
+            }
+            (Value::Pair(a), Value::Pair(b)) if is_sum(op) => {
+                let x = self.arithmetic(op, site, &a.0, &b.0)?;
+                let y = self.arithmetic(op, site, &a.1, &b.1)?;
+                Ok(Value::Pair((x, y).into()))
+            }
+            (Value::Pair(a), Value::Number(_)) => {
+                let x = self.arithmetic(op, site, &a.0, b)?;
+                let y = self.arithmetic(op, site, &a.1, b)?;
+                Ok(Value::Pair((x, y).into()))
+            }
+            _ => {
+                let sign = match op {
+                    Arithmetic::Add => "+",
+                    Arithmetic::Subtract => "-",
+                    Arithmetic::Multiply => "*",
+                    Arithmetic::Divide => "/",
+                    Arithmetic::Max => "max:",
+                    Arithmetic::Min => "min:",
+                };
+                self.fail(site, format!("cannot compute {} {sign} {}", shown(a), shown(b)))
+            }
+        }
+    }
+
+    pub(super) fn not_boolean<T>(
+        &self,
+        site: Site,
+        selector: &str,
+        value: &Value,
+    ) -> Result<T, Stop> {
+        self.fail(site, format!("`{selector}` needs true or false, not {}", shown(value)))
+    }
+
+    pub(super) fn not_understood<T>(
+        &self,
+        site: Site,
+        receiver: &Value,
+        selector: &str,
+    ) -> Result<T, Stop> {
+        self.fail(site, format!("{} does not understand `{selector}`", shown(receiver)))
+    }
+
+    fn unknown<T>(&self, site: Site, name: &str) -> Result<T, Stop> {
+        let failure = Failure {
+            site,
+            words: format!("no variable, object or channel is called `{name}`"),
+            help: self.code.vocabulary.suggestion(name),
+            kind: FailureKind::Wrong,
+        };
+        Err(Stop::Failed(Box::new(failure)))
+    }
+}
+
+fn is_sum(op: Arithmetic) -> bool {
+    matches!(op, Arithmetic::Add | Arithmetic::Subtract)
+}
+
+/// Sums add tolerances, products scale them by the other number; `None` is a division by
+/// zero.
+pub(crate) fn combine(op: Arithmetic, a: Number, b: Number) -> Option<Number> {
+    let (value, radius) = match op {
+        Arithmetic::Add => (a.value + b.value, a.radius + b.radius),
+        Arithmetic::Subtract => (a.value - b.value, a.radius + b.radius),
+        Arithmetic::Multiply => {
+            (a.value * b.value, scaled(a.radius, b.value) + scaled(b.radius, a.value))
+        }
+        Arithmetic::Divide if b.value == 0.0 => return None,
+        Arithmetic::Divide => {
+            let quotient = a.value / b.value;
+            (quotient, scaled(a.radius, 1.0 / b.value) + scaled(b.radius, quotient / b.value))
+        }
+        Arithmetic::Max => return Some(if b.value > a.value { b } else { a }),
+        Arithmetic::Min => return Some(if b.value < a.value { b } else { a }),
+    };
+    Some(Number { value, radius })
+}
+
+/// Nothing times anything is nothing, also times infinity.
+fn scaled(radius: f64, by: f64) -> f64 {
+    if radius == 0.0 { 0.0 } else { radius * by.abs() }
+}
+
+fn ordered(compare: Compare, order: std::cmp::Ordering) -> bool {
+    match compare {
+        Compare::Less => order.is_lt(),
+        Compare::LessEqual => order.is_le(),
+        Compare::Greater => order.is_gt(),
+        Compare::GreaterEqual => order.is_ge(),
+        Compare::Equal => order.is_eq(),
+        Compare::NotEqual => order.is_ne(),
+    }
+}
+
+fn of_literal(literal: &Literal) -> Value {
+    match literal {
+        Literal::Nil => Value::Nil,
+        Literal::Bool(b) => Value::Bool(*b),
+        Literal::Number(n) => Value::number(*n),
+        Literal::Char(c) => Value::Char(*c),
+        Literal::Str(s) => Value::Str(s.clone()),
+        Literal::Symbol(s) => Value::Symbol(s.clone()),
+    }
+}
+
+/// A value with its kind where the value alone would puzzle.
+pub(super) fn shown(value: &Value) -> String {
+    match value {
+        Value::Nil | Value::Number(_) | Value::Bool(_) => value.to_string(),
+        Value::Block(_) | Value::Host(_) => value.kind().to_string(),
+        _ => format!("{} {value}", value.kind()),
+    }
+}

@@ -1,0 +1,99 @@
+//! What a judgement says.
+
+use headland_base::SimTime;
+
+use crate::run::ActionError;
+
+/// The four answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Verdict {
+    /// It ended in `green`.
+    Green,
+    /// It touched `red`, or ended elsewhere.
+    Red,
+    /// The recording cannot decide it.
+    Inconclusive,
+    /// The test itself is at fault.
+    Error,
+}
+
+impl Verdict {
+    /// The word people and JSON read.
+    pub fn word(self) -> &'static str {
+        match self {
+            Verdict::Green => "green",
+            Verdict::Red => "red",
+            Verdict::Inconclusive => "inconclusive",
+            Verdict::Error => "error",
+        }
+    }
+}
+
+/// What became of one machine the program starts with, or of one formula it requires.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RootVerdict {
+    /// The machine's or formula's name.
+    pub name: String,
+    /// Its verdict.
+    pub verdict: Verdict,
+    /// When it was decided.
+    pub time: SimTime,
+    /// At which snapshot.
+    pub tick: usize,
+    /// Machines and states where it ended: `bouncer:bouncing/inner:rising`.
+    pub path: String,
+    /// Why, in words.
+    pub reason: String,
+    /// For a formula: by how much it holds (above zero) or not.
+    pub robustness: Option<f64>,
+    /// The transition that led to red: machine and number.
+    pub by: Option<(u32, u32)>,
+}
+
+/// What a test says about a recording.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Judgement {
+    /// Green where every root is.
+    pub verdict: Verdict,
+    /// Why, in words.
+    pub reason: String,
+    /// When it was decided.
+    pub time: SimTime,
+    /// One per root and required formula, in textual order.
+    pub roots: Vec<RootVerdict>,
+    /// Blocks that were abandoned, by place.
+    pub errors: Vec<ActionError>,
+    /// How often that happened in all.
+    pub n_errors: u64,
+    /// Snapshots there were.
+    pub n_snapshots: usize,
+    /// Transitions that fired.
+    pub n_fired: u64,
+}
+
+impl Judgement {
+    /// Of a test that could not be run at all.
+    pub fn none(verdict: Verdict, reason: &str, n_snapshots: usize) -> Judgement {
+        Judgement {
+            verdict,
+            reason: reason.to_string(),
+            time: SimTime::ZERO,
+            roots: Vec::new(),
+            errors: Vec::new(),
+            n_errors: 0,
+            n_snapshots,
+            n_fired: 0,
+        }
+    }
+}
+
+/// The verdict of several: an error outweighs red, red outweighs what is not decided.
+pub fn worst(verdicts: impl IntoIterator<Item = Verdict>) -> Option<Verdict> {
+    let rank = |verdict: &Verdict| match verdict {
+        Verdict::Green => 0,
+        Verdict::Inconclusive => 1,
+        Verdict::Red => 2,
+        Verdict::Error => 3,
+    };
+    verdicts.into_iter().max_by_key(rank)
+}
