@@ -14,3 +14,4 @@
 //! enter by the same door, which is what makes comparing them fair.
 
 pub mod lang;
+pub mod temporal;
