@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use headland_base::{Place, Source};
 
-use crate::lang::ast::{Span, Window};
+use crate::lang::ast::Span;
+use crate::temporal::{Formula, NodeId};
 use crate::value::{Compare, Host};
 use crate::vocabulary::{Quantity, Six, Vocabulary};
 
@@ -48,6 +49,10 @@ pub struct Code {
     pub roots: Vec<SpawnCode>,
     /// Temporal formulas, each after those it mentions.
     pub formulas: Vec<FormulaCode>,
+    /// What they say.
+    pub temporal: Formula,
+    /// Blocks of the atoms, by the atom's number.
+    pub atoms: Vec<u32>,
     /// Formulas that decide the verdict too.
     pub required: Vec<u32>,
     /// Wildcards leave out their own target (`wildcard = others`).
@@ -193,57 +198,12 @@ pub enum GuardCode {
 pub struct FormulaCode {
     /// Its name.
     pub name: String,
-    /// What it says.
-    pub body: TemporalCode,
+    /// What it says; `None` where it could not be read or names nothing.
+    pub root: Option<NodeId>,
+    /// It looks back only, so its last value is the formula as a whole; else its first.
+    pub looks_back: bool,
     /// Its form.
     pub site: Site,
-}
-
-/// What a temporal formula says.
-#[derive(Debug)]
-pub enum TemporalCode {
-    /// A block.
-    Atom(u32),
-    /// Another formula.
-    Formula(u32),
-    /// Negation.
-    Not(Box<TemporalCode>),
-    /// Of two formulas.
-    Two(Connective, Box<TemporalCode>, Box<TemporalCode>),
-    /// Over a window.
-    Over(Operator, Window, Box<TemporalCode>),
-    /// Could not be read, or names nothing.
-    Missing(Site),
-}
-
-/// Two formulas made one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Connective {
-    /// Both.
-    And,
-    /// One at least.
-    Or,
-    /// The second wherever the first.
-    Implies,
-    /// Both or neither.
-    Iff,
-    /// The second comes in the window ahead; the first holds until then.
-    Until(Window),
-    /// The second came in the window behind; the first has held since.
-    Since(Window),
-}
-
-/// One formula over a stretch of time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Operator {
-    /// At every moment ahead.
-    Always,
-    /// At some moment ahead.
-    Eventually,
-    /// At every moment behind.
-    Historically,
-    /// At some moment behind.
-    Once,
 }
 
 /// A literal.

@@ -75,6 +75,8 @@ pub fn compile(
             machines: Vec::new(),
             roots: Vec::new(),
             formulas: Vec::new(),
+            temporal: crate::temporal::Formula::new(),
+            atoms: Vec::new(),
             required: Vec::new(),
             wildcard_others: program.items.iter().any(is_wildcard_others),
         },
@@ -106,7 +108,7 @@ fn load_imports(program: &Program, import: Import<'_>, findings: &mut Findings) 
                 let module = parse(&source, findings);
                 if exported(&module).next().is_none() {
                     let message = format!("`{}` exports no machine", form.path);
-                    findings.add(
+                    findings.push(
                         Diagnostic::warning("no-export", message)
                             .at(place)
                             .help("write (export NAME) in it, with the name of one of its machines"),
@@ -114,7 +116,7 @@ fn load_imports(program: &Program, import: Import<'_>, findings: &mut Findings) 
                 }
                 out.push(module);
             }
-            Err(diagnostic) => findings.add(diagnostic.at(place)),
+            Err(diagnostic) => findings.push(diagnostic.at(place)),
         }
     }
     out

@@ -1,24 +1,264 @@
-//! Temporal formulas over a recording: robustness columns.
+//! Temporal formulas over a recording.
 //!
-//! An atom's robustness is how far its comparison is from flipping: `b − a` for `a < b`,
-//! the tolerance taken off. `and:` is the smaller, `or:` the larger, `not` the negative.
+//! ```text
+//! atom, a block ─► by how much it holds at every snapshot ─► temporal ─► the formula's column
+//! ```
+//!
+//! A comparison holds by the distance to where it would flip: `b − a` for `a < b`, with the
+//! tolerance on its side. `and:` is the smaller of two, `or:` the larger, `not` the negative.
+//! Yes and no hold without limit.
 
 use std::ops::Range;
 use std::sync::Arc;
 
 use headland_base::SimTime;
 
-use crate::code::{Code, Connective, Literal, Node, Op, Operator, TemporalCode};
+use crate::code::{Code, Literal, Node, Op};
+use crate::judge::new_run;
+use crate::run::eval::combine;
+use crate::run::{Conditions, Env, NONE, Nobody, Run};
 use crate::scene::{Column, Scene};
-use crate::temporal;
-use crate::value::Compare;
+use crate::temporal::{self, Degree, Robustness, Truth};
+use crate::value::{Compare, Number, Value};
 use crate::verdict::{RootVerdict, Verdict};
 use crate::vocabulary::Quantity;
 
-/// A formula evaluated at every snapshot.
+/// A formula at every snapshot.
 pub(crate) struct Evaluated {
-    /// By how much it holds; NaN where that is not known.
-    pub robustness: Vec<f64>,
-    /// Whether it holds: 1 and 0, NaN where not known.
+    /// By how much it holds; NaN where that is not known. Of the judged snapshots only.
+    robustness: Vec<f64>,
+    truth: Vec<Truth>,
+    /// Whether it holds, 1 and 0, by the recording's own snapshot numbers.
     pub holds: Arc<Column>,
+    looks_back: bool,
+}
+
+/// Every formula of a program over some snapshots of a recording.
+pub(crate) fn columns(
+    code: &Code,
+    scene: &Scene,
+    range: &Range<usize>,
+    slack: f64,
+) -> Vec<Evaluated> {
+    if code.formulas.is_empty() {
+        return Vec::new();
+    }
+    let times = &scene.times()[range.clone()];
+    let conditions = Conditions {
+        slack,
+        start_secs: times[0].secs(),
+        stop_secs: times[times.len() - 1].secs(),
+    };
+    let unknown = Arc::new(Column::new(vec![f64::NAN; range.end], range.end));
+    let channels = code.channels.iter().map(|quantity| match quantity {
+        // A formula is known to those after it.
+        Quantity::Formula(_) => Arc::clone(&unknown),
+        other => scene.column(*other),
+    });
+    let mut run = new_run(code, scene, Nobody, channels.collect(), conditions);
+    let mut out: Vec<Evaluated> = Vec::new();
+    let mut atoms: Vec<Atom> = Vec::new();
+    for (id, formula) in code.formulas.iter().enumerate() {
+        while let Some(block) = code.atoms.get(atoms.len()) {
+            let body = &code.blocks[*block as usize].body;
+            atoms.push(Atoms { run: &mut run, range, times }.degrees(body));
+        }
+        let evaluated = match formula.root {
+            None => Evaluated {
+                robustness: vec![f64::NAN; range.len()],
+                truth: vec![Truth::Unknown; range.len()],
+                holds: Arc::clone(&unknown),
+                looks_back: false,
+            },
+            Some(root) => {
+                let degrees: Vec<&[f64]> = atoms.iter().map(|a| &a.robustness[..]).collect();
+                let truths: Vec<&[Truth]> = atoms.iter().map(|a| &a.truth[..]).collect();
+                let truth = temporal::truth(&code.temporal, root, times, &truths);
+                let holds = truth.iter().map(|truth| match truth {
+                    Truth::True => 1.0,
+                    Truth::False => 0.0,
+                    Truth::Unknown => f64::NAN,
+                });
+                let before = std::iter::repeat_n(f64::NAN, range.start);
+                Evaluated {
+                    robustness: temporal::robustness(&code.temporal, root, times, &degrees),
+                    holds: Arc::new(Column::new(before.chain(holds).collect(), range.start)),
+                    truth,
+                    looks_back: formula.looks_back,
+                }
+            }
+        };
+        let own = Quantity::Formula(id as u32);
+        if let Some(channel) = code.channels.iter().position(|quantity| *quantity == own) {
+            run.columns[channel] = Arc::clone(&evaluated.holds);
+        }
+        out.push(evaluated);
+    }
+    out
+}
+
+impl Evaluated {
+    /// The formula as a whole: its first value, or its last where it only looks back.
+    pub(crate) fn verdict(
+        &self,
+        name: &str,
+        range: &Range<usize>,
+        times: &[SimTime],
+    ) -> RootVerdict {
+        let i = if self.looks_back { range.len() - 1 } else { 0 };
+        let (verdict, reason) = match self.truth[i] {
+            Truth::True => (Verdict::Green, "the formula holds"),
+            Truth::False => (Verdict::Red, "the formula does not hold"),
+            Truth::Unknown => (Verdict::Inconclusive, "the formula depends on an unknown value"),
+        };
+        let tick = range.start + i;
+        RootVerdict {
+            name: name.to_string(),
+            verdict,
+            time: times[tick],
+            tick,
+            path: name.to_string(),
+            reason: reason.to_string(),
+            robustness: Some(self.robustness[i]),
+            by: None,
+        }
+    }
+}
+
+/// An atom at every judged snapshot.
+struct Atom {
+    robustness: Vec<f64>,
+    truth: Vec<Truth>,
+}
+
+/// A number at every judged snapshot.
+enum Operand {
+    /// The same everywhere.
+    Scalar(Number),
+    /// One each, with one tolerance for all.
+    Column(Vec<f64>, f64),
+    /// One each; `None` where there is none.
+    Each(Vec<Option<Number>>),
+}
+
+impl Operand {
+    fn at(&self, i: usize) -> Option<Number> {
+        match self {
+            Operand::Scalar(n) => Some(*n),
+            Operand::Column(values, radius) => Some(Number { value: values[i], radius: *radius }),
+            Operand::Each(numbers) => numbers[i],
+        }
+    }
+}
+
+struct Atoms<'r, 'c> {
+    run: &'r mut Run<'c, &'c Scene, Nobody>,
+    range: &'r Range<usize>,
+    times: &'r [SimTime],
+}
+
+impl Atoms<'_, '_> {
+    fn degrees(&mut self, node: &Node) -> Atom {
+        match &node.op {
+            Op::Compare(compare, a, b) => self.comparison(*compare, a, b),
+            Op::And(a, b) | Op::Or(a, b) => {
+                let (mut first, second) = (self.degrees(a), self.degrees(b));
+                let is_and = matches!(node.op, Op::And(..));
+                let pick = |a: f64, b: f64| {
+                    let (a, b) = (Robustness::new(a), Robustness::new(b));
+                    if is_and { a.min(b).value() } else { a.max(b).value() }
+                };
+                let numbers = first.robustness.iter_mut().zip(&second.robustness);
+                numbers.for_each(|(a, b)| *a = pick(*a, *b));
+                let truths = first.truth.iter_mut().zip(&second.truth);
+                truths.for_each(|(a, b)| *a = if is_and { (*a).min(*b) } else { (*a).max(*b) });
+                first
+            }
+            Op::Not(a) => {
+                let mut inner = self.degrees(a);
+                inner.robustness.iter_mut().for_each(|r| *r = -*r);
+                inner.truth.iter_mut().for_each(|truth| *truth = truth.not());
+                inner
+            }
+            _ => self.each(node, |value| match value {
+                Some(Value::Bool(true)) => (f64::INFINITY, Truth::True),
+                Some(Value::Bool(false)) => (f64::NEG_INFINITY, Truth::False),
+                _ => (f64::NAN, Truth::Unknown),
+            }),
+        }
+    }
+
+    /// Anything, asked at every snapshot.
+    fn each(&mut self, node: &Node, degree: impl Fn(Option<Value>) -> (f64, Truth)) -> Atom {
+        let pairs: Vec<(f64, Truth)> =
+            (0..self.times.len()).map(|i| degree(self.ask(node, i))).collect();
+        let (robustness, truth) = pairs.into_iter().unzip();
+        Atom { robustness, truth }
+    }
+
+    fn ask(&mut self, node: &Node, i: usize) -> Option<Value> {
+        let tick = self.range.start + i;
+        (self.run.tick, self.run.row, self.run.time) = (tick, tick, self.times[i]);
+        self.run.evaluate(node, Env { frame: NONE, activation: NONE })
+    }
+
+    fn comparison(&mut self, compare: Compare, a: &Node, b: &Node) -> Atom {
+        let is_bound = |node: &Node| matches!(node.op, Op::StartTime | Op::StopTime);
+        let slack =
+            if is_bound(a) || is_bound(b) { 0.0 } else { self.run.conditions.slack };
+        let (a, b) = (self.operand(a), self.operand(b));
+        let n = self.times.len();
+        let mut out = Atom { robustness: Vec::with_capacity(n), truth: Vec::with_capacity(n) };
+        for i in 0..n {
+            let (robustness, truth) = match (a.at(i), b.at(i)) {
+                (Some(a), Some(b)) => {
+                    let (d, r) = (a.value - b.value, a.radius + b.radius);
+                    let truth = match d.is_nan() {
+                        true => Truth::Unknown,
+                        false if compare.holds(d, r, slack) => Truth::True,
+                        false => Truth::False,
+                    };
+                    (compare.distance(d, r, slack), truth)
+                }
+                _ => (f64::NAN, Truth::Unknown),
+            };
+            out.robustness.push(robustness);
+            out.truth.push(truth);
+        }
+        out
+    }
+
+    fn operand(&mut self, node: &Node) -> Operand {
+        match &node.op {
+            Op::Literal(Literal::Number(n)) => Operand::Scalar(Number::exact(*n)),
+            Op::StartTime => Operand::Scalar(Number::exact(self.run.conditions.start_secs)),
+            Op::StopTime => Operand::Scalar(Number::exact(self.run.conditions.stop_secs)),
+            Op::Channel(channel) => {
+                // Before its first sample a column is NaN, which is what not known means here.
+                let column = &self.run.columns[*channel as usize];
+                Operand::Column(column.values[self.range.clone()].to_vec(), 0.0)
+            }
+            Op::Tolerance(inner, radius) => match (self.operand(inner), self.operand(radius)) {
+                (Operand::Column(values, r), Operand::Scalar(radius)) if radius.value >= 0.0 => {
+                    Operand::Column(values, r + radius.value)
+                }
+                _ => self.asked(node),
+            },
+            Op::Arithmetic(op, a, b) => {
+                let (a, b) = (self.operand(a), self.operand(b));
+                let both = |i: usize| combine(*op, a.at(i)?, b.at(i)?);
+                Operand::Each((0..self.times.len()).map(both).collect())
+            }
+            _ => self.asked(node),
+        }
+    }
+
+    fn asked(&mut self, node: &Node) -> Operand {
+        let n = self.times.len();
+        let ask = |i: usize| match self.ask(node, i) {
+            Some(Value::Number(n)) => Some(n),
+            _ => None,
+        };
+        Operand::Each((0..n).map(ask).collect())
+    }
 }

@@ -13,10 +13,23 @@
 //! engine here, no world and no wall clock. A log from a robot and a log from a simulator
 //! enter by the same door, which is what makes comparing them fair.
 
+pub mod code;
+pub mod compile;
+mod formula;
+pub mod judge;
 pub mod lang;
 pub mod region;
+mod run;
 pub mod scene;
+pub mod temporal;
+pub mod value;
+pub mod verdict;
 pub mod vocabulary;
+pub mod words;
 
+pub use compile::compile;
+pub use judge::{JudgeOptions, judge};
+pub use run::ActionError;
 pub use scene::{Column, Scene};
+pub use verdict::{Judgement, RootVerdict, Verdict};
 pub use vocabulary::Vocabulary;

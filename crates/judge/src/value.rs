@@ -90,6 +90,20 @@ impl Compare {
     }
 }
 
+impl Compare {
+    /// How far it is from flipping: above zero where it holds, below where it does not.
+    pub fn distance(self, d: f64, r: f64, slack: f64) -> f64 {
+        match self {
+            Compare::Less => (slack - r) - d,
+            Compare::LessEqual => (r + slack) - d,
+            Compare::Greater => d - (r - slack),
+            Compare::GreaterEqual => d + r + slack,
+            Compare::Equal => (r + slack).max(0.0) - d.abs(),
+            Compare::NotEqual => d.abs() - (r - slack).max(0.0),
+        }
+    }
+}
+
 /// A block that can be run later.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Closure {
@@ -254,7 +268,7 @@ impl Value {
         match self {
             Value::Nil => f.write_str("nil"),
             Value::Bool(b) => write!(f, "{b}"),
-            Value::Number(n) => n.fmt(f),
+            Value::Number(n) => write!(f, "{n}"),
             Value::Char(c) => write!(f, "${c}"),
             Value::Str(s) => write!(f, "'{}'", shortened(s)),
             Value::Symbol(s) => write!(f, "#{}", shortened(s)),

@@ -5,8 +5,9 @@
 
 use headland_base::{Diagnostic, Findings, Place};
 
-use crate::code::{Connective, FormulaCode, Literal, Node, Op, Operator, TemporalCode};
-use crate::lang::ast::{Formula, Temporal, TemporalKind, Window};
+use crate::code::{FormulaCode, Node as Expression, Op, Site};
+use crate::lang::ast::{Formula, Temporal, TemporalKind};
+use crate::temporal::{Node, NodeId};
 
 use super::Compiler;
 
@@ -16,72 +17,80 @@ impl<'a> Compiler<'a> {
         formula: &'a Formula,
         findings: &mut Findings,
     ) -> FormulaCode {
-        let body = self.temporal(&formula.body, findings);
-        FormulaCode { name: formula.name.text.clone(), body, site: self.site(&formula.span) }
+        let first = self.code.temporal.len();
+        let root = self.temporal(&formula.body, findings);
+        let own = self.code.temporal.nodes().skip(first);
+        let own: Vec<Node> = own.map(|(_, node)| node).collect();
+        let is_behind = |node: &Node| {
+            matches!(node, Node::Historically(..) | Node::Once(..) | Node::Since(..))
+        };
+        let looks_back = own.iter().any(is_behind)
+            && own.iter().all(|node| node.looks_ahead().is_none());
+        let (name, site) = (formula.name.text.clone(), self.site(&formula.span));
+        FormulaCode { name, root, looks_back, site }
     }
 
-    fn temporal(&mut self, formula: &'a Temporal, findings: &mut Findings) -> TemporalCode {
-        let mut over = |compiler: &mut Self, operator, window: &Window, inner: &'a Temporal| {
-            TemporalCode::Over(operator, *window, Box::new(compiler.temporal(inner, findings)))
-        };
-        let connective = match &formula.kind {
+    fn temporal(&mut self, formula: &'a Temporal, findings: &mut Findings) -> Option<NodeId> {
+        let node = match &formula.kind {
             TemporalKind::Atom(block) => {
                 let id = self.top_block(block);
                 if let Some(site) = first_variable(&self.code.blocks[id as usize].body) {
-                    let source = &self.code.sources[site.source as usize];
-                    let place = Place::new(source, site.start as usize..site.end as usize);
-                    findings.add(
-                        Diagnostic::warning(
-                            "formula-reads-variable",
-                            "a formula can only read the recording",
-                        )
-                        .at(place)
-                        .note("it speaks of all snapshots at once, where a variable has no one value")
-                        .help("use an event of a machine for this"),
-                    );
-                    return TemporalCode::Missing(site);
+                    self.reads_variable(site, findings);
+                    return None;
                 }
-                return TemporalCode::Atom(id);
+                self.code.atoms.push(id);
+                Node::Atom(self.code.atoms.len() - 1)
             }
             TemporalKind::Name(name) => {
-                let known = self.formulas.iter().rfind(|(known, _)| known == name);
-                return match known {
-                    Some((_, id)) => TemporalCode::Formula(*id),
-                    None => TemporalCode::Missing(self.site(&formula.span)),
-                };
+                let (_, id) = self.formulas.iter().rfind(|(known, _)| known == name)?;
+                return self.code.formulas[*id as usize].root;
             }
-            TemporalKind::Not(inner) => {
-                return TemporalCode::Not(Box::new(self.temporal(inner, findings)));
+            TemporalKind::Not(f) => Node::Not(self.temporal(f, findings)?),
+            TemporalKind::Always(w, f) => Node::Always(*w, self.temporal(f, findings)?),
+            TemporalKind::Eventually(w, f) => Node::Eventually(*w, self.temporal(f, findings)?),
+            TemporalKind::Historically(w, f) => {
+                Node::Historically(*w, self.temporal(f, findings)?)
             }
-            TemporalKind::Always(w, f) => return over(self, Operator::Always, w, f),
-            TemporalKind::Eventually(w, f) => return over(self, Operator::Eventually, w, f),
-            TemporalKind::Historically(w, f) => return over(self, Operator::Historically, w, f),
-            TemporalKind::Once(w, f) => return over(self, Operator::Once, w, f),
-            TemporalKind::And(..) => Connective::And,
-            TemporalKind::Or(..) => Connective::Or,
-            TemporalKind::Implies(..) => Connective::Implies,
-            TemporalKind::Iff(..) => Connective::Iff,
-            TemporalKind::Until(window, ..) => Connective::Until(*window),
-            TemporalKind::Since(window, ..) => Connective::Since(*window),
-            TemporalKind::Broken(_) => return TemporalCode::Missing(self.site(&formula.span)),
+            TemporalKind::Once(w, f) => Node::Once(*w, self.temporal(f, findings)?),
+            TemporalKind::And(f, g)
+            | TemporalKind::Or(f, g)
+            | TemporalKind::Implies(f, g)
+            | TemporalKind::Iff(f, g)
+            | TemporalKind::Until(_, f, g)
+            | TemporalKind::Since(_, f, g) => {
+                // Both are read, so that both are checked.
+                let (f, g) = (self.temporal(f, findings), self.temporal(g, findings));
+                let (f, g) = (f?, g?);
+                match &formula.kind {
+                    TemporalKind::And(..) => Node::And(f, g),
+                    TemporalKind::Or(..) => Node::Or(f, g),
+                    TemporalKind::Implies(..) => Node::Implies(f, g),
+                    TemporalKind::Iff(..) => Node::Iff(f, g),
+                    TemporalKind::Until(window, ..) => Node::Until(*window, f, g),
+                    TemporalKind::Since(window, ..) => Node::Since(*window, f, g),
+                    _ => unreachable!("of two formulas"),
+                }
+            }
+            TemporalKind::Broken(_) => return None,
         };
-        let (TemporalKind::And(a, b)
-        | TemporalKind::Or(a, b)
-        | TemporalKind::Implies(a, b)
-        | TemporalKind::Iff(a, b)
-        | TemporalKind::Until(_, a, b)
-        | TemporalKind::Since(_, a, b)) = &formula.kind
-        else {
-            unreachable!("every other kind has returned")
-        };
-        let first = Box::new(self.temporal(a, findings));
-        TemporalCode::Two(connective, first, Box::new(self.temporal(b, findings)))
+        Some(self.code.temporal.push(node))
+    }
+
+    fn reads_variable(&self, site: Site, findings: &mut Findings) {
+        let source = &self.code.sources[site.source as usize];
+        let place = Place::new(source, site.start as usize..site.end as usize);
+        findings.push(
+            Diagnostic::warning("formula-reads-variable", "a formula can only read the recording")
+                .at(place)
+                .note("it speaks of all snapshots at once, where a variable has no one value")
+                .help("use an event of a machine for this"),
+        );
     }
 }
 
 /// The first place where a block reads or writes something that is not of the snapshot.
-fn first_variable(node: &Node) -> Option<crate::code::Site> {
-    let both = |a: &Node, b: &Node| first_variable(a).or_else(|| first_variable(b));
+fn first_variable(node: &Expression) -> Option<Site> {
+    let both = |a: &Expression, b: &Expression| first_variable(a).or_else(|| first_variable(b));
     match &node.op {
         Op::Var(..) | Op::Global(_) | Op::SetVar(..) | Op::SetGlobal(..) => Some(node.site),
         Op::Compare(_, a, b)
@@ -99,7 +108,6 @@ fn first_variable(node: &Node) -> Option<crate::code::Site> {
         Op::Send(receiver, _, args) => {
             first_variable(receiver).or_else(|| args.iter().find_map(first_variable))
         }
-        Op::Literal(Literal::Nil | Literal::Bool(_)) => None,
         _ => None,
     }
 }

@@ -36,6 +36,18 @@ impl<N: Now, W: Watch> Run<'_, N, W> {
         }
     }
 
+    /// A node on its own, outside any machine; `None` where it is an error.
+    pub(crate) fn evaluate(&mut self, node: &Node, env: Env) -> Option<Value> {
+        self.fuel = FUEL;
+        self.n_calls = 0;
+        let result = self.eval(node, env);
+        self.forget_activations();
+        match result {
+            Ok(value) | Err(Stop::Return(value)) => Some(value),
+            Err(Stop::Failed(_)) => None,
+        }
+    }
+
     fn activate(&mut self, n_locals: usize, outer: u32, args: &[Value]) -> u32 {
         let mut values = args.to_vec();
         values.resize(n_locals, Value::Nil);

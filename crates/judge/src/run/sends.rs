@@ -129,7 +129,7 @@ impl<N: Now, W: Watch> Run<'_, N, W> {
                 "tan" => plain(maths::tan(x)),
                 "arcTan" => plain(maths::atan2(x, 1.0)),
                 "exp" => plain(maths::exp(x)),
-                "ln" => plain(maths::ln(x)),
+                "ln" => plain(maths::log(x)),
                 "floor" => plain(x.floor()),
                 "ceiling" => plain(x.ceil()),
                 "rounded" => plain(x.round()),
