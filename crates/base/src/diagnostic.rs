@@ -56,12 +56,28 @@ impl Source {
         Arc::new(Source { path: path.into(), text: text.into() })
     }
 
-    /// Line and column, both from 1, the column in characters.
+    /// Line and column, both from 1, the column in characters. LF, CR and CRLF each end one
+    /// line, also when a text mixes them.
     pub fn line_column(&self, offset: usize) -> (usize, usize) {
         let offset = self.floor_boundary(offset);
-        let start = self.text[..offset].rfind('\n').map_or(0, |i| i + 1);
-        let line = self.text[..start].bytes().filter(|b| *b == b'\n').count() + 1;
+        let start = self.line_start(offset);
+        let bytes = &self.text.as_bytes()[..start];
+        let is_end = |(i, b): (usize, &u8)| match b {
+            b'\n' => true,
+            b'\r' => bytes.get(i + 1) != Some(&b'\n'),
+            _ => false,
+        };
+        let line = bytes.iter().enumerate().filter(|pair| is_end(*pair)).count() + 1;
         (line, self.text[start..offset].chars().count() + 1)
+    }
+
+    /// Where the line of a character begins. The LF of a CRLF belongs to the line it ends.
+    fn line_start(&self, offset: usize) -> usize {
+        let bytes = self.text.as_bytes();
+        let is_inside =
+            offset > 0 && bytes[offset - 1] == b'\r' && bytes.get(offset) == Some(&b'\n');
+        let before = &bytes[..offset - usize::from(is_inside)];
+        before.iter().rposition(|b| matches!(b, b'\n' | b'\r')).map_or(0, |i| i + 1)
     }
 
     fn floor_boundary(&self, offset: usize) -> usize {
@@ -223,7 +239,7 @@ fn excerpt(place: &Place) -> (String, usize, usize) {
     let text = &place.source.text;
     let start = place.source.floor_boundary(place.span.start);
     let end = place.source.floor_boundary(place.span.end.max(start));
-    let line_start = text[..start].rfind('\n').map_or(0, |i| i + 1);
+    let line_start = place.source.line_start(start);
     let before: Vec<char> = text[line_start..start].chars().collect();
     // A fault far out in a long line is shown with what directly precedes it.
     let skipped = before.len().saturating_sub(EXCERPT_CHARS / 2);
@@ -352,6 +368,31 @@ note: SDF 1.10
 help: did you mean `radius`?
 ";
         assert_eq!(text, wanted);
+    }
+
+    #[test]
+    fn every_kind_of_line_end_ends_one_line() {
+        let source = Source::new("a", "a\rb\r\nc\nd\r\re");
+        let lines: Vec<_> = (0..=11).map(|at| source.line_column(at)).collect();
+        let wanted = [
+            (1, 1),
+            (1, 2),
+            (2, 1),
+            (2, 2),
+            (2, 3),
+            (3, 1),
+            (3, 2),
+            (4, 1),
+            (4, 2),
+            (5, 1),
+            (6, 1),
+            (6, 2),
+        ];
+        assert_eq!(lines, wanted);
+        let text = Diagnostic::error("e", "m").at(Place::new(&source, 5..6)).render(false);
+        assert_eq!(text, "error[e]: m\n --> a:3:1\n  | c\n  | ^\n");
+        let text = Diagnostic::error("e", "m").at(Place::new(&source, 2..3)).render(false);
+        assert_eq!(text, "error[e]: m\n --> a:2:1\n  | b\n  | ^\n");
     }
 
     #[test]

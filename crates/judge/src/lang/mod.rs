@@ -1,3 +1,19 @@
 //! The live language: text in, tree out, and back.
+//!
+//! ```text
+//! text ─ parse ─► Program ─ print ─► the same program, in one form
+//!                    └───── lint ──► what is probably not meant
+//! ```
+//!
+//! Everything wrong is reported with its place, and nothing wrong stops the rest from
+//! being read. What a name refers to at run time is decided elsewhere.
 
 pub mod ast;
+mod block;
+mod lex;
+mod parse;
+mod temporal;
+
+pub use block::{MOST_HIGH, MOST_NESTED};
+pub use parse::{MOST_FORMS_NESTED, parse};
+pub use temporal::{OPERATORS, parse_formulas};
