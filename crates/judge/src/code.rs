@@ -55,6 +55,8 @@ pub struct Code {
     pub atoms: Vec<u32>,
     /// Formulas that decide the verdict too.
     pub required: Vec<u32>,
+    /// Parts of the text could not be read.
+    pub is_broken: bool,
     /// Wildcards leave out their own target (`wildcard = others`).
     pub wildcard_others: bool,
 }

@@ -46,6 +46,9 @@ struct Declared<'a> {
 }
 
 /// Compiles a test for a vocabulary. Never fails: what is missing is marked.
+///
+/// `findings` are those of this test's own text: errors among them make every verdict an
+/// error.
 pub fn compile(
     program: &Program,
     vocabulary: &Vocabulary,
@@ -78,6 +81,7 @@ pub fn compile(
             temporal: crate::temporal::Formula::new(),
             atoms: Vec::new(),
             required: Vec::new(),
+            is_broken: false,
             wildcard_others: program.items.iter().any(is_wildcard_others),
         },
         globals: Vec::new(),
@@ -88,6 +92,7 @@ pub fn compile(
         source: 0,
     };
     compiler.program(program, &declared, findings);
+    compiler.code.is_broken = findings.has_errors();
     compiler.code
 }
 
@@ -109,9 +114,9 @@ fn load_imports(program: &Program, import: Import<'_>, findings: &mut Findings) 
                 if exported(&module).next().is_none() {
                     let message = format!("`{}` exports no machine", form.path);
                     findings.push(
-                        Diagnostic::warning("no-export", message)
-                            .at(place)
-                            .help("write (export NAME) in it, with the name of one of its machines"),
+                        Diagnostic::warning("no-export", message).at(place).help(
+                            "write (export NAME) in it, with the name of one of its machines",
+                        ),
                     );
                 }
                 out.push(module);
@@ -125,9 +130,10 @@ fn load_imports(program: &Program, import: Import<'_>, findings: &mut Findings) 
 /// The machines a file exports; nothing else of it comes along.
 fn exported(program: &Program) -> impl Iterator<Item = &Machine> {
     let is_exported = |machine: &Machine| {
-        program.items.iter().any(
-            |item| matches!(item, Item::Export(name, _) if name.text == machine.name.text),
-        )
+        program
+            .items
+            .iter()
+            .any(|item| matches!(item, Item::Export(name, _) if name.text == machine.name.text))
     };
     program.items.iter().filter_map(move |item| match item {
         Item::Machine(machine) if is_exported(machine) => Some(machine),

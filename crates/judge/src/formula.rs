@@ -44,11 +44,8 @@ pub(crate) fn columns(
         return Vec::new();
     }
     let times = &scene.times()[range.clone()];
-    let conditions = Conditions {
-        slack,
-        start_secs: times[0].secs(),
-        stop_secs: times[times.len() - 1].secs(),
-    };
+    let conditions =
+        Conditions { slack, start_secs: times[0].secs(), stop_secs: times[times.len() - 1].secs() };
     let unknown = Arc::new(Column::new(vec![f64::NAN; range.end], range.end));
     let channels = code.channels.iter().map(|quantity| match quantity {
         // A formula is known to those after it.
@@ -204,8 +201,7 @@ impl Atoms<'_, '_> {
 
     fn comparison(&mut self, compare: Compare, a: &Node, b: &Node) -> Atom {
         let is_bound = |node: &Node| matches!(node.op, Op::StartTime | Op::StopTime);
-        let slack =
-            if is_bound(a) || is_bound(b) { 0.0 } else { self.run.conditions.slack };
+        let slack = if is_bound(a) || is_bound(b) { 0.0 } else { self.run.conditions.slack };
         let (a, b) = (self.operand(a), self.operand(b));
         let n = self.times.len();
         let mut out = Atom { robustness: Vec::with_capacity(n), truth: Vec::with_capacity(n) };

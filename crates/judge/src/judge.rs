@@ -37,36 +37,6 @@ pub fn judge(code: &Code, scene: &Scene, options: &JudgeOptions) -> Judgement {
     judge_watched(code, scene, options, &mut Nobody)
 }
 
-impl<W: Watch> Watch for &mut W {
-    fn compared(&mut self, site: crate::code::Site, left: Number, right: Number, holds: bool) {
-        (**self).compared(site, left, right, holds);
-    }
-    fn assigned(
-        &mut self,
-        site: crate::code::Site,
-        frame: Option<u32>,
-        slot: u32,
-        value: &crate::value::Value,
-    ) {
-        (**self).assigned(site, frame, slot, value);
-    }
-    fn read(&mut self, site: crate::code::Site, frame: Option<u32>, slot: u32) {
-        (**self).read(site, frame, slot);
-    }
-    fn valued(&mut self, site: crate::code::Site, value: &crate::value::Value) {
-        (**self).valued(site, value);
-    }
-    fn begins(&mut self, block: u32) {
-        (**self).begins(block);
-    }
-    fn fired(&mut self, tick: usize, machine: u32, transition: u32) {
-        (**self).fired(tick, machine, transition);
-    }
-    fn entered(&mut self, tick: usize, machine: u32, state: u32) {
-        (**self).entered(tick, machine, state);
-    }
-}
-
 pub(crate) fn judge_watched<W: Watch>(
     code: &Code,
     scene: &Scene,
@@ -242,6 +212,11 @@ pub(crate) fn settle_verdict<N: Now, W: Watch>(judgement: &mut Judgement, run: &
             }
         }
     }
+    judge_together(judgement, run.code.is_broken);
+}
+
+/// The verdict of the file from those of its roots.
+fn judge_together(judgement: &mut Judgement, is_broken: bool) {
     let verdict = worst(judgement.roots.iter().map(|root| root.verdict));
     judgement.verdict = verdict.unwrap_or(Verdict::Error);
     // The first root with that verdict to be decided speaks for the file.
@@ -254,5 +229,10 @@ pub(crate) fn settle_verdict<N: Now, W: Watch>(judgement: &mut Judgement, run: &
     if let Some(root) = decided {
         judgement.time = root.time;
         judgement.reason.clone_from(&root.reason);
+    }
+    if is_broken {
+        let rest = judgement.verdict.word();
+        judgement.verdict = Verdict::Error;
+        judgement.reason = format!("parts of the test could not be read; the rest is {rest}");
     }
 }

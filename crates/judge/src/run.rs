@@ -78,13 +78,42 @@ pub(crate) trait Watch {
     fn begins(&mut self, block: u32) {}
     /// A transition fires.
     fn fired(&mut self, tick: usize, machine: u32, transition: u32) {}
-    /// A state is entered.
-    fn entered(&mut self, tick: usize, machine: u32, state: u32) {}
+    /// An instance of a machine enters a state; `parent` is the instance around it.
+    fn entered(&mut self, tick: usize, instance: u32, parent: u32, machine: u32, state: u32) {}
+    /// An instance ends with the state it was spawned in.
+    fn ended(&mut self, tick: usize, instance: u32) {}
 }
 
 /// Nobody looks on.
 pub(crate) struct Nobody;
 impl Watch for Nobody {}
+
+impl<W: Watch> Watch for &mut W {
+    fn compared(&mut self, site: Site, left: Number, right: Number, holds: bool) {
+        (**self).compared(site, left, right, holds);
+    }
+    fn assigned(&mut self, site: Site, frame: Option<u32>, slot: u32, value: &Value) {
+        (**self).assigned(site, frame, slot, value);
+    }
+    fn read(&mut self, site: Site, frame: Option<u32>, slot: u32) {
+        (**self).read(site, frame, slot);
+    }
+    fn valued(&mut self, site: Site, value: &Value) {
+        (**self).valued(site, value);
+    }
+    fn begins(&mut self, block: u32) {
+        (**self).begins(block);
+    }
+    fn fired(&mut self, tick: usize, machine: u32, transition: u32) {
+        (**self).fired(tick, machine, transition);
+    }
+    fn entered(&mut self, tick: usize, instance: u32, parent: u32, machine: u32, state: u32) {
+        (**self).entered(tick, instance, parent, machine, state);
+    }
+    fn ended(&mut self, tick: usize, instance: u32) {
+        (**self).ended(tick, instance);
+    }
+}
 
 /// Why a block was abandoned.
 #[derive(Clone, Debug)]

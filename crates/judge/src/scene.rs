@@ -12,7 +12,7 @@
 //!
 //! Deliberately absent: the machine. This is what it looks at.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use headland_base::maths::{Vec3, rotation_vector_from_quat};
@@ -311,7 +311,11 @@ pub(crate) fn thing_of(body: &str) -> String {
 }
 
 fn vocabulary_of(recording: &Recording) -> Vocabulary {
-    let objects: Vec<String> = recording.objects().into_iter().map(str::to_string).collect();
+    // Velocities alone make an object too.
+    let of_motions = recording.tracks().iter().filter(|(_, track)| track.motions().is_some());
+    let of_motions = of_motions.map(|(topic, _)| headland_record::object_name(topic));
+    let objects: BTreeSet<&str> = recording.objects().into_iter().chain(of_motions).collect();
+    let objects: Vec<String> = objects.into_iter().map(str::to_string).collect();
     let joints = recording.joints().into_iter().map(|(name, _, _)| name).collect();
     let moving = objects.iter().map(|object| recording.motions(object).is_some()).collect();
     let (mut channels, mut reports) = (Vec::new(), Vec::new());

@@ -219,8 +219,7 @@ impl Value {
     fn equal_within(&self, other: &Value, slack: f64, depth: usize) -> bool {
         let Some(deeper) = depth.checked_sub(1) else { return false };
         let pairwise = |a: &[Value], b: &[Value]| {
-            a.len() == b.len()
-                && a.iter().zip(b).all(|(a, b)| a.equal_within(b, slack, deeper))
+            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.equal_within(b, slack, deeper))
         };
         match (self, other) {
             (Value::Nil, Value::Nil) => true,
@@ -256,9 +255,7 @@ impl Value {
             Value::Array(items) => items.borrow().iter().any(|v| v.holds_activation(deeper)),
             Value::Dictionary(entries) => (entries.borrow().iter())
                 .any(|(k, v)| k.holds_activation(deeper) || v.holds_activation(deeper)),
-            Value::Pair(pair) => {
-                pair.0.holds_activation(deeper) || pair.1.holds_activation(deeper)
-            }
+            Value::Pair(pair) => pair.0.holds_activation(deeper) || pair.1.holds_activation(deeper),
             _ => false,
         }
     }

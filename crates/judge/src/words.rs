@@ -43,23 +43,64 @@ pub struct Word {
     pub answers: &'static str,
 }
 
+impl Word {
+    /// The selectors it stands for: `distanceTo:` of `distanceTo: other`, all six of `x y z …`.
+    pub fn selectors(&self) -> impl Iterator<Item = &'static str> {
+        let is_unary = !self.message.contains([':', '~']);
+        let n_parts = if is_unary { usize::MAX } else { 1 };
+        self.message.split_whitespace().take(n_parts)
+    }
+}
+
 /// Every word, in reading order.
 pub const WORDS: &[Word] = &[
-    Word { receiver: "object", message: "pose", answers: "x y z [m], rx ry rz (roll, pitch, yaw) [rad], qx qy qz qw" },
-    Word { receiver: "object", message: "velocity", answers: "x y z [m/s], rx ry rz about the world's axes [rad/s]" },
-    Word { receiver: "object", message: "acceleration", answers: "x y z [m/s²], rx ry rz [rad/s²], differences of velocities" },
+    Word {
+        receiver: "object",
+        message: "pose",
+        answers: "x y z [m], rx ry rz (roll, pitch, yaw) [rad], qx qy qz qw",
+    },
+    Word {
+        receiver: "object",
+        message: "velocity",
+        answers: "x y z [m/s], rx ry rz about the world's axes [rad/s]",
+    },
+    Word {
+        receiver: "object",
+        message: "acceleration",
+        answers: "x y z [m/s²], rx ry rz [rad/s²], differences of velocities",
+    },
     Word { receiver: "object", message: "time", answers: "time of the snapshot [s]" },
     Word { receiver: "object", message: "name", answers: "its name" },
     Word { receiver: "object", message: "distanceTo: other", answers: "between the origins [m]" },
-    Word { receiver: "object", message: "inside: region", answers: "whether its origin is in the region" },
-    Word { receiver: "object", message: "touches: other", answers: "whether the two are in contact" },
+    Word {
+        receiver: "object",
+        message: "inside: region",
+        answers: "whether its origin is in the region",
+    },
+    Word {
+        receiver: "object",
+        message: "touches: other",
+        answers: "whether the two are in contact",
+    },
     Word { receiver: "object", message: "contacts", answers: "number of contact points" },
     Word { receiver: "object", message: "contactForce", answers: "sum of the normal forces [N]" },
-    Word { receiver: "object", message: "link: 'name'", answers: "one of its links; `arm wrist` for short" },
-    Word { receiver: "object", message: "joint: 'name'", answers: "one of its joints; `arm elbow` for short" },
+    Word {
+        receiver: "object",
+        message: "link: 'name'",
+        answers: "one of its links; `arm wrist` for short",
+    },
+    Word {
+        receiver: "object",
+        message: "joint: 'name'",
+        answers: "one of its joints; `arm elbow` for short",
+    },
     Word { receiver: "vector", message: "x y z rx ry rz", answers: "one component" },
     Word { receiver: "vector", message: "norm", answers: "length of x y z" },
-    Word { receiver: "vector", message: "~ radius", answers: "the same with a tolerance on every component" },
+    Word {
+        receiver: "vector",
+        message: "~ radius",
+        answers: "the same with a tolerance on every component",
+    },
     Word { receiver: "joint", message: "position", answers: "[rad] or [m]" },
     Word { receiver: "joint", message: "velocity", answers: "[rad/s] or [m/s]" },
     Word { receiver: "joint", message: "effort", answers: "[N·m] or [N]" },
@@ -68,13 +109,25 @@ pub const WORDS: &[Word] = &[
     Word { receiver: "report", message: "source", answers: "who said it" },
     Word { receiver: "report", message: "age", answers: "seconds since it was said" },
     Word { receiver: "recording", message: "time", answers: "time of the snapshot [s]" },
-    Word { receiver: "recording", message: "duration", answers: "from the first to the last snapshot [s]" },
-    Word { receiver: "recording", message: "object: 'name'", answers: "an object whose name is no plain word" },
+    Word {
+        receiver: "recording",
+        message: "duration",
+        answers: "from the first to the last snapshot [s]",
+    },
+    Word {
+        receiver: "recording",
+        message: "object: 'name'",
+        answers: "an object whose name is no plain word",
+    },
     Word { receiver: "recording", message: "joint: 'name'", answers: "a joint" },
     Word { receiver: "recording", message: "channel: 'key'", answers: "a recorded number" },
     Word { receiver: "recording", message: "region: 'name'", answers: "a region" },
     Word { receiver: "recording", message: "report: 'topic'", answers: "a track of texts" },
-    Word { receiver: "recording", message: "fact: 'name'", answers: "what is known about the run: a number where it is one, else a text" },
+    Word {
+        receiver: "recording",
+        message: "fact: 'name'",
+        answers: "what is known about the run: a number where it is one, else a text",
+    },
 ];
 
 /// A component of a vector.
@@ -108,9 +161,7 @@ pub fn meaning(
             };
             Some(Meaning::Quantity(Quantity::Joint(i, part)))
         }
-        Host::Region(i) => {
-            (selector == "name").then(|| text(&vocabulary.regions[i as usize].0))
-        }
+        Host::Region(i) => (selector == "name").then(|| text(&vocabulary.regions[i as usize].0)),
         Host::Report(_) => None,
         Host::Recording => of_recording(vocabulary, selector, arg),
     }

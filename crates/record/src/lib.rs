@@ -76,7 +76,7 @@ pub use load::{LoadOptions, Stamp, load};
 pub use messages::Kind;
 pub use overview::{Overview, overview};
 pub use reader::{Item, Reader};
-pub use recording::{Column, FACTS, Facts, Recording};
+pub use recording::{Column, FACTS, Facts, Recording, object_name};
 pub use save::save;
 pub use sink::{Memory, Sink};
 pub use track::{Data, Track};

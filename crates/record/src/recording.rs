@@ -324,7 +324,7 @@ pub(crate) const MOTION_KEYS: [&str; 6] = [
 ];
 
 /// `ball` of `/ball/pose` and `/ball/twist`; the topic itself where it ends in neither.
-pub(crate) fn object_name(topic: &str) -> &str {
+pub fn object_name(topic: &str) -> &str {
     let name = topic.trim_start_matches('/');
     name.strip_suffix("/pose").or_else(|| name.strip_suffix("/twist")).unwrap_or(name)
 }

@@ -269,9 +269,7 @@ impl<'a> Compiler<'a> {
                 let Op::Tolerance(inner, radius) = receiver.op else { unreachable!("matched") };
                 return match self.fold(*inner, selector, args) {
                     Ok(op) => Ok(Op::Tolerance(Box::new(Node { op, site }), radius)),
-                    Err(inner) => {
-                        Err(Node { op: Op::Tolerance(Box::new(inner), radius), site })
-                    }
+                    Err(inner) => Err(Node { op: Op::Tolerance(Box::new(inner), radius), site }),
                 };
             }
             _ => return Err(receiver),

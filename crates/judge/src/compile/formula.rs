@@ -21,11 +21,10 @@ impl<'a> Compiler<'a> {
         let root = self.temporal(&formula.body, findings);
         let own = self.code.temporal.nodes().skip(first);
         let own: Vec<Node> = own.map(|(_, node)| node).collect();
-        let is_behind = |node: &Node| {
-            matches!(node, Node::Historically(..) | Node::Once(..) | Node::Since(..))
-        };
-        let looks_back = own.iter().any(is_behind)
-            && own.iter().all(|node| node.looks_ahead().is_none());
+        let is_behind =
+            |node: &Node| matches!(node, Node::Historically(..) | Node::Once(..) | Node::Since(..));
+        let looks_back =
+            own.iter().any(is_behind) && own.iter().all(|node| node.looks_ahead().is_none());
         let (name, site) = (formula.name.text.clone(), self.site(&formula.span));
         FormulaCode { name, root, looks_back, site }
     }
@@ -48,9 +47,7 @@ impl<'a> Compiler<'a> {
             TemporalKind::Not(f) => Node::Not(self.temporal(f, findings)?),
             TemporalKind::Always(w, f) => Node::Always(*w, self.temporal(f, findings)?),
             TemporalKind::Eventually(w, f) => Node::Eventually(*w, self.temporal(f, findings)?),
-            TemporalKind::Historically(w, f) => {
-                Node::Historically(*w, self.temporal(f, findings)?)
-            }
+            TemporalKind::Historically(w, f) => Node::Historically(*w, self.temporal(f, findings)?),
             TemporalKind::Once(w, f) => Node::Once(*w, self.temporal(f, findings)?),
             TemporalKind::And(f, g)
             | TemporalKind::Or(f, g)

@@ -20,12 +20,16 @@ impl<N: Now, W: Watch> Run<'_, N, W> {
         self.watch.begins(block);
         let code = self.code;
         let block = &code.blocks[block as usize];
-        let activation = if block.n_locals == 0 {
-            NONE
-        } else {
-            self.activate(block.n_locals, NONE, &[])
-        };
+        let activation =
+            if block.n_locals == 0 { NONE } else { self.activate(block.n_locals, NONE, &[]) };
         let result = self.eval(&block.body, Env { frame, activation });
+        // A first value may be a block that sees the temporaries of its initialiser.
+        if let Ok(value) | Err(Stop::Return(value)) = &result
+            && value.holds_activation(SEARCH_DEPTH)
+            && self.activations.len() <= MOST_KEPT
+        {
+            self.has_escaped = true;
+        }
         self.forget_activations();
         match result {
             Ok(value) | Err(Stop::Return(value)) => Some(value),
@@ -227,8 +231,8 @@ impl<N: Now, W: Watch> Run<'_, N, W> {
     fn vector(&self, object: u32, six: Six) -> Value {
         let read = |quantity| self.now.quantity(quantity, self.tick).unwrap_or(f64::NAN);
         let components = [0, 1, 2, 3, 4, 5].map(|i| read(Quantity::Object(object, six, i)));
-        let quaternion = (six == Six::Pose)
-            .then(|| [0, 1, 2, 3].map(|i| read(Quantity::Quaternion(object, i))));
+        let quaternion =
+            (six == Six::Pose).then(|| [0, 1, 2, 3].map(|i| read(Quantity::Quaternion(object, i))));
         Value::Vector(Vector { components, quaternion, radius: 0.0 }.into())
     }
 
@@ -275,8 +279,7 @@ impl<N: Now, W: Watch> Run<'_, N, W> {
             return self.exhausted(site, words);
         }
         self.n_calls += 1;
-        let activation =
-            self.activate(block.n_locals, closure.activation.unwrap_or(NONE), args);
+        let activation = self.activate(block.n_locals, closure.activation.unwrap_or(NONE), args);
         let result = self.eval(&block.body, Env { frame, activation });
         self.n_calls -= 1;
         result
@@ -370,7 +373,8 @@ impl<N: Now, W: Watch> Run<'_, N, W> {
         let r = match radius {
             Value::Number(n) if n.value >= 0.0 => n.value,
             other => {
-                return self.fail(site, format!("a tolerance is a number of 0 or more, not {other}"));
+                return self
+                    .fail(site, format!("a tolerance is a number of 0 or more, not {other}"));
             }
         };
         match inner {
@@ -445,7 +449,13 @@ impl<N: Now, W: Watch> Run<'_, N, W> {
         receiver: &Value,
         selector: &str,
     ) -> Result<T, Stop> {
-        self.fail(site, format!("{} does not understand `{selector}`", shown(receiver)))
+        let words = match receiver {
+            Value::Vector(_) => format!("a vector does not understand `{selector}`"),
+            _ => format!("{} does not understand `{selector}`", shown(receiver)),
+        };
+        let help = self.nearest_word(receiver, selector);
+        let kind = FailureKind::Wrong;
+        Err(Stop::Failed(Box::new(Failure { site, words, help, kind })))
     }
 
     fn unknown<T>(&self, site: Site, name: &str) -> Result<T, Stop> {

@@ -1,5 +1,7 @@
 //! Messages to things of the recording that were not known while compiling.
 
+use headland_base::names::suggestion;
+
 use crate::code::Site;
 use crate::value::{Host, Value};
 use crate::words::{self, Argument, Meaning};
@@ -73,12 +75,33 @@ impl<N: Now, W: Watch> Run<'_, N, W> {
             "text" => text(|remark| &remark.text),
             "kind" => text(|remark| &remark.kind),
             "source" => text(|remark| &remark.source),
-            "age" => {
-                said.map_or(Value::Nil, |(when, _)| Value::number((self.time - when).secs()))
-            }
+            "age" => said.map_or(Value::Nil, |(when, _)| Value::number((self.time - when).secs())),
             "name" => Value::text(&self.code.vocabulary.reports[report as usize]),
             _ => return None,
         })
+    }
+
+    /// The nearest word a value understands, in words.
+    pub(super) fn nearest_word(&self, receiver: &Value, selector: &str) -> Option<String> {
+        let vocabulary = &self.code.vocabulary;
+        let kind = match receiver {
+            Value::Host(Host::Object(_)) => "object",
+            Value::Host(Host::Joint(_)) => "joint",
+            Value::Host(Host::Report(_)) => "report",
+            Value::Host(Host::Recording) => "recording",
+            Value::Vector(_) => "vector",
+            _ => return None,
+        };
+        let words = words::WORDS.iter().filter(|word| word.receiver == kind);
+        let mut known: Vec<&str> = words.flat_map(words::Word::selectors).collect();
+        if let Value::Host(Host::Object(i)) = receiver {
+            let name = &vocabulary.objects[*i as usize];
+            let links = vocabulary.objects.iter().filter_map(|o| o.strip_prefix(name.as_str()));
+            known.extend(links.filter_map(|link| link.strip_prefix('/')));
+            let scope = format!("{}::", name.replace('/', "::"));
+            known.extend(vocabulary.joints.iter().map(|j| j.strip_prefix(&scope).unwrap_or(j)));
+        }
+        suggestion(selector, known.into_iter())
     }
 
     fn nothing_called<T>(&self, site: Site, kind: &str, name: &str) -> Result<T, Stop> {

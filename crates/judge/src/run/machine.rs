@@ -301,9 +301,9 @@ impl<N: Now, W: Watch> Run<'_, N, W> {
         let instance = &mut self.machines.instances[id as usize];
         instance.state = state;
         instance.entered = self.time;
-        let (machine, frame) = (instance.machine, instance.frame);
+        let Instance { machine, frame, parent, .. } = *instance;
         self.machines.at = id;
-        self.watch.entered(self.tick, machine, state);
+        self.watch.entered(self.tick, id, parent, machine, state);
         let state_code = &code.machines[machine as usize].states[state as usize];
         for entry in &state_code.on_entry {
             match entry {
@@ -332,6 +332,7 @@ impl<N: Now, W: Watch> Run<'_, N, W> {
             self.frames[frame as usize].is_alive = false;
             self.free_frames.push(frame);
             self.machines.free.push(child);
+            self.watch.ended(self.tick, child);
         }
         self.machines.at = id;
         let code = self.code;

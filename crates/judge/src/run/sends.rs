@@ -74,10 +74,18 @@ impl<N: Now, W: Watch> Run<'_, N, W> {
                 other => Value::text(&other.to_string()),
             },
             ("ifNil:", [other]) => {
-                if is_nil { self.value_of(site, other)? } else { receiver.clone() }
+                if is_nil {
+                    self.value_of(site, other)?
+                } else {
+                    receiver.clone()
+                }
             }
             ("ifNotNil:", [then]) => {
-                if is_nil { Value::Nil } else { self.value_with(site, then, receiver)? }
+                if is_nil {
+                    Value::Nil
+                } else {
+                    self.value_with(site, then, receiver)?
+                }
             }
             ("ifNil:ifNotNil:", [other, then]) => {
                 if is_nil {
@@ -87,7 +95,9 @@ impl<N: Now, W: Watch> Run<'_, N, W> {
                 }
             }
             // Anything but a block is its own value, which old programs rely on.
-            ("value", []) if !matches!(receiver, Value::Block(_) | Value::Pair(_) | Value::Char(_)) => {
+            ("value", [])
+                if !matches!(receiver, Value::Block(_) | Value::Pair(_) | Value::Char(_)) =>
+            {
                 receiver.clone()
             }
             _ => return Ok(None),
@@ -283,7 +293,9 @@ impl<N: Now, W: Watch> Run<'_, N, W> {
                 }
                 Value::array(items.iter().chain(other.iter()).cloned().collect())
             }
-            ("first:", [Value::Number(k)]) => Value::array(items.into_iter().take(loops(k.value)).collect()),
+            ("first:", [Value::Number(k)]) => {
+                Value::array(items.into_iter().take(loops(k.value)).collect())
+            }
             ("last:", [Value::Number(k)]) => {
                 Value::array(items.into_iter().skip(n.saturating_sub(loops(k.value))).collect())
             }
@@ -295,7 +307,9 @@ impl<N: Now, W: Watch> Run<'_, N, W> {
                 let found = items.iter().position(|item| item.is_equal(value, 0.0));
                 Value::number(found.map_or(0.0, |i| i as f64 + 1.0))
             }
-            ("includes:", [value]) => Value::Bool(items.iter().any(|item| item.is_equal(value, 0.0))),
+            ("includes:", [value]) => {
+                Value::Bool(items.iter().any(|item| item.is_equal(value, 0.0)))
+            }
             ("isEmpty:ifNotEmpty:" | "ifEmpty:ifNotEmpty:", [empty, other]) => {
                 if n == 0 {
                     self.value_of(site, empty)?
@@ -449,11 +463,12 @@ impl<N: Now, W: Watch> Run<'_, N, W> {
     ) -> Result<Option<Value>, Stop> {
         let Value::Block(closure) = block else { unreachable!("called with a block") };
         Ok(Some(match selector {
-            "value" | "value:" | "value:value:" | "value:value:value:"
+            "value"
+            | "value:"
+            | "value:value:"
+            | "value:value:value:"
             | "value:value:value:value:" => self.call(site, *closure, args)?,
-            "numArgs" => {
-                Value::number(self.code.blocks[closure.block as usize].n_params as f64)
-            }
+            "numArgs" => Value::number(self.code.blocks[closure.block as usize].n_params as f64),
             "whileTrue:" | "whileFalse:" => {
                 let wants = selector == "whileTrue:";
                 while let Value::Bool(now) = self.call(site, *closure, &[])?

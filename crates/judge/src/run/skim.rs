@@ -133,8 +133,7 @@ impl<'a, N: Now, W: Watch> Ahead<'a, '_, N, W> {
                         return None;
                     };
                     let nanos = (millis * 1e6).round();
-                    let is_before =
-                        |t: &SimTime| ((*t - instance.entered).nanos() as f64) < nanos;
+                    let is_before = |t: &SimTime| ((*t - instance.entered).nanos() as f64) < nanos;
                     self.happens_after(is_before);
                 }
                 GuardCode::Block(block) => {
@@ -175,11 +174,8 @@ impl<'a, N: Now, W: Watch> Ahead<'a, '_, N, W> {
                 let (left, r) = self.number(a, frame, deeper)?;
                 let (right, s) = self.number(b, frame, deeper)?;
                 let is_bound = |node: &Node| matches!(node.op, Op::StartTime | Op::StopTime);
-                let slack = if is_bound(a) || is_bound(b) {
-                    0.0
-                } else {
-                    self.run.conditions.slack
-                };
+                let slack =
+                    if is_bound(a) || is_bound(b) { 0.0 } else { self.run.conditions.slack };
                 match (&left, &right) {
                     (Lane::Scalar(x), Lane::Scalar(y)) => {
                         let d = x - y;
@@ -280,17 +276,17 @@ fn arithmetic<'a>(
     (b, s): (Lane<'a>, f64),
 ) -> Option<(Lane<'a>, f64)> {
     if let (Lane::Scalar(x), Lane::Scalar(y)) = (&a, &b) {
-        let both = combine(
-            op,
-            Number { value: *x, radius: r },
-            Number { value: *y, radius: s },
-        )?;
+        let both = combine(op, Number { value: *x, radius: r }, Number { value: *y, radius: s })?;
         return Some((Lane::Scalar(both.value), both.radius));
     }
     let radius = match (op, &a, &b) {
         (Arithmetic::Add | Arithmetic::Subtract, _, _) => r + s,
         (Arithmetic::Divide, _, Lane::Scalar(y)) if *y != 0.0 && s == 0.0 => {
-            if r == 0.0 { 0.0 } else { r * (1.0 / y).abs() }
+            if r == 0.0 {
+                0.0
+            } else {
+                r * (1.0 / y).abs()
+            }
         }
         (Arithmetic::Divide, _, _) => return None, // by zero somewhere, perhaps
         (_, _, _) if r == 0.0 && s == 0.0 => 0.0,
