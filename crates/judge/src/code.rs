@@ -202,6 +202,8 @@ pub struct FormulaCode {
     pub name: String,
     /// What it says; `None` where it could not be read or names nothing.
     pub root: Option<NodeId>,
+    /// Atoms of it and of the formulas before it.
+    pub n_atoms: usize,
     /// It looks back only, so its last value is the formula as a whole; else its first.
     pub looks_back: bool,
     /// Its form.
@@ -249,6 +251,45 @@ pub enum Arithmetic {
     Max,
     /// `min:`
     Min,
+}
+
+impl Arithmetic {
+    /// Whether the result is in the unit of the operands.
+    pub fn keeps_unit(self) -> bool {
+        !matches!(self, Arithmetic::Multiply | Arithmetic::Divide)
+    }
+}
+
+impl Node {
+    /// The expressions it is made of, in the order they stand.
+    pub fn children(&self) -> impl Iterator<Item = &Node> {
+        let (boxed, listed): (Vec<&Node>, &[Node]) = match &self.op {
+            Op::SetLocal(_, _, a)
+            | Op::SetVar(_, _, a)
+            | Op::SetGlobal(_, a)
+            | Op::Abs(a)
+            | Op::Negated(a)
+            | Op::Not(a)
+            | Op::Return(a) => (vec![a], &[]),
+            Op::Compare(_, a, b)
+            | Op::Arithmetic(_, a, b)
+            | Op::Tolerance(a, b)
+            | Op::And(a, b)
+            | Op::Or(a, b) => (vec![a, b], &[]),
+            Op::If(a, yes, no) => {
+                let branches = yes.iter().chain(no).map(|branch| &**branch);
+                (std::iter::once(&**a).chain(branches).collect(), &[])
+            }
+            Op::Sequence(nodes) | Op::Array(nodes) => (Vec::new(), nodes),
+            Op::Send(receiver, _, args) => (vec![receiver], args),
+            Op::Cascade(receiver, messages) => {
+                let args = messages.iter().flat_map(|(_, args, _)| args);
+                (std::iter::once(&**receiver).chain(args).collect(), &[])
+            }
+            _ => (Vec::new(), &[]),
+        };
+        boxed.into_iter().chain(listed)
+    }
 }
 
 /// What an expression does.

@@ -15,11 +15,11 @@ use headland_base::SimTime;
 
 use crate::code::{Code, Literal, Node, Op};
 use crate::judge::new_run;
-use crate::run::eval::combine;
+use crate::run::eval::{combine, has_slack};
 use crate::run::{Conditions, Env, NONE, Nobody, Run};
 use crate::scene::{Column, Scene};
 use crate::temporal::{self, Degree, Robustness, Truth};
-use crate::value::{Compare, Number, Value};
+use crate::value::{Number, Value};
 use crate::verdict::{RootVerdict, Verdict};
 use crate::vocabulary::Quantity;
 
@@ -56,7 +56,7 @@ pub(crate) fn columns(
     let mut out: Vec<Evaluated> = Vec::new();
     let mut atoms: Vec<Atom> = Vec::new();
     for (id, formula) in code.formulas.iter().enumerate() {
-        while let Some(block) = code.atoms.get(atoms.len()) {
+        for block in &code.atoms[atoms.len()..formula.n_atoms] {
             let body = &code.blocks[*block as usize].body;
             atoms.push(Atoms { run: &mut run, range, times }.degrees(body));
         }
@@ -157,7 +157,7 @@ struct Atoms<'r, 'c> {
 impl Atoms<'_, '_> {
     fn degrees(&mut self, node: &Node) -> Atom {
         match &node.op {
-            Op::Compare(compare, a, b) => self.comparison(*compare, a, b),
+            Op::Compare(..) => self.comparison(node),
             Op::And(a, b) | Op::Or(a, b) => {
                 let (mut first, second) = (self.degrees(a), self.degrees(b));
                 let is_and = matches!(node.op, Op::And(..));
@@ -199,9 +199,9 @@ impl Atoms<'_, '_> {
         self.run.evaluate(node, Env { frame: NONE, activation: NONE })
     }
 
-    fn comparison(&mut self, compare: Compare, a: &Node, b: &Node) -> Atom {
-        let is_bound = |node: &Node| matches!(node.op, Op::StartTime | Op::StopTime);
-        let slack = if is_bound(a) || is_bound(b) { 0.0 } else { self.run.conditions.slack };
+    fn comparison(&mut self, node: &Node) -> Atom {
+        let Op::Compare(compare, a, b) = &node.op else { unreachable!("called with one") };
+        let slack = if has_slack(node) { self.run.conditions.slack } else { 0.0 };
         let (a, b) = (self.operand(a), self.operand(b));
         let n = self.times.len();
         let mut out = Atom { robustness: Vec::with_capacity(n), truth: Vec::with_capacity(n) };

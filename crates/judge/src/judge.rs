@@ -10,6 +10,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use headland_base::SimTime;
+use headland_record::track::Remark;
 
 use crate::code::Code;
 use crate::formula;
@@ -17,7 +18,6 @@ use crate::run::machine::{Machines, Red, Root};
 use crate::run::skim::{Patience, next_stir};
 use crate::run::{Conditions, MOST_EXHAUSTED, NONE, Nobody, Now, Run, Watch};
 use crate::scene::{Column, Scene};
-use crate::value::Number;
 use crate::verdict::{Judgement, RootVerdict, Verdict, worst};
 use crate::vocabulary::Quantity;
 
@@ -30,6 +30,17 @@ pub struct JudgeOptions {
     pub range: Option<Range<usize>>,
     /// Ask at every snapshot instead of looking ahead. The answer is the same.
     pub plain: bool,
+}
+
+impl Now for &Scene {
+    fn quantity(&self, quantity: Quantity, tick: usize) -> Option<f64> {
+        let column = self.column(quantity);
+        (tick >= column.first_known).then(|| column.values[tick])
+    }
+
+    fn said(&self, report: u32, now: SimTime) -> Option<(SimTime, &Remark)> {
+        Scene::said(self, report, now)
+    }
 }
 
 /// Judges a recording. The code must have been compiled for the scene's vocabulary.

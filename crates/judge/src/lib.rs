@@ -15,9 +15,14 @@
 
 pub mod code;
 pub mod compile;
+pub mod coverage;
+pub mod explain;
 mod formula;
 pub mod judge;
 pub mod lang;
+pub mod live;
+pub mod margin;
+pub mod mutate;
 pub mod region;
 mod run;
 pub mod scene;
@@ -29,7 +34,12 @@ pub mod vocabulary;
 pub mod words;
 
 pub use compile::compile;
+pub use coverage::Coverage;
+pub use explain::{Explanation, explain};
 pub use judge::{JudgeOptions, judge};
+pub use live::{Live, LiveSource};
+pub use margin::{Margin, margin};
+pub use mutate::survivors;
 pub use run::ActionError;
 pub use scene::{Column, Scene};
 pub use timeline::{Timeline, timeline};

@@ -26,8 +26,8 @@ use headland_base::SimTime;
 use headland_record::track::Remark;
 
 use crate::code::{Code, Site};
-use crate::scene::{Column, Scene};
-use crate::value::{Number, Value};
+use crate::scene::Column;
+use crate::value::{Compare, Value};
 use crate::vocabulary::Quantity;
 
 /// Blocks that run within blocks, at most.
@@ -51,31 +51,33 @@ pub(crate) trait Now {
     fn said(&self, report: u32, now: SimTime) -> Option<(SimTime, &Remark)>;
 }
 
-impl Now for &Scene {
-    fn quantity(&self, quantity: Quantity, tick: usize) -> Option<f64> {
-        let column = self.column(quantity);
-        (tick >= column.first_known).then(|| column.values[tick])
-    }
-
-    fn said(&self, report: u32, now: SimTime) -> Option<(SimTime, &Remark)> {
-        Scene::said(self, report, now)
-    }
+/// A comparison of two numbers.
+pub(crate) struct Compared {
+    pub site: Site,
+    pub tick: usize,
+    pub compare: Compare,
+    /// Left minus right.
+    pub difference: f64,
+    /// Sum of the tolerances.
+    pub radius: f64,
+    /// Whether slack applies to it.
+    pub has_slack: bool,
 }
 
 /// What may look on while a test runs. Every method does nothing by default, so a run that
 /// nobody watches pays nothing.
 #[allow(unused_variables)]
 pub(crate) trait Watch {
-    /// Two numbers were compared.
-    fn compared(&mut self, site: Site, left: Number, right: Number, holds: bool) {}
-    /// A variable got a value. `depth` counts machines outwards; `None` is a global.
+    /// Two numbers are compared; `slack` is what the run makes it easier.
+    fn compared(&mut self, at: &Compared) {}
+    /// A variable gets a value; without a frame it is a global.
     fn assigned(&mut self, site: Site, frame: Option<u32>, slot: u32, value: &Value) {}
     /// A variable was read.
     fn read(&mut self, site: Site, frame: Option<u32>, slot: u32) {}
     /// A part of an expression has a value.
     fn valued(&mut self, site: Site, value: &Value) {}
     /// A block begins for a reason: an event that is asked, an action.
-    fn begins(&mut self, block: u32) {}
+    fn begins(&mut self, tick: usize, block: u32) {}
     /// A transition fires.
     fn fired(&mut self, tick: usize, machine: u32, transition: u32) {}
     /// An instance of a machine enters a state; `parent` is the instance around it.
@@ -89,8 +91,8 @@ pub(crate) struct Nobody;
 impl Watch for Nobody {}
 
 impl<W: Watch> Watch for &mut W {
-    fn compared(&mut self, site: Site, left: Number, right: Number, holds: bool) {
-        (**self).compared(site, left, right, holds);
+    fn compared(&mut self, at: &Compared) {
+        (**self).compared(at);
     }
     fn assigned(&mut self, site: Site, frame: Option<u32>, slot: u32, value: &Value) {
         (**self).assigned(site, frame, slot, value);
@@ -101,8 +103,8 @@ impl<W: Watch> Watch for &mut W {
     fn valued(&mut self, site: Site, value: &Value) {
         (**self).valued(site, value);
     }
-    fn begins(&mut self, block: u32) {
-        (**self).begins(block);
+    fn begins(&mut self, tick: usize, block: u32) {
+        (**self).begins(tick, block);
     }
     fn fired(&mut self, tick: usize, machine: u32, transition: u32) {
         (**self).fired(tick, machine, transition);

@@ -7,11 +7,12 @@
 //!
 //! Columns are made when somebody asks and kept, so re-judging after an edit reads plain
 //! arrays. Velocities that nobody recorded are differences of poses, accelerations are
-//! differences of velocities; both look back, as one who watches would, and the first
-//! sample looks ahead because it has nothing behind it.
+//! differences of velocities; both look back, as one who watches would, so they are not
+//! known at the first sample.
 //!
 //! Deliberately absent: the machine. This is what it looks at.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -169,21 +170,23 @@ impl Scene {
                 _ => self.on_snapshots(times, poses.iter().map(|p| p.rpy()[component - 3])),
             });
         }
-        let (times, motions) = self.motions(object)?;
+        let (times, motions, n_unknown) = self.motions(object)?;
         if six == Six::Velocity {
-            return Some(self.on_snapshots(times, motions.iter().map(|m| of_motion(m, component))));
+            let velocities = motions.iter().map(|m| of_motion(m, component));
+            return Some(self.known_from(times, n_unknown, velocities));
         }
         let rates =
             differences(times, &motions, |a, b| of_motion(b, component) - of_motion(a, component));
-        Some(self.on_snapshots(times, rates.into_iter()))
+        let n_unknown = if times.len() > 1 { n_unknown + 1 } else { 0 };
+        Some(self.known_from(times, n_unknown, rates.into_iter()))
     }
 
-    /// Recorded velocities, or differences of poses where there are none.
-    fn motions(&self, object: u32) -> Option<(&[SimTime], Vec<Motion>)> {
-        if let Some((times, motions)) =
-            self.recording.motions(&self.vocabulary.objects[object as usize])
-        {
-            return Some((times, motions.to_vec()));
+    /// Recorded velocities, or differences of poses where there are none; and how many of
+    /// the first are not known.
+    fn motions(&self, object: u32) -> Option<(&[SimTime], Cow<'_, [Motion]>, usize)> {
+        let recorded = self.recording.motions(&self.vocabulary.objects[object as usize]);
+        if let Some((times, motions)) = recorded {
+            return Some((times, motions.into(), 0));
         }
         let (times, poses) = self.poses(object)?;
         let component = |of: fn(&Transform, &Transform) -> Vec3, axis: usize| {
@@ -199,7 +202,8 @@ impl Scene {
             linear: Vec3::new(x[i], y[i], z[i]),
             angular: Vec3::new(rx[i], ry[i], rz[i]),
         };
-        Some((times, (0..poses.len()).map(motion).collect()))
+        let n_unknown = usize::from(poses.len() > 1);
+        Some((times, (0..poses.len()).map(motion).collect(), n_unknown))
     }
 
     fn recorded(&self, key: &str) -> Option<Column> {
@@ -239,13 +243,31 @@ impl Scene {
         times: &[SimTime],
         values: impl ExactSizeIterator<Item = f64>,
     ) -> Column {
-        if times == self.times {
-            return Column::new(values.collect(), 0);
-        }
         let values: Vec<f64> = values.collect();
+        if times == self.times {
+            return Column::new(values, 0);
+        }
         let held = resample(times, &values, &self.times, Method::Hold);
         let first_known = held.iter().position(Option::is_some).unwrap_or(held.len());
         Column::new(held.into_iter().map(|v| v.unwrap_or(f64::NAN)).collect(), first_known)
+    }
+
+    /// The same for samples of which the first few are not known.
+    fn known_from(
+        &self,
+        times: &[SimTime],
+        n_unknown: usize,
+        values: impl ExactSizeIterator<Item = f64>,
+    ) -> Column {
+        let column = self.on_snapshots(times, values);
+        if n_unknown == 0 {
+            return column;
+        }
+        let first_known = match times.get(n_unknown) {
+            Some(first) => self.times.partition_point(|t| t < first),
+            None => self.times.len(),
+        };
+        Column::new(column.values, first_known)
     }
 }
 
@@ -264,17 +286,16 @@ fn of_motion(motion: &Motion, component: usize) -> f64 {
     if component < 3 { motion.linear[component] } else { motion.angular[component - 3] }
 }
 
-/// Rates of change per second, looking back; equal times repeat the rate before them.
+/// Rates of change per second, looking back: NaN at the first sample. Equal times repeat the
+/// rate before them.
 fn differences<T>(times: &[SimTime], values: &[T], change: impl Fn(&T, &T) -> f64) -> Vec<f64> {
     let mut rates = vec![f64::NAN; values.len()];
     for i in 1..values.len() {
         let dt = (times[i] - times[i - 1]).secs();
         rates[i] = if dt > 0.0 { change(&values[i - 1], &values[i]) / dt } else { rates[i - 1] };
     }
-    if rates.len() > 1 {
-        rates[0] = rates[1];
-    } else if let [only] = &mut rates[..] {
-        *only = 0.0; // one sample: nothing was seen to change
+    if let [only] = &mut rates[..] {
+        *only = 0.0; // what is sampled once never moves
     }
     rates
 }

@@ -5,7 +5,7 @@
 
 use headland_base::{Diagnostic, Findings, Place};
 
-use crate::code::{FormulaCode, Node as Expression, Op, Site};
+use crate::code::{BlockCode, FormulaCode, Node as Expression, Op, Site};
 use crate::lang::ast::{Formula, Temporal, TemporalKind};
 use crate::temporal::{Node, NodeId};
 
@@ -26,14 +26,16 @@ impl<'a> Compiler<'a> {
         let looks_back =
             own.iter().any(is_behind) && own.iter().all(|node| node.looks_ahead().is_none());
         let (name, site) = (formula.name.text.clone(), self.site(&formula.span));
-        FormulaCode { name, root, looks_back, site }
+        FormulaCode { name, root, n_atoms: self.code.atoms.len(), looks_back, site }
     }
 
     fn temporal(&mut self, formula: &'a Temporal, findings: &mut Findings) -> Option<NodeId> {
         let node = match &formula.kind {
             TemporalKind::Atom(block) => {
                 let id = self.top_block(block);
-                if let Some(site) = first_variable(&self.code.blocks[id as usize].body) {
+                if let Some(site) =
+                    first_variable(&self.code.blocks, &self.code.blocks[id as usize].body)
+                {
                     self.reads_variable(site, findings);
                     return None;
                 }
@@ -86,25 +88,10 @@ impl<'a> Compiler<'a> {
 }
 
 /// The first place where a block reads or writes something that is not of the snapshot.
-fn first_variable(node: &Expression) -> Option<Site> {
-    let both = |a: &Expression, b: &Expression| first_variable(a).or_else(|| first_variable(b));
+fn first_variable(blocks: &[BlockCode], node: &Expression) -> Option<Site> {
     match &node.op {
         Op::Var(..) | Op::Global(_) | Op::SetVar(..) | Op::SetGlobal(..) => Some(node.site),
-        Op::Compare(_, a, b)
-        | Op::Arithmetic(_, a, b)
-        | Op::Tolerance(a, b)
-        | Op::And(a, b)
-        | Op::Or(a, b) => both(a, b),
-        Op::Abs(a) | Op::Negated(a) | Op::Not(a) | Op::Return(a) | Op::SetLocal(_, _, a) => {
-            first_variable(a)
-        }
-        Op::If(a, yes, no) => first_variable(a)
-            .or_else(|| yes.as_deref().and_then(first_variable))
-            .or_else(|| no.as_deref().and_then(first_variable)),
-        Op::Sequence(nodes) | Op::Array(nodes) => nodes.iter().find_map(first_variable),
-        Op::Send(receiver, _, args) => {
-            first_variable(receiver).or_else(|| args.iter().find_map(first_variable))
-        }
-        _ => None,
+        Op::Block(id) => first_variable(blocks, &blocks[*id as usize].body),
+        _ => node.children().find_map(|child| first_variable(blocks, child)),
     }
 }

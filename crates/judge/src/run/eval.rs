@@ -5,8 +5,8 @@ use crate::value::{Closure, Compare, Number, Value, Vector};
 use crate::vocabulary::{Quantity, Six};
 
 use super::{
-    Activation, Env, Evaluated, FUEL, Failure, FailureKind, Frame, MOST_CALLS, MOST_KEPT, NONE,
-    Now, Run, Stop, Watch,
+    Activation, Compared, Env, Evaluated, FUEL, Failure, FailureKind, Frame, MOST_CALLS, MOST_KEPT,
+    NONE, Now, Run, Stop, Watch,
 };
 
 /// How deep arrays are searched for blocks that hold on to temporaries.
@@ -17,7 +17,7 @@ impl<N: Now, W: Watch> Run<'_, N, W> {
     pub(crate) fn run_block(&mut self, block: u32, frame: u32) -> Option<Value> {
         self.fuel = FUEL;
         self.n_calls = 0;
-        self.watch.begins(block);
+        self.watch.begins(self.tick, block);
         let code = self.code;
         let block = &code.blocks[block as usize];
         let activation =
@@ -316,7 +316,8 @@ impl<N: Now, W: Watch> Run<'_, N, W> {
         a: &Value,
         b: &Value,
     ) -> Result<bool, Stop> {
-        let slack = if self.conditions.slack == 0.0 { 0.0 } else { self.slack_of(node) };
+        let has_slack = has_slack(node);
+        let slack = if has_slack { self.conditions.slack } else { 0.0 };
         match (a, b) {
             (Value::Number(a), Value::Number(b)) => {
                 let mut d = a.value - b.value;
@@ -336,9 +337,11 @@ impl<N: Now, W: Watch> Run<'_, N, W> {
                     }
                     d = 0.0; // the same infinity
                 }
-                let holds = compare.holds(d, a.radius + b.radius, slack);
-                self.watch.compared(node.site, *a, *b, holds);
-                Ok(holds)
+                let radius = a.radius + b.radius;
+                let (site, tick) = (node.site, self.tick);
+                let at = Compared { site, tick, compare, difference: d, radius, has_slack };
+                self.watch.compared(&at);
+                Ok(compare.holds(d, radius, slack))
             }
             _ => match compare {
                 Compare::Equal => Ok(a.is_equal(b, slack)),
@@ -357,15 +360,6 @@ impl<N: Now, W: Watch> Run<'_, N, W> {
                     }
                 },
             },
-        }
-    }
-
-    /// Where the recording begins and ends is no measurement: no slack.
-    fn slack_of(&self, node: &Node) -> f64 {
-        let is_bound = |node: &Node| matches!(node.op, Op::StartTime | Op::StopTime);
-        match &node.op {
-            Op::Compare(_, a, b) if is_bound(a) || is_bound(b) => 0.0,
-            _ => self.conditions.slack,
         }
     }
 
@@ -467,6 +461,12 @@ impl<N: Now, W: Watch> Run<'_, N, W> {
         };
         Err(Stop::Failed(Box::new(failure)))
     }
+}
+
+/// Where the recording begins and ends is no measurement, so comparing with it has no slack.
+pub(crate) fn has_slack(comparison: &Node) -> bool {
+    let is_bound = |node: &Node| matches!(node.op, Op::StartTime | Op::StopTime);
+    !matches!(&comparison.op, Op::Compare(_, a, b) if is_bound(a) || is_bound(b))
 }
 
 fn is_sum(op: Arithmetic) -> bool {

@@ -12,7 +12,7 @@ use headland_base::SimTime;
 use crate::code::{Arithmetic, GuardCode, Literal, Node, Op, Target};
 use crate::value::{Compare, Number, Value};
 
-use super::eval::combine;
+use super::eval::{combine, has_slack};
 use super::machine::Root;
 use super::{Now, Run, Watch};
 
@@ -173,9 +173,7 @@ impl<'a, N: Now, W: Watch> Ahead<'a, '_, N, W> {
             Op::Compare(compare, a, b) => {
                 let (left, r) = self.number(a, frame, deeper)?;
                 let (right, s) = self.number(b, frame, deeper)?;
-                let is_bound = |node: &Node| matches!(node.op, Op::StartTime | Op::StopTime);
-                let slack =
-                    if is_bound(a) || is_bound(b) { 0.0 } else { self.run.conditions.slack };
+                let slack = if has_slack(node) { self.run.conditions.slack } else { 0.0 };
                 match (&left, &right) {
                     (Lane::Scalar(x), Lane::Scalar(y)) => {
                         let d = x - y;
