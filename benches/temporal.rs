@@ -119,7 +119,7 @@ impl Ball {
             if (height < 0.05 && velocity < 0.0) || i + 1 == n {
                 turn = (turn + 0.618_033_988_749_895) % 1.0; // spreads evenly, never repeats
                 (launch, i_launch) = (2.0 + 2.5 * turn, i);
-                (height, velocity) = (0.05 + 1e-3 * turn, launch);
+                (height, velocity) = (0.05 - 1e-3 * turn, launch);
             }
             heights.push(height);
             velocities.push(velocity);
