@@ -82,7 +82,7 @@ fn gltf_json(buffer: &str) -> String {
         r#"{{"asset":{{"version":"2.0"}},"scene":0,"scenes":[{{"nodes":[0]}}],
         "nodes":[{{"name":"whole","mesh":0,"translation":[0,0,1],"children":[1]}},
                  {{"name":"far","mesh":0,"scale":[-1,1,1],"translation":[10,0,-1]}}],
-        "meshes":[{{"primitives":[{{"attributes":{{"POSITION":0}},"indices":1}}]}}],
+        "meshes":[{{"primitives":[{{"attributes":{{"POSITION":0,"_color":0}},"indices":1}}]}}],
         "accessors":[{{"bufferView":0,"componentType":5126,"count":4,"type":"VEC3",
                        "min":[0,0,0],"max":[1,2,3]}},
                      {{"bufferView":1,"componentType":5123,"count":12,"type":"SCALAR"}}],
