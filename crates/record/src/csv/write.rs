@@ -57,6 +57,7 @@ pub(crate) struct TableGoal<W: Write> {
     /// Rows by time, and one more for each sample a track has at the same time again.
     held: BTreeMap<(SimTime, u32), Cells>,
     n_held_cells: usize,
+    n_held_cells_max: usize,
     lateness: SimDuration,
     newest: SimTime,
     last_written: Option<SimTime>,
@@ -80,6 +81,7 @@ impl<W: Write> TableGoal<W> {
             n_announced: 0,
             held: BTreeMap::new(),
             n_held_cells: 0,
+            n_held_cells_max: HELD_CELLS_MAX,
             lateness: layout.lateness,
             newest: SimTime::from_nanos(i64::MIN),
             last_written: None,
@@ -114,7 +116,7 @@ impl<W: Write> TableGoal<W> {
     fn let_go(&mut self) -> Result<(), Diagnostic> {
         let before = self.newest - self.lateness;
         while let Some(entry) = self.held.first_entry() {
-            if entry.key().0 >= before && self.n_held_cells <= HELD_CELLS_MAX {
+            if entry.key().0 >= before && self.n_held_cells <= self.n_held_cells_max {
                 return Ok(());
             }
             let ((time, _), cells) = entry.remove_entry();
@@ -284,4 +286,39 @@ fn pose_numbers(pose: &Transform) -> [f64; 7] {
 fn motion_numbers(motion: &Motion) -> [f64; 6] {
     let (v, w) = (motion.linear, motion.angular);
     [v.x, v.y, v.z, w.x, w.y, w.z]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Two clocks that have nothing to do with each other: no order is possible in bounded
+    /// memory, but nothing is lost and it is said.
+    #[test]
+    fn what_cannot_be_sorted_is_written_all_the_same() {
+        let pour = |goal: &mut dyn Goal| {
+            for topic in ["/a/pose", "/b/pose"] {
+                goal.track(topic, "", Sort::Poses).unwrap();
+            }
+            for i in 0..100 {
+                for (track, start) in [(0, 1_000_000), (1, 0)] {
+                    let time = SimTime::from_nanos(start + i);
+                    goal.sample(track, time, "", Sample::Pose(Transform::IDENTITY)).unwrap();
+                }
+            }
+        };
+        let mut layout = Layout::default();
+        pour(&mut layout);
+        assert_eq!(layout.lateness.nanos(), 1_000_000);
+        for (n_held_cells_max, is_sorted) in [(HELD_CELLS_MAX, true), (50, false)] {
+            let mut out = Vec::new();
+            let mut table = TableGoal::new(&mut out, "t", &layout).unwrap();
+            table.n_held_cells_max = n_held_cells_max;
+            pour(&mut table);
+            assert!(table.n_held_cells <= n_held_cells_max);
+            let warning = table.finish().unwrap();
+            assert_eq!(warning.map(|w| w.code), (!is_sorted).then_some("rows-out-of-order"));
+            assert_eq!(out.iter().filter(|byte| **byte == b'\n').count(), 1 + 200);
+        }
+    }
 }
