@@ -8,6 +8,7 @@ mod glob;
 mod job;
 mod progress;
 mod schedule;
+mod signals;
 
 use std::process::ExitCode;
 
@@ -26,6 +27,7 @@ fn main() -> ExitCode {
             return ExitCode::from(code);
         }
     };
+    signals::survive_file_limit();
     let context = Context::new(&cli.global);
     let ended = match &cli.command {
         Command::Run(args) => commands::run::run(&context, args),

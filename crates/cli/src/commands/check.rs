@@ -1,4 +1,6 @@
 //! `headland check`: everything that is wrong with a world, a robot or a recording.
+//!
+//! What a file is, is told by what is in it. A world may be written as plain SDF on the way.
 
 use std::fs::File;
 use std::io::Write as _;

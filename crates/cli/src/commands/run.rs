@@ -1,4 +1,7 @@
 //! `headland run`: a world goes in, a recording comes out.
+//!
+//! Options become a [`Setup`] here, and are refused here, before anything moves. `job` runs and
+//! records.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -9,7 +12,7 @@ use headland_sim::{Cast, Condition, Ending, EngineEntry, Gains, Model, RunEnd, S
 
 use crate::args::RunArgs;
 use crate::context::{Context, Ended, Outcome, refuse_same};
-use crate::job::{Job, record};
+use crate::job::{Job, is_stdout, record};
 use crate::schedule::Schedule;
 
 /// How long a run without an end lasts.
@@ -29,6 +32,7 @@ pub fn run(context: &Context, args: &RunArgs) -> Ended {
         schedule.check_gains(&model, &setup)?;
         cast.controllers.push(Box::new(schedule));
     }
+    context.show(&odd_end(&setup));
     let output = args.output.clone().unwrap_or_else(|| default_output(&args.world));
     for source in [Some(&args.world), args.command.as_ref()].into_iter().flatten() {
         refuse_same(source, &output)?;
@@ -77,6 +81,21 @@ fn setup(args: &RunArgs, model: &Model) -> Result<Setup, Vec<Diagnostic>> {
     })
 }
 
+/// A run ends with a whole step, as in other simulators; where that is later than asked, it
+/// is said beforehand.
+fn odd_end(setup: &Setup) -> Vec<Diagnostic> {
+    let (Some(duration), step) = (setup.duration, setup.step) else { return Vec::new() };
+    let n_whole = duration.nanos() / step.nanos();
+    if duration.nanos() % step.nanos() == 0 {
+        return Vec::new();
+    }
+    let message = format!(
+        "{duration} is no whole number of steps of {step}; the run ends at {}",
+        step * (n_whole + 1)
+    );
+    vec![Diagnostic::remark("duration-between-steps", message)]
+}
+
 fn default_output(world: &Path) -> PathBuf {
     let stem = world.file_stem().unwrap_or(world.as_os_str());
     PathBuf::from(stem).with_extension("mcap")
@@ -105,6 +124,11 @@ fn report(
         context.show(&[Diagnostic::error("engine-fault", fault.0.clone())
             .note(format!("the recording is kept up to {}", end.state.time))]);
     }
+    // Where the recording itself is the output, what is said about it goes beside it.
+    let result = |text: &str| match is_stdout(output) {
+        true => context.note(text),
+        false => context.print(text),
+    };
     let simulated = end.state.time;
     if context.json() {
         let json = serde_json::json!({
@@ -113,13 +137,13 @@ fn report(
             "messages": written.n_messages, "bytes": written.n_bytes,
             "non_finite": end.contained.iter().map(|(name, _)| name).collect::<Vec<_>>(),
         });
-        context.print(&format!("{json}\n"));
+        result(&format!("{json}\n"));
         return;
     }
     let factor = simulated.secs() / secs.max(1e-9);
-    context.print(&format!(
+    result(&format!(
         "{}: {} of {}, {} ({})\n",
-        output.display(),
+        if is_stdout(output) { "standard output".into() } else { output.display().to_string() },
         simulated,
         engine.name,
         headland_report::count(written.n_messages, "message"),
