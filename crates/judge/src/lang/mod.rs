@@ -12,8 +12,12 @@ pub mod ast;
 mod block;
 mod lex;
 mod parse;
+mod places;
+mod print;
 mod temporal;
 
 pub use block::{MOST_HIGH, MOST_NESTED};
 pub use parse::{MOST_FORMS_NESTED, parse};
+pub use places::{same, without_places};
+pub use print::{print, print_block, print_expr, print_temporal};
 pub use temporal::{OPERATORS, parse_formulas};
