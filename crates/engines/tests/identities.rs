@@ -265,6 +265,46 @@ fn stick_on_an_incline() {
     }
 }
 
+/// What is symmetric stays so: cubes dropped flat land where they were, turned or not, however
+/// large, from however high. Tolerance 1 mm, and 1 mrad, after 5 s.
+#[test]
+fn a_flat_drop_stays_where_it_is() {
+    let surface = || Surface { mu: Some(0.5), mu2: Some(0.5), ..Surface::default() };
+    let mut models = vec![ground(surface(), 0.0)];
+    for (i, side) in [0.05, 0.3, 1.0].into_iter().enumerate() {
+        for (j, height) in [0.5, 2.0, 5.0, 7.7].into_iter().enumerate() {
+            for (k, yaw) in [0.0, 0.4].into_iter().enumerate() {
+                let at = Vec3::new(4.0 * i as f64, 4.0 * j as f64 + 40.0 * k as f64, height);
+                let cube = Geometry::Box { size: Vec3::splat(side) };
+                let mut cube = link("link", at + Vec3::Z * (0.5 * side), 2.0, Some(cube));
+                cube.collisions[0].surface = surface();
+                let mut model = thing(&format!("cube_{i}{j}{k}"), cube);
+                model.parent_from_model.rotation = quat_from_axis_angle(Vec3::Z, yaw);
+                models.push(model);
+            }
+        }
+    }
+    for engine in ENGINES {
+        let (mut first, mut worst) = (Vec::new(), (0.0_f64, 0.0_f64));
+        let end = watch(&world(models.clone()), engine, 5.0, |_, state| {
+            if first.is_empty() {
+                first.clone_from(&state.rigids);
+            }
+        });
+        for (was, is) in first.iter().zip(&end.rigids).skip(1) {
+            let (was, is) = (was.world_from_rigid, is.world_from_rigid);
+            let way = is.translation - was.translation;
+            let ahead = was.vector(Vec3::X).distance(is.vector(Vec3::X));
+            let up = was.vector(Vec3::Z).distance(is.vector(Vec3::Z));
+            let aside = Vec3::new(way.x, way.y, 0.0).length();
+            worst = (worst.0.max(aside), worst.1.max(ahead).max(up));
+            assert!(way.z < -0.49, "{}: it fell", engine.name);
+        }
+        eprintln!("{}: {:e} m aside, {:e} rad", engine.name, worst.0, worst.1);
+        assert!(worst.0 < 1e-3 && worst.1 < 1e-3, "{}: {worst:?}", engine.name);
+    }
+}
+
 /// Apex heights of a ball that bounces with e = 0.7 fall by e² = 0.49 each. Tolerance 2 %.
 #[test]
 fn bounces_lose_the_square_of_restitution() {

@@ -185,6 +185,12 @@ fn tune(parameters: &mut rp::IntegrationParameters, dt: f64) {
     // Contacts are computed afresh, not carried along with an approximate motion.
     parameters.contact_recycling = false;
     parameters.contact_clustering = false;
+    // Contact points are solved one after another, so an impact leaves a box with a little
+    // spin that the next pass takes away again. With friction in that pass only, which is
+    // rapier's default, it sees the spin as slip and shoves with the whole impact: cubes
+    // dropped flat drifted by up to 12 cm. With friction in both passes, 0.2 mm; and a stack
+    // of twenty creeps less, not more.
+    parameters.friction_in_bias_pass = true;
 }
 
 fn body_of(
