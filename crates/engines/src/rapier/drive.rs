@@ -7,17 +7,21 @@
 
 use headland_base::{Mat3, Transform, Vec3};
 use headland_sim::joint::turned_inertia;
-use headland_sim::{Inputs, Joint, Model, Motion, State};
+use headland_sim::{Gains, Inputs, Joint, Model, Motion, State};
 use headland_world::JointKind;
 use rapier3d_f64::prelude as rp;
 
-use super::joints::{Window, left_to_drive};
+use super::joints::{Inserted, left_to_drive};
 
 /// Share of a tie's position error that is corrected per step.
 const TIE_CORRECTION: f64 = 0.2;
 
 /// Passes over the ties: chains of mimics need more than one.
 const N_TIE_PASSES: usize = 8;
+
+/// From `k·dt²/m` on a spring is stiff for the step; at 4 it would be unstable, if its axis
+/// were the only one its mass moves along.
+const STIFF: f64 = 0.04;
 
 /// Which axes act how, worked out once.
 pub(super) struct Drive {
@@ -26,7 +30,7 @@ pub(super) struct Drive {
     sprung: Vec<(usize, bool, bool)>,
     /// Of each rigid, about its centre and in its frame, rotors included: what rapier has.
     inertias: Vec<Mat3>,
-    windows: Vec<Window>,
+    inserted: Inserted,
 }
 
 /// `Σ coefficient · speed = 0`, and the same sum of positions is `offset`.
@@ -50,7 +54,7 @@ enum Action {
 }
 
 impl Drive {
-    pub(super) fn of(model: &Model, inertias: Vec<Mat3>, windows: Vec<Window>) -> Drive {
+    pub(super) fn of(model: &Model, inertias: Vec<Mat3>, inserted: Inserted) -> Drive {
         let mut ties = Vec::new();
         for (joint_idx, joint) in model.joints.iter().enumerate() {
             if let JointKind::Screw { metres_per_radian, .. } = &joint.kind {
@@ -89,7 +93,7 @@ impl Drive {
             (springs || damps).then_some((i, springs, damps))
         });
         let sprung = sprung.collect();
-        Drive { ties, sprung, inertias, windows }
+        Drive { ties, sprung, inertias, inserted }
     }
 
     /// Puts this step's forces on rapier's bodies.
@@ -102,7 +106,7 @@ impl Drive {
         physics: &mut rp::PhysicsWorld,
         handles: &[rp::RigidBodyHandle],
     ) {
-        for window in &mut self.windows {
+        for window in &mut self.inserted.windows {
             window.follow(state, physics);
         }
         let mut forces = Forces::new(model);
@@ -111,20 +115,47 @@ impl Drive {
         }
         let mut efforts = inputs.efforts.clone();
         efforts.resize(model.dofs.len(), 0.0);
+        let mut slopes = inputs.slopes.clone();
+        slopes.resize(model.dofs.len(), Gains::default());
         for &(i, springs, damps) in &self.sprung {
             let (axis, now) = (&model.dofs[i].axis, &state.dofs[i]);
             if springs {
                 efforts[i] -= axis.spring_stiffness * (now.position - axis.spring_reference);
+                slopes[i].kp += axis.spring_stiffness;
             }
             if damps {
                 efforts[i] -= axis.damping * now.velocity;
+                slopes[i].kd += axis.damping;
             }
+        }
+        // Most worlds have neither, and inverting every inertia takes its time.
+        let needs_masses = !self.ties.is_empty() || slopes.iter().any(|slope| slope.kp != 0.0);
+        let masses = if needs_masses { self.masses(model, physics, handles) } else { Vec::new() };
+        for (i, slope) in slopes.iter().enumerate() {
+            let velocity = state.dofs[i].velocity;
+            let damping = if slope.kp == 0.0 {
+                slope.kd
+            } else {
+                let joint = &model.joints[model.dofs[i].joint_idx];
+                let lever = Lever::of(model, state, joint, i, action_of(joint));
+                let ahead = look_ahead(slope.kp, lever.give(&masses), dt);
+                efforts[i] -= slope.kp * ahead * velocity;
+                slope.kd + slope.kp * ahead
+            };
+            // `e − d·(q̇ − q̇₀)` is `d·(r − q̇)`, and rapier has a motor for that. The effort
+            // must not stay a force: on a light link it alone would be a jolt that a motor
+            // cannot take back in one pass.
+            let mut target = 0.0;
+            if damping > 0.0 {
+                target = velocity + std::mem::take(&mut efforts[i]) / damping;
+            }
+            self.inserted.seats[i].follow(target, damping, physics);
         }
         for (dof_idx, effort) in efforts.iter().enumerate().filter(|(_, effort)| **effort != 0.0) {
             let joint = &model.joints[model.dofs[dof_idx].joint_idx];
             forces.add_along(&Lever::of(model, state, joint, dof_idx, action_of(joint)), *effort);
         }
-        self.keep_ties(model, dt, state, physics, handles, &mut forces);
+        self.keep_ties(model, dt, state, &masses, &mut forces);
         for (i, rigid) in model.rigids.iter().enumerate() {
             if rigid.motion == Motion::Dynamic {
                 let body = &mut physics.bodies[handles[i]];
@@ -144,14 +175,24 @@ impl Drive {
         model: &Model,
         dt: f64,
         state: &State,
-        physics: &rp::PhysicsWorld,
-        handles: &[rp::RigidBodyHandle],
+        masses: &[(f64, Mat3)],
         forces: &mut Forces,
     ) {
-        if self.ties.is_empty() {
-            return;
+        for _ in 0..N_TIE_PASSES {
+            for tie in &self.ties {
+                tie.keep(model, dt, state, masses, forces);
+            }
         }
-        let masses: Vec<(f64, Mat3)> = model
+    }
+
+    /// Inverse mass of every rigid, and inverse inertia in the world's frame.
+    fn masses(
+        &self,
+        model: &Model,
+        physics: &rp::PhysicsWorld,
+        handles: &[rp::RigidBodyHandle],
+    ) -> Vec<(f64, Mat3)> {
+        model
             .rigids
             .iter()
             .zip(&self.inertias)
@@ -163,13 +204,15 @@ impl Drive {
                 let turned = turned_inertia(*physics.bodies[*handle].rotation(), *inertia);
                 (1.0 / rigid.mass, turned.inverse())
             })
-            .collect();
-        for _ in 0..N_TIE_PASSES {
-            for tie in &self.ties {
-                tie.keep(model, dt, state, &masses, forces);
-            }
-        }
+            .collect()
     }
+}
+
+/// How far ahead of the step's start \[s\] an effort that gives way with position is taken,
+/// so that it does not ring. Taken at the start, a spring keeps its energy, but only while
+/// `√(k/m)·dt` is small; taken at the end, it loses some, but is never unstable.
+fn look_ahead(stiffness: f64, give: f64, dt: f64) -> f64 {
+    if stiffness * give * dt * dt < STIFF { 0.0 } else { dt }
 }
 
 impl Tie {
@@ -289,6 +332,15 @@ impl Lever {
             child: side(joint.child_rigid, 1.0),
             parent: joint.parent_rigid.map(|i| side(i, -1.0)),
         }
+    }
+
+    /// `J·M⁻¹·Jᵀ`: what a unit of effort accelerates, if the joint's two rigids were free.
+    fn give(&self, masses: &[(f64, Mat3)]) -> f64 {
+        let one = |(rigid_idx, force, torque): (usize, Vec3, Vec3)| {
+            let (inverse_mass, inverse_inertia) = masses[rigid_idx];
+            inverse_mass * force.dot(force) + torque.dot(inverse_inertia * torque)
+        };
+        self.sides().map(one).sum()
     }
 
     fn sides(&self) -> impl Iterator<Item = (usize, Vec3, Vec3)> {

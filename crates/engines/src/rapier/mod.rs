@@ -115,8 +115,8 @@ impl Engine for Rapier {
                 }
             }
         }
-        let windows = joints::insert(model, state, &mut physics, &handles);
-        let drive = drive::Drive::of(model, inertias, windows);
+        let inserted = joints::insert(model, state, &mut physics, &handles);
+        let drive = drive::Drive::of(model, inertias, inserted);
         self.world = Some(Built { physics, handles, drive, filter: PairFilter::of(model) });
         Ok(())
     }
