@@ -474,6 +474,75 @@ impl Controller for Push {
     }
 }
 
+/// A rod that a servo holds level sags until the spring of the servo carries it:
+/// `kp·q = m·g·l·cos q`. It holds from the start, without a command; and a velocity servo is
+/// a damper, at rest only to `m·g·l/kv`. Tolerance 0.1 %.
+#[test]
+fn a_servo_sags_by_the_load_over_its_gain() {
+    let arm = |kind: ActuatorKind, effort_range: Option<(f64, f64)>, damping: f64| {
+        let rod = link("rod", Vec3::new(0.5, 0.0, 0.0), 2.0, None);
+        let hinge = JointKind::Continuous(Axis { damping, ..Axis::along(Vec3::Y) });
+        let hinge = joint("hinge", None, "rod", Vec3::new(-0.5, 0.0, 0.0), hinge);
+        let servo = Actuator {
+            name: "servo".into(),
+            joint: "hinge".into(),
+            kind,
+            gear: 1.0,
+            command_range: None,
+            effort_range,
+        };
+        let mut model = Model_ { name: "arm".into(), links: vec![rod], ..Model_::default() };
+        (model.joints, model.actuators) = (vec![hinge], vec![servo]);
+        world(vec![model])
+    };
+    let load = 2.0 * GRAVITY * 0.5;
+    for engine in ENGINES {
+        for kp in [50.0, 5e3] {
+            let stiff = ActuatorKind::Position { kp, kv: 0.04 * kp };
+            let end = watch(&arm(stiff, None, 0.0), engine, 3.0, |_, _| {});
+            let (q, effort) = (end.dofs[0].position, end.dofs[0].effort);
+            let wanted = load * cos(q) / kp;
+            assert!((q / wanted - 1.0).abs() < 1e-3, "{}: sags {q} of {wanted}", engine.name);
+            assert!((effort / -load / cos(q) - 1.0).abs() < 1e-3, "{}: {effort}", engine.name);
+        }
+        // Too weak to hold it: it gives what it has, and the rod ends up hanging.
+        let weak = ActuatorKind::Position { kp: 5e3, kv: 0.0 };
+        let end = watch(&arm(weak, Some((-1.0, 1.0)), 2.0), engine, 8.0, |_, _| {});
+        let (q, effort) = (end.dofs[0].position, end.dofs[0].effort);
+        assert!((cos(q) * load - 1.0).abs() < 0.02 && effort == -1.0, "{}: {q}", engine.name);
+
+        let damper = ActuatorKind::Velocity { kv: 200.0 };
+        let end = watch(&arm(damper, None, 0.0), engine, 1.0, |_, _| {});
+        let wanted = load / 200.0;
+        let speed = end.dofs[0].velocity;
+        assert!((speed / wanted - 1.0).abs() < 1e-3, "{}: {speed} of {wanted}", engine.name);
+    }
+}
+
+/// Dry friction and a damper on one axis: `m·v̇ = −F − d·v` stops after `m/d·ln(1 + d·v₀/F)`,
+/// and a damper that is stiff for the step (`d·dt/m` = 50) holds instead of throwing. Where it
+/// stops: within 1 %.
+#[test]
+fn friction_and_a_damper_share_an_axis() {
+    let slider = |damping: f64, friction: f64| {
+        let mut cart = link("cart", Vec3::ZERO, 2.0, None);
+        cart.initial_twist.linear = Vec3::new(1.0, 0.0, 0.0);
+        let axis = Axis { damping, friction, ..Axis::along(Vec3::X) };
+        let rail = joint("rail", None, "cart", Vec3::ZERO, JointKind::Prismatic(axis));
+        world(vec![Model_ { joints: vec![rail], ..thing("cart", cart) }])
+    };
+    for engine in ENGINES {
+        // x = m/d·(v₀ − F/d·ln(1 + d·v₀/F)) when it stops.
+        let (m, d, f) = (2.0, 3.0, 1.0);
+        let wanted = m / d * (1.0 - f / d * headland_base::maths::log(1.0 + d / f));
+        let end = watch(&slider(d, f), engine, 2.0, |_, _| {});
+        let way = end.dofs[0].position;
+        assert!((way / wanted - 1.0).abs() < 0.01, "{}: {way} of {wanted}", engine.name);
+        let end = watch(&slider(1e5, 1.0), engine, 1.0, |_, _| {});
+        assert!(end.dofs[0].position.abs() < 1e-3, "{}: {:?}", engine.name, end.dofs[0]);
+    }
+}
+
 /// A universal joint is not a ball joint: a bob that hangs from one swings both ways and
 /// keeps the right angle between the axes, so it cannot spin about its own length.
 #[test]

@@ -19,9 +19,9 @@ const TIE_CORRECTION: f64 = 0.2;
 /// Passes over the ties: chains of mimics need more than one.
 const N_TIE_PASSES: usize = 8;
 
-/// From `k·dt²/m` on a spring is stiff for the step; at 4 it would be unstable, if its axis
-/// were the only one its mass moves along.
-const STIFF: f64 = 0.04;
+/// From `d·dt/m` or `k·dt²/m` on, an effort that gives way as its axis moves is left to
+/// rapier to find; as a force it is exact at rest, but throws a link about from 2 and 4 on.
+const STIFF: f64 = 0.5;
 
 /// Which axes act how, worked out once.
 pub(super) struct Drive {
@@ -129,25 +129,22 @@ impl Drive {
             }
         }
         // Most worlds have neither, and inverting every inertia takes its time.
-        let needs_masses = !self.ties.is_empty() || slopes.iter().any(|slope| slope.kp != 0.0);
+        let needs_masses =
+            !self.ties.is_empty() || slopes.iter().any(|slope| *slope != Gains::default());
         let masses = if needs_masses { self.masses(model, physics, handles) } else { Vec::new() };
         for (i, slope) in slopes.iter().enumerate() {
-            let velocity = state.dofs[i].velocity;
-            let damping = if slope.kp == 0.0 {
-                slope.kd
-            } else {
-                let joint = &model.joints[model.dofs[i].joint_idx];
-                let lever = Lever::of(model, state, joint, i, action_of(joint));
-                let ahead = look_ahead(slope.kp, lever.give(&masses), dt);
-                efforts[i] -= slope.kp * ahead * velocity;
-                slope.kd + slope.kp * ahead
-            };
-            // `e − d·(q̇ − q̇₀)` is `d·(r − q̇)`, and rapier has a motor for that. The effort
-            // must not stay a force: on a light link it alone would be a jolt that a motor
-            // cannot take back in one pass.
-            let mut target = 0.0;
-            if damping > 0.0 {
-                target = velocity + std::mem::take(&mut efforts[i]) / damping;
+            let joint = &model.joints[model.dofs[i].joint_idx];
+            let (mut target, mut damping) = (0.0, 0.0);
+            if *slope != Gains::default() {
+                let give = Lever::of(model, state, joint, i, action_of(joint)).give(&masses);
+                if slope.kd * give * dt > STIFF || slope.kp * give * dt * dt > STIFF {
+                    // `e − kp·dt·q̇ − kd·(q̇ − q̇₀)` is `d·(r − q̇)`, and rapier has a motor
+                    // for that. Nothing of it may stay a force: on a light link that would be
+                    // a jolt which a motor cannot take back in one pass.
+                    damping = slope.kd + slope.kp * dt;
+                    let effort = std::mem::take(&mut efforts[i]);
+                    target = (effort + slope.kd * state.dofs[i].velocity) / damping;
+                }
             }
             self.inserted.seats[i].follow(target, damping, physics);
         }
@@ -206,13 +203,6 @@ impl Drive {
             })
             .collect()
     }
-}
-
-/// How far ahead of the step's start \[s\] an effort that gives way with position is taken,
-/// so that it does not ring. Taken at the start, a spring keeps its energy, but only while
-/// `√(k/m)·dt` is small; taken at the end, it loses some, but is never unstable.
-fn look_ahead(stiffness: f64, give: f64, dt: f64) -> f64 {
-    if stiffness * give * dt * dt < STIFF { 0.0 } else { dt }
 }
 
 impl Tie {
@@ -304,6 +294,8 @@ fn centre_motion(model: &Model, state: &State, rigid_idx: usize) -> (Vec3, Vec3)
 struct Lever {
     child: (usize, Vec3, Vec3),
     parent: Option<(usize, Vec3, Vec3)>,
+    /// From the centre of mass to the joint, of child and parent.
+    arms: (Vec3, Vec3),
 }
 
 impl Lever {
@@ -320,27 +312,37 @@ impl Lever {
         } else {
             world_from_joint.vector(dof.axis.direction)
         };
-        let side = |rigid_idx: usize, sign: f64| {
-            let centre =
-                state.rigids[rigid_idx].world_from_rigid.point(model.rigids[rigid_idx].centre);
-            match action {
-                Action::Turn => (rigid_idx, Vec3::ZERO, axis * sign),
-                Action::Slide => (rigid_idx, axis * sign, (point - centre).cross(axis * sign)),
-            }
+        let arm = |rigid_idx: usize| {
+            let rigid = &model.rigids[rigid_idx];
+            point - state.rigids[rigid_idx].world_from_rigid.point(rigid.centre)
+        };
+        let side = |rigid_idx: usize, sign: f64| match action {
+            Action::Turn => (rigid_idx, Vec3::ZERO, axis * sign),
+            Action::Slide => (rigid_idx, axis * sign, arm(rigid_idx).cross(axis * sign)),
         };
         Lever {
             child: side(joint.child_rigid, 1.0),
             parent: joint.parent_rigid.map(|i| side(i, -1.0)),
+            arms: (arm(joint.child_rigid), joint.parent_rigid.map_or(Vec3::ZERO, arm)),
         }
     }
 
-    /// `J·M⁻¹·Jᵀ`: what a unit of effort accelerates, if the joint's two rigids were free.
+    /// What a unit of effort accelerates, if each rigid could only turn about the axis, or
+    /// only slide along it, with the other one held.
     fn give(&self, masses: &[(f64, Mat3)]) -> f64 {
         let one = |(rigid_idx, force, torque): (usize, Vec3, Vec3)| {
             let (inverse_mass, inverse_inertia) = masses[rigid_idx];
-            inverse_mass * force.dot(force) + torque.dot(inverse_inertia * torque)
+            if inverse_mass == 0.0 || force != Vec3::ZERO {
+                return inverse_mass;
+            }
+            let arm = self.point_from_centre(rigid_idx).cross(torque);
+            1.0 / (1.0 / torque.dot(inverse_inertia * torque) + arm.dot(arm) / inverse_mass)
         };
         self.sides().map(one).sum()
+    }
+
+    fn point_from_centre(&self, rigid_idx: usize) -> Vec3 {
+        if rigid_idx == self.child.0 { self.arms.0 } else { self.arms.1 }
     }
 
     fn sides(&self) -> impl Iterator<Item = (usize, Vec3, Vec3)> {

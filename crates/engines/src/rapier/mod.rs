@@ -38,7 +38,7 @@ pub const ENTRY: EngineEntry = EngineEntry {
         "contact stiffness and damping (kp, kd, soft_cfm, soft_erp) are rapier's own",
         "links on joints turn without the gyroscopic torque ω × I·ω; free bodies have it",
         "the armature of a turning axis is added to its child, that of a sliding one is left out",
-        "springs of turning axes, and dampers of axes with dry friction, act one step late",
+        "springs, dampers and servos that are stiff for the step and the link give in a little",
         "slip, torsional friction, friction directions and bounce thresholds are left out",
     ],
     install: "nothing to install: it is part of headland",
