@@ -41,7 +41,8 @@ pub fn record(
     cast: &mut Cast,
 ) -> Result<(RunEnd, Written, f64), Vec<Diagnostic>> {
     let mut engine = (job.engine.make)();
-    let checked = engine.check(job.model);
+    let mut checked = engine.check(job.model);
+    checked.extend(headland_sim::coarse_step(job.model, job.setup.step));
     if checked.iter().any(|diagnostic| diagnostic.severity == Severity::Error) {
         return Err(checked);
     }

@@ -50,7 +50,7 @@ impl<N: Now, W: Watch> Run<'_, N, W> {
             Op::Tolerance(inner, radius) => {
                 let (inner, radius) =
                     (self.quick_number(inner, frame)?, self.quick_number(radius, frame)?);
-                if !(radius.value >= 0.0) {
+                if radius.value < 0.0 || radius.value.is_nan() {
                     return None;
                 }
                 Number { value: inner.value, radius: inner.radius + radius.value }
