@@ -130,7 +130,7 @@ impl<N: Now, W: Watch> Run<'_, N, W> {
     ) -> Result<Option<Value>, Stop> {
         let x = n.value;
         let plain = |value: f64| Ok(Some(Value::number(value)));
-        if let [] = args {
+        if args.is_empty() {
             return match selector {
                 "sqrt" => plain(maths::sqrt(x)),
                 "squared" => plain(x * x),
