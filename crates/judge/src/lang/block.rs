@@ -17,6 +17,9 @@ pub const MOST_NESTED: usize = 200;
 /// Nodes on the longest way down through an expression: a chain of a thousand sends fits.
 pub const MOST_HIGH: usize = 1100;
 
+/// How often the text may be walked again, in all, to find the ends of broken statements.
+const MOST_WALKED_AGAIN: usize = 8;
+
 /// An expression and how high it is.
 type Tall = (Expr, usize);
 
@@ -71,7 +74,14 @@ impl Reader<'_> {
         match result {
             Ok(tall) => tall,
             Err(Failed) => {
-                self.skip_statement(start);
+                // Each of many brackets around a fault would walk to it again; nobody writes
+                // so, and then the whole form is given up.
+                if self.n_walked_again > MOST_WALKED_AGAIN * self.text.len() {
+                    self.pos = self.text.len();
+                } else if self.peek().is_some() {
+                    self.skip_statement(start);
+                    self.n_walked_again += self.pos - start;
+                }
                 let text = self.text[start..self.pos].trim_end().to_string();
                 let end = start + text.len();
                 (Expr { kind: ExprKind::Broken(text), span: start..end }, 1)
