@@ -306,13 +306,14 @@ fn printed_trees_read_as_themselves() {
 /// The programs of the text cases.
 fn seeds() -> Vec<String> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/lang");
-    let mut paths: Vec<_> = fs::read_dir(folder).unwrap().map(|e| e.unwrap().path()).collect();
+    let mut paths: Vec<_> =
+        fs::read_dir(folder).expect("cases").map(|entry| entry.expect("a case").path()).collect();
     paths.sort();
     let file = |case: String| {
         let file = case.split("-- file --\n").nth(1).expect("a file");
         file.split("-- answer --").next().expect("an answer").to_string()
     };
-    paths.iter().map(|path| file(fs::read_to_string(path).unwrap())).collect()
+    paths.iter().map(|path| file(fs::read_to_string(path).expect("a case"))).collect()
 }
 
 /// Programs with pieces cut out, doubled and replaced. Some stay whole, so both roads are

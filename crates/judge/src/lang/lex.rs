@@ -34,6 +34,8 @@ pub(super) struct Reader<'a> {
     quotes_run_out: [bool; 2],
     /// A form was never closed, so from here on forms end where the layout says.
     pub layout_decides: bool,
+    /// How many bytes of broken statements were walked again to find their ends.
+    pub n_walked_again: usize,
     /// Where the last unclosed bracket was noticed: one report per place is enough.
     unclosed_noticed_at: Option<usize>,
 }
@@ -64,6 +66,7 @@ impl<'a> Reader<'a> {
             comments: Vec::new(),
             quotes_run_out: [false; 2],
             layout_decides: false,
+            n_walked_again: 0,
             unclosed_noticed_at: None,
         }
     }
@@ -260,7 +263,9 @@ impl<'a> Reader<'a> {
         };
         let (found, span) = self.found();
         let code = if bracket == '(' { "unclosed-parenthesis" } else { "unclosed-bracket" };
-        let (line, column) = self.source.line_column(span.start);
+        // Counting lines walks the text; once nobody would read it, it is not done.
+        let full = self.findings.is_full();
+        let (line, column) = if full { (0, 0) } else { self.source.line_column(span.start) };
         let diagnostic =
             Diagnostic::error(code, format!("the `{bracket}` of {what} is never closed"))
                 .note(format!("{found} came first, at line {line}, column {column}"))

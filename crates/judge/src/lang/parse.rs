@@ -32,6 +32,12 @@ struct Form {
     pattern: &'static str,
 }
 
+impl Form {
+    fn holds_forms(&self) -> bool {
+        matches!(self.keyword, "machine" | "state")
+    }
+}
+
 const IN_PROGRAM: &[Holder] = &[Holder::Program];
 const IN_MACHINE: &[Holder] = &[Holder::Machine];
 const IN_STATE: &[Holder] = &[Holder::State];
@@ -178,7 +184,8 @@ impl Reader<'_> {
         }
         let span = last.start..last.name.span.end;
         let message = format!("the `(` of {} is never closed", last.label());
-        let (line, _) = self.source.line_column(self.pos);
+        let full = self.findings.is_full();
+        let line = if full { 0 } else { self.source.line_column(self.pos).0 };
         let diagnostic = Diagnostic::error("unclosed-parenthesis", message)
             .note(format!("`{}` in line {line} stands outside of it", form.keyword))
             .help("add the missing `)` before that");
@@ -255,10 +262,14 @@ impl Reader<'_> {
         let whole = self.text;
         // Where one form is never closed, each of many could be searched to the end of the
         // file. From then on a form sees no further than the layout says it goes.
-        if self.layout_decides {
+        let is_leaf = self.coming_form().is_none_or(|form| !form.holds_forms());
+        if self.layout_decides && is_leaf {
             self.text = &whole[..self.next_line_of_forms(start)];
         }
         let result = self.form_or_fail(holder, depth);
+        if self.layout_decides && result.is_err() {
+            self.text = &whole[..self.next_line_of_forms(start)];
+        }
         let is_closed = result.is_ok() || self.skip_form(start);
         self.text = whole;
         if let Ok(begun) = result {
@@ -290,7 +301,7 @@ impl Reader<'_> {
             let message = format!("`{}` cannot stand {}", form.keyword, holder.inside());
             return self.fail(keyword.span, "misplaced-form", message, form.belongs);
         }
-        if let "machine" | "state" = form.keyword {
+        if form.holds_forms() {
             return self.holder(form, start, depth).map(Begun::Holder);
         }
         let item = self.leaf(form, start)?;
