@@ -19,7 +19,7 @@ use crate::run::eval::{combine, has_slack};
 use crate::run::{Conditions, Env, NONE, Nobody, Run};
 use crate::scene::{Column, Scene};
 use crate::temporal::{self, Degree, Robustness, Truth};
-use crate::value::{Number, Value};
+use crate::value::{Number, Value, difference};
 use crate::verdict::{RootVerdict, Verdict};
 use crate::vocabulary::Quantity;
 
@@ -207,15 +207,14 @@ impl Atoms<'_, '_> {
         let mut out = Atom { robustness: Vec::with_capacity(n), truth: Vec::with_capacity(n) };
         for i in 0..n {
             let (robustness, truth) = match (a.at(i), b.at(i)) {
-                (Some(a), Some(b)) => {
-                    let (d, r) = (a.value - b.value, a.radius + b.radius);
-                    let truth = match d.is_nan() {
-                        true => Truth::Unknown,
-                        false if compare.holds(d, r, slack) => Truth::True,
-                        false => Truth::False,
-                    };
-                    (compare.distance(d, r, slack), truth)
-                }
+                (Some(a), Some(b)) => match difference(a, b) {
+                    Some(d) => {
+                        let r = a.radius + b.radius;
+                        let holds = Truth::from(compare.holds(d, r, slack));
+                        (compare.distance(d, r, slack), holds)
+                    }
+                    None => (f64::NAN, Truth::Unknown),
+                },
                 _ => (f64::NAN, Truth::Unknown),
             };
             out.robustness.push(robustness);
