@@ -526,10 +526,20 @@ pub(crate) fn combine(op: Arithmetic, a: Number, b: Number) -> Option<Number> {
             let quotient = a.value / b.value;
             (quotient, scaled(a.radius, 1.0 / b.value) + scaled(b.radius, quotient / b.value))
         }
-        Arithmetic::Max => return Some(if b.value > a.value { b } else { a }),
-        Arithmetic::Min => return Some(if b.value < a.value { b } else { a }),
+        Arithmetic::Max => {
+            return Some(if takes_second(b.value > a.value, b.value) { b } else { a });
+        }
+        Arithmetic::Min => {
+            return Some(if takes_second(b.value < a.value, b.value) { b } else { a });
+        }
     };
     Some(Number { value, radius })
+}
+
+/// Of two numbers the second where it wins; one that is not a number always does.
+#[inline]
+pub(crate) fn takes_second(wins: bool, second: f64) -> bool {
+    wins || second.is_nan()
 }
 
 /// Nothing times anything is nothing, also times infinity.
