@@ -298,6 +298,19 @@ impl Findings {
         }
     }
 
+    /// Those of another list behind these; what it only counted stays counted.
+    pub fn append(&mut self, other: Findings) {
+        let is_error = |diagnostic: &&Diagnostic| diagnostic.severity == Severity::Error;
+        self.n_errors += other.n_errors - other.list.iter().filter(is_error).count();
+        self.n_dropped += other.n_dropped;
+        self.extend(other.list);
+    }
+
+    /// All that is kept, in the order found.
+    pub fn kept(&self) -> &[Diagnostic] {
+        &self.list
+    }
+
     /// Whether further ones are only counted, so that nothing need be found out for them.
     pub fn is_full(&self) -> bool {
         self.list.len() >= Findings::MOST
@@ -436,6 +449,14 @@ help: did you mean `radius`?
         );
         findings.push(Diagnostic::error("e", "late"));
         assert!(findings.has_errors());
+        // One list behind another: what either only counted stays counted.
+        let mut all = Findings::new();
+        all.push(Diagnostic::warning("w", "first"));
+        all.append(findings.clone());
+        assert!(all.has_errors());
+        let list = all.into_vec();
+        assert!(list[Findings::MOST].message.contains("802 more"), "{:?}", list.last());
+        assert_eq!(list[Findings::MOST].severity, Severity::Error);
         let list = findings.into_vec();
         assert_eq!(list.len(), Findings::MOST + 1);
         assert!(list[Findings::MOST].message.contains("801 more"));

@@ -12,9 +12,8 @@ use crate::writer::{ChannelId, Writer};
 
 /// Copies everything that can be read: payloads, both times and numbers of messages, and
 /// what channels say about themselves, such as their quality of service; files with their
-/// times. Channels that are not `cdr`
-/// with `ros2msg` are left out, because one of them makes common readers refuse the whole
-/// file; that is a finding. An error is the writer's.
+/// times. Channels that are not `cdr` with `ros2msg` are left out, because one of them makes
+/// common readers refuse the whole file; that is a finding. An error is the writer's.
 pub fn copy<R: Read>(mut reader: Reader<R>, writer: &mut Writer) -> Result<Findings, Diagnostic> {
     let mut findings = Findings::new();
     let mut channels: BTreeMap<u16, ChannelId> = BTreeMap::new();
@@ -45,7 +44,7 @@ pub fn copy<R: Read>(mut reader: Reader<R>, writer: &mut Writer) -> Result<Findi
             Item::Metadata { name, entries } => writer.metadata(&name, entries)?,
         }
     }
-    findings.extend(reader.into_findings().into_vec());
+    findings.append(reader.into_findings());
     Ok(findings)
 }
 
@@ -61,7 +60,7 @@ pub(crate) fn refuse_unreadable<R: Read>(
                 return Ok(());
             }
         }
-        findings.extend(part.into_findings().into_vec());
+        findings.append(part.into_findings());
     }
     if findings.has_errors() { Err(findings.into_vec()) } else { Ok(()) }
 }

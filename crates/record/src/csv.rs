@@ -15,6 +15,7 @@ mod group;
 mod header;
 mod write;
 
+use std::fmt::Display;
 use std::io::BufRead;
 
 use headland_base::{Diagnostic, Findings, SimTime};
@@ -49,6 +50,21 @@ pub struct TableReport {
     pub n_duplicate: usize,
     /// Rows of which at least one value came earlier than the one before and was dropped.
     pub n_backward: usize,
+}
+
+impl TableReport {
+    /// What was left out, in words.
+    fn warnings(&self, name: &str) -> Vec<Diagnostic> {
+        let counts = [
+            (self.n_duplicate, "time-repeated", "repeat the time of the row before"),
+            (self.n_backward, "time-went-back", "are earlier than the row before"),
+        ];
+        let warning = |(count, code, what): (usize, _, &str)| {
+            let message = format!("{count} of {} rows of `{name}` {what}", self.n_rows);
+            Diagnostic::warning(code, message).note("their values were left out")
+        };
+        counts.into_iter().filter(|(count, ..)| *count > 0).map(warning).collect()
+    }
 }
 
 /// Reads a table into memory. Every defect is a finding; what could be read is returned.
@@ -92,17 +108,35 @@ pub(crate) fn read_samples(
         }
     }
     table.give(goal)?;
-    let report = table.report;
-    for (count, code, what) in [
-        (report.n_duplicate, "time-repeated", "repeat the time of the row before"),
-        (report.n_backward, "time-went-back", "are earlier than the row before"),
-    ] {
-        if count > 0 {
-            let message = format!("{count} of {} rows of `{name}` {what}", report.n_rows);
-            findings.push(Diagnostic::warning(code, message).note("their values were left out"));
+    findings.extend(table.report.warnings(name));
+    Ok((table.report, findings))
+}
+
+/// The first line that is no comment.
+struct Header {
+    number: usize,
+    text: String,
+    /// Whether it began with a `#`, as EuRoC writes it.
+    is_marked: bool,
+}
+
+impl Header {
+    fn next(lines: &mut Lines<impl BufRead>, findings: &mut Findings) -> Option<Header> {
+        loop {
+            let line = lines.next(findings)?;
+            let text = line.text.trim();
+            let marked = text.strip_prefix('#').filter(|rest| is_marked_header(rest));
+            if text.is_empty() || (text.starts_with('#') && marked.is_none()) {
+                continue;
+            }
+            let (number, is_marked) = (line.number, marked.is_some());
+            return Some(Header {
+                number,
+                text: marked.unwrap_or(line.text).to_string(),
+                is_marked,
+            });
         }
     }
-    Ok((report, findings))
 }
 
 struct Table {
@@ -128,18 +162,9 @@ impl Table {
         options: &TableOptions,
         findings: &mut Findings,
     ) -> Option<Table> {
-        let (number, header, is_marked) = loop {
-            let Some(line) = lines.next(findings) else {
-                findings.push(Diagnostic::error("empty-table", format!("`{name}` has no header")));
-                return None;
-            };
-            let text = line.text.trim();
-            let marked = text.strip_prefix('#').filter(|rest| is_marked_header(rest));
-            if text.is_empty() || (text.starts_with('#') && marked.is_none()) {
-                continue;
-            }
-            let whole = line.text.to_string();
-            break (line.number, marked.map_or(whole, ToString::to_string), marked.is_some());
+        let Some(Header { number, text: header, is_marked }) = Header::next(lines, findings) else {
+            findings.push(Diagnostic::error("empty-table", format!("`{name}` has no header")));
+            return None;
         };
         let delimiter = Delimiter::of_header(&header);
         let (cells, first_row) = match &options.columns {
@@ -153,15 +178,12 @@ impl Table {
             return None;
         }
         let heads = heads(&cells, name, findings);
-        let is_time = ColumnHead::is_time;
-        let Some(time_column) = heads.iter().position(is_time) else {
+        let Some(time_column) = heads.iter().position(ColumnHead::is_time) else {
+            let message = format!("`{name}` line {number}: no column is called `time`");
             findings.push(
-                Diagnostic::error(
-                    "no-time-column",
-                    format!("`{name}` line {number}: no column is called `time`"),
-                )
-                .note(format!("its columns start with `{:.60}`", cells.join("`, `")))
-                .help("name the column of times `time`, or say the names of the columns"),
+                Diagnostic::error("no-time-column", message)
+                    .note(format!("its columns start with `{:.60}`", cells.join("`, `")))
+                    .help("name the column of times `time`, or say the names of the columns"),
             );
             return None;
         };
@@ -190,21 +212,32 @@ impl Table {
     ) -> Result<(), Diagnostic> {
         self.report.n_rows += 1;
         let cells = self.delimiter.split(text, self.heads.len() + 1);
-        let fault = |code, message: String| {
-            Diagnostic::error(code, format!("`{}` line {number}: {message}", self.name))
-        };
-        if cells.len() > self.heads.len() && cells[self.heads.len()..].iter().any(|c| !c.is_empty())
-        {
+        if cells.iter().skip(self.heads.len()).any(|cell| !cell.is_empty()) {
             let message = format!("more cells than the {} names of the header", self.heads.len());
-            findings.push(fault("long-row", message).help("each column needs a name"));
+            findings.push(self.fault("long-row", number, message).help("each column needs a name"));
         }
         let time_text = cells.get(self.time_column).map_or("", String::as_str);
         let unit = self.time_unit.unwrap_or_else(|| guess_unit(time_text));
         let Some(time) = parse_time(time_text, unit) else {
-            findings.push(fault("bad-time", format!("`{time_text:.40}` is no time")));
+            findings.push(self.fault("bad-time", number, format!("`{time_text:.40}` is no time")));
             return Ok(());
         };
         self.time_unit = Some(unit);
+        self.read_cells(number, &cells, findings);
+        if self.now != Some(time) {
+            self.give(goal)?;
+            self.now = Some(time);
+        }
+        self.take(number, time, findings);
+        Ok(())
+    }
+
+    fn fault(&self, code: &'static str, number: usize, message: impl Display) -> Diagnostic {
+        Diagnostic::error(code, format!("`{}` line {number}: {message}", self.name))
+    }
+
+    /// The numbers of a row, in SI; what is none is a finding.
+    fn read_cells(&mut self, number: usize, cells: &[String], findings: &mut Findings) {
         for (i, head) in self.heads.iter().enumerate() {
             let cell = cells.get(i).map_or("", String::as_str);
             self.cells[i] = match number_of(cell) {
@@ -212,33 +245,29 @@ impl Table {
                 Err(()) if i == self.time_column => None,
                 Err(()) => {
                     let message = format!("`{cell:.40}` in column `{:.60}` is no number", head.key);
-                    findings.push(fault("not-a-number", message));
+                    findings.push(self.fault("not-a-number", number, message));
                     None
                 }
             };
         }
-        if self.now != Some(time) {
-            self.give(goal)?;
-            self.now = Some(time);
-        }
-        let (mut duplicate, mut backward) = (false, false);
+    }
+
+    /// Lets each track take what the row at hand has of it.
+    fn take(&mut self, number: usize, time: SimTime, findings: &mut Findings) {
+        let (mut is_duplicate, mut is_backward, mut is_bad) = (false, false, false);
         for group in &mut self.groups {
             match group.take(time, &self.cells) {
                 Taken::Kept => {}
-                Taken::Duplicate => duplicate = true,
-                Taken::Backward => backward = true,
-                Taken::Bad => {
-                    let message = "a rotation without a direction".to_string();
-                    findings.push(Diagnostic::error(
-                        "bad-pose",
-                        format!("`{}` line {number}: {message}", self.name),
-                    ));
-                }
+                Taken::Duplicate => is_duplicate = true,
+                Taken::Backward => is_backward = true,
+                Taken::Bad => is_bad = true,
             }
         }
-        self.report.n_duplicate += usize::from(duplicate);
-        self.report.n_backward += usize::from(backward);
-        Ok(())
+        if is_bad {
+            findings.push(self.fault("bad-pose", number, "a rotation without a direction"));
+        }
+        self.report.n_duplicate += usize::from(is_duplicate);
+        self.report.n_backward += usize::from(is_backward);
     }
 
     /// Hands on what the rows of one moment said.

@@ -77,10 +77,7 @@ fn samples(
     let input = || open(path).map(BufReader::new).map_err(alone);
     match format {
         Format::Mcap | Format::Rosbag2 => {
-            let (parts, warning) = match format {
-                Format::Rosbag2 => rosbag2::open_parts(path)?,
-                _ => (vec![Reader::open(path).map_err(alone)?], None),
-            };
+            let (parts, warning) = open_parts(path, format)?;
             let mut sampler = Sampler::new(&options.load);
             for part in parts {
                 sampler.read(part, goal).map_err(alone)?;
@@ -98,6 +95,17 @@ fn samples(
             let object = options.object.as_deref().unwrap_or(&stem);
             tum::read_samples(input()?, &shown, object, goal).map_err(alone)
         }
+    }
+}
+
+/// The files of a recording or a bag, opened, in order.
+fn open_parts(
+    path: &Path,
+    format: Format,
+) -> Result<(rosbag2::Parts, Option<Diagnostic>), Vec<Diagnostic>> {
+    match format {
+        Format::Rosbag2 => rosbag2::open_parts(path),
+        _ => Ok((vec![Reader::open(path).map_err(alone)?], None)),
     }
 }
 
@@ -127,29 +135,8 @@ pub fn convert(
     write: &WriteOptions,
 ) -> Result<Converted, Vec<Diagnostic>> {
     let format = options.format.map_or_else(|| Format::detect(source), Ok).map_err(alone)?;
-    let create = || Writer::create(target, write).map_err(alone);
     let (writer, findings) = match format {
-        Format::Mcap => {
-            let open = || Reader::open(source).map_err(alone);
-            refuse_unreadable([open()?])?;
-            let (reader, mut writer) = (open()?, create()?);
-            let findings =
-                copy(reader, &mut writer).map_err(|fault| taken_away(target, vec![fault]))?;
-            (writer, findings)
-        }
-        Format::Rosbag2 => {
-            refuse_unreadable(rosbag2::open_parts(source)?.0)?;
-            let (parts, warning) = rosbag2::open_parts(source)?;
-            let mut writer = create()?;
-            let mut findings = Findings::new();
-            for part in parts {
-                let copied = copy(part, &mut writer);
-                let found = copied.map_err(|fault| taken_away(target, vec![fault]))?;
-                findings.extend(found.into_vec());
-            }
-            findings.extend(warning);
-            (writer, findings)
-        }
+        Format::Mcap | Format::Rosbag2 => copied(source, format, target, write)?,
         Format::Csv | Format::Tum => {
             let mut late = LateWriter::new(target, write);
             let read = samples(source, format, options, &mut late);
@@ -157,6 +144,25 @@ pub fn convert(
         }
     };
     Ok(Converted { format, written: writer.finish().map_err(alone)?, findings })
+}
+
+/// The messages of a recording or a bag in a new file, as they are.
+fn copied(
+    source: &Path,
+    format: Format,
+    target: &Path,
+    write: &WriteOptions,
+) -> Result<(Writer, Findings), Vec<Diagnostic>> {
+    refuse_unreadable(open_parts(source, format)?.0)?;
+    let (parts, warning) = open_parts(source, format)?;
+    let mut writer = Writer::create(target, write).map_err(alone)?;
+    let mut findings = Findings::new();
+    for part in parts {
+        let found = copy(part, &mut writer);
+        findings.append(found.map_err(|fault| taken_away(target, vec![fault]))?);
+    }
+    findings.extend(warning);
+    Ok((writer, findings))
 }
 
 /// Takes a recording away that its log made impossible, such as one with times before zero.

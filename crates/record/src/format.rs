@@ -64,15 +64,18 @@ impl Format {
         }
         let mut head = Vec::new();
         open(path)?.take(4096).read_to_end(&mut head).map_err(|fault| cannot_open(path, &fault))?;
+        Format::of_content(path, &head)
+    }
+
+    /// The format of a file that starts with `head`.
+    fn of_content(path: &Path, head: &[u8]) -> Result<Format, Diagnostic> {
         let refused = |what: &str, help: &str| {
             let message = format!("`{}` is {what}", path.display());
             Err(Diagnostic::error("unknown-format", message).help(help))
         };
-        let magic = mcap::MAGIC;
-        if !head.is_empty()
-            && head[..head.len().min(magic.len())] == magic[..head.len().min(magic.len())]
-        {
-            return Ok(Format::Mcap);
+        let n_magic = head.len().min(mcap::MAGIC.len());
+        if n_magic > 0 && mcap::MAGIC.starts_with(&head[..n_magic]) {
+            return Ok(Format::Mcap); // the first letters of it will do: it may be cut
         }
         if head.starts_with(b"#ROSBAG") {
             return refused("a ROS 1 bag", "convert it: `rosbags-convert --src BAG --dst FOLDER`");
@@ -87,11 +90,7 @@ impl Format {
         if head.contains(&0) {
             return refused("no text and no recording", "MCAP, rosbag2, CSV and TUM are read");
         }
-        Ok(if extension(path) == "tum" || looks_like_tum(&head) {
-            Format::Tum
-        } else {
-            Format::Csv
-        })
+        Ok(if extension(path) == "tum" || looks_like_tum(head) { Format::Tum } else { Format::Csv })
     }
 }
 

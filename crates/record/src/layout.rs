@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use headland_base::names::suggestion;
 use headland_base::{Diagnostic, SimDuration, SimTime};
 
-use crate::recording::object_name;
+use crate::recording::{object_name, object_topics};
 use crate::sample::{Goal, Sample, Sort};
 
 /// What is known of one track after all its samples passed.
@@ -54,8 +54,7 @@ impl Layout {
                     .help("say which with `--object NAME`"));
             }
         };
-        let topics = [format!("/{name}/pose"), format!("/{name}"), name.to_string()];
-        let found = topics.iter().find_map(|topic| {
+        let found = object_topics(name, "pose").iter().find_map(|topic| {
             let is_it = |track: &Seen| track.sort == Sort::Poses && track.topic == *topic;
             self.tracks.iter().position(is_it)
         });

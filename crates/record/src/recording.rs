@@ -18,7 +18,8 @@ use headland_base::{Diagnostic, SimDuration, SimTime, Transform};
 
 use crate::messages::Contact;
 use crate::reader::Attachment;
-use crate::track::{Data, JointColumns, Motion, Track};
+use crate::sample::Sort;
+use crate::track::{JOINT_KEYS, JointColumns, Motion, Track};
 
 /// Name of the metadata record that holds the facts of a Headland run.
 pub const FACTS: &str = "headland";
@@ -136,9 +137,8 @@ impl Recording {
         Some((track.times(), track.motions()?))
     }
 
-    /// `/<object>/pose`, or `/<object>` itself.
     fn of_object(&self, object: &str, part: &str, fits: impl Fn(&Track) -> bool) -> Option<&Track> {
-        let topics = [format!("/{object}/{part}"), format!("/{object}"), object.to_string()];
+        let topics = object_topics(object, part);
         topics.iter().filter_map(|topic| self.tracks.get(topic)).find(|track| fits(track))
     }
 
@@ -260,22 +260,9 @@ impl Recording {
 
     /// The keys of one track; those of joints are known to the whole recording only.
     pub fn keys_of(&self, topic: &str) -> Vec<String> {
-        let object = object_name(topic);
-        let under = |parts: &[&str]| parts.iter().map(|part| format!("{object}/{part}")).collect();
-        match self.track_called(topic).map(Track::data) {
-            Some(Data::Poses(_)) => under(&POSE_KEYS),
-            Some(Data::Motions(_)) => under(&MOTION_KEYS),
-            Some(Data::Contacts(_)) => under(&CONTACT_KEYS),
-            Some(Data::Scalars(columns)) => {
-                let topic = topic.trim_start_matches('/');
-                let key = |key: &String| match key.as_str() {
-                    "data" => topic.to_string(), // a plain number is its topic
-                    key => format!("{topic}/{key}"),
-                };
-                columns.keys().map(key).collect()
-            }
-            Some(Data::Joints(_) | Data::Remarks(_)) | None => Vec::new(),
-        }
+        let Some(track) = self.track_called(topic) else { return Vec::new() };
+        let numbers = track.scalars().into_iter().flat_map(BTreeMap::keys);
+        plain_keys(topic, track.data().sort(), numbers)
     }
 
     /// Every key [`Recording::column`] answers in its plain form, sorted.
@@ -285,8 +272,7 @@ impl Recording {
             keys.extend(self.keys_of(topic));
         }
         for (name, _, joint) in self.joints() {
-            let properties = ["position", "velocity", "effort"].into_iter();
-            let there = properties.filter(|property| joint.property(property).is_some());
+            let there = JOINT_KEYS.iter().filter(|property| joint.property(property).is_some());
             keys.extend(there.map(|property| format!("{name}/{property}")));
         }
         keys.sort();
@@ -297,6 +283,13 @@ impl Recording {
 /// Properties of an object with poses.
 pub(crate) const POSE_KEYS: [&str; 7] =
     ["pose/x", "pose/y", "pose/z", "pose/qx", "pose/qy", "pose/qz", "pose/qw"];
+
+/// Their numbers.
+pub(crate) fn pose_numbers(pose: &Transform) -> [f64; 7] {
+    let (p, q) = (pose.translation, pose.rotation);
+    [p.x, p.y, p.z, q.x, q.y, q.z, q.w]
+}
+
 /// Properties of an object with velocities.
 pub(crate) const MOTION_KEYS: [&str; 6] = [
     "linear_vel/x",
@@ -306,6 +299,12 @@ pub(crate) const MOTION_KEYS: [&str; 6] = [
     "angular_vel/y",
     "angular_vel/z",
 ];
+
+/// Their numbers.
+pub(crate) fn motion_numbers(motion: &Motion) -> [f64; 6] {
+    let (v, w) = (motion.linear, motion.angular);
+    [v.x, v.y, v.z, w.x, w.y, w.z]
+}
 
 /// What is said of all contacts of a moment.
 pub(crate) const CONTACT_KEYS: [&str; 3] = ["count", "depth", "normal_force"];
@@ -318,10 +317,40 @@ pub(crate) fn contact_numbers(now: &[Contact]) -> [f64; 3] {
     [now.len() as f64, depth, force]
 }
 
+/// The keys of a track that is no set of joints; `numbers` are those within a track of them.
+pub(crate) fn plain_keys<'k>(
+    topic: &str,
+    sort: Sort,
+    numbers: impl Iterator<Item = &'k String>,
+) -> Vec<String> {
+    let object = object_name(topic);
+    let under = |parts: &[&str]| parts.iter().map(|part| format!("{object}/{part}")).collect();
+    match sort {
+        Sort::Poses => under(&POSE_KEYS),
+        Sort::Motions => under(&MOTION_KEYS),
+        Sort::Contacts => under(&CONTACT_KEYS),
+        Sort::Numbers => {
+            let topic = topic.trim_start_matches('/');
+            numbers.map(|key| number_topic(topic, key)).collect()
+        }
+        Sort::Joints | Sort::Remarks => Vec::new(),
+    }
+}
+
+/// What one number of a track is called: a plain one is its topic.
+pub(crate) fn number_topic(topic: &str, key: &str) -> String {
+    if key == "data" { topic.to_string() } else { format!("{topic}/{key}") }
+}
+
 /// `ball` of `/ball/pose` and `/ball/twist`; the topic itself where it ends in neither.
 pub fn object_name(topic: &str) -> &str {
     let name = topic.trim_start_matches('/');
     name.strip_suffix("/pose").or_else(|| name.strip_suffix("/twist")).unwrap_or(name)
+}
+
+/// Where the poses or velocities of an object may be: `/ball/pose`, else `/ball` itself.
+pub(crate) fn object_topics(object: &str, part: &str) -> [String; 3] {
+    [format!("/{object}/{part}"), format!("/{object}"), object.to_string()]
 }
 
 /// `arm::elbow` of joint `elbow` on `/arm/joint_states`.

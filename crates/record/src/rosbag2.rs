@@ -122,7 +122,8 @@ fn quoted(text: &str) -> String {
 /// Longest `metadata.yaml`: a thousand topics have some hundred kilobytes.
 const METADATA_BYTES_MAX: u64 = 16 << 20;
 
-type Parts = Vec<Reader<BufReader<File>>>;
+/// The files of a bag, or the one of a recording.
+pub(crate) type Parts = Vec<Reader<BufReader<File>>>;
 
 /// The files of a bag, opened, in order. A bag whose recorder was killed has no
 /// `metadata.yaml`; its files then come in the order of their numbers, with a warning.

@@ -122,7 +122,7 @@ impl Sampler {
                 aside => goal.aside(aside),
             }
         }
-        self.findings.extend(reader.into_findings().into_vec());
+        self.findings.append(reader.into_findings());
         Ok(())
     }
 
@@ -169,7 +169,7 @@ impl Sampler {
         }
         if self.tracks.len() >= TRACKS_MAX {
             if !std::mem::replace(&mut self.has_too_many_tracks, true) {
-                let message = format!("only the first {TRACKS_MAX} tracks are kept");
+                let message = format!("only the first {TRACKS_MAX} topics and frames are kept");
                 self.findings.push(Diagnostic::error("too-many-tracks", message));
             }
             return Ok(None);

@@ -11,9 +11,9 @@ use std::collections::{BTreeMap, BinaryHeap};
 use headland_base::{Diagnostic, SimTime};
 
 use crate::messages::{Float64, Kind, Text};
-use crate::recording::Recording;
+use crate::recording::{Recording, number_topic};
 use crate::sample::{Goal, Sample, Sort};
-use crate::track::{Data, JointColumns, Track};
+use crate::track::{Data, Track};
 use crate::writer::{ChannelId, ContactRef, Writer};
 
 /// Writes facts, files and every track. The writer stays open.
@@ -137,11 +137,6 @@ impl Channels {
     }
 }
 
-/// Where one number of a track is written: a plain one is its topic.
-pub(crate) fn number_topic(topic: &str, key: &str) -> String {
-    if key == "data" { topic.to_string() } else { format!("{topic}/{key}") }
-}
-
 /// Every sample of a recording in memory, its tracks merged by time.
 pub(crate) fn for_each_sample(
     recording: &Recording,
@@ -172,14 +167,14 @@ fn one_sample<T>(track: &Track, index: usize, give: impl FnOnce(Sample<'_>) -> T
         Data::Joints(joints) => {
             let names: Vec<String> = joints.iter().map(|joint| joint.name.clone()).collect();
             // A quantity that some joints lack is NaN for those, and not there if all do.
-            let list = |of: fn(&JointColumns) -> &Vec<f64>| -> Vec<f64> {
-                if joints.iter().all(|joint| of(joint).is_empty()) {
+            let list = |property: usize| -> Vec<f64> {
+                let columns = joints.iter().map(|joint| joint.columns()[property]);
+                if columns.clone().all(<[f64]>::is_empty) {
                     return Vec::new();
                 }
-                let value = |joint| of(joint).get(index).copied().unwrap_or(f64::NAN);
-                joints.iter().map(value).collect()
+                columns.map(|column| column.get(index).copied().unwrap_or(f64::NAN)).collect()
             };
-            let lists = [list(|j| &j.position), list(|j| &j.velocity), list(|j| &j.effort)];
+            let lists = [0, 1, 2].map(list);
             give(Sample::Joints { names: &names, lists: lists.each_ref().map(|list| &list[..]) })
         }
         Data::Scalars(columns) => {

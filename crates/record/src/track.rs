@@ -21,6 +21,19 @@ pub struct Motion {
     pub angular: Vec3,
 }
 
+/// What a joint may have, in the order messages list it.
+pub(crate) const JOINT_KEYS: [&str; 3] = ["position", "velocity", "effort"];
+
+/// Which of [`JOINT_KEYS`] a word means, or one of the short names people use.
+pub(crate) fn joint_property(word: &str) -> Option<usize> {
+    match word {
+        "position" | "pos" => Some(0),
+        "velocity" | "vel" => Some(1),
+        "effort" | "torque" | "force" => Some(2),
+        _ => None,
+    }
+}
+
 /// One joint. A quantity nobody recorded is an empty column.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct JointColumns {
@@ -37,13 +50,17 @@ pub struct JointColumns {
 impl JointColumns {
     /// Column of `position`, `velocity` or `effort`, or of the short names people use.
     pub fn property(&self, property: &str) -> Option<&[f64]> {
-        let column = match property {
-            "position" | "pos" => &self.position,
-            "velocity" | "vel" => &self.velocity,
-            "effort" | "torque" | "force" => &self.effort,
-            _ => return None,
-        };
+        let column = self.columns()[joint_property(property)?];
         (!column.is_empty()).then_some(column)
+    }
+
+    /// In the order of [`JOINT_KEYS`].
+    pub(crate) fn columns(&self) -> [&[f64]; 3] {
+        [&self.position, &self.velocity, &self.effort]
+    }
+
+    fn columns_mut(&mut self) -> [&mut Vec<f64>; 3] {
+        [&mut self.position, &mut self.velocity, &mut self.effort]
     }
 }
 
@@ -272,9 +289,7 @@ fn push_joints(
                 joints.len() - 1
             })
         };
-        let joint = &mut joints[at];
-        let columns = [&mut joint.position, &mut joint.velocity, &mut joint.effort];
-        for (column, list) in columns.into_iter().zip(lists) {
+        for (column, list) in joints[at].columns_mut().into_iter().zip(lists) {
             let Some(value) = list.get(i) else { continue };
             // What was never there but as NaN is not there; and of a name given twice in one
             // message the first counts.
@@ -285,12 +300,9 @@ fn push_joints(
             column.push(*value);
         }
     }
-    for joint in joints.iter_mut() {
-        for column in [&mut joint.position, &mut joint.velocity, &mut joint.effort] {
-            if !column.is_empty() {
-                column.resize(n_before + 1, f64::NAN);
-            }
-        }
+    let columns = joints.iter_mut().flat_map(JointColumns::columns_mut);
+    for column in columns.filter(|column| !column.is_empty()) {
+        column.resize(n_before + 1, f64::NAN);
     }
     3 * (joints.len() * (n_before + 1) - n_values_before)
 }
@@ -326,9 +338,9 @@ fn lengths(data: &Data) -> Vec<usize> {
         Data::Remarks(list) => vec![list.len()],
         Data::Scalars(columns) => columns.values().map(Vec::len).collect(),
         Data::Joints(joints) => (joints.iter())
-            .flat_map(|joint| [&joint.position, &joint.velocity, &joint.effort])
+            .flat_map(JointColumns::columns)
             .filter(|column| !column.is_empty())
-            .map(Vec::len)
+            .map(<[f64]>::len)
             .collect(),
     }
 }

@@ -13,7 +13,7 @@ use crate::layout::Layout;
 use crate::lines::Lines;
 use crate::load::{Columns, LoadOptions};
 use crate::messages::Kind;
-use crate::recording::Recording;
+use crate::recording::{Recording, pose_numbers};
 use crate::sample::{Goal, Sample, Sort};
 use crate::save::for_each_sample;
 
@@ -140,8 +140,7 @@ impl<W: Write> Goal for TrajectoryGoal<W> {
         if track != self.track {
             return Ok(());
         }
-        let (p, q) = (pose.translation, pose.rotation);
-        let numbers = [p.x, p.y, p.z, q.x, q.y, q.z, q.w].map(write_float);
+        let numbers = pose_numbers(&pose).map(write_float);
         self.line(format_args!("{} {}", write_seconds(time), numbers.join(" ")))
     }
 }

@@ -10,9 +10,13 @@ use headland_world::geometry::corners_in;
 
 use crate::model::{Model, Motion, Rigid};
 
-/// Steps in which a body falls its own size, where a step is suggested: what lies still then
-/// sinks in by less than a thousandth of its size.
-const N_STEPS: f64 = 10.0;
+/// How many times finer than the step in which a body falls its own size the suggested one
+/// is: it then falls a hundredth of its size in it, and what lies still sinks in by less than
+/// a thousandth.
+const N_TIMES_FINER: f64 = 10.0;
+
+/// Thinner than this share of its length a shape is flat: a mesh of one face, or of rounding.
+const FLAT: f64 = 1e-9;
 
 /// Warns of a step in which something falls further than its size, and suggests one that is
 /// fine for all of them.
@@ -30,7 +34,7 @@ pub fn coarse_step(model: &Model, step: SimDuration) -> Option<Diagnostic> {
         0 => String::new(),
         n => format!(", and {n} more than theirs"),
     };
-    let wanted = one_digit_down(sqrt(smallest / gravity) / N_STEPS);
+    let wanted = one_digit_down(sqrt(smallest / gravity) / N_TIMES_FINER);
     let message = format!(
         "in one step of {} s link `{name}` falls {fall:.2e} m, more than its own {smallest:.2e} m{others}",
         step.secs()
@@ -42,7 +46,8 @@ pub fn coarse_step(model: &Model, step: SimDuration) -> Option<Diagnostic> {
     )
 }
 
-/// The smallest side of the box around a rigid's shapes; none where nothing can touch it.
+/// The smallest side of the box around a rigid's shapes; none where nothing can touch it, or
+/// where it is flat and no step would be fine enough.
 fn size(model: &Model, rigid: &Rigid) -> Option<f64> {
     let shapes = rigid.body_idxs.iter().flat_map(|i| {
         let body = &model.bodies[*i];
@@ -55,7 +60,9 @@ fn size(model: &Model, rigid: &Rigid) -> Option<f64> {
         None => Some((p, p)),
         Some((low, high)) => Some((low.min(p), high.max(p))),
     });
-    around.map(|(low, high)| (high - low).x.min((high - low).y).min((high - low).z))
+    let sides = around.map(|(low, high)| high - low)?;
+    let smallest = sides.min_element();
+    (smallest > FLAT * sides.max_element()).then_some(smallest)
 }
 
 /// The largest number of one digit that is not more: 0.0319 becomes 0.03.
@@ -65,7 +72,7 @@ fn one_digit_down(value: f64) -> f64 {
         unit /= 10.0;
     }
     let n_units = (value / unit).floor();
-    // Dividing by the inverse gives 0.03, where multiplying gives 0.030000000000000002.
+    // Dividing by the inverse gives 0.009, where multiplying gives 0.009000000000000001.
     if unit < 1.0 { n_units / (1.0 / unit).round() } else { n_units * unit }
 }
 

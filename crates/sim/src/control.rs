@@ -13,7 +13,7 @@ use headland_world::{Actuator, ActuatorKind, Axis, join_scope};
 
 use crate::engine::Inputs;
 use crate::model::Model;
-use crate::state::State;
+use crate::state::{DofState, State};
 
 /// The software under test, in process.
 pub trait Controller {
@@ -182,31 +182,11 @@ impl Commands {
         inputs.efforts.clear();
         inputs.slopes.clear();
         for (i, (dof, now)) in model.dofs.iter().zip(&state.dofs).enumerate() {
-            let still = (0.0, Gains::default());
-            let acts = self.held[i].filter(|_| !expired).map_or(still, |command| {
-                let motor = &self.motors[i];
-                let gains = motor.gains.unwrap_or_default();
-                let target = motor.target(command);
-                let (asked, slope) = match command.mode {
-                    Mode::Position => {
-                        (gains.kp * (target - now.position) - gains.kd * now.velocity, gains)
-                    }
-                    Mode::Velocity => {
-                        (gains.kd * (target - now.velocity), Gains { kp: 0.0, ..gains })
-                    }
-                    Mode::Effort => (target, Gains::default()),
-                };
-                let too_fast =
-                    now.velocity.abs() > dof.axis.velocity_max && asked * now.velocity > 0.0;
-                // A command that is no number moves nothing.
-                if too_fast || asked.is_nan() {
-                    return still;
-                }
-                let effort = clamp(asked, motor.effort_range);
-                (effort, if effort == asked { slope } else { Gains::default() })
-            });
-            inputs.efforts.push(acts.0);
-            inputs.slopes.push(acts.1);
+            let command = self.held[i].filter(|_| !expired);
+            let act = |command| self.motors[i].act(command, &dof.axis, now);
+            let (effort, slope) = command.map_or((0.0, Gains::default()), act);
+            inputs.efforts.push(effort);
+            inputs.slopes.push(slope);
         }
     }
 }
@@ -228,6 +208,8 @@ impl Motor {
         // A description without gains (URDF has none) leaves them to the run.
         if kp != 0.0 || kd != 0.0 {
             self.gains = Some(Gains { kp: kp * gear * gear, kd: kd * gear * gear });
+            // Without `kp` to hold a position by, what is left of a servo is a damper.
+            let mode = if kp == 0.0 { Mode::Velocity } else { mode };
             self.at_start = Some(Command { mode, target: 0.0 });
         }
         if let Some(range) = actuator.command_range {
@@ -247,6 +229,24 @@ impl Motor {
             (Mode::Velocity, Some(gains)) => gains.kd != 0.0,
             (_, None) => false,
         }
+    }
+
+    /// The effort it gives to an axis, and how that gives way; see [`Commands::act`].
+    fn act(&self, command: Command, axis: &Axis, now: &DofState) -> (f64, Gains) {
+        let gains = self.gains.unwrap_or_default();
+        let target = self.target(command);
+        let (asked, slope) = match command.mode {
+            Mode::Position => (gains.kp * (target - now.position) - gains.kd * now.velocity, gains),
+            Mode::Velocity => (gains.kd * (target - now.velocity), Gains { kp: 0.0, ..gains }),
+            Mode::Effort => (target, Gains::default()),
+        };
+        let too_fast = now.velocity.abs() > axis.velocity_max && asked * now.velocity > 0.0;
+        // A command that is no number moves nothing.
+        if too_fast || asked.is_nan() {
+            return (0.0, Gains::default());
+        }
+        let effort = clamp(asked, self.effort_range);
+        (effort, if effort == asked { slope } else { Gains::default() })
     }
 
     fn target(&self, command: Command) -> f64 {
@@ -293,6 +293,9 @@ mod tests {
         assert_eq!(geared.target(Command { mode: Mode::Effort, target: 7.0 }), 7.0);
         let holds = Command { mode: Mode::Position, target: 0.0 };
         assert_eq!(geared.at_start, Some(holds), "a servo holds zero from the start");
+        let mut damper = motor();
+        damper.take(&actuator(ActuatorKind::Position { kp: 0.0, kv: 0.5 }, 1.0));
+        assert!(damper.at_start.is_some_and(|held| damper.can_follow(held.mode)));
         let mut direct = motor();
         direct.take(&actuator(ActuatorKind::Motor, 4.0));
         assert_eq!((direct.gains, direct.effort_range), (None, (-10.0, 10.0)));

@@ -1,14 +1,19 @@
 //! The model and the run loop by themselves, on an engine that moves nothing.
 
+use std::f64::consts::FRAC_PI_2;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
+use headland_base::maths::quat_from_axis_angle;
 use headland_base::{Diagnostic, SimDuration, SimTime, Transform, Vec3};
 use headland_sim::{
     Cast, Command, Commands, Condition, Controller, Ending, Engine, EngineOptions, Fault, Gains,
-    Inputs, Mode, Model, Motion, Observer, Setup, State, run,
+    Inputs, Mode, Model, Motion, Observer, Setup, State, coarse_step, run,
 };
-use headland_world::{Axis, Inertial, Joint, JointKind, Link, Mimic, Model as Robot, Twist, World};
+use headland_world::{
+    Axis, Collision, Geometry, Inertial, Joint, JointKind, Link, Mimic, Model as Robot, Surface,
+    Twist, World,
+};
 
 fn link(name: &str, x: f64) -> Link {
     Link {
@@ -60,6 +65,29 @@ impl Engine for Still {
     ) -> Result<(), Fault> {
         if inputs.efforts.contains(&666.0) { Err(Fault("burnt out".into())) } else { Ok(()) }
     }
+}
+
+/// A step is too coarse for what falls further than its size in it, and says one that will
+/// do. For a sheet none would, so none is said.
+#[test]
+fn a_coarse_step_is_warned_of_but_not_for_a_sheet() {
+    let falling = |size: Vec3| {
+        let mut link = link("a", 0.0);
+        // Upright, so that what is flat has a thickness of rounding.
+        let upright = Transform::from_rotation(quat_from_axis_angle(Vec3::X, FRAC_PI_2));
+        link.collisions = vec![Collision {
+            name: "shape".into(),
+            link_from_shape: upright,
+            geometry: Geometry::Box { size },
+            surface: Surface::default(),
+        }];
+        coarse_step(&compile(vec![link], vec![]).unwrap(), SimDuration::from_nanos(100_000_000))
+    };
+    let warning = falling(Vec3::splat(0.02)).expect("it falls 98 mm");
+    assert_eq!(warning.code, "coarse-step");
+    assert!(warning.help.is_some_and(|help| help.contains("--step 0.00")));
+    assert_eq!(falling(Vec3::splat(0.2)), None);
+    assert_eq!(falling(Vec3::new(1.0, 1.0, 0.0)), None);
 }
 
 #[test]

@@ -7,10 +7,10 @@
 //!        └──────────────────────── until it reads, or nothing helps ◄──── new errors┘
 //! ```
 //!
-//! The readers of URDF and MJCF go in stages (names and values, the typed content, the
-//! finished world), and each needs the one before to be sound. One letter in a mass must
-//! not hide a shape without size, so what the first stages refused is mended and the later
-//! ones get their look.
+//! The readers of URDF and MJCF go in stages (names and values, the typed content, links and
+//! joints, the finished world), and each needs the one before to be sound. One letter in a
+//! mass must not hide a shape without size, so what the first stages refused is mended and
+//! the later ones get their look.
 //!
 //! Bytes are replaced one for one, so that places stay true. The mended text is good for
 //! nothing else: the world made of it is thrown away, and so is what is said of the elements

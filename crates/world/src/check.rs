@@ -28,12 +28,7 @@ pub const INERTIA_SLACK: f64 = 1e-9;
 pub fn check(world: &World, places: &Places) -> Vec<Diagnostic> {
     let links = world.links();
     let joints = world.joints();
-    let is_asked = |at: ModelAt<'_, '_>| {
-        !at.model.actuators.is_empty() || !at.model.contact_excludes.is_empty()
-    };
-    let mut names_matter = !joints.is_empty(); // a yard of boxes refers to nobody
-    world.visit_models(&mut |at| names_matter |= is_asked(at));
-    let named = if names_matter { &links[..] } else { &[] };
+    let named = if !joints.is_empty() || has_references(world) { &links[..] } else { &[] };
     let mut checker = Checker {
         places,
         link_index: named.iter().enumerate().map(|(i, link)| (link.name.as_str(), i)).collect(),
@@ -44,6 +39,16 @@ pub fn check(world: &World, places: &Places) -> Vec<Diagnostic> {
     checker.bodies(world, &links, &joints);
     checker.joints(world, &links, &joints);
     checker.findings.into_vec()
+}
+
+/// Whether anything but a joint names a link. A yard of boxes refers to nobody, and to sort
+/// the names of ten thousand takes its time.
+fn has_references(world: &World) -> bool {
+    let mut has_some = false;
+    world.visit_models(&mut |ModelAt { model, .. }| {
+        has_some |= !model.actuators.is_empty() || !model.contact_excludes.is_empty();
+    });
+    has_some
 }
 
 struct Checker<'w> {

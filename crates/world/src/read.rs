@@ -142,20 +142,19 @@ pub(crate) fn foreign(
     };
     let mut own = Findings::new(); // a reader may look whether anything is wrong so far
     let read = reader(source, base_dir, options, &mut own);
-    let own = own.into_vec();
-    if read.is_none() {
-        let besides = besides(source, &own, |mended| {
+    let besides = match &read {
+        Some(_) => Vec::new(),
+        None => besides(source, own.kept(), |mended| {
             let mut found = Findings::new();
             let read = reader(mended, base_dir, options, &mut found);
             if let Some((world, places)) = &read {
                 found.extend(check(world, places));
             }
             (read.is_some(), found.into_vec())
-        });
-        findings.extend(own.into_iter().chain(besides));
-        return None;
-    }
-    findings.extend(own);
+        }),
+    };
+    findings.append(own);
+    findings.extend(besides);
     read
 }
 

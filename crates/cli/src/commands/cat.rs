@@ -40,7 +40,7 @@ pub fn run(context: &Context, args: &CatArgs) -> Ended {
     }
     let (is_anything, unknown) = (!printer.topics.is_empty(), printer.unknown_patterns());
     let mut findings = printer.findings;
-    findings.extend(reader.into_findings().into_vec());
+    findings.append(reader.into_findings());
     let outcome = context.show_findings(findings, is_anything)?;
     if unknown.is_empty() { Ok(outcome) } else { Err(unknown) }
 }

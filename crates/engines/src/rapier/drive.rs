@@ -1,17 +1,21 @@
-//! What acts on rapier's bodies at every step: motor efforts, forces from outside, and the
-//! ties between axes that rapier has no joint for (screws and mimics).
+//! What acts on rapier's bodies at every step: forces from outside, the efforts of motors,
+//! springs and dampers, and the ties between axes that rapier has no joint for (screws and
+//! mimics).
+//!
+//! An effort that is too stiff for the step to be a force becomes a motor of rapier's.
 //!
 //! A tie is a linear equation between axis speeds, `Σ cᵢ·q̇ᵢ = 0`. Before each step the
 //! force that will keep it is computed from the speeds, the accelerations the known forces
 //! would cause, and a share of the position error: `λ = −(J·v* + β·C/dt) / (J·M⁻¹·Jᵀ)`.
 
-use headland_base::{Mat3, Transform, Vec3};
+use headland_base::{Mat3, Vec3};
 use headland_sim::joint::turned_inertia;
-use headland_sim::{Gains, Inputs, Joint, Model, Motion, State};
+use headland_sim::{Gains, Inputs, Model, Motion, State};
 use headland_world::JointKind;
 use rapier3d_f64::prelude as rp;
 
 use super::joints::{Inserted, left_to_drive};
+use super::lever::{Action, Forces, Lever, Side};
 
 /// Share of a tie's position error that is corrected per step.
 const TIE_CORRECTION: f64 = 0.2;
@@ -47,12 +51,6 @@ struct Term {
     coefficient: f64,
 }
 
-#[derive(Clone, Copy, PartialEq)]
-enum Action {
-    Turn,
-    Slide,
-}
-
 impl Drive {
     pub(super) fn of(model: &Model, inertias: Vec<Mat3>, inserted: Inserted) -> Drive {
         let mut ties = Vec::new();
@@ -77,7 +75,7 @@ impl Drive {
                     Term {
                         joint_idx,
                         dof_idx,
-                        action: action_of(&model.joints[joint_idx]),
+                        action: Action::of(&model.joints[joint_idx]),
                         coefficient,
                     }
                 };
@@ -88,7 +86,7 @@ impl Drive {
             }
         }
         let sprung = model.dofs.iter().enumerate().filter_map(|(i, dof)| {
-            let turns = action_of(&model.joints[dof.joint_idx]) == Action::Turn;
+            let turns = Action::of(&model.joints[dof.joint_idx]) == Action::Turn;
             let (springs, damps) = left_to_drive(&dof.axis, turns);
             (springs || damps).then_some((i, springs, damps))
         });
@@ -113,57 +111,68 @@ impl Drive {
         for wrench in &inputs.wrenches {
             forces.add(wrench.rigid_idx, wrench.force, wrench.torque);
         }
-        let mut efforts = inputs.efforts.clone();
-        efforts.resize(model.dofs.len(), 0.0);
-        let mut slopes = inputs.slopes.clone();
-        slopes.resize(model.dofs.len(), Gains::default());
+        let mut efforts = self.efforts(model, inputs, state);
+        // Most worlds have neither, and inverting every inertia takes its time.
+        let gives_way = |(_, slope): &(f64, Gains)| *slope != Gains::default();
+        let needs_masses = !self.ties.is_empty() || efforts.iter().any(gives_way);
+        let masses = if needs_masses { self.masses(model, physics, handles) } else { Vec::new() };
+        self.leave_stiff(model, dt, state, &masses, &mut efforts, physics);
+        for (dof_idx, (effort, _)) in efforts.iter().enumerate().filter(|(_, e)| e.0 != 0.0) {
+            let joint = &model.joints[model.dofs[dof_idx].joint_idx];
+            let lever = Lever::of(model, state, joint, dof_idx, Action::of(joint));
+            forces.add_along(&lever, *effort);
+        }
+        self.keep_ties(model, dt, state, &masses, &mut forces);
+        forces.put(model, physics, handles);
+    }
+
+    /// The effort on each axis, of its motor, spring and damper, and how it gives way.
+    fn efforts(&self, model: &Model, inputs: &Inputs, state: &State) -> Vec<(f64, Gains)> {
+        let given = |i: usize| {
+            let effort = inputs.efforts.get(i).copied().unwrap_or_default();
+            (effort, inputs.slopes.get(i).copied().unwrap_or_default())
+        };
+        let mut out: Vec<(f64, Gains)> = (0..model.dofs.len()).map(given).collect();
         for &(i, springs, damps) in &self.sprung {
             let (axis, now) = (&model.dofs[i].axis, &state.dofs[i]);
+            let (effort, slope) = &mut out[i];
             if springs {
-                efforts[i] -= axis.spring_stiffness * (now.position - axis.spring_reference);
-                slopes[i].kp += axis.spring_stiffness;
+                *effort -= axis.spring_stiffness * (now.position - axis.spring_reference);
+                slope.kp += axis.spring_stiffness;
             }
             if damps {
-                efforts[i] -= axis.damping * now.velocity;
-                slopes[i].kd += axis.damping;
+                *effort -= axis.damping * now.velocity;
+                slope.kd += axis.damping;
             }
         }
-        // Most worlds have neither, and inverting every inertia takes its time.
-        let needs_masses =
-            !self.ties.is_empty() || slopes.iter().any(|slope| *slope != Gains::default());
-        let masses = if needs_masses { self.masses(model, physics, handles) } else { Vec::new() };
-        for (i, slope) in slopes.iter().enumerate() {
-            let joint = &model.joints[model.dofs[i].joint_idx];
+        out
+    }
+
+    /// Leaves to rapier the efforts that are too stiff to be forces, and takes them out.
+    fn leave_stiff(
+        &mut self,
+        model: &Model,
+        dt: f64,
+        state: &State,
+        masses: &[(f64, Mat3)],
+        efforts: &mut [(f64, Gains)],
+        physics: &mut rp::PhysicsWorld,
+    ) {
+        for (i, (effort, slope)) in efforts.iter_mut().enumerate() {
             let (mut target, mut damping) = (0.0, 0.0);
             if *slope != Gains::default() {
-                let give = Lever::of(model, state, joint, i, action_of(joint)).give(&masses);
+                let joint = &model.joints[model.dofs[i].joint_idx];
+                let give = Lever::of(model, state, joint, i, Action::of(joint)).give(masses);
                 if slope.kd * give * dt > STIFF || slope.kp * give * dt * dt > STIFF {
                     // `e − kp·dt·q̇ − kd·(q̇ − q̇₀)` is `d·(r − q̇)`, and rapier has a motor
                     // for that. Nothing of it may stay a force: on a light link that would be
                     // a jolt which a motor cannot take back in one pass.
                     damping = slope.kd + slope.kp * dt;
-                    let effort = std::mem::take(&mut efforts[i]);
+                    let effort = std::mem::take(effort);
                     target = (effort + slope.kd * state.dofs[i].velocity) / damping;
                 }
             }
             self.inserted.seats[i].follow(target, damping, physics);
-        }
-        for (dof_idx, effort) in efforts.iter().enumerate().filter(|(_, effort)| **effort != 0.0) {
-            let joint = &model.joints[model.dofs[dof_idx].joint_idx];
-            forces.add_along(&Lever::of(model, state, joint, dof_idx, action_of(joint)), *effort);
-        }
-        self.keep_ties(model, dt, state, &masses, &mut forces);
-        for (i, rigid) in model.rigids.iter().enumerate() {
-            if rigid.motion == Motion::Dynamic {
-                let body = &mut physics.bodies[handles[i]];
-                body.reset_forces(false);
-                body.reset_torques(false);
-                let (force, torque) = forces.total[i];
-                if force != Vec3::ZERO || torque != Vec3::ZERO {
-                    body.add_force(force, true);
-                    body.add_torque(torque, true);
-                }
-            }
         }
     }
 
@@ -225,8 +234,7 @@ impl Tie {
             .collect();
         for (term, (lever, coefficient)) in self.terms.iter().zip(&levers) {
             error += coefficient * position_of(model, state, term);
-            for side in lever.sides() {
-                let (rigid_idx, force, torque) = side;
+            for Side { rigid_idx, force, torque, .. } in lever.sides() {
                 let (inverse_mass, inverse_inertia) = masses[rigid_idx];
                 let (velocity, omega) = centre_motion(model, state, rigid_idx);
                 let (pull, twist) = forces.total[rigid_idx];
@@ -257,7 +265,7 @@ impl Tie {
 fn combined(levers: &[(Lever, f64)]) -> Vec<(usize, Vec3, Vec3)> {
     let mut out: Vec<(usize, Vec3, Vec3)> = Vec::new();
     for (lever, coefficient) in levers {
-        for (rigid_idx, force, torque) in lever.sides() {
+        for Side { rigid_idx, force, torque, .. } in lever.sides() {
             let (force, torque) = (force * *coefficient, torque * *coefficient);
             match out.iter_mut().find(|(i, ..)| *i == rigid_idx) {
                 Some((_, f, t)) => (*f, *t) = (*f + force, *t + torque),
@@ -279,96 +287,8 @@ fn position_of(model: &Model, state: &State, term: &Term) -> f64 {
     }
 }
 
-fn action_of(joint: &Joint) -> Action {
-    if matches!(joint.kind, JointKind::Prismatic(_)) { Action::Slide } else { Action::Turn }
-}
-
 fn centre_motion(model: &Model, state: &State, rigid_idx: usize) -> (Vec3, Vec3) {
     let now = &state.rigids[rigid_idx];
     let arm = now.world_from_rigid.vector(model.rigids[rigid_idx].centre);
     (now.twist.linear + now.twist.angular.cross(arm), now.twist.angular)
-}
-
-/// How a unit of effort on an axis acts on the two rigids of its joint: force and torque
-/// about each one's centre of mass.
-struct Lever {
-    child: (usize, Vec3, Vec3),
-    parent: Option<(usize, Vec3, Vec3)>,
-    /// From the centre of mass to the joint, of child and parent.
-    arms: (Vec3, Vec3),
-}
-
-impl Lever {
-    fn of(model: &Model, state: &State, joint: &Joint, dof_idx: usize, action: Action) -> Lever {
-        let world_from_parent =
-            joint.parent_rigid.map_or(Transform::IDENTITY, |i| state.rigids[i].world_from_rigid);
-        let world_from_child = state.rigids[joint.child_rigid].world_from_rigid;
-        let world_from_joint = world_from_parent * joint.parent_from_joint;
-        let point = world_from_child.point(joint.child_from_joint.translation);
-        let dof = &model.dofs[dof_idx];
-        // The second axis of a universal joint turns with the child.
-        let axis = if dof.axis_idx == 1 {
-            (world_from_child * joint.child_from_joint).vector(dof.axis.direction)
-        } else {
-            world_from_joint.vector(dof.axis.direction)
-        };
-        let arm = |rigid_idx: usize| {
-            let rigid = &model.rigids[rigid_idx];
-            point - state.rigids[rigid_idx].world_from_rigid.point(rigid.centre)
-        };
-        let side = |rigid_idx: usize, sign: f64| match action {
-            Action::Turn => (rigid_idx, Vec3::ZERO, axis * sign),
-            Action::Slide => (rigid_idx, axis * sign, arm(rigid_idx).cross(axis * sign)),
-        };
-        Lever {
-            child: side(joint.child_rigid, 1.0),
-            parent: joint.parent_rigid.map(|i| side(i, -1.0)),
-            arms: (arm(joint.child_rigid), joint.parent_rigid.map_or(Vec3::ZERO, arm)),
-        }
-    }
-
-    /// What a unit of effort accelerates, if each rigid could only turn about the axis, or
-    /// only slide along it, with the other one held.
-    fn give(&self, masses: &[(f64, Mat3)]) -> f64 {
-        let one = |(rigid_idx, force, torque): (usize, Vec3, Vec3)| {
-            let (inverse_mass, inverse_inertia) = masses[rigid_idx];
-            if inverse_mass == 0.0 || force != Vec3::ZERO {
-                return inverse_mass;
-            }
-            let arm = self.point_from_centre(rigid_idx).cross(torque);
-            1.0 / (1.0 / torque.dot(inverse_inertia * torque) + arm.dot(arm) / inverse_mass)
-        };
-        self.sides().map(one).sum()
-    }
-
-    fn point_from_centre(&self, rigid_idx: usize) -> Vec3 {
-        if rigid_idx == self.child.0 { self.arms.0 } else { self.arms.1 }
-    }
-
-    fn sides(&self) -> impl Iterator<Item = (usize, Vec3, Vec3)> {
-        std::iter::once(self.child).chain(self.parent)
-    }
-}
-
-/// Force and torque on each rigid's centre of mass, added up.
-struct Forces {
-    total: Vec<(Vec3, Vec3)>,
-}
-
-impl Forces {
-    fn new(model: &Model) -> Forces {
-        Forces { total: vec![(Vec3::ZERO, Vec3::ZERO); model.rigids.len()] }
-    }
-
-    fn add(&mut self, rigid_idx: usize, force: Vec3, torque: Vec3) {
-        let (f, t) = &mut self.total[rigid_idx];
-        *f += force;
-        *t += torque;
-    }
-
-    fn add_along(&mut self, lever: &Lever, effort: f64) {
-        for (rigid_idx, force, torque) in lever.sides() {
-            self.add(rigid_idx, force * effort, torque * effort);
-        }
-    }
 }

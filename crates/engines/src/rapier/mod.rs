@@ -15,6 +15,7 @@
 mod contacts;
 mod drive;
 mod joints;
+mod lever;
 mod shapes;
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -13,7 +13,7 @@ use super::header::ColumnHead;
 use crate::messages::Kind;
 use crate::recording::{MOTION_KEYS, POSE_KEYS};
 use crate::sample::{Goal, Sample, Sort};
-use crate::track::Motion;
+use crate::track::{Motion, joint_property};
 
 /// Columns of one track.
 pub(super) struct Group {
@@ -44,7 +44,7 @@ struct JointColumn {
     column: usize,
     /// Index of its name.
     joint: usize,
-    /// 0 position, 1 velocity, 2 effort.
+    /// Index of position, velocity or effort.
     property: usize,
 }
 
@@ -85,29 +85,17 @@ pub(super) fn groups(
         for column in columns.all() {
             is_taken[column] = true;
         }
-        match (groups.get_mut(&topic), columns) {
-            (None, columns) => _ = groups.insert(topic, columns),
-            // Joints of one robot share a track.
-            (
-                Some(Columns::Joints { names, columns }),
-                Columns::Joints { names: new_names, columns: new },
-            ) => {
-                let name = &new_names[0];
-                let joint = names.iter().position(|known| known == name).unwrap_or_else(|| {
-                    names.push(name.clone());
-                    names.len() - 1
-                });
-                columns.extend(new.into_iter().map(|column| JointColumn { joint, ..column }));
-            }
-            (Some(known), columns) => {
-                let message = format!(
-                    "`{name}`: column `{:.60}` and another would both be topic `{topic:.60}`",
-                    head.key
-                );
-                let note = "only the later one is kept";
-                findings.push(Diagnostic::error("topic-has-two-types", message).note(note));
-                *known = columns;
-            }
+        let Some(known) = groups.get_mut(&topic) else {
+            groups.insert(topic, columns);
+            continue;
+        };
+        if !known.join(columns) {
+            let message = format!(
+                "`{name}`: column `{:.60}` and another would both be topic `{topic:.60}`",
+                head.key
+            );
+            let note = "only the first is kept";
+            findings.push(Diagnostic::error("topic-has-two-types", message).note(note));
         }
     }
     let group = |(topic, columns)| Group { topic, columns, last: None, held: None };
@@ -138,12 +126,7 @@ fn motion_group(
 /// `arm::elbow/position`: one joint of a robot.
 fn joint_group(key: &str, column: usize) -> Option<(String, Columns)> {
     let (name, property) = key.rsplit_once('/')?;
-    let property = match property {
-        "position" | "pos" => 0,
-        "velocity" | "vel" => 1,
-        "effort" | "torque" | "force" => 2,
-        _ => return None,
-    };
+    let property = joint_property(property)?;
     let (topic, joint) = match name.rsplit_once("::") {
         Some((robot, joint)) => (format!("/{}/joint_states", robot.replace("::", "/")), joint),
         None => ("/joint_states".to_string(), name),
@@ -153,6 +136,25 @@ fn joint_group(key: &str, column: usize) -> Option<(String, Columns)> {
 }
 
 impl Columns {
+    /// Takes in others of the same topic, where they can share a track: joints of one robot.
+    fn join(&mut self, other: Columns) -> bool {
+        match (self, other) {
+            (
+                Columns::Joints { names, columns },
+                Columns::Joints { names: new_names, columns: new },
+            ) => {
+                let name = &new_names[0];
+                let joint = names.iter().position(|known| known == name).unwrap_or_else(|| {
+                    names.push(name.clone());
+                    names.len() - 1
+                });
+                columns.extend(new.into_iter().map(|column| JointColumn { joint, ..column }));
+                true
+            }
+            _ => false,
+        }
+    }
+
     fn all(&self) -> Vec<usize> {
         match self {
             Columns::Pose { position, rotation } => [&position[..], rotation].concat(),

@@ -7,17 +7,17 @@
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
-use headland_base::{Diagnostic, SimDuration, SimTime, Transform};
+use headland_base::{Diagnostic, SimDuration, SimTime};
 
 use super::header::COLUMNS_MAX;
 use crate::decimal::{write_float, write_seconds};
-use crate::layout::{Layout, Seen};
+use crate::layout::Layout;
 use crate::recording::{
-    CONTACT_KEYS, MOTION_KEYS, POSE_KEYS, Recording, contact_numbers, joint_names, object_name,
+    Recording, contact_numbers, joint_names, motion_numbers, plain_keys, pose_numbers,
 };
 use crate::sample::{Goal, Sample, Sort};
-use crate::save::{for_each_sample, number_topic};
-use crate::track::Motion;
+use crate::save::for_each_sample;
+use crate::track::JOINT_KEYS;
 
 /// Most cells that wait for their row: 64 MiB. Stamps of two clocks that have nothing to do
 /// with each other would hold the whole log.
@@ -34,6 +34,7 @@ pub fn write(out: &mut impl Write, recording: &Recording) -> Result<(), Diagnost
 }
 
 /// Where the numbers of a track stand.
+#[derive(Default)]
 struct TrackColumns {
     /// All of them; in a sample that lacks a number its cell says so.
     all: Vec<usize>,
@@ -179,20 +180,14 @@ fn changed(name: &str) -> Diagnostic {
 /// The keys of a table, and where each track has its own: by topic, the joints at the end.
 fn columns(layout: &Layout) -> (Vec<String>, Vec<TrackColumns>) {
     let mut keys = Vec::new();
-    let empty = || TrackColumns {
-        all: Vec::new(),
-        by_key: BTreeMap::new(),
-        joints: BTreeMap::new(),
-        last: None,
-        n_at_last: 0,
-    };
-    let mut tracks: Vec<TrackColumns> = layout.tracks.iter().map(|_| empty()).collect();
+    let mut tracks: Vec<TrackColumns> =
+        layout.tracks.iter().map(|_| TrackColumns::default()).collect();
     let mut sorted: Vec<usize> = (0..tracks.len()).collect();
     sorted.sort_by_key(|at| &layout.tracks[*at].topic);
     for at in sorted.iter().copied() {
         let (seen, columns) = (&layout.tracks[at], &mut tracks[at]);
         let first = keys.len();
-        keys.extend(plain_keys(seen));
+        keys.extend(plain_keys(&seen.topic, seen.sort, seen.keys.iter()));
         columns.all.extend(first..keys.len());
         columns.by_key = seen.keys.iter().cloned().zip(first..).collect();
     }
@@ -205,7 +200,7 @@ fn columns(layout: &Layout) -> (Vec<String>, Vec<TrackColumns>) {
     named.sort_by(|a, b| a.0.cmp(&b.0));
     for (key, (at, joint, has)) in named {
         let mut places = [None; 3];
-        for (i, property) in ["position", "velocity", "effort"].into_iter().enumerate() {
+        for (i, property) in JOINT_KEYS.into_iter().enumerate() {
             if has[i] {
                 places[i] = Some(keys.len());
                 tracks[at].all.push(keys.len());
@@ -215,22 +210,6 @@ fn columns(layout: &Layout) -> (Vec<String>, Vec<TrackColumns>) {
         tracks[at].joints.insert(joint.to_string(), places);
     }
     (keys, tracks)
-}
-
-/// The keys of a track that is no set of joints.
-fn plain_keys(seen: &Seen) -> Vec<String> {
-    let object = object_name(&seen.topic);
-    let of_object = |parts: &[&str]| parts.iter().map(|part| format!("{object}/{part}")).collect();
-    match seen.sort {
-        Sort::Poses => of_object(&POSE_KEYS),
-        Sort::Motions => of_object(&MOTION_KEYS),
-        Sort::Contacts => of_object(&CONTACT_KEYS),
-        Sort::Numbers => {
-            let topic = seen.topic.trim_start_matches('/');
-            seen.keys.iter().map(|key| number_topic(topic, key)).collect()
-        }
-        Sort::Joints | Sort::Remarks => Vec::new(),
-    }
 }
 
 /// Puts the numbers of a sample into a row. Every column of its track gets a cell.
@@ -278,18 +257,10 @@ fn fill(cells: &mut Cells, columns: &TrackColumns, sample: Sample<'_>) {
     }
 }
 
-fn pose_numbers(pose: &Transform) -> [f64; 7] {
-    let (p, q) = (pose.translation, pose.rotation);
-    [p.x, p.y, p.z, q.x, q.y, q.z, q.w]
-}
-
-fn motion_numbers(motion: &Motion) -> [f64; 6] {
-    let (v, w) = (motion.linear, motion.angular);
-    [v.x, v.y, v.z, w.x, w.y, w.z]
-}
-
 #[cfg(test)]
 mod tests {
+    use headland_base::Transform;
+
     use super::*;
 
     /// Two clocks that have nothing to do with each other: no order is possible in bounded

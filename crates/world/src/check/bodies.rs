@@ -7,7 +7,7 @@ use headland_base::Diagnostic;
 use super::{Checker, INERTIA_SLACK};
 use crate::inertia::principal_moments;
 use crate::{
-    Collision, Geometry, InertiaOrigin, JointKind, PlacedJoint, PlacedLink, World, join_scope,
+    Collision, Geometry, InertiaOrigin, JointKind, Link, PlacedJoint, PlacedLink, World, join_scope,
 };
 
 impl Checker<'_> {
@@ -41,12 +41,10 @@ impl Checker<'_> {
             let part = || format!("{kind} {whole}"); // only a fault needs it
             if name.is_empty() {
                 self.error("missing-name", format!("a {kind} has an empty name"), &part());
-            } else if *name == "world"
-                || (name.len() >= 4 && name.starts_with("__") && name.ends_with("__"))
-            {
+            } else if is_reserved(name) {
                 let message = format!("the name `{name}` is reserved, a {kind} cannot have it");
                 self.error("reserved-name", message, &part());
-            } else if name.contains("::") || name.starts_with(':') || name.ends_with(':') {
+            } else if is_scoped(name) {
                 let diagnostic = Diagnostic::warning(
                     "scoped-name",
                     format!("the name `{name}` looks like a {kind} inside another"),
@@ -227,34 +225,37 @@ impl Checker<'_> {
     }
 }
 
+/// A name SDF keeps for itself.
+fn is_reserved(name: &str) -> bool {
+    name == "world" || (name.len() >= 4 && name.starts_with("__") && name.ends_with("__"))
+}
+
+/// A name that reads as one thing inside another.
+fn is_scoped(name: &str) -> bool {
+    name.contains("::") || name.starts_with(':') || name.ends_with(':')
+}
+
 /// Whether every name is a plain word that no sibling of its kind has. Then whole names
 /// differ too, and [`Checker::names`] would find nothing to say of any.
 fn has_plain_names(world: &World) -> bool {
-    let is_plain = |name: &str| {
-        let is_reserved = name == "world" || (name.starts_with("__") && name.ends_with("__"));
-        let is_scoped = name.contains("::") || name.starts_with(':') || name.ends_with(':');
-        !name.is_empty() && !is_reserved && !is_scoped
-    };
-    let mut is_so = is_plain_list(world.models.iter().map(|model| &*model.name), is_plain)
-        && is_plain_list(world.joints.iter().map(|joint| &*joint.name), is_plain);
+    let mut is_so = is_plain_list(world.models.iter().map(|model| &*model.name))
+        && is_plain_list(world.joints.iter().map(|joint| &*joint.name));
     world.visit_models(&mut |at| {
         let (links, model) = (&at.model.links, at.model);
+        let shapes_of =
+            |link: &Link| is_plain_list(link.collisions.iter().map(|shape| &*shape.name));
         is_so = is_so
-            && is_plain_list(links.iter().map(|link| &*link.name), is_plain)
-            && is_plain_list(model.joints.iter().map(|joint| &*joint.name), is_plain)
-            && is_plain_list(model.models.iter().map(|inner| &*inner.name), is_plain)
-            && links.iter().all(|link| {
-                is_plain_list(link.collisions.iter().map(|shape| &*shape.name), is_plain)
-            });
+            && is_plain_list(links.iter().map(|link| &*link.name))
+            && is_plain_list(model.joints.iter().map(|joint| &*joint.name))
+            && is_plain_list(model.models.iter().map(|inner| &*inner.name))
+            && links.iter().all(shapes_of);
     });
     is_so
 }
 
 /// Whether all names are plain, and no two the same.
-fn is_plain_list<'n>(
-    mut names: impl ExactSizeIterator<Item = &'n str>,
-    is_plain: impl Fn(&str) -> bool,
-) -> bool {
+fn is_plain_list<'n>(mut names: impl ExactSizeIterator<Item = &'n str>) -> bool {
+    let is_plain = |name: &str| !name.is_empty() && !is_reserved(name) && !is_scoped(name);
     if names.len() <= 1 {
         return names.all(is_plain);
     }

@@ -199,7 +199,7 @@ impl Reader<'_, '_> {
         // Mending may have something to say, and so may the reader: one list at a time.
         let mut notes = Findings::new();
         let read = xml::with_document(source, &mut notes, |document, notes| {
-            self.xml.findings.extend(std::mem::take(notes).into_vec());
+            self.xml.findings.append(std::mem::take(notes));
             let root = document.root_element();
             match Format::of(root) {
                 Some(Format::Sdf) => {
@@ -220,7 +220,7 @@ impl Reader<'_, '_> {
             }
         });
         read.unwrap_or_else(|diagnostic| {
-            self.xml.findings.extend(notes.into_vec());
+            self.xml.findings.append(notes);
             self.xml.findings.push(diagnostic);
             None
         })

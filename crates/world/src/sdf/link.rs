@@ -274,7 +274,7 @@ impl Reader<'_, '_> {
 
     /// A `light` of the world or of a link.
     pub fn light(&mut self, node: Node<'_, '_>, name: String) -> Option<(Light, Pose)> {
-        let kind = self.light_kind(node);
+        let kind = self.light_kind(node); // where there is none, the rest is still looked at
         let pose = self.pose(node);
         let direction = self.one(node, "direction").and_then(|child| self.xml.vec3(child));
         let attenuation = match self.one(node, "attenuation") {

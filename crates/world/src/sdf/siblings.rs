@@ -16,6 +16,8 @@ pub(super) struct Siblings {
     /// Once there are many: from the hash of a name to its position. Of names that share a
     /// hash only the first is in here, so a find that is not the name proves nothing.
     by_hash: BTreeMap<u64, usize>,
+    /// Another one in every process, so that no file can be made of names that share a hash.
+    /// No answer depends on it.
     hasher: RandomState,
 }
 
@@ -35,11 +37,13 @@ impl Siblings {
     /// One more. Its name has been looked for and is not there.
     pub fn insert(&mut self, name: &str, place: Place) {
         self.seen.push((name.to_string(), place));
+        if self.seen.len() <= FEW {
+            return;
+        }
+        // The first of many brings those before it along.
         let n_indexed = if self.seen.len() == FEW + 1 { 0 } else { self.seen.len() - 1 };
-        if self.seen.len() > FEW {
-            for (i, (name, _)) in self.seen.iter().enumerate().skip(n_indexed) {
-                self.by_hash.entry(self.hasher.hash_one(name)).or_insert(i);
-            }
+        for (i, (name, _)) in self.seen.iter().enumerate().skip(n_indexed) {
+            self.by_hash.entry(self.hasher.hash_one(name)).or_insert(i);
         }
     }
 
