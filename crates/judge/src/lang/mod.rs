@@ -11,9 +11,17 @@
 pub mod ast;
 mod block;
 mod lex;
+mod lint;
+mod lint_block;
 mod parse;
+mod places;
+mod print;
+mod scopes;
 mod temporal;
 
 pub use block::{MOST_HIGH, MOST_NESTED};
+pub use lint::lint;
 pub use parse::{MOST_FORMS_NESTED, parse};
+pub use places::{same, without_places};
+pub use print::{print, print_block, print_expr, print_temporal};
 pub use temporal::{OPERATORS, parse_formulas};

@@ -312,7 +312,7 @@ impl Reader<'_> {
     fn window(&mut self) -> Read<Window> {
         self.skip_outer_space();
         let start = self.pos;
-        if !self.is_window() {
+        if !begins_window(self.rest()) {
             return Ok(Window::default());
         }
         self.bump();
@@ -343,20 +343,6 @@ impl Reader<'_> {
         self.fail(start..end, "bad-window", what.to_string(), help)
     }
 
-    fn is_window(&self) -> bool {
-        let Some(rest) = self.rest().strip_prefix('[') else { return false };
-        let rest = rest.trim_start();
-        let rest = rest.strip_prefix('-').unwrap_or(rest);
-        let len = rest.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(rest.len());
-        let after = rest[len..].trim_start();
-        let is_unit = |unit: &str| {
-            after.strip_prefix(unit).is_some_and(|after| !after.starts_with(continues_name))
-        };
-        let has_unit = is_unit("s") || is_unit("ms");
-        let is_split = after.starts_with(',') || after.starts_with(':') && !after.starts_with(":=");
-        rest.starts_with(|c: char| c.is_ascii_digit()) && (is_split || has_unit)
-    }
-
     /// One end in nanoseconds, exactly: `1.5`, `1.5 s`, `250 ms`.
     fn window_end(&mut self, start: usize) -> Read<i64> {
         self.skip_outer_space();
@@ -379,4 +365,18 @@ impl Reader<'_> {
             None => self.bad_window(start, "the end of the window is not a time in nanoseconds"),
         }
     }
+}
+
+/// Whether a text begins with a window rather than a block.
+pub(super) fn begins_window(text: &str) -> bool {
+    let Some(rest) = text.strip_prefix('[') else { return false };
+    let rest = rest.trim_start();
+    let rest = rest.strip_prefix('-').unwrap_or(rest);
+    let len = rest.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(rest.len());
+    let after = rest[len..].trim_start();
+    let is_unit = |unit: &str| {
+        after.strip_prefix(unit).is_some_and(|after| !after.starts_with(continues_name))
+    };
+    let is_split = after.starts_with([',', ':']) && !after.starts_with(":=");
+    rest.starts_with(|c: char| c.is_ascii_digit()) && (is_split || is_unit("s") || is_unit("ms"))
 }
