@@ -4,15 +4,19 @@ use std::path::Path;
 use std::sync::Arc;
 
 use headland_base::{Diagnostic, Source};
+use headland_judge::Scene;
 use headland_record::{LoadOptions, Reader, Recording, load};
-use headland_report::{Align, Chart, chart, table};
+use headland_report::{Align, Chart, chart, matrix, table};
 use headland_sim::{Cast, Model, Setup};
 
 use crate::args::{DemoArgs, WorldArgs};
 use crate::context::{Context, Ended, Outcome, read_options};
 use crate::job::{Job, record};
+use crate::judging::{Asked, Loaded, MaybeTest, judge_all};
+use crate::test_file::TestFile;
 
 const BALL: &str = include_str!("../../../../worlds/ball.sdf");
+const TEST: &str = include_str!("../../../../worlds/ball.lrp");
 const DURATION_SECS: f64 = 5.0;
 const RADIUS: f64 = 0.5;
 
@@ -24,9 +28,19 @@ pub fn run(context: &Context, args: &DemoArgs) -> Ended {
     let duration = headland_base::SimDuration::from_secs(DURATION_SECS).expect("a few seconds");
     let setup = Setup::new(&model, duration);
     let engine = headland_engines::find("rapier").map_err(|diagnostic| vec![diagnostic])?;
-    let job =
-        Job { engine, model: &model, setup: &setup, seed: 0, output: &args.output, commands: None };
-    let (_, _, secs) = record(context, &job, &mut Cast::default())?;
+    let test = TestFile::of_source(&Source::new("ball.lrp", TEST), Path::new("ball.lrp"));
+    let tests = [test];
+    let job = Job {
+        engine,
+        model: &model,
+        setup: &setup,
+        seed: 0,
+        output: &args.output,
+        commands: None,
+        tests: &tests,
+        stops_on_red: false,
+    };
+    let secs = record(context, &job, &mut Cast::default())?.secs;
 
     // Everything shown is read back from the file: what others will see of it.
     let reader = Reader::open(&args.output).map_err(|diagnostic| vec![diagnostic])?;
@@ -34,11 +48,33 @@ pub fn run(context: &Context, args: &DemoArgs) -> Ended {
     if findings.has_errors() {
         return Err(findings.into_vec());
     }
-    context.print(&story(&recording, &args.output, DURATION_SECS / secs.max(1e-9))?);
-    Ok(Outcome::Passed)
+    let scene = Arc::new(Scene::new(recording));
+    let factor = DURATION_SECS / secs.max(1e-9);
+    let judged = judged(context, &tests, &scene, &args.output);
+    context.print(&story(scene.recording(), &args.output, factor, &judged.0)?);
+    Ok(judged.1)
 }
 
-fn story(recording: &Recording, output: &Path, factor: f64) -> Result<String, Vec<Diagnostic>> {
+/// The verdict in words.
+fn judged(
+    context: &Context,
+    tests: &[TestFile],
+    scene: &Arc<Scene>,
+    output: &Path,
+) -> (String, Outcome) {
+    let loaded = Loaded::of_scene(&output.display().to_string(), output, Arc::clone(scene));
+    let tests: Vec<MaybeTest> = tests.iter().cloned().map(Ok).collect();
+    let round = judge_all(&tests, &[loaded], Asked::default());
+    context.show(&round.findings);
+    (matrix(&round.matrix, context.paints()), round.outcome)
+}
+
+fn story(
+    recording: &Recording,
+    output: &Path,
+    factor: f64,
+    verdict: &str,
+) -> Result<String, Vec<Diagnostic>> {
     let column = |key: &str| {
         recording
             .column(key)
@@ -86,8 +122,10 @@ fn story(recording: &Recording, output: &Path, factor: f64) -> Result<String, Ve
     let shown = output.display();
     Ok(format!(
         "A ball falls 3 m onto the ground; both bounce with a restitution of 0.7.\n\n{}\n{}\n\
-         Each bounce should reach 0.7² = 0.49 of the one before.\n\
-         Recorded in {shown}, {factor:.0} × faster than real time.\n\n\
+         Each bounce should reach 0.7² = 0.49 of the one before. A test says so; it watched the run\n\
+         and was asked again on the recording:\n\n\
+         {verdict}\n\
+         Recorded in {shown} with the test inside, {factor:.0} × faster than real time.\n\n\
          Try next:\n  \
          headland info {shown}                what is in the recording\n  \
          headland export {shown} -o ball.csv  the numbers as a table\n  \

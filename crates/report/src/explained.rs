@@ -1,0 +1,120 @@
+//! Verdicts in more words: why red, what went wrong on the way, what was never reached.
+
+use headland_base::Diagnostic;
+use headland_judge::code::Code;
+use headland_judge::{ActionError, Explanation, Verdict};
+
+use crate::units::{count, quantity};
+use crate::verdicts::{Cell, Judged, Matrix, Spot, Sureness};
+
+/// Everything that was asked for beyond the table.
+pub fn explained(matrix: &Matrix) -> String {
+    let mut out = String::new();
+    for (row, recording, cell) in matrix.cells() {
+        let Cell::Judged(judged) = cell else { continue };
+        if judged.explanations.is_empty() {
+            continue;
+        }
+        out += &format!("\n{} on {recording}\n", row.test);
+        for explanation in &judged.explanations {
+            out += &one(judged, explanation, &row.test, recording);
+        }
+        if let Some(words) = margin_words(judged) {
+            out += &format!("  {words}\n");
+        }
+    }
+    for row in &matrix.rows {
+        if let Some(covered) = &row.coverage {
+            let (n_reached, n_parts) = (covered.n_reached, covered.n_parts);
+            out += &format!(
+                "\n{}: {n_reached} of {n_parts} states and transitions reached\n",
+                row.test
+            );
+            out += &spots(&covered.missed, "never reached: ");
+        }
+        if let Some(survived) = &row.survivors {
+            let n_noticed = survived.n_tried - survived.unnoticed.len();
+            let changes = count(survived.n_tried as u64, "small change");
+            out += &format!("\n{}: {n_noticed} of {changes} noticed\n", row.test);
+            out += &spots(&survived.unnoticed, "nobody notices: ");
+        }
+    }
+    out
+}
+
+fn spots(spots: &[Spot], before: &str) -> String {
+    let lines =
+        spots.iter().map(|spot| format!("  {}: {before}{}\n", spot.place.label(), spot.what));
+    lines.collect()
+}
+
+fn one(judged: &Judged, explanation: &Explanation, test: &str, recording: &str) -> String {
+    let Explanation { headline, time, lines, stretch, .. } = explanation;
+    let mut out = format!("  {headline}, at {time}\n");
+    let places: Vec<String> = lines.iter().map(|l| judged.code.place(l.site).label()).collect();
+    let texts: Vec<String> =
+        lines.iter().map(|line| format!("{}{}", "  ".repeat(line.depth), line.text)).collect();
+    let width = |all: &[String]| all.iter().map(|text| text.chars().count()).max().unwrap_or(0);
+    let (place_width, text_width) = (width(&places), width(&texts));
+    for ((line, place), text) in lines.iter().zip(&places).zip(&texts) {
+        let when = line.time.map_or(String::new(), |time| format!("  at {time}"));
+        let value = &line.value;
+        out += &format!("    {place:<place_width$}  {text:<text_width$}  {value}{when}\n");
+    }
+    if let Some(stretch) = stretch {
+        let times = &judged.scene.times()[stretch.clone()];
+        let (Some(from), Some(to)) = (times.first(), times.last()) else { return out };
+        let snapshots = count(times.len() as u64, "snapshot");
+        out += &format!("  the same red with {snapshots} alone, {from} to {to}:\n");
+        out += &format!(
+            "    headland test {test} --on {recording} --start {} --end {}\n",
+            plain_secs(*from),
+            plain_secs(*to)
+        );
+    }
+    out
+}
+
+/// `1.42`, as the command line takes it.
+fn plain_secs(time: headland_base::SimTime) -> String {
+    let text = time.to_string();
+    let number = text.trim_end_matches(" s").trim_end_matches('0');
+    number.trim_end_matches('.').to_string()
+}
+
+/// How far a verdict is from flipping, in a sentence.
+pub(crate) fn margin_words(judged: &Judged) -> Option<String> {
+    let Sureness::Margin(margin) = &judged.sureness else { return None };
+    let amount = quantity(margin.amount, margin.unit);
+    let way = if margin.is_harder { "harder" } else { "easier" };
+    let decides = match margin.site {
+        Some(site) => format!(
+            "`{}` at {} decides, at {}",
+            judged.code.text(site),
+            judged.code.place(site).label(),
+            margin.time
+        ),
+        None => "the formula as a whole decides".to_string(),
+    };
+    let word = margin.flips_to.word();
+    Some(format!("{word} with every comparison more than {amount} {way}: {decides}"))
+}
+
+/// Blocks that were abandoned, as diagnostics: where, how often, when first, and the values.
+pub fn action_errors(code: &Code, errors: &[ActionError], recording: &str) -> Vec<Diagnostic> {
+    let diagnostic = |error: &ActionError| {
+        let ActionError { site, words, help, first, path, count } = error;
+        let times = if *count == 1 { "once".to_string() } else { format!("{count} times") };
+        Diagnostic::warning("action-error", words.clone())
+            .at(code.place(*site))
+            .note(format!("{times} on {recording}, first at {first} in {path}"))
+            .note("the block was abandoned there; the test went on")
+            .help_maybe(help.clone())
+    };
+    errors.iter().map(diagnostic).collect()
+}
+
+/// Whether a verdict is of the kind that is explained.
+pub(crate) fn is_explained(judged: &Judged) -> bool {
+    judged.judgement.verdict == Verdict::Red && !judged.explanations.is_empty()
+}
