@@ -81,10 +81,10 @@ pub fn cell_text(cell: &Cell) -> String {
         Sureness::Margin(margin) => format!(" {}", quantity(margin.amount, margin.unit)),
     };
     let Judgement { verdict, time, .. } = &judged.judgement;
+    let by = if matches!(judged.sureness, Sureness::Margin(_)) { " by" } else { "" };
     match verdict {
         Verdict::Green => format!("green{margin}"),
-        Verdict::Red if margin.is_empty() => format!("red at {time}"),
-        Verdict::Red => format!("red at {time} by{margin}"),
+        Verdict::Red => format!("red at {time}{by}{margin}"),
         Verdict::Inconclusive | Verdict::Error => verdict.word().to_string(),
     }
 }

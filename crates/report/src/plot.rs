@@ -20,6 +20,8 @@ use crate::verdicts::Judged;
 const WIDTH: f64 = 960.0;
 /// Room on the left for names and scales.
 const LEFT: f64 = 150.0;
+/// Where the time axis ends, so that a mark at the very end is seen whole.
+const RIGHT: f64 = WIDTH - 6.0;
 const LANE_HEIGHT: f64 = 22.0;
 const PLOT_HEIGHT: f64 = 84.0;
 /// Quantities beyond this many are named, not drawn.
@@ -41,7 +43,7 @@ impl Axis {
     }
 
     fn x(&self, secs: f64) -> f64 {
-        LEFT + (secs - self.start) / self.secs * (WIDTH - LEFT)
+        LEFT + (secs - self.start) / self.secs * (RIGHT - LEFT)
     }
 }
 
@@ -236,7 +238,7 @@ fn curve(
     let top = 16.0;
     let frame = format!(
         "<rect class=\"frame\" x=\"{LEFT}\" y=\"{top}\" width=\"{}\" height=\"{}\"/>",
-        WIDTH - LEFT,
+        RIGHT - LEFT,
         PLOT_HEIGHT - top - 2.0
     );
     if low > high {
