@@ -22,16 +22,17 @@
 use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::ffi::OsString;
+use std::hint::black_box;
 use std::path::Path;
 use std::process::Command;
 
 use banquo::operators::{Always, Eventually, Implies};
 use banquo::{Formula as BanquoFormula, Trace};
 use headland_base::SimTime;
-use headland_bench::{best_of_thread, is_full};
+use headland_bench::{best_of_thread, is_full, time};
 use headland_judge::lang::ast::Window;
 use headland_judge::temporal::{
-    Formula, Monitor, Node, NodeId, Robustness, Truth, robustness, truth,
+    Formula, Monitor, Node, NodeId, Robustness, Scratch, Truth, robustness, robustness_into, truth,
 };
 
 const MILLI: i64 = 1_000_000;
@@ -118,7 +119,7 @@ impl Ball {
             if (height < 0.05 && velocity < 0.0) || i + 1 == n {
                 turn = (turn + 0.618_033_988_749_895) % 1.0; // spreads evenly, never repeats
                 (launch, i_launch) = (2.0 + 2.5 * turn, i);
-                (height, velocity) = (0.05, launch);
+                (height, velocity) = (0.05 - 1e-3 * turn, launch);
             }
             heights.push(height);
             velocities.push(velocity);
@@ -153,16 +154,33 @@ fn here(ball: &Ball, rounds: usize) -> Vec<Row> {
     let n = ball.times.len();
     let (mut rows, mut value) = (Vec::new(), 0.0);
     let mut measure = |who, formula, work: &mut dyn FnMut() -> f64| {
-        let secs = best_of_thread(rounds, &mut [&mut || value = work()])[0].1;
+        let secs = cpu_secs(rounds, &mut || value = work());
         rows.push(Row { who, formula, n, secs, value });
     };
-    measure("headland", "A", &mut || robustness(&a, a_root, &ball.times, &[&ball.heights])[0]);
-    measure("by hand", "A", &mut || ball.heights.iter().copied().fold(f64::INFINITY, f64::min));
+    // As an editor re-judges: the memory of the last time serves again.
+    let (mut scratch, mut column) = (Scratch::default(), Vec::new());
+    measure("headland", "A", &mut || {
+        let atoms: [&[f64]; 1] = [&ball.heights];
+        robustness_into(&a, a_root, &ball.times, &atoms, &mut scratch, &mut column);
+        column[0]
+    });
+    measure("by hand", "A", &mut || {
+        let heights = black_box(&ball.heights);
+        heights.iter().copied().fold(f64::INFINITY, f64::min)
+    });
     let trace = banquo_trace(&ball.heights);
     let banquo = Always::unbounded(Above);
     measure("banquo, offline", "A", &mut || first(banquo.evaluate(&trace).expect("evaluates")));
 
+    let mut falling: Vec<f64> = Vec::new();
     measure("headland", "B", &mut || {
+        falling.clear();
+        falling.extend(ball.velocities.iter().map(|v| -v));
+        let atoms: [&[f64]; 2] = [&falling, &ball.velocities];
+        robustness_into(&b, b_root, &ball.times, &atoms, &mut scratch, &mut column);
+        column[0]
+    });
+    measure("headland, fresh memory", "B", &mut || {
         let falling: Vec<f64> = ball.velocities.iter().map(|v| -v).collect();
         robustness(&b, b_root, &ball.times, &[&falling, &ball.velocities])[0]
     });
@@ -173,18 +191,24 @@ fn here(ball: &Ball, rounds: usize) -> Vec<Row> {
         if holds == Truth::True { f64::INFINITY } else { f64::NEG_INFINITY }
     });
     measure("headland, live", "B", &mut || live(ball));
-    measure("by hand", "B", &mut || by_hand(&ball.velocities));
+    measure("by hand", "B", &mut || by_hand(black_box(&ball.velocities)));
     let trace = banquo_trace(&ball.velocities);
     let soon = Eventually::bounded(0.0..=1_000.0, Above);
     let banquo = Always::unbounded(Implies::new(Below, soon));
-    let secs_value = best_of_thread(
-        1,
-        &mut [&mut || {
-            value = first(banquo.evaluate(&trace).expect("evaluates"));
-        }],
-    );
-    rows.push(Row { who: "banquo, offline", formula: "B", n, secs: secs_value[0].1, value });
+    measure("banquo, offline", "B", &mut || first(banquo.evaluate(&trace).expect("evaluates")));
     rows
+}
+
+/// Processor seconds of one call, the least of the rounds. Linux counts them in steps of up
+/// to 4 ms, so short work is repeated until it is long.
+fn cpu_secs(rounds: usize, work: &mut dyn FnMut()) -> f64 {
+    let wall = (0..3).map(|_| time(&mut *work).0).fold(f64::INFINITY, f64::min);
+    if !is_full() {
+        return wall; // only that it runs and agrees
+    }
+    let repeats = (0.2 / wall).ceil().clamp(1.0, 1e4) as usize;
+    let rounds = if wall > 1.0 { 1 } else { rounds }; // banquo needs no more
+    best_of_thread(rounds, &mut [&mut || (0..repeats).for_each(|_| work())])[0].1 / repeats as f64
 }
 
 fn formula_a() -> (Formula, NodeId) {
@@ -330,14 +354,10 @@ fn until_by_window(n: usize, rounds: usize) {
         let (f, g) = (formula.push(Node::Atom(0)), formula.push(Node::Atom(1)));
         let root = formula.push(Node::Until(window, f, g));
         let mut least = 0.0;
-        let secs = best_of_thread(
-            rounds,
-            &mut [&mut || {
-                let column = robustness(&formula, root, &ball.times, &[&slow, &high]);
-                least = column.into_iter().fold(f64::INFINITY, f64::min);
-            }],
-        )[0]
-        .1;
+        let secs = cpu_secs(rounds, &mut || {
+            let column = robustness(&formula, root, &ball.times, &[&slow, &high]);
+            least = column.into_iter().fold(f64::INFINITY, f64::min);
+        });
         println!("{n_window:>15}  {:>9.2}  {least}", secs / n as f64 * 1e9);
     }
 }

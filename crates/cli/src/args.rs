@@ -1,4 +1,7 @@
-//! The command line, as data. Help texts teach: each command ends with examples.
+//! The command line, as data: words go in, one value per command comes out.
+//!
+//! Help texts teach: each command ends with examples. Help, completions and manual pages are all
+//! made from here. Deliberately absent: what a command does; that is `commands`.
 
 use std::path::PathBuf;
 use std::sync::LazyLock;
@@ -109,7 +112,7 @@ pub struct WorldArgs {
 pub struct RunArgs {
     /// The world: SDF, URDF or MJCF
     pub world: PathBuf,
-    /// The recording to write [default: the world's name with .mcap, here]
+    /// The recording to write, "-" for stdout [default: the world's name with .mcap, here]
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,
     /// The engine that moves it; `headland engines` lists them
@@ -128,7 +131,7 @@ pub struct RunArgs {
 /// How a world is moved: what `run` and `test` share.
 #[derive(Debug, Args)]
 pub struct HowArgs {
-    /// How long, in simulated seconds [default: 10, or no end with --until]
+    /// How long, in simulated seconds, up to the next whole step [default: 10, or no end with --until]
     #[arg(long, short, requires = "world", value_name = "SECS", allow_negative_numbers = true, value_parser = positive)]
     pub duration: Option<f64>,
     /// How long, in steps

@@ -1,4 +1,7 @@
 //! What every command shares: where results go, where diagnostics go, and how it ends.
+//!
+//! Results are for programs and go to standard output; everything else is for people and goes
+//! to standard error. [`Outcome`] is the one list of exit codes.
 
 use std::fs::File;
 use std::io::{BufReader, ErrorKind, IsTerminal, Write as _};
@@ -122,6 +125,13 @@ impl Context {
         Outcome::of_faults(&faults)
     }
 
+    /// A result beside one that goes to standard output.
+    pub fn note(&self, text: &str) {
+        if !self.quiet {
+            eprint!("{text}");
+        }
+    }
+
     /// A word to the person, not a result.
     pub fn say(&self, text: &str) {
         if !self.quiet && !self.json {
@@ -206,6 +216,16 @@ pub fn open_recording(path: &Path) -> Result<Reader<BufReader<File>>, Vec<Diagno
         made.display()
     );
     Err(vec![Diagnostic::error("not-mcap", format!("`{shown}` is not an MCAP file")).help(help)])
+}
+
+/// Refuses standard output where a file is needed: `-` is no name anybody means.
+pub fn refuse_stdout(output: &Path, why: &str) -> Result<(), Vec<Diagnostic>> {
+    if !crate::job::is_stdout(output) {
+        return Ok(());
+    }
+    let message = format!("`-` for standard output is not possible here: {why}");
+    let help = "give a file name; a file that is really called `-` is `./-`";
+    Err(vec![Diagnostic::error("needs-a-file", message).help(help)])
 }
 
 /// Refuses to write over what is being read, or into the bag that is.

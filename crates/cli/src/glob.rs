@@ -1,4 +1,7 @@
 //! Topic patterns: `*` stands for anything, also across slashes.
+//!
+//! Deliberately absent: `?`, brackets and braces. Topics are short, and a shell must not have
+//! its own idea of a pattern.
 
 /// Whether `text` fits `pattern`.
 pub fn matches(pattern: &str, text: &str) -> bool {

@@ -1,11 +1,15 @@
-//! One run, recorded: what `run` and `demo` share.
+//! One run, recorded: what `run`, `test` and `demo` share.
+//!
+//! A model, a setup and an engine go in; a file with the facts around them, how the run ended
+//! and what the tests that watched say come out. Deliberately absent: what is said about it;
+//! that is each command's own.
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
+use std::io::IsTerminal as _;
 use std::ops::ControlFlow;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::atomic::Ordering;
 
 use headland_base::{Diagnostic, Severity};
 use headland_record::{WriteOptions, Writer, Written};
@@ -15,6 +19,7 @@ use headland_world::World;
 use crate::context::{BUILD, Context};
 use crate::live::{Judge, LiveCode, LiveVerdict, Names};
 use crate::progress::Progress;
+use crate::signals::interrupted;
 use crate::test_file::TestFile;
 
 /// One run and where it goes.
@@ -58,7 +63,8 @@ pub fn record(
     cast: &mut Cast,
 ) -> Result<Recorded, Vec<Diagnostic>> {
     let mut engine = (job.engine.make)();
-    let checked = engine.check(job.model);
+    let mut checked = engine.check(job.model);
+    checked.extend(headland_sim::coarse_step(job.model, job.setup.step));
     if checked.iter().any(|diagnostic| diagnostic.severity == Severity::Error) {
         return Err(checked);
     }
@@ -68,7 +74,7 @@ pub fn record(
     let watchers = code.watchers(job, &is_red)?;
 
     let options = WriteOptions::new(BUILD).threaded(job.setup.n_threads > 1);
-    let mut writer = Writer::create(job.output, &options)?;
+    let mut writer = open(job.output, &options)?;
     describe(&mut writer, job, &checked)?;
 
     let stop = interrupted();
@@ -113,6 +119,23 @@ fn compile_tests(
     let (code, findings) = LiveCode::compile(job.tests, names);
     context.show(&findings);
     Ok(code)
+}
+
+/// Whether an output is standard output.
+pub fn is_stdout(output: &Path) -> bool {
+    output == Path::new("-")
+}
+
+fn open(output: &Path, options: &WriteOptions) -> Result<Writer, Diagnostic> {
+    if !is_stdout(output) {
+        return Writer::create(output, options);
+    }
+    if std::io::stdout().is_terminal() {
+        let message = "a recording is no text, and standard output is a terminal";
+        return Err(Diagnostic::error("output-is-terminal", message)
+            .help("write to a file with `-o FILE`, or into a pipe"));
+    }
+    Writer::new(std::io::stdout(), "standard output", options)
 }
 
 /// Writes the facts around a run: enough to run it again.
@@ -161,18 +184,4 @@ fn describe(writer: &mut Writer, job: &Job<'_>, checked: &[Diagnostic]) -> Resul
         "application/sdf+xml",
         headland_world::sdf::write(world).into_bytes(),
     )
-}
-
-/// Set when somebody presses Ctrl-C or ends the process politely: the run stops after its
-/// step and the file is closed properly.
-pub fn interrupted() -> Arc<AtomicBool> {
-    static STOP: OnceLock<Arc<AtomicBool>> = OnceLock::new();
-    let stop = STOP.get_or_init(|| {
-        let flag = Arc::new(AtomicBool::new(false));
-        let seen = Arc::clone(&flag);
-        // Without a handler the signal ends us at once; the file still opens up to its last chunk.
-        _ = ctrlc::set_handler(move || seen.store(true, Ordering::Relaxed));
-        flag
-    });
-    Arc::clone(stop)
 }

@@ -12,6 +12,7 @@ mod parallel;
 mod prepare;
 mod progress;
 mod schedule;
+mod signals;
 mod test_file;
 mod watching;
 
@@ -32,6 +33,7 @@ fn main() -> ExitCode {
             return ExitCode::from(code);
         }
     };
+    signals::survive_file_limit();
     let context = Context::new(&cli.global);
     let ended = match &cli.command {
         Command::Run(args) => commands::run::run(&context, args),

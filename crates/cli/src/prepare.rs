@@ -76,3 +76,18 @@ fn setup(how: &HowArgs, model: &Model) -> Result<Setup, Vec<Diagnostic>> {
         until: until.transpose()?,
     })
 }
+
+/// A run ends with a whole step, as in other simulators; where that is later than asked, it
+/// is said beforehand.
+pub fn odd_end(setup: &Setup) -> Vec<Diagnostic> {
+    let (Some(duration), step) = (setup.duration, setup.step) else { return Vec::new() };
+    let n_whole = duration.nanos() / step.nanos();
+    if duration.nanos() % step.nanos() == 0 {
+        return Vec::new();
+    }
+    let message = format!(
+        "{duration} is no whole number of steps of {step}; the run ends at {}",
+        step * (n_whole + 1)
+    );
+    vec![Diagnostic::remark("duration-between-steps", message)]
+}

@@ -481,3 +481,99 @@ fn a_shape_of_no_size_is_pointed_at_in_every_format() {
     let said = text(&expect(dir.path(), &["check", "flat.urdf"], 2).stderr);
     assert!(said.contains("bad-size") && said.contains("flat.urdf:2:"), "{said}");
 }
+
+#[test]
+fn the_demo_speaks_json_too() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let output = expect(dir.path(), &["demo", "--json"], 0);
+    let json: serde_json::Value = serde_json::from_slice(&output.stdout).expect("one object");
+    assert_eq!(json["recording"], "demo.mcap");
+    let bounces = json["bounces"].as_array().expect("a list");
+    assert!(bounces.len() >= 5, "{json}");
+    for bounce in bounces {
+        let ratio = bounce["of_the_one_before"].as_f64().expect("a number");
+        assert!((ratio - 0.49).abs() < 0.02, "{bounce}");
+    }
+}
+
+/// A recording in a pipe is the recording in a file, and nothing else is in the pipe.
+#[test]
+fn a_recording_goes_to_standard_output() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let run =
+        |output: &str| expect(dir.path(), &["run", &ball(), "--duration", "1", "-o", output], 0);
+    let piped = run("-");
+    run("file.mcap");
+    assert!(piped.stdout == fs::read(dir.path().join("file.mcap")).unwrap());
+    assert!(text(&piped.stderr).contains("standard output: 1.000 s"), "{}", text(&piped.stderr));
+    for args in [
+        &["demo", "-o", "-"][..],
+        &["export", "file.mcap", "--to", "csv", "-o", "-"],
+        &["import", "file.mcap", "-o", "-"],
+    ] {
+        let said = text(&expect(dir.path(), args, 2).stderr);
+        assert!(said.contains("needs-a-file"), "{args:?}: {said}");
+    }
+    assert!(!dir.path().join("-").exists());
+}
+
+/// A run ends with a whole step; where that is not what was asked, it is said.
+#[test]
+fn a_duration_between_two_steps_is_remarked() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let run = |step: &str| {
+        expect(dir.path(), &["run", &ball(), "-d", "1", "--step", step, "-o", "a.mcap"], 0)
+    };
+    let said = text(&run("0.3").stderr);
+    assert!(said.contains("1.000 s is no whole number of steps of 0.300 s"), "{said}");
+    assert!(said.contains("ends at 1.200 s"), "{said}");
+    assert!(!text(&run("0.25").stderr).contains("whole number"));
+}
+
+/// What is no log is refused in words, and no file is made of it. A pipe must not be waited for.
+#[test]
+fn garbage_is_not_imported() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let at = |name: &str| dir.path().join(name);
+    let noise: Vec<u8> =
+        (0..5000u32).map(|i| (i.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
+    for (name, bytes) in [
+        ("garbage.mcap", &noise[..]),
+        ("garbage", &noise),
+        ("garbage.csv", b"no table\nat all\n"),
+        ("rows.csv", b"time,x\nnever,1\nsome day,2\n"),
+        ("garbage.tum", b"no trajectory\nat all\n"),
+        ("before.csv", b"time,x\n-1,1\n"),
+        ("empty", b""),
+        ("empty.mcap", b""),
+        ("empty.csv", b""),
+    ] {
+        fs::write(at(name), bytes).unwrap();
+    }
+    fs::create_dir(at("folder")).unwrap();
+    fs::create_dir(at("bag")).unwrap();
+    fs::write(at("bag/a.mcap"), &noise).unwrap();
+    let made = std::process::Command::new("mkfifo").arg(at("pipe")).status();
+    assert!(made.expect("mkfifo runs").success());
+    for (source, words) in [
+        ("garbage.mcap", "not-mcap"),
+        ("garbage", "unknown-format"),
+        ("garbage.csv", "no-time-column"),
+        ("rows.csv", "bad-time"),
+        ("garbage.tum", "bad-pose"),
+        ("before.csv", "time-out-of-range"),
+        ("empty", "empty-table"),
+        ("empty.mcap", "is empty"),
+        ("empty.csv", "empty-table"),
+        ("folder", "no recording in the folder"),
+        ("bag", "not-mcap"),
+        ("/dev/null", "not-a-file"),
+        ("pipe", "not-a-file"),
+        ("nowhere", "cannot-open"),
+    ] {
+        let said = text(&expect(dir.path(), &["import", source, "-o", "a.mcap"], 2).stderr);
+        assert!(said.contains(words), "{source}: {said}");
+        assert!(!said.contains("panicked"), "{source}: {said}");
+        assert!(!at("a.mcap").exists(), "something was made of {source}");
+    }
+}

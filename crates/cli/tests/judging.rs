@@ -29,8 +29,9 @@ fn folder() -> tempfile::TempDir {
     {
         fs::write(dir.path().join(format!("{name}.lrp")), content).expect("written");
     }
-    fs::write(dir.path().join("low.stl"), "low := eventually [ball pose z < 0.6].\n").unwrap();
-    fs::write(dir.path().join("empty.csv"), "time,ball/pose/z\n").unwrap();
+    fs::write(dir.path().join("low.stl"), "low := eventually [ball pose z < 0.6].\n")
+        .expect("written");
+    fs::write(dir.path().join("empty.csv"), "time,ball/pose/z\n").expect("written");
     dir
 }
 
@@ -257,7 +258,8 @@ fn both(dir: &Path, world: &Path, test: &str, more: &[&str]) -> (Value, Value) {
     let live = headland(dir).args(&args).output().expect("runs");
     let live: Value =
         serde_json::from_slice(&live.stdout).unwrap_or_else(|_| panic!("{}", text(&live.stderr)));
-    let after = headland(dir).args(["test", test, "--on", "a.mcap", "--json"]).output().unwrap();
+    let after =
+        headland(dir).args(["test", test, "--on", "a.mcap", "--json"]).output().expect("runs");
     let after: Value = serde_json::from_slice(&after.stdout).expect("JSON");
     (live["verdicts"][0].clone(), after["results"][0].clone())
 }

@@ -71,13 +71,14 @@ fn a_polite_interrupt_closes_the_file() {
     assert!(messages(&info.stdout) > 1000);
 }
 
-/// A limit on the size of files stands for a full disk: writes fail half way through.
+/// A limit on the size of files stands for a full disk: writes fail half way through. The
+/// signal that comes with it must not end the program before it has said so.
 #[test]
 fn a_full_disk_ends_with_words_and_a_readable_file() {
     let dir = tempfile::tempdir().expect("a folder");
-    for threads in [1, 2] {
+    for (threads, signal) in [(1, "trap '' XFSZ"), (1, "true"), (2, "true")] {
         let script = format!(
-            "trap '' XFSZ; ulimit -f 1024; exec {} run {ROOT}/worlds/joints.sdf --duration 60 --threads {threads} -o full.mcap",
+            "{signal}; ulimit -f 1024; exec {} run {ROOT}/worlds/joints.sdf --duration 60 --threads {threads} -o full.mcap",
             env!("CARGO_BIN_EXE_headland")
         );
         let output = Command::new("bash")
@@ -91,5 +92,27 @@ fn a_full_disk_ends_with_words_and_a_readable_file() {
         let info =
             headland(dir.path()).args(["info", "--json", "full.mcap"]).output().expect("runs");
         assert!(messages(&info.stdout) > 1000, "{}", text(&info.stderr));
+        // It names the time up to which the file can be read.
+        let json: serde_json::Value = serde_json::from_slice(&info.stdout).expect("JSON");
+        let last_ns = json["topics"].as_array().expect("a list").iter();
+        let last_ns = last_ns.filter_map(|topic| topic["last_ns"].as_i64()).max().expect("some");
+        let last = headland_base::SimTime::from_nanos(last_ns);
+        assert!(words.contains(&format!("it can be read up to {last}\n")), "{last}: {words}");
+    }
+}
+
+/// Exports and imports meet the same limit, and say so too.
+#[test]
+fn a_full_disk_ends_an_export_with_words() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let world = format!("{ROOT}/worlds/joints.sdf");
+    expect(dir.path(), &["run", &world, "--duration", "4", "-o", "a.mcap"], 0);
+    for command in ["export a.mcap -o a.csv", "import a.mcap -o b.mcap"] {
+        let script = format!("ulimit -f 16; exec {} {command}", env!("CARGO_BIN_EXE_headland"));
+        let mut shell = Command::new("bash");
+        let output = shell.args(["-c", &script]).current_dir(dir.path()).output().expect("runs");
+        let words = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(4), "{words}");
+        assert!(words.contains("cannot") && words.contains("error["), "{words}");
     }
 }

@@ -265,6 +265,46 @@ fn stick_on_an_incline() {
     }
 }
 
+/// What is symmetric stays so: cubes dropped flat land where they were, turned or not, however
+/// large, from however high. Tolerance 1 mm, and 1 mrad, after 5 s.
+#[test]
+fn a_flat_drop_stays_where_it_is() {
+    let surface = || Surface { mu: Some(0.5), mu2: Some(0.5), ..Surface::default() };
+    let mut models = vec![ground(surface(), 0.0)];
+    for (i, side) in [0.05, 0.3, 1.0].into_iter().enumerate() {
+        for (j, height) in [0.5, 2.0, 5.0, 7.7].into_iter().enumerate() {
+            for (k, yaw) in [0.0, 0.4].into_iter().enumerate() {
+                let at = Vec3::new(4.0 * i as f64, 4.0 * j as f64 + 40.0 * k as f64, height);
+                let cube = Geometry::Box { size: Vec3::splat(side) };
+                let mut cube = link("link", at + Vec3::Z * (0.5 * side), 2.0, Some(cube));
+                cube.collisions[0].surface = surface();
+                let mut model = thing(&format!("cube_{i}{j}{k}"), cube);
+                model.parent_from_model.rotation = quat_from_axis_angle(Vec3::Z, yaw);
+                models.push(model);
+            }
+        }
+    }
+    for engine in ENGINES {
+        let (mut first, mut worst) = (Vec::new(), (0.0_f64, 0.0_f64));
+        let end = watch(&world(models.clone()), engine, 5.0, |_, state| {
+            if first.is_empty() {
+                first.clone_from(&state.rigids);
+            }
+        });
+        for (was, is) in first.iter().zip(&end.rigids).skip(1) {
+            let (was, is) = (was.world_from_rigid, is.world_from_rigid);
+            let way = is.translation - was.translation;
+            let ahead = was.vector(Vec3::X).distance(is.vector(Vec3::X));
+            let up = was.vector(Vec3::Z).distance(is.vector(Vec3::Z));
+            let aside = Vec3::new(way.x, way.y, 0.0).length();
+            worst = (worst.0.max(aside), worst.1.max(ahead).max(up));
+            assert!(way.z < -0.49, "{}: it fell", engine.name);
+        }
+        eprintln!("{}: {:e} m aside, {:e} rad", engine.name, worst.0, worst.1);
+        assert!(worst.0 < 1e-3 && worst.1 < 1e-3, "{}: {worst:?}", engine.name);
+    }
+}
+
 /// Apex heights of a ball that bounces with e = 0.7 fall by e² = 0.49 each. Tolerance 2 %.
 #[test]
 fn bounces_lose_the_square_of_restitution() {
@@ -431,6 +471,75 @@ impl Controller for Push {
     }
     fn update(&mut self, _: &Model, _: &State, commands: &mut Commands) {
         commands.set(self.0, headland_sim::Command { mode: Mode::Effort, target: self.1 });
+    }
+}
+
+/// A rod that a servo holds level sags until the spring of the servo carries it:
+/// `kp·q = m·g·l·cos q`. It holds from the start, without a command; and a velocity servo is
+/// a damper, and sinks with `m·g·l·cos q/kv`. Tolerance 0.1 %.
+#[test]
+fn a_servo_sags_by_the_load_over_its_gain() {
+    let arm = |kind: ActuatorKind, effort_range: Option<(f64, f64)>, damping: f64| {
+        let rod = link("rod", Vec3::new(0.5, 0.0, 0.0), 2.0, None);
+        let hinge = JointKind::Continuous(Axis { damping, ..Axis::along(Vec3::Y) });
+        let hinge = joint("hinge", None, "rod", Vec3::new(-0.5, 0.0, 0.0), hinge);
+        let servo = Actuator {
+            name: "servo".into(),
+            joint: "hinge".into(),
+            kind,
+            gear: 1.0,
+            command_range: None,
+            effort_range,
+        };
+        let mut model = Model_ { name: "arm".into(), links: vec![rod], ..Model_::default() };
+        (model.joints, model.actuators) = (vec![hinge], vec![servo]);
+        world(vec![model])
+    };
+    let load = 2.0 * GRAVITY * 0.5;
+    for engine in ENGINES {
+        for kp in [50.0, 5e3] {
+            let stiff = ActuatorKind::Position { kp, kv: 0.04 * kp };
+            let end = watch(&arm(stiff, None, 0.0), engine, 6.0, |_, _| {});
+            let (q, effort) = (end.dofs[0].position, end.dofs[0].effort);
+            let wanted = load * cos(q) / kp;
+            assert!((q / wanted - 1.0).abs() < 1e-3, "{}: sags {q} of {wanted}", engine.name);
+            assert!((effort / -load / cos(q) - 1.0).abs() < 1e-3, "{}: {effort}", engine.name);
+        }
+        // Too weak to hold it: it gives what it has, and the rod ends up hanging.
+        let weak = ActuatorKind::Position { kp: 5e3, kv: 0.0 };
+        let end = watch(&arm(weak, Some((-1.0, 1.0)), 2.0), engine, 8.0, |_, _| {});
+        let (q, effort) = (end.dofs[0].position, end.dofs[0].effort);
+        assert!((cos(q) * load - 1.0).abs() < 0.02 && effort == -1.0, "{}: {q}", engine.name);
+
+        let damper = ActuatorKind::Velocity { kv: 200.0 };
+        let end = watch(&arm(damper, None, 0.0), engine, 1.0, |_, _| {});
+        let wanted = load * cos(end.dofs[0].position) / 200.0;
+        let speed = end.dofs[0].velocity;
+        assert!((speed / wanted - 1.0).abs() < 1e-3, "{}: {speed} of {wanted}", engine.name);
+    }
+}
+
+/// Dry friction and a damper on one axis: `m·v̇ = −F − d·v` stops after `m/d·ln(1 + d·v₀/F)`,
+/// and a damper that is stiff for the step (`d·dt/m` = 50) holds instead of throwing. Where it
+/// stops: within 1 %.
+#[test]
+fn friction_and_a_damper_share_an_axis() {
+    let slider = |damping: f64, friction: f64| {
+        let mut cart = link("cart", Vec3::ZERO, 2.0, None);
+        cart.initial_twist.linear = Vec3::new(1.0, 0.0, 0.0);
+        let axis = Axis { damping, friction, ..Axis::along(Vec3::X) };
+        let rail = joint("rail", None, "cart", Vec3::ZERO, JointKind::Prismatic(axis));
+        world(vec![Model_ { joints: vec![rail], ..thing("cart", cart) }])
+    };
+    for engine in ENGINES {
+        // x = m/d·(v₀ − F/d·ln(1 + d·v₀/F)) when it stops.
+        let (m, d, f) = (2.0, 3.0, 1.0);
+        let wanted = m / d * (1.0 - f / d * headland_base::maths::log(1.0 + d / f));
+        let end = watch(&slider(d, f), engine, 2.0, |_, _| {});
+        let way = end.dofs[0].position;
+        assert!((way / wanted - 1.0).abs() < 0.01, "{}: {way} of {wanted}", engine.name);
+        let end = watch(&slider(1e5, 1.0), engine, 1.0, |_, _| {});
+        assert!(end.dofs[0].position.abs() < 1e-3, "{}: {:?}", engine.name, end.dofs[0]);
     }
 }
 

@@ -112,13 +112,11 @@ impl Change {
             Item::State(state) => self.items(&mut state.items),
             Item::Transition(transition) => match &mut transition.guard {
                 Guard::Block(block) | Guard::AfterBlock(block) => self.block(block),
-                Guard::AfterMillis(millis, span) => {
-                    if self.is_here() {
-                        let doubled = millis.saturating_mul(2).max(1);
-                        let what = format!("{millis} turned into {doubled}");
-                        self.done = Some((what, span.clone()));
-                        *millis = doubled;
-                    }
+                Guard::AfterMillis(millis, span) if self.is_here() => {
+                    let doubled = millis.saturating_mul(2).max(1);
+                    let what = format!("{millis} turned into {doubled}");
+                    self.done = Some((what, span.clone()));
+                    *millis = doubled;
                 }
                 _ => {}
             },
@@ -159,18 +157,14 @@ impl Change {
     fn expr(&mut self, expr: &mut Expr) {
         let span = expr.span.clone();
         match &mut expr.kind {
-            ExprKind::Number(n) => {
-                if self.is_here() {
-                    let changed = if *n == 0.0 { 1.0 } else { *n * 2.0 };
-                    self.done = Some((format!("{n} turned into {changed}"), span));
-                    *n = changed;
-                }
+            ExprKind::Number(n) if self.is_here() => {
+                let changed = if *n == 0.0 { 1.0 } else { *n * 2.0 };
+                self.done = Some((format!("{n} turned into {changed}"), span));
+                *n = changed;
             }
-            ExprKind::Bool(b) => {
-                if self.is_here() {
-                    self.done = Some((format!("{b} turned into {}", !*b), span));
-                    *b = !*b;
-                }
+            ExprKind::Bool(b) if self.is_here() => {
+                self.done = Some((format!("{b} turned into {}", !*b), span));
+                *b = !*b;
             }
             ExprKind::Send(receiver, message) => {
                 if let Some(opposite) = opposite(&message.selector)

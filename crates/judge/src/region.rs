@@ -107,7 +107,7 @@ mod tests {
                 "orientation_xyzw":[0,0,0.7071067811865476,0.7071067811865476]}"#,
         )
         .unwrap();
-        assert!(region.contains(Vec3::new(1.0 - 1.9, 0.9, 0.5)));
+        assert!(region.contains(Vec3::new(1.0 - 1.9, 0.9, 0.4)));
         assert!(!region.contains(Vec3::new(1.0 - 0.9, 1.9, 0.0)));
         let ball = |radius| Region {
             world_from_region: Transform::IDENTITY,

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | here | variables, errors, limits |
 //! | `eval` | nodes into values |
+//! | `quick` | plain conditions, without making values |
 //! | `sends` | messages to numbers, texts, arrays, blocks |
 //! | `hosts` | messages to things of the recording |
 //! | `machine` | entering, leaving, stepping machines |
@@ -16,6 +17,7 @@
 pub(crate) mod eval;
 mod hosts;
 pub(crate) mod machine;
+mod quick;
 mod sends;
 pub(crate) mod skim;
 
@@ -68,6 +70,9 @@ pub(crate) struct Compared {
 /// nobody watches pays nothing.
 #[allow(unused_variables)]
 pub(crate) trait Watch {
+    /// Whether it sees anything; where it does not, conditions may go the short way.
+    const SEES: bool = true;
+
     /// Two numbers are compared; `slack` is what the run makes it easier.
     fn compared(&mut self, at: &Compared) {}
     /// A variable gets a value; without a frame it is a global.
@@ -88,9 +93,13 @@ pub(crate) trait Watch {
 
 /// Nobody looks on.
 pub(crate) struct Nobody;
-impl Watch for Nobody {}
+impl Watch for Nobody {
+    const SEES: bool = false;
+}
 
 impl<W: Watch> Watch for &mut W {
+    const SEES: bool = W::SEES;
+
     fn compared(&mut self, at: &Compared) {
         (**self).compared(at);
     }

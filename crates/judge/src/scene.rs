@@ -212,7 +212,7 @@ impl Scene {
 
     /// Recorded velocities, or differences of poses where there are none; and how many of
     /// the first are not known.
-    fn motions(&self, object: u32) -> Option<(&[SimTime], Cow<'_, [Motion]>, usize)> {
+    fn motions(&self, object: u32) -> Option<Motions<'_>> {
         let recorded = self.recording.motions(&self.vocabulary.objects[object as usize]);
         if let Some((times, motions)) = recorded {
             return Some((times, motions.into(), 0));
@@ -299,6 +299,9 @@ impl Scene {
         Column::new(column.values, first_known)
     }
 }
+
+/// When, how, and how many of the first are not known.
+type Motions<'a> = (&'a [SimTime], Cow<'a, [Motion]>, usize);
 
 /// Both sorted; `longer` without repeats.
 fn is_subset(part: &[SimTime], longer: &[SimTime]) -> bool {

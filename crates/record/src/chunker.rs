@@ -15,6 +15,7 @@ use std::io;
 use headland_base::{Diagnostic, SimDuration, SimTime};
 
 use crate::container::Container;
+use crate::reader::Attachment;
 use crate::sink::Sink;
 use crate::writer::{WriteOptions, Written};
 
@@ -50,11 +51,7 @@ pub(crate) enum Job {
         metadata: BTreeMap<String, String>,
     },
     Batch(Batch),
-    Attachment {
-        name: String,
-        media_type: String,
-        bytes: Vec<u8>,
-    },
+    Attachment(Attachment),
     Metadata {
         name: String,
         entries: BTreeMap<String, String>,
@@ -70,7 +67,10 @@ pub(crate) struct Chunker {
     /// Time of the first message in the open chunk.
     chunk_start: Option<SimTime>,
     written: Written,
+    /// Latest message so far.
     last_time: Option<SimTime>,
+    /// Latest message that reached the sink.
+    kept_until: Option<SimTime>,
     failure: Option<Diagnostic>,
 }
 
@@ -89,6 +89,7 @@ impl Chunker {
             chunk_start: None,
             written: Written::default(),
             last_time: None,
+            kept_until: None,
             failure: None,
         };
         chunker.send_pending();
@@ -110,9 +111,7 @@ impl Chunker {
                 return;
             }
             Job::Batch(batch) => self.batch(batch),
-            Job::Attachment { name, media_type, bytes } => {
-                self.container.attach(name, media_type, bytes).map(|()| self.closed())
-            }
+            Job::Attachment(file) => self.container.attach(file).map(|()| self.closed()),
             Job::Metadata { name, entries } => {
                 self.container.metadata(name, entries).map(|()| self.closed())
             }
@@ -165,7 +164,11 @@ impl Chunker {
             return; // a smaller chunk might fit, but the one before it is missing
         }
         match self.sink.write_all(bytes).and_then(|()| self.sink.flush()) {
-            Ok(()) => self.written.n_bytes += bytes.len() as u64,
+            // Only whole chunks come here, before the next message is taken: all so far.
+            Ok(()) => {
+                self.written.n_bytes += bytes.len() as u64;
+                self.kept_until = self.last_time;
+            }
             Err(fault) => {
                 let cut = self.sink.truncate(self.written.n_bytes);
                 self.fail(&fault);
@@ -178,14 +181,17 @@ impl Chunker {
     }
 
     fn fail(&mut self, fault: &io::Error) {
-        let last = self.last_time.map_or(String::new(), |time| format!(", simulated time {time}"));
         let kept = self.written.n_bytes;
+        let until = match self.kept_until {
+            Some(time) => format!("it can be read up to {time}"),
+            None => "no message is in it".to_string(),
+        };
         self.failure.get_or_insert_with(|| {
             Diagnostic::error(
                 "recording-not-written",
                 format!("cannot go on writing the recording `{}`: {fault}", self.path),
             )
-            .note(format!("its first {kept} bytes are whole and can be read{last}"))
+            .note(format!("its first {kept} bytes are whole: {until}"))
             .help("free some space or choose another place, then run again")
         });
     }

@@ -13,6 +13,7 @@ use binrw::BinWrite;
 use headland_base::SimTime;
 use mcap::records::{self, op};
 
+use crate::reader::Attachment;
 use crate::writer::Compression;
 
 /// On poses and velocities level 1 took half as long again for 4 % fewer bytes, and level 3
@@ -274,10 +275,14 @@ impl Container {
     }
 
     /// A file beside the messages. The open chunk is closed first.
-    pub fn attach(&mut self, name: &str, media_type: &str, data: &[u8]) -> std::io::Result<()> {
+    pub fn attach(&mut self, file: &Attachment) -> std::io::Result<()> {
         self.close_chunk()?;
-        let (name, media_type) = (name.to_string(), media_type.to_string());
-        let head = records::AttachmentHeader { log_time: 0, create_time: 0, name, media_type };
+        // No reader gives a time below zero.
+        let [log_time, create_time] =
+            [file.log_time, file.create_time].map(|time| time.nanos().max(0).unsigned_abs());
+        let (name, media_type) = (file.name.clone(), file.media_type.clone());
+        let head = records::AttachmentHeader { log_time, create_time, name, media_type };
+        let data = &file.bytes;
         let offset = self.position();
         record(&mut self.pending, op::ATTACHMENT, |out| {
             let start = out.len();
@@ -290,8 +295,8 @@ impl Container {
         self.attachment_indexes.push(records::AttachmentIndex {
             offset,
             length: self.position() - offset,
-            log_time: 0,
-            create_time: 0,
+            log_time,
+            create_time,
             data_size: data.len() as u64,
             name: head.name,
             media_type: head.media_type,

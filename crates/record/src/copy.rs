@@ -1,4 +1,6 @@
 //! A recording copied message by message: how a cut-off one becomes whole again.
+//!
+//! Nothing is decoded, so messages of types we do not know come through as they are.
 
 use std::collections::BTreeMap;
 use std::io::Read;
@@ -9,7 +11,8 @@ use crate::reader::{Item, Reader};
 use crate::writer::{ChannelId, Writer};
 
 /// Copies everything that can be read: payloads, both times and numbers of messages, and
-/// what channels say about themselves, such as their quality of service. Channels that are not `cdr`
+/// what channels say about themselves, such as their quality of service; files with their
+/// times. Channels that are not `cdr`
 /// with `ros2msg` are left out, because one of them makes common readers refuse the whole
 /// file; that is a finding. An error is the writer's.
 pub fn copy<R: Read>(mut reader: Reader<R>, writer: &mut Writer) -> Result<Findings, Diagnostic> {
@@ -38,7 +41,7 @@ pub fn copy<R: Read>(mut reader: Reader<R>, writer: &mut Writer) -> Result<Findi
                     writer.copied(*id, &message)?;
                 }
             }
-            Item::Attachment(file) => writer.attach(&file.name, &file.media_type, file.bytes)?,
+            Item::Attachment(file) => writer.copied_file(file)?,
             Item::Metadata { name, entries } => writer.metadata(&name, entries)?,
         }
     }

@@ -8,8 +8,8 @@
 //! Coming in, columns that belong together become one track: the seven of a pose, the six
 //! of a velocity, the joints of a robot. The rest are scalars under their own key. Cells
 //! may be empty, and each key keeps the first of equal times and drops what goes back; both
-//! are counted. Rows are read one at a time; the `csv` crate writes, but a reader of its
-//! sort would let one open quote swallow the file.
+//! are counted. Rows come and go one at a time, so a table may be longer than memory; the
+//! `csv` crate writes, but a reader of its sort would let one open quote swallow the file.
 
 mod group;
 mod header;
@@ -17,14 +17,17 @@ mod write;
 
 use std::io::BufRead;
 
-use headland_base::{Diagnostic, Findings};
+use headland_base::{Diagnostic, Findings, SimTime};
 
 use crate::decimal::{TimeUnit, parse_time};
 use crate::lines::Lines;
+use crate::load::{Columns, LoadOptions};
 use crate::recording::Recording;
+use crate::sample::Goal;
 use group::{Group, Taken, groups};
 use header::{ColumnHead, Delimiter, header_cells, heads, is_marked_header};
 
+pub(crate) use write::TableGoal;
 pub use write::write;
 
 /// How a table is read.
@@ -48,26 +51,48 @@ pub struct TableReport {
     pub n_backward: usize,
 }
 
-/// Reads a table. Every defect is a finding; what could be read is returned.
+/// Reads a table into memory. Every defect is a finding; what could be read is returned.
 pub fn read(
     input: impl BufRead,
     name: &str,
     options: &TableOptions,
 ) -> (Recording, TableReport, Findings) {
+    let mut columns = Columns::new(LoadOptions::default().n_values_max);
+    let (report, mut findings) = read_samples(input, name, options, &mut columns)
+        .expect("memory takes everything or says it is full");
+    let recording = columns.finish(&mut findings);
+    (recording, report, findings)
+}
+
+/// Reads a table row by row. An `Err` is the goal's.
+pub(crate) fn read_samples(
+    input: impl BufRead,
+    name: &str,
+    options: &TableOptions,
+    goal: &mut dyn Goal,
+) -> Result<(TableReport, Findings), Diagnostic> {
     let mut findings = Findings::new();
     let mut lines = Lines::new(input, name);
-    let mut report = TableReport::default();
     let Some(mut table) = Table::open(&mut lines, name, options, &mut findings) else {
-        return (Recording::new(), report, findings);
+        return Ok((TableReport::default(), findings));
     };
+    for group in &table.groups {
+        let (sort, kind) = group.sort();
+        goal.track(&group.topic, kind.name(), sort)?;
+    }
     if let Some((number, text)) = table.first_row.take() {
-        table.row(number, &text, &mut report, &mut findings);
+        table.row(number, &text, &mut findings, goal)?;
     }
     while let Some(line) = lines.next(&mut findings) {
+        if goal.is_full() {
+            break;
+        }
         if !line.text.trim().is_empty() && !line.text.trim_start().starts_with('#') {
-            table.row(line.number, line.text, &mut report, &mut findings);
+            table.row(line.number, line.text, &mut findings, goal)?;
         }
     }
+    table.give(goal)?;
+    let report = table.report;
     for (count, code, what) in [
         (report.n_duplicate, "time-repeated", "repeat the time of the row before"),
         (report.n_backward, "time-went-back", "are earlier than the row before"),
@@ -77,7 +102,7 @@ pub fn read(
             findings.push(Diagnostic::warning(code, message).note("their values were left out"));
         }
     }
-    (table.recording(), report, findings)
+    Ok((report, findings))
 }
 
 struct Table {
@@ -86,7 +111,10 @@ struct Table {
     time_column: usize,
     time_unit: Option<TimeUnit>,
     heads: Vec<ColumnHead>,
-    groups: Vec<(String, Group)>,
+    groups: Vec<Group>,
+    /// Time of the row at hand.
+    now: Option<SimTime>,
+    report: TableReport,
     /// The first row, where the table has no header and a row was read to see how it is cut.
     first_row: Option<(usize, String)>,
     /// Numbers of the row at hand.
@@ -138,7 +166,7 @@ impl Table {
             return None;
         };
         let said = heads[time_column].unit.as_deref().and_then(TimeUnit::from_name);
-        let groups = groups(&heads, time_column);
+        let groups = groups(&heads, time_column, name, findings);
         Some(Table {
             name: name.to_string(),
             delimiter,
@@ -147,6 +175,8 @@ impl Table {
             cells: vec![None; heads.len()],
             heads,
             groups,
+            now: None,
+            report: TableReport::default(),
             first_row,
         })
     }
@@ -155,10 +185,10 @@ impl Table {
         &mut self,
         number: usize,
         text: &str,
-        report: &mut TableReport,
         findings: &mut Findings,
-    ) {
-        report.n_rows += 1;
+        goal: &mut dyn Goal,
+    ) -> Result<(), Diagnostic> {
+        self.report.n_rows += 1;
         let cells = self.delimiter.split(text, self.heads.len() + 1);
         let fault = |code, message: String| {
             Diagnostic::error(code, format!("`{}` line {number}: {message}", self.name))
@@ -172,7 +202,7 @@ impl Table {
         let unit = self.time_unit.unwrap_or_else(|| guess_unit(time_text));
         let Some(time) = parse_time(time_text, unit) else {
             findings.push(fault("bad-time", format!("`{time_text:.40}` is no time")));
-            return;
+            return Ok(());
         };
         self.time_unit = Some(unit);
         for (i, head) in self.heads.iter().enumerate() {
@@ -187,8 +217,12 @@ impl Table {
                 }
             };
         }
+        if self.now != Some(time) {
+            self.give(goal)?;
+            self.now = Some(time);
+        }
         let (mut duplicate, mut backward) = (false, false);
-        for (_, group) in &mut self.groups {
+        for group in &mut self.groups {
             match group.take(time, &self.cells) {
                 Taken::Kept => {}
                 Taken::Duplicate => duplicate = true,
@@ -202,16 +236,14 @@ impl Table {
                 }
             }
         }
-        report.n_duplicate += usize::from(duplicate);
-        report.n_backward += usize::from(backward);
+        self.report.n_duplicate += usize::from(duplicate);
+        self.report.n_backward += usize::from(backward);
+        Ok(())
     }
 
-    fn recording(self) -> Recording {
-        let mut recording = Recording::new();
-        for (topic, group) in self.groups {
-            recording.insert(topic, group.track());
-        }
-        recording
+    /// Hands on what the rows of one moment said.
+    fn give(&mut self, goal: &mut dyn Goal) -> Result<(), Diagnostic> {
+        self.groups.iter_mut().enumerate().try_for_each(|(track, group)| group.give(track, goal))
     }
 }
 

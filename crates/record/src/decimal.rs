@@ -1,4 +1,5 @@
-//! Times as people write them, without the rounding a float would bring.
+//! Times and floats as people write them, without the rounding a float would bring: text goes
+//! in, nanoseconds come out, and back.
 
 use headland_base::SimTime;
 

@@ -1,121 +1,33 @@
 //! The front door: any log comes in, whatever its format, and a recording goes out in any.
+//!
+//! ```text
+//! MCAP · rosbag2 ─── copy ────────────► MCAP · rosbag2
+//! any ─── samples ─┬─► import ────────► Recording in memory
+//!                  ├─► convert ───────► MCAP
+//!                  └─► export, twice ─► CSV · TUM
+//! ```
+//!
+//! But for [`import`], nothing here grows with the length of a log.
 
-use std::fs::File;
-use std::io::{BufReader, BufWriter, Read, Write};
-use std::path::Path;
+use std::fs::{self, File};
+use std::io::{BufReader, BufWriter};
+use std::path::{Path, PathBuf};
 
-use headland_base::names::suggestion;
-use headland_base::{Diagnostic, Findings};
+use headland_base::{Diagnostic, Findings, SimTime};
 
 use crate::copy::{copy, refuse_unreadable};
-use crate::csv::{self, TableOptions};
-use crate::load::{LoadOptions, load};
+use crate::csv::{self, TableGoal, TableOptions};
+use crate::format::{Format, open};
+use crate::layout::Layout;
+use crate::load::{Columns, LoadOptions};
 use crate::reader::Reader;
 use crate::recording::Recording;
-use crate::save::save;
+use crate::rosbag2;
+use crate::sample::{Goal, Sample, Sort};
+use crate::sampler::Sampler;
+use crate::save::Channels;
+use crate::tum::{self, TrajectoryGoal};
 use crate::writer::{WriteOptions, Writer, Written};
-use crate::{rosbag2, tum};
-
-/// The formats there are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Format {
-    /// One `.mcap` with ROS 2 messages: our own form, and that of most robots.
-    Mcap,
-    /// A rosbag2 folder with MCAP storage.
-    Rosbag2,
-    /// A table with a header of scoped keys.
-    Csv,
-    /// One trajectory, `time x y z qx qy qz qw`.
-    Tum,
-}
-
-/// Every format with the name people type, in the order help pages list them.
-pub const FORMATS: &[(&str, Format)] = &[
-    ("mcap", Format::Mcap),
-    ("rosbag2", Format::Rosbag2),
-    ("csv", Format::Csv),
-    ("tum", Format::Tum),
-];
-
-impl Format {
-    /// The format of a name in the list.
-    pub fn from_name(name: &str) -> Option<Format> {
-        FORMATS.iter().find(|(known, _)| *known == name).map(|(_, format)| *format)
-    }
-
-    /// The format a new file's ending asks for.
-    pub fn from_ending(path: &Path) -> Option<Format> {
-        match extension(path).as_str() {
-            "txt" => Some(Format::Tum), // what evo writes
-            ending => Format::from_name(ending),
-        }
-    }
-
-    /// The name people type.
-    pub fn name(self) -> &'static str {
-        let known = FORMATS.iter().find(|(_, format)| *format == self);
-        known.map(|(name, _)| *name).expect("every format is in the list")
-    }
-
-    /// The format of a path, by what is in it; the extension decides between texts.
-    pub fn detect(path: &Path) -> Result<Format, Diagnostic> {
-        if path.is_dir() {
-            return Ok(Format::Rosbag2);
-        }
-        let mut head = Vec::new();
-        open(path)?.take(4096).read_to_end(&mut head).map_err(|fault| cannot_open(path, &fault))?;
-        let refused = |what: &str, help: &str| {
-            let message = format!("`{}` is {what}", path.display());
-            Err(Diagnostic::error("unknown-format", message).help(help))
-        };
-        let magic = mcap::MAGIC;
-        if !head.is_empty()
-            && head[..head.len().min(magic.len())] == magic[..head.len().min(magic.len())]
-        {
-            return Ok(Format::Mcap);
-        }
-        if head.starts_with(b"#ROSBAG") {
-            return refused("a ROS 1 bag", "convert it: `rosbags-convert --src BAG --dst FOLDER`");
-        }
-        if head.starts_with(b"SQLite format 3") {
-            let help = "convert it: `rosbags-convert --src BAG --dst NEW --dst-storage mcap`";
-            return refused("a database of a ROS 2 bag", help);
-        }
-        if extension(path) == "mcap" {
-            return Ok(Format::Mcap); // empty or damaged; its reader says so best
-        }
-        if head.contains(&0) {
-            return refused("no text and no recording", "MCAP, rosbag2, CSV and TUM are read");
-        }
-        Ok(if extension(path) == "tum" || looks_like_tum(&head) {
-            Format::Tum
-        } else {
-            Format::Csv
-        })
-    }
-}
-
-fn extension(path: &Path) -> String {
-    path.extension().map_or(String::new(), |end| end.to_string_lossy().to_lowercase())
-}
-
-/// Eight numbers in the first line that is no comment.
-fn looks_like_tum(head: &[u8]) -> bool {
-    let text = String::from_utf8_lossy(head);
-    let mut lines = text.lines().filter(|line| !line.trim().is_empty() && !line.starts_with('#'));
-    lines.next().is_some_and(|line| {
-        let mut cells = line.split_whitespace();
-        cells.clone().count() == 8 && cells.all(|cell| cell.parse::<f64>().is_ok())
-    })
-}
-
-fn open(path: &Path) -> Result<File, Diagnostic> {
-    File::open(path).map_err(|fault| cannot_open(path, &fault))
-}
-
-fn cannot_open(path: &Path, fault: &std::io::Error) -> Diagnostic {
-    Diagnostic::error("cannot-open", format!("cannot open `{}`: {fault}", path.display()))
-}
 
 /// How a log is imported.
 #[derive(Clone, Debug, Default)]
@@ -141,30 +53,56 @@ pub struct Imported {
     pub findings: Findings,
 }
 
-/// Reads a log. An `Err` is one of which nothing could be read.
+/// Reads a log into memory. An `Err` is one of which nothing could be read.
 pub fn import(path: &Path, options: &ImportOptions) -> Result<Imported, Vec<Diagnostic>> {
-    let format = match options.format {
-        Some(format) => format,
-        None => Format::detect(path).map_err(|fault| vec![fault])?,
-    };
-    let shown = path.display().to_string();
-    let input = || open(path).map(BufReader::new).map_err(|fault| vec![fault]);
-    let (recording, findings) = match format {
-        Format::Mcap => load(Reader::new(input()?, &shown), &options.load),
-        Format::Rosbag2 => rosbag2::import(path, &options.load)?,
-        Format::Csv => {
-            let (recording, _, findings) = csv::read(input()?, &shown, &options.table);
-            (recording, findings)
-        }
-        Format::Tum => {
-            let stem = path.file_stem().map_or("object".into(), |stem| stem.to_string_lossy());
-            tum::read(input()?, &shown, options.object.as_deref().unwrap_or(&stem))
-        }
-    };
-    if recording.tracks().is_empty() && findings.has_errors() {
+    let format = options.format.map_or_else(|| Format::detect(path), Ok).map_err(alone)?;
+    let mut columns = Columns::new(options.load.n_values_max);
+    let mut findings = samples(path, format, options, &mut columns)?;
+    let recording = columns.finish(&mut findings);
+    if recording.tracks().values().all(|track| track.is_empty()) && findings.has_errors() {
         return Err(findings.into_vec());
     }
     Ok(Imported { recording, format, findings })
+}
+
+/// Hands every sample of a log to `goal`. An `Err` is a log that cannot be opened, or the
+/// goal's.
+fn samples(
+    path: &Path,
+    format: Format,
+    options: &ImportOptions,
+    goal: &mut dyn Goal,
+) -> Result<Findings, Vec<Diagnostic>> {
+    let shown = path.display().to_string();
+    let input = || open(path).map(BufReader::new).map_err(alone);
+    match format {
+        Format::Mcap | Format::Rosbag2 => {
+            let (parts, warning) = match format {
+                Format::Rosbag2 => rosbag2::open_parts(path)?,
+                _ => (vec![Reader::open(path).map_err(alone)?], None),
+            };
+            let mut sampler = Sampler::new(&options.load);
+            for part in parts {
+                sampler.read(part, goal).map_err(alone)?;
+            }
+            let mut findings = sampler.finish();
+            findings.extend(warning);
+            Ok(findings)
+        }
+        Format::Csv => {
+            let read = csv::read_samples(input()?, &shown, &options.table, goal);
+            read.map(|(_, findings)| findings).map_err(alone)
+        }
+        Format::Tum => {
+            let stem = path.file_stem().map_or("object".into(), |stem| stem.to_string_lossy());
+            let object = options.object.as_deref().unwrap_or(&stem);
+            tum::read_samples(input()?, &shown, object, goal).map_err(alone)
+        }
+    }
+}
+
+fn alone(fault: Diagnostic) -> Vec<Diagnostic> {
+    vec![fault]
 }
 
 /// A log that became a recording file.
@@ -180,15 +118,14 @@ pub struct Converted {
 
 /// Makes a recording file of a log, whatever its format. Messages of recordings and bags
 /// go through one at a time and untouched, those of types we do not know too; the numbers of
-/// tables and trajectories become messages. An `Err` is a log of which nothing could be read,
-/// and then nothing is written, or a file that could not be.
+/// tables and trajectories become messages, row by row. An `Err` is a log of which nothing
+/// could be read, and then nothing is written, or a file that could not be.
 pub fn convert(
     source: &Path,
     target: &Path,
     options: &ImportOptions,
     write: &WriteOptions,
 ) -> Result<Converted, Vec<Diagnostic>> {
-    let alone = |fault| vec![fault];
     let format = options.format.map_or_else(|| Format::detect(source), Ok).map_err(alone)?;
     let create = || Writer::create(target, write).map_err(alone);
     let (writer, findings) = match format {
@@ -196,7 +133,8 @@ pub fn convert(
             let open = || Reader::open(source).map_err(alone);
             refuse_unreadable([open()?])?;
             let (reader, mut writer) = (open()?, create()?);
-            let findings = copy(reader, &mut writer).map_err(alone)?;
+            let findings =
+                copy(reader, &mut writer).map_err(|fault| taken_away(target, vec![fault]))?;
             (writer, findings)
         }
         Format::Rosbag2 => {
@@ -205,19 +143,95 @@ pub fn convert(
             let mut writer = create()?;
             let mut findings = Findings::new();
             for part in parts {
-                findings.extend(copy(part, &mut writer).map_err(alone)?.into_vec());
+                let copied = copy(part, &mut writer);
+                let found = copied.map_err(|fault| taken_away(target, vec![fault]))?;
+                findings.extend(found.into_vec());
             }
             findings.extend(warning);
             (writer, findings)
         }
         Format::Csv | Format::Tum => {
-            let imported = import(source, options)?;
-            let mut writer = create()?;
-            save(&imported.recording, &mut writer).map_err(alone)?;
-            (writer, imported.findings)
+            let mut late = LateWriter::new(target, write);
+            let read = samples(source, format, options, &mut late);
+            late.finish(read)?
         }
     };
     Ok(Converted { format, written: writer.finish().map_err(alone)?, findings })
+}
+
+/// Takes a recording away that its log made impossible, such as one with times before zero.
+/// One that the disk broke off is kept: it can be read as far as it goes.
+fn taken_away(target: &Path, faults: Vec<Diagnostic>) -> Vec<Diagnostic> {
+    let is_disk = faults.iter().any(|fault| fault.code == "recording-not-written");
+    // A device is nobody's to remove.
+    if !is_disk && target.metadata().is_ok_and(|about| about.is_file()) {
+        _ = fs::remove_file(target);
+    }
+    faults
+}
+
+/// A recording file that is made when the first sample comes, so that a log without any
+/// replaces nothing.
+struct LateWriter<'o> {
+    path: PathBuf,
+    options: &'o WriteOptions,
+    announced: Vec<(String, String, Sort)>,
+    writer: Option<(Writer, Channels)>,
+}
+
+impl<'o> LateWriter<'o> {
+    fn new(path: &Path, options: &'o WriteOptions) -> LateWriter<'o> {
+        LateWriter { path: path.to_path_buf(), options, announced: Vec::new(), writer: None }
+    }
+
+    fn open(&mut self) -> Result<&mut (Writer, Channels), Diagnostic> {
+        if self.writer.is_none() {
+            let mut writer = Writer::create(&self.path, self.options)?;
+            let mut channels = Channels::default();
+            for (topic, schema, sort) in &self.announced {
+                channels.announce(&mut writer, topic, schema, *sort)?;
+            }
+            self.writer = Some((writer, channels));
+        }
+        Ok(self.writer.as_mut().expect("made above"))
+    }
+
+    /// The writer, once all was read.
+    fn finish(
+        mut self,
+        read: Result<Findings, Vec<Diagnostic>>,
+    ) -> Result<(Writer, Findings), Vec<Diagnostic>> {
+        let findings = match read {
+            Ok(findings) if self.writer.is_none() && findings.has_errors() => {
+                return Err(findings.into_vec());
+            }
+            Ok(findings) => findings,
+            Err(faults) if self.writer.is_some() => return Err(taken_away(&self.path, faults)),
+            Err(faults) => return Err(faults),
+        };
+        self.open().map_err(alone)?;
+        let (writer, _) = self.writer.take().expect("made above");
+        Ok((writer, findings))
+    }
+}
+
+impl Goal for LateWriter<'_> {
+    fn track(&mut self, topic: &str, schema: &str, sort: Sort) -> Result<(), Diagnostic> {
+        assert!(self.writer.is_none(), "tables and trajectories announce their tracks first");
+        self.announced.push((topic.to_string(), schema.to_string(), sort));
+        Ok(())
+    }
+
+    fn sample(
+        &mut self,
+        track: usize,
+        time: SimTime,
+        frame_id: &str,
+        sample: Sample<'_>,
+    ) -> Result<(), Diagnostic> {
+        let (writer, channels) = self.open()?;
+        channels.put(writer, track, time, frame_id, sample)
+    }
 }
 
 /// Writes a log of any format in another. `object` says whose trajectory, for TUM; it may be
@@ -230,68 +244,51 @@ pub fn export(
     object: Option<&str>,
     write: &WriteOptions,
 ) -> Result<Findings, Vec<Diagnostic>> {
-    let options = ImportOptions::default();
     match format {
-        Format::Mcap => convert(source, target, &options, write).map(|done| done.findings),
+        Format::Mcap => {
+            convert(source, target, &ImportOptions::default(), write).map(|done| done.findings)
+        }
         // A bag holds the messages as they are; nothing is decoded.
         Format::Rosbag2 => rosbag2::export(source, target, write),
-        Format::Csv | Format::Tum => {
-            let imported = import(source, &options)?;
-            write_text(&imported.recording, target, format, object).map_err(|fault| vec![fault])?;
-            Ok(imported.findings)
-        }
+        Format::Csv | Format::Tum => export_text(source, target, format, object),
     }
 }
 
-fn write_text(
-    recording: &Recording,
-    path: &Path,
+/// Reads the log twice: once for its keys, once for its numbers.
+fn export_text(
+    source: &Path,
+    target: &Path,
     format: Format,
     object: Option<&str>,
-) -> Result<(), Diagnostic> {
-    if format == Format::Csv {
-        return text_file(path, |out| csv::write(out, recording));
+) -> Result<Findings, Vec<Diagnostic>> {
+    let options = ImportOptions::default();
+    let source_format = Format::detect(source).map_err(alone)?;
+    let mut layout = Layout::default();
+    let mut findings = samples(source, source_format, &options, &mut layout)?;
+    if layout.tracks.iter().all(|track| track.n_samples == 0) && findings.has_errors() {
+        return Err(findings.into_vec());
     }
-    let (times, poses) = trajectory(recording, object)?;
-    text_file(path, |out| tum::write(out, times, poses))
+    let name = target.display().to_string();
+    if format == Format::Tum {
+        let track = layout.trajectory(object).map_err(alone)?;
+        let mut goal = TrajectoryGoal::new(text_file(target)?, &name, track).map_err(alone)?;
+        samples(source, source_format, &options, &mut goal)?;
+        goal.finish().map_err(alone)?;
+    } else {
+        let mut goal = TableGoal::new(text_file(target)?, &name, &layout).map_err(alone)?;
+        samples(source, source_format, &options, &mut goal)?;
+        findings.extend(goal.finish().map_err(alone)?);
+    }
+    Ok(findings)
 }
 
-type Trajectory<'a> = (&'a [headland_base::SimTime], &'a [headland_base::Transform]);
-
-fn trajectory<'a>(
-    recording: &'a Recording,
-    object: Option<&str>,
-) -> Result<Trajectory<'a>, Diagnostic> {
-    let objects = recording.objects();
-    // What never moves is recorded once.
-    let moves = |name: &&str| recording.poses(name).is_some_and(|(times, _)| times.len() > 1);
-    let moving: Vec<&str> = objects.iter().copied().filter(moves).collect();
-    let name = match (object, &objects[..], &moving[..]) {
-        (Some(name), _, _) => name,
-        (None, [only], _) | (None, _, [only]) => only,
-        (None, _, _) => {
-            let message = format!("{} objects have poses, and a TUM file holds one", objects.len());
-            return Err(Diagnostic::error("which-object", message)
-                .note(format!("there are: {}", objects.join(", ")))
-                .help("say which with `--object NAME`"));
-        }
-    };
-    recording.poses(name).ok_or_else(|| {
-        Diagnostic::error("unknown-object", format!("no poses of `{name}` in the recording"))
-            .help_maybe(suggestion(name, objects.iter().copied()))
-    })
-}
-
-fn text_file(
-    path: &Path,
-    fill: impl FnOnce(&mut BufWriter<File>) -> std::io::Result<()>,
-) -> Result<(), Diagnostic> {
+fn text_file(path: &Path) -> Result<BufWriter<File>, Vec<Diagnostic>> {
     let file = File::create(path).map_err(|fault| {
-        Diagnostic::error("not-created", format!("cannot create `{}`: {fault}", path.display()))
-            .help("choose a folder that exists and that you may write to")
+        let message = format!("cannot create `{}`: {fault}", path.display());
+        vec![
+            Diagnostic::error("not-created", message)
+                .help("choose a folder that exists and that you may write to"),
+        ]
     })?;
-    let mut out = BufWriter::new(file);
-    fill(&mut out).and_then(|()| out.flush()).map_err(|fault| {
-        Diagnostic::error("not-written", format!("cannot write `{}`: {fault}", path.display()))
-    })
+    Ok(BufWriter::new(file))
 }

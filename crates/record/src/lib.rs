@@ -14,11 +14,12 @@
 //! | `reader` | an MCAP file, cut or damaged as it may be, message by message |
 //! | `dynamic` | messages of any type, by the definition their file embeds |
 //! | `recording`, `track` | a recording in memory, by object and by scoped key |
+//! | `sample`, `sampler` | one moment of one track, from any source to any goal |
 //! | `load`, `save` | recordings from messages and back |
-//! | `csv`, `tum`, `rosbag2` | other formats |
+//! | `csv`, `tum`, `rosbag2` | other formats; `layout` finds their keys |
 //! | `align` | tracks sampled at different times on one time base |
 //! | `overview`, `copy` | what is in a file; a cut file made whole |
-//! | `door` | any format in, any format out |
+//! | `door`, `format` | any format in, any format out |
 //!
 //! Deliberately absent: who made a recording. There is no engine here, no world and no
 //! clock, so a log from a robot and a log from a simulator are the same thing to whoever
@@ -55,6 +56,8 @@ mod decimal;
 mod definitions;
 pub mod door;
 pub mod dynamic;
+pub mod format;
+mod layout;
 mod lines;
 pub mod load;
 pub mod messages;
@@ -62,6 +65,8 @@ pub mod overview;
 pub mod reader;
 pub mod recording;
 pub mod rosbag2;
+mod sample;
+mod sampler;
 pub mod save;
 pub mod sink;
 pub mod track;
@@ -70,8 +75,9 @@ pub mod writer;
 
 pub use copy::copy;
 pub use decimal::TimeUnit;
-pub use door::{Converted, FORMATS, Format, ImportOptions, Imported, convert, export, import};
+pub use door::{Converted, ImportOptions, Imported, convert, export, import};
 pub use dynamic::{Decoder, Definition, Value};
+pub use format::{FORMATS, Format};
 pub use load::{LoadOptions, Stamp, load};
 pub use messages::Kind;
 pub use overview::{Overview, overview};

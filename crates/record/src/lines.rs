@@ -1,4 +1,7 @@
 //! Text files line by line, with a limit on how long a line may be.
+//!
+//! One line is held at a time. Where a file is no text, or has no line ends, that ends with a
+//! finding and not with the memory.
 
 use std::io::{BufRead, Read};
 

@@ -3,7 +3,7 @@
 //! Field for field as ROS 2 defines them, so that `serde` gives the wire order; `cdr` turns
 //! them into bytes and back.
 //!
-//! Deliberately absent: what a message means for a recording; that is `load`.
+//! Deliberately absent: what a message means for a recording; that is `sampler`.
 
 use headland_base::maths::{Quat, Vec3};
 use headland_base::{SimTime, Transform};

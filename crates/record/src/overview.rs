@@ -1,4 +1,6 @@
 //! What is in a recording, without decoding a message: topics, counts, times, files.
+//!
+//! A reader goes in and is read through once; what is kept grows with the topics alone.
 
 use std::collections::BTreeMap;
 use std::io::Read;

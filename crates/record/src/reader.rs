@@ -477,6 +477,8 @@ impl<R: Read> Reader<R> {
                 Step::Own(Item::Attachment(Attachment {
                     name: header.name,
                     media_type: header.media_type,
+                    log_time: time_of(header.log_time),
+                    create_time: time_of(header.create_time),
                     bytes: data.into_owned(),
                 }))
             }
@@ -553,8 +555,12 @@ impl<R: Read> Reader<R> {
             }
             return Step::Nothing;
         }
-        // 292 years are enough; what is beyond is the end of time.
-        let times = nanos.map(|n| SimTime::from_nanos(i64::try_from(n).unwrap_or(i64::MAX)));
+        let times = nanos.map(time_of);
         Step::Message { channel, sequence, times, buffer, body: range.start + 22..range.end }
     }
+}
+
+/// 292 years are enough; what is beyond is the end of time.
+fn time_of(nanos: u64) -> SimTime {
+    SimTime::from_nanos(i64::try_from(nanos).unwrap_or(i64::MAX))
 }

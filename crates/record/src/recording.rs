@@ -16,6 +16,7 @@ use std::collections::BTreeMap;
 use headland_base::names::suggestion;
 use headland_base::{Diagnostic, SimDuration, SimTime, Transform};
 
+use crate::messages::Contact;
 use crate::reader::Attachment;
 use crate::track::{Data, JointColumns, Motion, Track};
 
@@ -143,19 +144,13 @@ impl Recording {
 
     /// Every joint with the track it is in, and the robot's name where two have the joint.
     pub fn joints(&self) -> Vec<(String, &Track, &JointColumns)> {
-        let mut n_called: BTreeMap<&str, usize> = BTreeMap::new();
         let tracks = self.tracks.iter().filter_map(|(t, track)| Some((t, track, track.joints()?)));
-        let all: Vec<(&String, &Track, &JointColumns)> = tracks
-            .flat_map(|(topic, track, joints)| joints.iter().map(move |j| (topic, track, j)))
+        let all: Vec<(&str, &Track, &JointColumns)> = tracks
+            .flat_map(|(topic, track, joints)| joints.iter().map(move |j| (&**topic, track, j)))
             .collect();
-        for (_, _, joint) in &all {
-            *n_called.entry(&joint.name).or_default() += 1;
-        }
-        let named = all.into_iter().map(|(topic, track, joint)| {
-            let is_alone = n_called[joint.name.as_str()] == 1;
-            let name = if is_alone { joint.name.clone() } else { scoped_joint(topic, &joint.name) };
-            (name, track, joint)
-        });
+        let names = joint_names(all.iter().map(|(topic, _, joint)| (*topic, &*joint.name)));
+        let named =
+            names.into_iter().zip(all).map(|(name, (_, track, joint))| (name, track, joint));
         let mut named: Vec<_> = named.collect();
         named.sort_by(|a, b| a.0.cmp(&b.0));
         named
@@ -258,20 +253,9 @@ impl Recording {
         let (topic, what) = key.rsplit_once('/')?;
         let track = self.track_called(topic)?;
         let moments = track.contacts()?.iter();
-        let (values, unit): (Vec<f64>, _) = match what {
-            "count" => (moments.map(|now| now.len() as f64).collect(), ""),
-            "depth" => {
-                let deepest = moments.map(|now| now.iter().map(|c| c.depth).fold(0.0, f64::max));
-                (deepest.collect(), "m")
-            }
-            "normal_force" => {
-                // A fold and not a sum: the sum of nothing is −0.
-                let total = moments.map(|now| now.iter().fold(0.0, |sum, c| sum + c.normal_force));
-                (total.collect(), "N")
-            }
-            _ => return None,
-        };
-        Some(Column { times: track.times(), values: values.into(), unit })
+        let at = CONTACT_KEYS.iter().position(|key| *key == what)?;
+        let values = moments.map(|now| contact_numbers(now)[at]).collect();
+        Some(Column { times: track.times(), values, unit: ["", "m", "N"][at] })
     }
 
     /// The keys of one track; those of joints are known to the whole recording only.
@@ -281,7 +265,7 @@ impl Recording {
         match self.track_called(topic).map(Track::data) {
             Some(Data::Poses(_)) => under(&POSE_KEYS),
             Some(Data::Motions(_)) => under(&MOTION_KEYS),
-            Some(Data::Contacts(_)) => under(&["count", "depth", "normal_force"]),
+            Some(Data::Contacts(_)) => under(&CONTACT_KEYS),
             Some(Data::Scalars(columns)) => {
                 let topic = topic.trim_start_matches('/');
                 let key = |key: &String| match key.as_str() {
@@ -323,6 +307,17 @@ pub(crate) const MOTION_KEYS: [&str; 6] = [
     "angular_vel/z",
 ];
 
+/// What is said of all contacts of a moment.
+pub(crate) const CONTACT_KEYS: [&str; 3] = ["count", "depth", "normal_force"];
+
+/// How many there are, how deep the deepest is, how strongly they push together.
+pub(crate) fn contact_numbers(now: &[Contact]) -> [f64; 3] {
+    let depth = now.iter().map(|c| c.depth).fold(0.0, f64::max);
+    // A fold and not a sum: the sum of nothing is −0.
+    let force = now.iter().fold(0.0, |sum, c| sum + c.normal_force);
+    [now.len() as f64, depth, force]
+}
+
 /// `ball` of `/ball/pose` and `/ball/twist`; the topic itself where it ends in neither.
 pub fn object_name(topic: &str) -> &str {
     let name = topic.trim_start_matches('/');
@@ -338,6 +333,21 @@ pub fn scoped_joint(topic: &str, joint: &str) -> String {
     } else {
         format!("{}::{joint}", robot.replace('/', "::"))
     }
+}
+
+/// What each joint, by its topic and its own name, is called in a key: with its robot where
+/// two have a joint of that name.
+pub(crate) fn joint_names<'a>(
+    joints: impl Iterator<Item = (&'a str, &'a str)> + Clone,
+) -> Vec<String> {
+    let mut n_called: BTreeMap<&str, usize> = BTreeMap::new();
+    for (_, joint) in joints.clone() {
+        *n_called.entry(joint).or_default() += 1;
+    }
+    let name = |(topic, joint): (&str, &str)| {
+        if n_called[joint] == 1 { joint.to_string() } else { scoped_joint(topic, joint) }
+    };
+    joints.map(name).collect()
 }
 
 type PickNumber = fn(&Transform) -> f64;

@@ -11,10 +11,8 @@ use std::path::{Component, Path, PathBuf};
 use headland_base::{Diagnostic, Findings};
 
 use crate::copy::{copy, refuse_unreadable};
-use crate::load::{LoadOptions, load_parts};
 use crate::overview::{Overview, overview};
 use crate::reader::Reader;
-use crate::recording::Recording;
 use crate::writer::{WriteOptions, Writer};
 
 /// Makes a folder `folder` out of the recording `source`. A recording that is whole and all
@@ -124,21 +122,10 @@ fn quoted(text: &str) -> String {
 /// Longest `metadata.yaml`: a thousand topics have some hundred kilobytes.
 const METADATA_BYTES_MAX: u64 = 16 << 20;
 
-/// Reads a bag folder, all its files in order. A bag whose recorder was killed has no
-/// `metadata.yaml`; its files are then read in the order of their numbers.
-pub(crate) fn import(
-    folder: &Path,
-    options: &LoadOptions,
-) -> Result<(Recording, Findings), Vec<Diagnostic>> {
-    let (parts, warning) = open_parts(folder)?;
-    let (recording, mut findings) = load_parts(parts, options);
-    findings.extend(warning);
-    Ok((recording, findings))
-}
-
 type Parts = Vec<Reader<BufReader<File>>>;
 
-/// The files of a bag, opened, in order; and a warning where their order is a guess.
+/// The files of a bag, opened, in order. A bag whose recorder was killed has no
+/// `metadata.yaml`; its files then come in the order of their numbers, with a warning.
 pub(crate) fn open_parts(folder: &Path) -> Result<(Parts, Option<Diagnostic>), Vec<Diagnostic>> {
     let metadata = folder.join("metadata.yaml");
     let has_metadata = metadata.exists();

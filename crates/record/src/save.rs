@@ -1,8 +1,10 @@
-//! A recording in memory written as MCAP, its tracks merged by time.
+//! Samples written as messages of a new recording, and a recording in memory as a source of
+//! samples.
 //!
-//! Scalars become one `std_msgs/Float64` channel per key, which every plotting tool knows;
+//! Numbers become one `std_msgs/Float64` channel per key, which every plotting tool knows;
 //! a NaN is the absence of a sample and is not written.
 
+use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
@@ -10,14 +12,9 @@ use headland_base::{Diagnostic, SimTime};
 
 use crate::messages::{Float64, Kind, Text};
 use crate::recording::Recording;
+use crate::sample::{Goal, Sample, Sort};
 use crate::track::{Data, JointColumns, Track};
 use crate::writer::{ChannelId, ContactRef, Writer};
-
-/// Where the samples of a track go.
-enum Target {
-    One(ChannelId),
-    PerKey(BTreeMap<String, ChannelId>),
-}
 
 /// Writes facts, files and every track. The writer stays open.
 pub fn save(recording: &Recording, writer: &mut Writer) -> Result<(), Diagnostic> {
@@ -25,12 +22,134 @@ pub fn save(recording: &Recording, writer: &mut Writer) -> Result<(), Diagnostic
         writer.metadata(name, entries.clone())?;
     }
     for file in &recording.attachments {
-        writer.attach(&file.name, &file.media_type, file.bytes.clone())?;
+        writer.copied_file(file.clone())?;
     }
+    let mut saving = Saving { writer, channels: Channels::default() };
+    for_each_sample(recording, &mut saving)
+}
+
+struct Saving<'w> {
+    writer: &'w mut Writer,
+    channels: Channels,
+}
+
+impl Goal for Saving<'_> {
+    fn track(&mut self, topic: &str, schema: &str, sort: Sort) -> Result<(), Diagnostic> {
+        self.channels.announce(self.writer, topic, schema, sort)
+    }
+
+    fn sample(
+        &mut self,
+        track: usize,
+        time: SimTime,
+        frame_id: &str,
+        sample: Sample<'_>,
+    ) -> Result<(), Diagnostic> {
+        self.channels.put(self.writer, track, time, frame_id, sample)
+    }
+}
+
+/// Where the samples of a track go.
+enum Channel {
+    One(ChannelId),
+    Text(ChannelId),
+    PerKey { topic: String, ids: BTreeMap<String, ChannelId> },
+}
+
+/// The channels of a recording that is written from samples, by track.
+#[derive(Default)]
+pub(crate) struct Channels(Vec<Channel>);
+
+impl Channels {
+    /// The channel of a new track.
+    pub fn announce(
+        &mut self,
+        writer: &mut Writer,
+        topic: &str,
+        schema: &str,
+        sort: Sort,
+    ) -> Result<(), Diagnostic> {
+        let kind = match sort {
+            Sort::Poses => Kind::PoseStamped,
+            Sort::Motions => Kind::TwistStamped,
+            Sort::Joints => Kind::JointState,
+            Sort::Contacts => Kind::Contacts,
+            Sort::Remarks if schema == Kind::Text.name() => {
+                self.0.push(Channel::Text(writer.channel(topic, Kind::Text)?));
+                return Ok(());
+            }
+            Sort::Remarks => Kind::Event,
+            Sort::Numbers => {
+                let mut ids = BTreeMap::new();
+                // A plain number is its topic, which is there even if it never says anything.
+                if schema == Kind::Float64.name() {
+                    ids.insert("data".to_string(), writer.channel(topic, Kind::Float64)?);
+                }
+                self.0.push(Channel::PerKey { topic: topic.to_string(), ids });
+                return Ok(());
+            }
+        };
+        self.0.push(Channel::One(writer.channel(topic, kind)?));
+        Ok(())
+    }
+
+    /// Writes a sample of an announced track.
+    pub fn put(
+        &mut self,
+        writer: &mut Writer,
+        track: usize,
+        time: SimTime,
+        frame_id: &str,
+        sample: Sample<'_>,
+    ) -> Result<(), Diagnostic> {
+        match (&mut self.0[track], sample) {
+            (Channel::One(id), Sample::Pose(pose)) => writer.pose(*id, time, frame_id, &pose),
+            (Channel::One(id), Sample::Motion(motion)) => {
+                writer.twist(*id, time, frame_id, motion.linear, motion.angular)
+            }
+            (Channel::One(id), Sample::Joints { names, lists: [position, velocity, effort] }) => {
+                writer.joint_states(*id, time, names, position, velocity, effort)
+            }
+            (Channel::One(id), Sample::Contacts(contacts)) => {
+                writer.contacts(*id, time, frame_id, contacts.iter().map(ContactRef::from))
+            }
+            (Channel::Text(id), Sample::Remark(remark)) => {
+                writer.message(*id, time, &Text { data: remark.text })
+            }
+            (Channel::One(id), Sample::Remark(remark)) => {
+                writer.event(*id, time, &remark.source, &remark.kind, &remark.text)
+            }
+            (Channel::PerKey { topic, ids }, Sample::Numbers(numbers)) => {
+                for (key, data) in numbers.iter().filter(|(_, data)| !data.is_nan()) {
+                    let id = match ids.get(&**key) {
+                        Some(id) => *id,
+                        None => {
+                            let id = writer.channel(&number_topic(topic, key), Kind::Float64)?;
+                            *ids.entry(key.to_string()).or_insert(id)
+                        }
+                    };
+                    writer.message(id, time, &Float64 { data: *data })?;
+                }
+                Ok(())
+            }
+            _ => unreachable!("a sample of the sort the track was announced with"),
+        }
+    }
+}
+
+/// Where one number of a track is written: a plain one is its topic.
+pub(crate) fn number_topic(topic: &str, key: &str) -> String {
+    if key == "data" { topic.to_string() } else { format!("{topic}/{key}") }
+}
+
+/// Every sample of a recording in memory, its tracks merged by time.
+pub(crate) fn for_each_sample(
+    recording: &Recording,
+    goal: &mut dyn Goal,
+) -> Result<(), Diagnostic> {
     let tracks: Vec<(&String, &Track)> = recording.tracks().iter().collect();
-    let mut targets = Vec::new();
     for (topic, track) in &tracks {
-        targets.push(target(writer, topic, track)?);
+        goal.track(topic, track.schema(), track.data().sort())?;
     }
     let first =
         |(at, (_, track)): (usize, &(_, &Track))| Some(Reverse((*track.times().first()?, at, 0)));
@@ -38,7 +157,7 @@ pub fn save(recording: &Recording, writer: &mut Writer) -> Result<(), Diagnostic
         tracks.iter().enumerate().filter_map(first).collect();
     while let Some(Reverse((time, at, index))) = waiting.pop() {
         let track = tracks[at].1;
-        sample(writer, &targets[at], track, time, index)?;
+        one_sample(track, index, |sample| goal.sample(at, time, track.frame_id(), sample))?;
         if let Some(next) = track.times().get(index + 1) {
             waiting.push(Reverse((*next, at, index + 1)));
         }
@@ -46,74 +165,29 @@ pub fn save(recording: &Recording, writer: &mut Writer) -> Result<(), Diagnostic
     Ok(())
 }
 
-fn target(writer: &mut Writer, topic: &str, track: &Track) -> Result<Target, Diagnostic> {
-    let kind = match track.data() {
-        Data::Poses(_) => Kind::PoseStamped,
-        Data::Motions(_) => Kind::TwistStamped,
-        Data::Joints(_) => Kind::JointState,
-        Data::Contacts(_) => Kind::Contacts,
-        Data::Remarks(_) if track.schema() == Kind::Text.name() => Kind::Text,
-        Data::Remarks(_) => Kind::Event,
-        Data::Scalars(columns) => {
-            let mut channels = BTreeMap::new();
-            for key in columns.keys() {
-                let topic =
-                    if key == "data" { topic.to_string() } else { format!("{topic}/{key}") };
-                channels.insert(key.clone(), writer.channel(&topic, Kind::Float64)?);
-            }
-            return Ok(Target::PerKey(channels));
-        }
-    };
-    writer.channel(topic, kind).map(Target::One)
-}
-
-fn sample(
-    writer: &mut Writer,
-    target: &Target,
-    track: &Track,
-    time: SimTime,
-    index: usize,
-) -> Result<(), Diagnostic> {
-    let (channel, frame) = (target, track.frame_id());
-    match (track.data(), channel) {
-        (Data::Poses(poses), Target::One(id)) => writer.pose(*id, time, frame, &poses[index]),
-        (Data::Motions(motions), Target::One(id)) => {
-            writer.twist(*id, time, frame, motions[index].linear, motions[index].angular)
-        }
-        (Data::Joints(joints), Target::One(id)) => {
+fn one_sample<T>(track: &Track, index: usize, give: impl FnOnce(Sample<'_>) -> T) -> T {
+    match track.data() {
+        Data::Poses(poses) => give(Sample::Pose(poses[index])),
+        Data::Motions(motions) => give(Sample::Motion(motions[index])),
+        Data::Joints(joints) => {
             let names: Vec<String> = joints.iter().map(|joint| joint.name.clone()).collect();
             // A quantity that some joints lack is NaN for those, and not there if all do.
             let list = |of: fn(&JointColumns) -> &Vec<f64>| -> Vec<f64> {
                 if joints.iter().all(|joint| of(joint).is_empty()) {
                     return Vec::new();
                 }
-                joints
-                    .iter()
-                    .map(|joint| of(joint).get(index).copied().unwrap_or(f64::NAN))
-                    .collect()
+                let value = |joint| of(joint).get(index).copied().unwrap_or(f64::NAN);
+                joints.iter().map(value).collect()
             };
             let lists = [list(|j| &j.position), list(|j| &j.velocity), list(|j| &j.effort)];
-            writer.joint_states(*id, time, &names, &lists[0], &lists[1], &lists[2])
+            give(Sample::Joints { names: &names, lists: lists.each_ref().map(|list| &list[..]) })
         }
-        (Data::Contacts(contacts), Target::One(id)) => {
-            writer.contacts(*id, time, frame, contacts[index].iter().map(ContactRef::from))
+        Data::Scalars(columns) => {
+            let numbers: Vec<(Cow<'_, str>, f64)> =
+                columns.iter().map(|(key, values)| (Cow::from(key), values[index])).collect();
+            give(Sample::Numbers(&numbers))
         }
-        (Data::Remarks(remarks), Target::One(id)) => {
-            let remark = &remarks[index];
-            if track.schema() == Kind::Text.name() {
-                return writer.message(*id, time, &Text { data: remark.text.clone() });
-            }
-            writer.event(*id, time, &remark.source, &remark.kind, &remark.text)
-        }
-        (Data::Scalars(columns), Target::PerKey(ids)) => {
-            for (key, id) in ids {
-                let data = columns[key][index];
-                if !data.is_nan() {
-                    writer.message(*id, time, &Float64 { data })?;
-                }
-            }
-            Ok(())
-        }
-        _ => unreachable!("the target was made for the track"),
+        Data::Contacts(contacts) => give(Sample::Contacts(contacts[index].clone())),
+        Data::Remarks(remarks) => give(Sample::Remark(remarks[index].clone())),
     }
 }

@@ -1,4 +1,4 @@
-//! Where the bytes of a recording go: a file, or memory.
+//! Where the bytes of a recording go: a file, standard output, or memory.
 
 use std::fs::File;
 use std::io::{self, Seek, SeekFrom, Write};
@@ -17,6 +17,14 @@ impl Sink for File {
     fn truncate(&mut self, n_bytes: u64) -> io::Result<()> {
         self.set_len(n_bytes)?;
         self.seek(SeekFrom::Start(n_bytes)).map(|_| ())
+    }
+}
+
+/// For a pipe: what went into it cannot be taken back, but a reader that is cut off in the
+/// middle of a chunk keeps everything before it.
+impl Sink for io::Stdout {
+    fn truncate(&mut self, _: u64) -> io::Result<()> {
+        Err(io::Error::new(io::ErrorKind::Unsupported, "standard output cannot be cut"))
     }
 }
 

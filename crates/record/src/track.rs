@@ -3,12 +3,14 @@
 //! Held by construction, so no reader checks again: times never decrease, and every column
 //! is as long as the times. What is absent from a sample is NaN.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use headland_base::maths::Vec3;
 use headland_base::{SimTime, Transform};
 
 use crate::messages::Contact;
+use crate::sample::{Sample, Sort};
 
 /// How an object moves, both written in the frame of the track.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -71,6 +73,30 @@ pub enum Data {
     Contacts(Vec<Vec<Contact>>),
     /// Texts and events.
     Remarks(Vec<Remark>),
+}
+
+impl Data {
+    pub(crate) fn empty(sort: Sort) -> Data {
+        match sort {
+            Sort::Poses => Data::Poses(Vec::new()),
+            Sort::Motions => Data::Motions(Vec::new()),
+            Sort::Joints => Data::Joints(Vec::new()),
+            Sort::Numbers => Data::Scalars(BTreeMap::new()),
+            Sort::Contacts => Data::Contacts(Vec::new()),
+            Sort::Remarks => Data::Remarks(Vec::new()),
+        }
+    }
+
+    pub(crate) fn sort(&self) -> Sort {
+        match self {
+            Data::Poses(_) => Sort::Poses,
+            Data::Motions(_) => Sort::Motions,
+            Data::Joints(_) => Sort::Joints,
+            Data::Scalars(_) => Sort::Numbers,
+            Data::Contacts(_) => Sort::Contacts,
+            Data::Remarks(_) => Sort::Remarks,
+        }
+    }
 }
 
 /// One thing over time.
@@ -182,114 +208,114 @@ impl Track {
         if let Data::Remarks(remarks) = &self.data { Some(remarks) } else { None }
     }
 
-    /// Whether a sample of this time may follow.
-    pub(crate) fn accepts(&self, time: SimTime) -> bool {
-        self.times.last().is_none_or(|last| time >= *last)
-    }
-
     pub(crate) fn set_frame(&mut self, frame_id: &str) {
         if self.frame_id.is_empty() {
             self.frame_id = frame_id.to_string();
         }
     }
 
-    pub(crate) fn push_pose(&mut self, time: SimTime, pose: Transform) {
-        let Data::Poses(poses) = &mut self.data else { unreachable!("made for poses") };
-        poses.push(pose);
+    /// Adds a sample of the track's own sort, not earlier than the last, and says how many
+    /// numbers it takes, about. A new key fills its whole past with NaN, so what is counted
+    /// for joints and numbers is the growth of the table.
+    pub(crate) fn push(&mut self, time: SimTime, sample: Sample<'_>) -> usize {
+        assert!(self.times.last().is_none_or(|last| time >= *last), "times never decrease");
+        let n_added = match (&mut self.data, sample) {
+            (Data::Poses(poses), Sample::Pose(pose)) => {
+                poses.push(pose);
+                8
+            }
+            (Data::Motions(motions), Sample::Motion(motion)) => {
+                motions.push(motion);
+                7
+            }
+            (Data::Joints(joints), Sample::Joints { names, lists }) => {
+                push_joints(joints, self.times.len(), names, lists)
+            }
+            (Data::Scalars(columns), Sample::Numbers(numbers)) => {
+                push_numbers(columns, self.times.len(), numbers)
+            }
+            (Data::Contacts(contacts), Sample::Contacts(now)) => {
+                contacts.push(now);
+                20 * contacts.last().map_or(0, Vec::len) // eleven numbers and two names
+            }
+            (Data::Remarks(remarks), Sample::Remark(remark)) => {
+                let n_letters = remark.source.len() + remark.kind.len() + remark.text.len();
+                remarks.push(remark);
+                9 + n_letters / 8
+            }
+            _ => unreachable!("a sample of the sort the track was announced with"),
+        };
         self.times.push(time);
+        n_added + 4
     }
+}
 
-    pub(crate) fn push_motion(&mut self, time: SimTime, motion: Motion) {
-        let Data::Motions(motions) = &mut self.data else { unreachable!("made for motions") };
-        motions.push(motion);
-        self.times.push(time);
+/// One sample of joints after `n_before`. Lists shorter than the names leave the rest absent.
+fn push_joints(
+    joints: &mut Vec<JointColumns>,
+    n_before: usize,
+    names: &[String],
+    lists: [&[f64]; 3],
+) -> usize {
+    let n_values_before = joints.len() * n_before;
+    let mut index: Option<BTreeMap<String, usize>> = None;
+    for (i, name) in names.iter().enumerate() {
+        // Nearly always the joints come in the same order; else they are looked up.
+        let at = if joints.get(i).is_some_and(|joint| joint.name == *name) {
+            i
+        } else {
+            let index = index.get_or_insert_with(|| {
+                joints.iter().enumerate().map(|(i, joint)| (joint.name.clone(), i)).collect()
+            });
+            *index.entry(name.clone()).or_insert_with(|| {
+                joints.push(JointColumns { name: name.clone(), ..JointColumns::default() });
+                joints.len() - 1
+            })
+        };
+        let joint = &mut joints[at];
+        let columns = [&mut joint.position, &mut joint.velocity, &mut joint.effort];
+        for (column, list) in columns.into_iter().zip(lists) {
+            let Some(value) = list.get(i) else { continue };
+            // What was never there but as NaN is not there; and of a name given twice in one
+            // message the first counts.
+            if (column.is_empty() && value.is_nan()) || column.len() > n_before {
+                continue;
+            }
+            column.resize(n_before, f64::NAN);
+            column.push(*value);
+        }
     }
-
-    pub(crate) fn push_contacts(&mut self, time: SimTime, now: Vec<Contact>) {
-        let Data::Contacts(contacts) = &mut self.data else { unreachable!("made for contacts") };
-        contacts.push(now);
-        self.times.push(time);
-    }
-
-    pub(crate) fn push_remark(&mut self, time: SimTime, remark: Remark) {
-        let Data::Remarks(remarks) = &mut self.data else { unreachable!("made for remarks") };
-        remarks.push(remark);
-        self.times.push(time);
-    }
-
-    /// One sample of joints. Lists shorter than the names leave the rest absent; joints
-    /// beyond `n_joints_max` are not taken.
-    pub(crate) fn push_joints(
-        &mut self,
-        time: SimTime,
-        names: &[String],
-        lists: [&[f64]; 3],
-        n_joints_max: usize,
-    ) {
-        let Data::Joints(joints) = &mut self.data else { unreachable!("made for joints") };
-        let n_before = self.times.len();
-        let mut index: Option<BTreeMap<String, usize>> = None;
-        for (i, name) in names.iter().enumerate() {
-            // Nearly always the joints come in the same order; else they are looked up.
-            let at = if joints.get(i).is_some_and(|joint| joint.name == *name) {
-                i
-            } else {
-                let index = index.get_or_insert_with(|| {
-                    joints.iter().enumerate().map(|(i, joint)| (joint.name.clone(), i)).collect()
-                });
-                match index.get(name) {
-                    Some(at) => *at,
-                    None if joints.len() >= n_joints_max => continue,
-                    None => {
-                        index.insert(name.clone(), joints.len());
-                        joints.push(JointColumns { name: name.clone(), ..JointColumns::default() });
-                        joints.len() - 1
-                    }
-                }
-            };
-            let joint = &mut joints[at];
-            let columns = [&mut joint.position, &mut joint.velocity, &mut joint.effort];
-            for (column, list) in columns.into_iter().zip(lists) {
-                // A name given twice in one message: the first counts.
-                if let (Some(value), true) = (list.get(i), column.len() <= n_before) {
-                    column.resize(n_before, f64::NAN);
-                    column.push(*value);
-                }
+    for joint in joints.iter_mut() {
+        for column in [&mut joint.position, &mut joint.velocity, &mut joint.effort] {
+            if !column.is_empty() {
+                column.resize(n_before + 1, f64::NAN);
             }
         }
-        self.times.push(time);
-        for joint in joints {
-            for column in [&mut joint.position, &mut joint.velocity, &mut joint.effort] {
-                if !column.is_empty() {
-                    column.resize(n_before + 1, f64::NAN);
-                }
-            }
-        }
     }
+    3 * (joints.len() * (n_before + 1) - n_values_before)
+}
 
-    /// One sample of numbers; a key never seen before is absent from the samples so far.
-    pub(crate) fn push_scalars<'a>(
-        &mut self,
-        time: SimTime,
-        numbers: impl Iterator<Item = (&'a str, f64)>,
-    ) {
-        let Data::Scalars(columns) = &mut self.data else { unreachable!("made for scalars") };
-        let n_before = self.times.len();
-        for (key, number) in numbers {
-            let column = match columns.get_mut(key) {
-                Some(column) => column,
-                None => columns.entry(key.to_string()).or_default(),
-            };
-            if column.len() <= n_before {
-                column.resize(n_before, f64::NAN);
-                column.push(number);
-            }
-        }
-        self.times.push(time);
-        for column in columns.values_mut() {
-            column.resize(n_before + 1, f64::NAN);
+/// One sample of numbers after `n_before`; a key never seen before is absent from those.
+fn push_numbers(
+    columns: &mut BTreeMap<String, Vec<f64>>,
+    n_before: usize,
+    numbers: &[(Cow<'_, str>, f64)],
+) -> usize {
+    let n_values_before = columns.len() * n_before;
+    for (key, number) in numbers {
+        let column = match columns.get_mut(&**key) {
+            Some(column) => column,
+            None => columns.entry(key.to_string()).or_default(),
+        };
+        if column.len() <= n_before {
+            column.resize(n_before, f64::NAN);
+            column.push(*number);
         }
     }
+    for column in columns.values_mut() {
+        column.resize(n_before + 1, f64::NAN);
+    }
+    columns.len() * (n_before + 1) - n_values_before
 }
 
 fn lengths(data: &Data) -> Vec<usize> {
@@ -333,9 +359,12 @@ mod tests {
     fn joints_that_come_and_go_keep_their_columns_even() {
         let mut track = Track::empty("", Data::Joints(Vec::new()));
         let names = |list: &[&str]| list.iter().map(ToString::to_string).collect::<Vec<_>>();
-        track.push_joints(at(0), &names(&["a"]), [&[1.0], &[], &[]], 9);
-        track.push_joints(at(1), &names(&["b", "a"]), [&[2.0, 3.0], &[4.0], &[]], 9);
-        track.push_joints(at(2), &names(&["b", "b"]), [&[5.0, 6.0], &[], &[]], 9);
+        let mut push = |nanos, list: &[&str], lists: [&[f64]; 3]| {
+            track.push(at(nanos), Sample::Joints { names: &names(list), lists });
+        };
+        push(0, &["a"], [&[1.0], &[f64::NAN], &[]]);
+        push(1, &["b", "a"], [&[2.0, 3.0], &[4.0], &[]]);
+        push(2, &["b", "b"], [&[5.0, 6.0], &[], &[]]);
         let joints = track.joints().unwrap();
         assert_eq!(joints[0].position[..2], [1.0, 3.0]);
         assert!(joints[0].position[2].is_nan() && joints[0].velocity.is_empty());

@@ -1,29 +1,55 @@
 //! The TUM form of a trajectory: `time x y z qx qy qz qw`, one pose per line, blanks between.
+//!
+//! Lines come and go one at a time. Deliberately absent: whose poses they are; the form has
+//! no place for a name, so whoever reads one says it.
 
-use std::io::{self, BufRead, Write};
+use std::io::{BufRead, Write};
 
 use headland_base::maths::{Quat, Vec3, unit_quat};
 use headland_base::{Diagnostic, Findings, SimTime, Transform};
 
 use crate::decimal::{TimeUnit, parse_time, write_float, write_seconds};
+use crate::layout::Layout;
 use crate::lines::Lines;
+use crate::load::{Columns, LoadOptions};
 use crate::messages::Kind;
 use crate::recording::Recording;
-use crate::track::{Data, Track};
+use crate::sample::{Goal, Sample, Sort};
+use crate::save::for_each_sample;
 
 /// Reads one trajectory as the poses of `object`. Lines that are no pose are findings.
 pub fn read(input: impl BufRead, name: &str, object: &str) -> (Recording, Findings) {
+    let mut columns = Columns::new(LoadOptions::default().n_values_max);
+    let mut findings = read_samples(input, name, object, &mut columns)
+        .expect("memory takes everything or says it is full");
+    let recording = columns.finish(&mut findings);
+    (recording, findings)
+}
+
+/// Reads one trajectory line by line. An `Err` is the goal's.
+pub(crate) fn read_samples(
+    input: impl BufRead,
+    name: &str,
+    object: &str,
+    goal: &mut dyn Goal,
+) -> Result<Findings, Diagnostic> {
     let mut findings = Findings::new();
-    let mut track = Track::empty(Kind::PoseStamped.name(), Data::Poses(Vec::new()));
-    let mut n_backward = 0;
     let mut lines = Lines::new(input, name);
+    let (mut last, mut n_backward) = (None, 0);
+    goal.track(&format!("/{object}/pose"), Kind::PoseStamped.name(), Sort::Poses)?;
     while let Some(line) = lines.next(&mut findings) {
         let text = line.text.trim();
         if text.is_empty() || text.starts_with('#') {
             continue;
         }
+        if goal.is_full() {
+            break;
+        }
         match parse_line(text) {
-            Ok((time, pose)) if track.accepts(time) => track.push_pose(time, pose),
+            Ok((time, pose)) if last.is_none_or(|last| time >= last) => {
+                last = Some(time);
+                goal.sample(0, time, "", Sample::Pose(pose))?;
+            }
             Ok(_) => n_backward += 1,
             Err(fault) => findings.push(Diagnostic::error(
                 "bad-pose",
@@ -35,9 +61,7 @@ pub fn read(input: impl BufRead, name: &str, object: &str) -> (Recording, Findin
         let message = format!("{n_backward} poses of `{name}` are earlier than the one before");
         findings.push(Diagnostic::warning("time-went-back", message).note("they were left out"));
     }
-    let mut recording = Recording::new();
-    recording.insert(format!("/{object}/pose"), track);
-    (recording, findings)
+    Ok(findings)
 }
 
 fn parse_line(text: &str) -> Result<(SimTime, Transform), String> {
@@ -58,13 +82,66 @@ fn parse_line(text: &str) -> Result<(SimTime, Transform), String> {
     Ok((time, Transform::new(rotation, Vec3::new(x, y, z))))
 }
 
-/// Writes the poses of one object, every float so that it reads back as itself.
-pub fn write(out: &mut impl Write, times: &[SimTime], poses: &[Transform]) -> io::Result<()> {
-    writeln!(out, "# time x y z qx qy qz qw")?;
-    for (time, pose) in times.iter().zip(poses) {
+/// Writes the poses of one object of a recording, or of the only one that moves.
+pub fn write(
+    out: &mut impl Write,
+    recording: &Recording,
+    object: Option<&str>,
+) -> Result<(), Diagnostic> {
+    let mut layout = Layout::default();
+    for_each_sample(recording, &mut layout)?;
+    let mut goal = TrajectoryGoal::new(out, "trajectory", layout.trajectory(object)?)?;
+    for_each_sample(recording, &mut goal)?;
+    goal.finish()
+}
+
+/// Writes the poses of one track, every float so that it reads back as itself.
+pub(crate) struct TrajectoryGoal<W: Write> {
+    out: W,
+    name: String,
+    track: usize,
+}
+
+impl<W: Write> TrajectoryGoal<W> {
+    /// Starts a trajectory of the poses of `track`; `name` is what diagnostics call it.
+    pub fn new(out: W, name: &str, track: usize) -> Result<TrajectoryGoal<W>, Diagnostic> {
+        let mut goal = TrajectoryGoal { out, name: name.to_string(), track };
+        goal.line(format_args!("# time x y z qx qy qz qw"))?;
+        Ok(goal)
+    }
+
+    /// Everything is handed to the disk.
+    pub fn finish(mut self) -> Result<(), Diagnostic> {
+        self.out.flush().map_err(|fault| self.cannot(&fault))
+    }
+
+    fn line(&mut self, line: std::fmt::Arguments<'_>) -> Result<(), Diagnostic> {
+        writeln!(self.out, "{line}").map_err(|fault| self.cannot(&fault))
+    }
+
+    fn cannot(&self, fault: &std::io::Error) -> Diagnostic {
+        Diagnostic::error("not-written", format!("cannot write `{}`: {fault}", self.name))
+    }
+}
+
+impl<W: Write> Goal for TrajectoryGoal<W> {
+    fn track(&mut self, _: &str, _: &str, _: Sort) -> Result<(), Diagnostic> {
+        Ok(())
+    }
+
+    fn sample(
+        &mut self,
+        track: usize,
+        time: SimTime,
+        _: &str,
+        sample: Sample<'_>,
+    ) -> Result<(), Diagnostic> {
+        let Sample::Pose(pose) = sample else { return Ok(()) };
+        if track != self.track {
+            return Ok(());
+        }
         let (p, q) = (pose.translation, pose.rotation);
         let numbers = [p.x, p.y, p.z, q.x, q.y, q.z, q.w].map(write_float);
-        writeln!(out, "{} {}", write_seconds(*time), numbers.join(" "))?;
+        self.line(format_args!("{} {}", write_seconds(time), numbers.join(" ")))
     }
-    Ok(())
 }

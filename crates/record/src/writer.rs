@@ -27,7 +27,7 @@ use crate::cdr::{self, Encoder};
 use crate::chunker::{Batch, Chunker, Entry, Job};
 use crate::container::{MESSAGE_HEAD_BYTES, message_head};
 use crate::messages::{self, Header, Kind, Message};
-use crate::reader::RawMessage;
+use crate::reader::{Attachment, RawMessage};
 use crate::sink::Sink;
 
 /// How chunks are compressed.
@@ -414,7 +414,13 @@ impl Writer {
         bytes: Vec<u8>,
     ) -> Result<(), Diagnostic> {
         let (name, media_type) = (name.to_string(), media_type.to_string());
-        self.send(Job::Attachment { name, media_type, bytes })
+        let (log_time, create_time) = (SimTime::ZERO, SimTime::ZERO);
+        self.copied_file(Attachment { name, media_type, log_time, create_time, bytes })
+    }
+
+    /// A file as somebody else attached it, with its times.
+    pub(crate) fn copied_file(&mut self, file: Attachment) -> Result<(), Diagnostic> {
+        self.send(Job::Attachment(file))
     }
 
     /// Named facts: engine, versions, seed, step.

@@ -12,7 +12,8 @@ use headland_base::maths::{Quat, Vec3};
 use headland_base::{SimDuration, SimTime, Transform};
 use headland_record::door::ImportOptions;
 use headland_record::messages::{
-    Float64, Header, Imu, JointCommand, LaserScan, Odometry, TfMessage, TransformStamped,
+    Float64, Header, Imu, JointCommand, LaserScan, Odometry, PoseStamped, TfMessage,
+    TransformStamped,
 };
 use headland_record::{
     Format, Item, Kind, LoadOptions, Reader, Recording, Stamp, Writer, convert, export, import,
@@ -504,6 +505,68 @@ fn copies_keep_both_times_numbers_and_quality_of_service() {
     let (sequence, log, publish, _, metadata) = &wanted[3];
     assert_eq!((*sequence, (*log - *publish).nanos()), (43, 250_000));
     assert!(metadata["offered_qos_profiles"].contains("reliability"));
+}
+
+#[test]
+fn copies_keep_the_times_of_files() {
+    let mut file = std::io::Cursor::new(Vec::new());
+    let mut writer = mcap::Writer::new(&mut file).unwrap();
+    let attachment = mcap::Attachment {
+        log_time: 7_000_000_007,
+        create_time: 1_700_000_000_000_000_001,
+        name: "photo.png".to_string(),
+        media_type: "image/png".to_string(),
+        data: std::borrow::Cow::Borrowed(b"dots"),
+    };
+    writer.attach(&attachment).unwrap();
+    writer.finish().unwrap();
+    drop(writer);
+    let file = file.into_inner();
+    let copy = written(&options(), |w| {
+        headland_record::copy(Reader::new(&file[..], "robot"), w).map(|_| ())
+    });
+    let summary = mcap::Summary::read(&copy).unwrap().unwrap();
+    assert_eq!(summary.attachment_indexes.len(), 1);
+    let index = &summary.attachment_indexes[0];
+    assert_eq!(mcap::read::attachment(&copy, index).unwrap(), attachment);
+    assert_eq!((index.log_time, index.create_time), (7_000_000_007, 1_700_000_000_000_000_001));
+    let (memory, _) = load(Reader::new(&file[..], "robot"), &LoadOptions::default());
+    assert_eq!(memory.attachments[0].create_time.nanos(), 1_700_000_000_000_000_001);
+}
+
+/// Stamps are set where things are measured, and messages come when they come: rows are in
+/// order all the same, and what falls on one moment is one row.
+#[test]
+fn rows_are_sorted_by_stamp_on_the_way() {
+    let folder = tempfile::tempdir().unwrap();
+    let (source, path) = (folder.path().join("a.mcap"), folder.path().join("a.csv"));
+    let bytes = written(&options(), |w| {
+        let fast = w.channel("/fast", Kind::WrenchStamped)?;
+        let slow = w.channel("/slow/pose", Kind::PoseStamped)?;
+        for i in 1..50i64 {
+            let log = SimTime::from_nanos(i * 10);
+            w.wrench(fast, log, "", Vec3::new(i as f64, 0.0, 0.0), Vec3::ZERO)?;
+            // Measured five moments ago, sent now.
+            let header = Header::new(SimTime::from_nanos((i - 5).max(1) * 10), "world");
+            let mut late = PoseStamped { header, ..PoseStamped::default() };
+            late.pose.position.x = i as f64;
+            late.pose.orientation.w = 1.0;
+            w.message(slow, log, &late)?;
+        }
+        Ok(())
+    });
+    fs::write(&source, &bytes).unwrap();
+    let findings = export(&source, &path, Format::Csv, None, &options()).unwrap();
+    assert!(findings.is_empty(), "{:?}", findings.into_vec());
+    let text = fs::read_to_string(&path).unwrap();
+    let times: Vec<&str> = text.lines().skip(1).map(|row| row.split(',').next().unwrap()).collect();
+    assert!(times.is_sorted(), "{times:?}");
+    // Five early poses share the first stamp, and each is a row.
+    assert_eq!(times.len(), 49 + 5);
+    // Two roads: message by message, and from memory.
+    let mut from_memory = Vec::new();
+    headland_record::csv::write(&mut from_memory, &loaded(&bytes)).unwrap();
+    assert_eq!(text.as_bytes(), from_memory);
 }
 
 /// Copying what others wrote keeps payloads, and the copy of a copy is the same file.

@@ -139,7 +139,7 @@ fn trajectories() {
     let all = codes(findings);
     assert_eq!(all, ["bad-pose", "bad-pose", "bad-pose", "bad-pose", "time-went-back"]);
     let mut out = Vec::new();
-    tum::write(&mut out, times, poses).unwrap();
+    tum::write(&mut out, &recording, None).unwrap();
     let (again, findings) = tum::read(&out[..], "t.tum", "ball");
     assert!(findings.is_empty());
     assert_eq!(again.poses("ball"), recording.poses("ball"));

@@ -57,7 +57,7 @@ fn digits(value: f64) -> String {
         m if m >= 0.1 => 3,
         m if m >= 0.01 => 4,
         m if m >= 0.001 => 5,
-        m if m == 0.0 => 0,
+        0.0 => 0,
         _ => return format!("{value:.2e}"),
     };
     let text = format!("{value:.n_places$}");

@@ -6,10 +6,12 @@
 //!
 //! A command is held until it is replaced. Position and velocity commands become efforts
 //! here, by one formula for every engine, so that the same gains mean the same everywhere.
+//! A servo with gains of its own holds zero until it is told otherwise, as MuJoCo's do.
 
 use headland_base::{Diagnostic, SimDuration, SimTime};
 use headland_world::{Actuator, ActuatorKind, Axis, join_scope};
 
+use crate::engine::Inputs;
 use crate::model::Model;
 use crate::state::State;
 
@@ -69,6 +71,8 @@ struct Motor {
     target_range: Option<(Mode, f64, f64)>,
     /// Efforts are clamped to this range.
     effort_range: (f64, f64),
+    /// What it follows before the first command.
+    at_start: Option<Command>,
 }
 
 /// The commands in force.
@@ -83,8 +87,9 @@ pub struct Commands {
 }
 
 impl Commands {
-    /// No command yet. Motors are the actuators of the world; `default_gains` stands in
-    /// where an axis has none.
+    /// No command given yet. Motors are the actuators of the world; `default_gains` stands
+    /// in where an axis has none. A position or velocity actuator that has gains holds zero,
+    /// or what is nearest to it in its range.
     pub fn new(
         model: &Model,
         default_gains: Option<Gains>,
@@ -94,6 +99,7 @@ impl Commands {
             gains: default_gains,
             target_range: None,
             effort_range: (-axis.effort_max, axis.effort_max),
+            at_start: None,
         };
         let mut motors: Vec<Motor> = model.dofs.iter().map(|dof| plain(&dof.axis)).collect();
         model.world.visit_models(&mut |at| {
@@ -104,7 +110,7 @@ impl Commands {
             }
         });
         Commands {
-            held: vec![None; model.dofs.len()],
+            held: motors.iter().map(|motor| motor.at_start).collect(),
             motors,
             given_at: SimTime::ZERO,
             now: SimTime::ZERO,
@@ -166,28 +172,42 @@ impl Commands {
             .collect()
     }
 
-    /// The effort of every axis now.
+    /// The effort of every axis now, and how it gives way.
     ///
     /// `kp·(target − q) − kd·q̇` for a position, `kd·(target − q̇)` for a velocity, within
     /// the limits of the axis and its motor. A motor at its speed limit does not push
-    /// further.
-    pub fn efforts(&self, model: &Model, state: &State, out: &mut Vec<f64>) {
+    /// further. At a limit of its effort it does not give way.
+    pub fn act(&self, model: &Model, state: &State, inputs: &mut Inputs) {
         let expired = self.is_expired();
-        out.clear();
-        out.extend(model.dofs.iter().zip(&state.dofs).enumerate().map(|(i, (dof, now))| {
-            let Some(command) = self.held[i].filter(|_| !expired) else { return 0.0 };
-            let motor = &self.motors[i];
-            let gains = motor.gains.unwrap_or_default();
-            let target = motor.target(command);
-            let asked = match command.mode {
-                Mode::Position => gains.kp * (target - now.position) - gains.kd * now.velocity,
-                Mode::Velocity => gains.kd * (target - now.velocity),
-                Mode::Effort => target,
-            };
-            let too_fast = now.velocity.abs() > dof.axis.velocity_max && asked * now.velocity > 0.0;
-            // A command that is no number moves nothing.
-            if too_fast || asked.is_nan() { 0.0 } else { clamp(asked, motor.effort_range) }
-        }));
+        inputs.efforts.clear();
+        inputs.slopes.clear();
+        for (i, (dof, now)) in model.dofs.iter().zip(&state.dofs).enumerate() {
+            let still = (0.0, Gains::default());
+            let acts = self.held[i].filter(|_| !expired).map_or(still, |command| {
+                let motor = &self.motors[i];
+                let gains = motor.gains.unwrap_or_default();
+                let target = motor.target(command);
+                let (asked, slope) = match command.mode {
+                    Mode::Position => {
+                        (gains.kp * (target - now.position) - gains.kd * now.velocity, gains)
+                    }
+                    Mode::Velocity => {
+                        (gains.kd * (target - now.velocity), Gains { kp: 0.0, ..gains })
+                    }
+                    Mode::Effort => (target, Gains::default()),
+                };
+                let too_fast =
+                    now.velocity.abs() > dof.axis.velocity_max && asked * now.velocity > 0.0;
+                // A command that is no number moves nothing.
+                if too_fast || asked.is_nan() {
+                    return still;
+                }
+                let effort = clamp(asked, motor.effort_range);
+                (effort, if effort == asked { slope } else { Gains::default() })
+            });
+            inputs.efforts.push(acts.0);
+            inputs.slopes.push(acts.1);
+        }
     }
 }
 
@@ -208,6 +228,7 @@ impl Motor {
         // A description without gains (URDF has none) leaves them to the run.
         if kp != 0.0 || kd != 0.0 {
             self.gains = Some(Gains { kp: kp * gear * gear, kd: kd * gear * gear });
+            self.at_start = Some(Command { mode, target: 0.0 });
         }
         if let Some(range) = actuator.command_range {
             let (low, high) = scaled(range, if mode == Mode::Effort { gear } else { 1.0 / gear });
@@ -247,7 +268,7 @@ mod tests {
     use super::*;
 
     fn motor() -> Motor {
-        Motor { gains: None, target_range: None, effort_range: (-10.0, 10.0) }
+        Motor { gains: None, target_range: None, effort_range: (-10.0, 10.0), at_start: None }
     }
 
     fn actuator(kind: ActuatorKind, gear: f64) -> Actuator {
@@ -270,9 +291,12 @@ mod tests {
         assert_eq!(geared.target(Command { mode: Mode::Position, target: -7.0 }), -1.0);
         assert_eq!(geared.target(Command { mode: Mode::Position, target: 7.0 }), 0.5);
         assert_eq!(geared.target(Command { mode: Mode::Effort, target: 7.0 }), 7.0);
+        let holds = Command { mode: Mode::Position, target: 0.0 };
+        assert_eq!(geared.at_start, Some(holds), "a servo holds zero from the start");
         let mut direct = motor();
         direct.take(&actuator(ActuatorKind::Motor, 4.0));
         assert_eq!((direct.gains, direct.effort_range), (None, (-10.0, 10.0)));
+        assert_eq!(direct.at_start, None, "a motor gives nothing until it is told to");
         assert_eq!(direct.target(Command { mode: Mode::Effort, target: 70.0 }), 8.0);
     }
 }

@@ -2,6 +2,7 @@
 
 use headland_base::{Diagnostic, SimDuration, Vec3};
 
+use crate::control::Gains;
 use crate::model::Model;
 use crate::state::State;
 
@@ -42,6 +43,10 @@ pub struct EngineOptions {
 pub struct Inputs {
     /// Effort of each axis's motor \[N·m or N\]; one per dof of the model.
     pub efforts: Vec<f64>,
+    /// How each effort gives way as its axis moves on within the step: by `kp` per position
+    /// and `kd` per velocity. None, or zeros, where it stays as it is. An engine that heeds
+    /// it can follow gains that are stiff for the step.
+    pub slopes: Vec<Gains>,
     /// Forces from outside.
     pub wrenches: Vec<Wrench>,
 }

@@ -11,6 +11,7 @@
 //!
 //! Deliberately absent: judging, files, wall clocks, and every particular engine.
 
+pub mod coarse;
 pub mod condition;
 pub mod control;
 pub mod engine;
@@ -21,6 +22,7 @@ pub mod run;
 pub mod sensor;
 pub mod state;
 
+pub use coarse::coarse_step;
 pub use condition::Condition;
 pub use control::{Command, Commands, Controller, Gains, Mode};
 pub use engine::{Engine, EngineEntry, EngineOptions, Fault, Inputs, Wrench};

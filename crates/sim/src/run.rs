@@ -276,7 +276,7 @@ impl<'a> Run<'a> {
                 "no command came in time; motors let go",
             )?;
         }
-        self.commands.efforts(self.model, &self.state, &mut self.inputs.efforts);
+        self.commands.act(self.model, &self.state, &mut self.inputs);
         Ok(())
     }
 

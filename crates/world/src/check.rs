@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 
 use headland_base::{Diagnostic, Findings, Place};
 
-use crate::{Places, World};
+use crate::{ModelAt, Places, World};
 
 /// How far from one the length of an axis may be; files round to a few digits.
 pub const AXIS_LENGTH_SLACK: f64 = 1e-3;
@@ -28,9 +28,15 @@ pub const INERTIA_SLACK: f64 = 1e-9;
 pub fn check(world: &World, places: &Places) -> Vec<Diagnostic> {
     let links = world.links();
     let joints = world.joints();
+    let is_asked = |at: ModelAt<'_, '_>| {
+        !at.model.actuators.is_empty() || !at.model.contact_excludes.is_empty()
+    };
+    let mut names_matter = !joints.is_empty(); // a yard of boxes refers to nobody
+    world.visit_models(&mut |at| names_matter |= is_asked(at));
+    let named = if names_matter { &links[..] } else { &[] };
     let mut checker = Checker {
         places,
-        link_index: links.iter().enumerate().map(|(i, link)| (link.name.as_str(), i)).collect(),
+        link_index: named.iter().enumerate().map(|(i, link)| (link.name.as_str(), i)).collect(),
         joint_index: joints.iter().enumerate().map(|(i, joint)| (joint.name.as_str(), i)).collect(),
         findings: Findings::new(),
     };

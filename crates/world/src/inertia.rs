@@ -52,24 +52,37 @@ impl Default for Inertial {
 /// Shapes that overlap count twice, as in SDF's automatic inertia. The inertial frame
 /// stands at the centre of mass with the link's orientation.
 pub fn derive(collisions: &[Collision], density: f64) -> Result<Inertial, Diagnostic> {
-    if !(density.is_finite() && density > 0.0) {
+    let parts: Vec<_> = collisions.iter().map(|collision| (collision, density)).collect();
+    derive_each(&parts, density)
+}
+
+/// The same with a density per shape; `density` is the one the result is labelled with.
+pub(crate) fn derive_each(
+    parts: &[(&Collision, f64)],
+    density: f64,
+) -> Result<Inertial, Diagnostic> {
+    let is_uniform = parts.iter().all(|(_, own)| *own == density);
+    let mut given = parts.iter().map(|(_, own)| *own).chain(is_uniform.then_some(density));
+    if let Some(density) = given.find(|x| !(x.is_finite() && *x > 0.0)) {
         let message = format!("a density of {density} kg/m³ gives no mass");
         return Err(Diagnostic::error("bad-density", message).help("water is 1000, steel 7850"));
     }
+    // Moments of solids that differ are summed as if each were so many times as large.
+    let common = if is_uniform { density } else { 1.0 };
     let mut whole = Moments::default();
-    for collision in collisions {
+    for (collision, own) in parts {
         let volume = volume_of(&collision.geometry).map_err(|why| {
             let kind = collision.geometry.kind();
             let message = format!("no mass can be derived from the {kind} `{}`", collision.name);
             Diagnostic::error("no-volume", message).note(why).help("give the link an <inertial>")
         })?;
-        whole.add(&volume.moved(&collision.link_from_shape));
+        whole.add(&volume.times(own / common).moved(&collision.link_from_shape));
     }
     if whole.volume <= 0.0 {
         return Err(Diagnostic::error("no-volume", "no mass can be derived without a shape")
             .help("give the link an <inertial> or a collision"));
     }
-    let (mass, centre, inertia) = whole.at_density(density);
+    let (mass, centre, inertia) = whole.at_density(common);
     if !(mass.is_finite() && centre.is_finite() && inertia.is_finite()) {
         return Err(Diagnostic::error("no-volume", "the shapes are too large to give a mass"));
     }

@@ -14,6 +14,7 @@
 //! Start reading at [`World`], then [`read`](read()).
 
 mod assets;
+mod besides;
 #[cfg(test)]
 mod cases;
 pub mod check;

@@ -5,17 +5,23 @@
 //! wherever they say it.
 
 use std::cell::OnceCell;
-use std::collections::BTreeMap;
+use std::fmt::{Display, Write as _};
+use std::ops::Range;
 
 use headland_base::Place;
 
 /// From the whole name of a part to where it was written.
+///
+/// Nearly all worlds are sound and nobody asks, so noting a place costs no more than writing
+/// its name behind the others; they are sorted for the first question.
 #[derive(Clone, Debug, Default)]
 pub struct Places {
-    /// In the order they were noted. Nearly all worlds are sound and nobody asks, so noting
-    /// one is a push, and sorting waits for the first question.
-    noted: Vec<(String, Place)>,
-    by_part: OnceCell<BTreeMap<String, usize>>,
+    /// All names, one behind the other.
+    names: String,
+    /// Which part of `names`, and where that was written; in the order they were noted.
+    noted: Vec<(Range<usize>, Place)>,
+    /// Positions in `noted`, by name and then by age.
+    by_name: OnceCell<Vec<usize>>,
 }
 
 impl Places {
@@ -28,9 +34,30 @@ impl Places {
     /// collision robot::arm::wrist::shape
     /// joint robot::arm::elbow      #parent  #child  #axis  #axis2  #axis limit
     /// ```
-    pub fn insert(&mut self, part: impl Into<String>, place: Place) {
-        self.by_part.take();
-        self.noted.push((part.into(), place));
+    pub fn insert(&mut self, part: impl Display, place: Place) {
+        self.by_name.take();
+        let start = self.names.len();
+        write!(self.names, "{part}").expect("a String takes any text");
+        self.noted.push((start..self.names.len(), place));
+    }
+
+    /// Takes over what is known of a model and of all that is in it, under the whole name it
+    /// has here. Poured into the world, which has no name, its parts lose the model's.
+    pub(crate) fn adopt(&mut self, other: &Places, model: &str, whole: &str) {
+        for (i, (_, place)) in other.noted.iter().enumerate() {
+            let Some((kind, name)) = other.name(i).split_once(' ') else { continue };
+            let Some(rest) = name.strip_prefix(model) else { continue };
+            match rest.strip_prefix("::") {
+                Some(part) if whole.is_empty() => {
+                    self.insert(format_args!("{kind} {part}"), place.clone());
+                }
+                Some(part) => self.insert(format_args!("{kind} {whole}::{part}"), place.clone()),
+                None if rest.is_empty() && !whole.is_empty() => {
+                    self.insert(format_args!("{kind} {whole}"), place.clone());
+                }
+                None => {}
+            }
+        }
     }
 
     /// Where a part was written, or else the part it is a detail of.
@@ -41,11 +68,23 @@ impl Places {
             .strip_prefix("collision ")
             .and_then(|shape| shape.rsplit_once("::"))
             .map(|(link, _)| format!("link {link}"));
-        let by_part = self.by_part.get_or_init(|| {
-            self.noted.iter().enumerate().map(|(i, (part, _))| (part.clone(), i)).collect()
+        let noted = self.noted(part).or_else(|| self.noted(whole)).or_else(|| self.noted(&link?));
+        noted.cloned()
+    }
+
+    /// The latest place noted under exactly this name.
+    fn noted(&self, name: &str) -> Option<&Place> {
+        let by_name = self.by_name.get_or_init(|| {
+            let mut order: Vec<usize> = (0..self.noted.len()).collect();
+            order.sort_by_key(|i| self.name(*i)); // stable: equal names stay in order of age
+            order
         });
-        let noted =
-            by_part.get(part).or_else(|| by_part.get(whole)).or_else(|| by_part.get(&link?));
-        noted.map(|i| self.noted[*i].1.clone())
+        let after = by_name.partition_point(|i| self.name(*i) <= name);
+        let latest = *by_name[..after].last()?;
+        (self.name(latest) == name).then_some(&self.noted[latest].1)
+    }
+
+    fn name(&self, i: usize) -> &str {
+        &self.names[self.noted[i].0.clone()]
     }
 }

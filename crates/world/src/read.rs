@@ -10,6 +10,7 @@ use std::sync::Arc;
 use headland_base::{Diagnostic, Findings, Place, Severity, Source, names};
 use roxmltree::{Document, Node};
 
+use crate::besides::besides;
 use crate::check::check;
 use crate::resource::Resources;
 use crate::{InertiaOrigin, Model, Places, World, inertia, mjcf, sdf, urdf, xml};
@@ -126,7 +127,7 @@ pub(crate) fn unknown_format(source: &Arc<Source>, root: Node<'_, '_>) -> Diagno
 }
 
 /// Hands a text to the reader of its format. `None` where nothing could be made of it,
-/// which is in the findings.
+/// which is in the findings: all that is wrong with it, also what its reader did not get to.
 pub(crate) fn foreign(
     format: Format,
     source: &Arc<Source>,
@@ -134,11 +135,28 @@ pub(crate) fn foreign(
     options: &ReadOptions,
     findings: &mut Findings,
 ) -> Option<(World, Places)> {
-    match format {
-        Format::Urdf => urdf::read(source, base_dir, options, findings),
-        Format::Mjcf => mjcf::read(source, base_dir, options, findings),
+    let reader = match format {
+        Format::Urdf => urdf::read,
+        Format::Mjcf => mjcf::read,
         Format::Sdf => unreachable!("SDF is not foreign; its reader is called with the document"),
+    };
+    let mut own = Findings::new(); // a reader may look whether anything is wrong so far
+    let read = reader(source, base_dir, options, &mut own);
+    let own = own.into_vec();
+    if read.is_none() {
+        let besides = besides(source, &own, |mended| {
+            let mut found = Findings::new();
+            let read = reader(mended, base_dir, options, &mut found);
+            if let Some((world, places)) = &read {
+                found.extend(check(world, places));
+            }
+            (read.is_some(), found.into_vec())
+        });
+        findings.extend(own.into_iter().chain(besides));
+        return None;
     }
+    findings.extend(own);
+    read
 }
 
 /// The text of a file, or in words why there is none.

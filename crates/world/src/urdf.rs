@@ -132,7 +132,7 @@ struct Reader<'r> {
 impl Reader<'_> {
     fn model(&mut self, root: Node<'_, '_>, tree: &tree::Tree) -> Option<Model> {
         let name = self.robot.name.clone();
-        self.places.insert(format!("model {name}"), self.xml.place(root));
+        self.places.insert(format_args!("model {name}"), self.xml.place(root));
         let link_nodes: Vec<_> = xml::children(root, "link").collect();
         let joint_nodes: Vec<_> = xml::children(root, "joint").collect();
         let model_from_link = self.link_poses(tree);
@@ -140,7 +140,15 @@ impl Reader<'_> {
         let mut links = Vec::new();
         for (i, node) in link_nodes.iter().enumerate() {
             let link = self.link(i, *node, model_from_link[i]);
-            self.remember(&format!("link {name}::{}", link.name), *node, &["inertial"]);
+            let whole = format!("{name}::{}", link.name);
+            self.remember(&format!("link {whole}"), *node, &["inertial"]);
+            let shapes: Vec<_> = xml::children(*node, "collision").collect();
+            if shapes.len() == link.collisions.len() {
+                for (collision, shape) in link.collisions.iter().zip(shapes) {
+                    let part = format_args!("collision {whole}::{}", collision.name);
+                    self.places.insert(part, self.xml.place(shape));
+                }
+            }
             links.push(link);
         }
         let mut joints = Vec::new();
@@ -159,12 +167,12 @@ impl Reader<'_> {
         self.places.insert(part, self.xml.place(node));
         for detail in details {
             if let Some(inner) = xml::child(node, detail) {
-                self.places.insert(format!("{part}#{detail}"), self.xml.place(inner));
+                self.places.insert(format_args!("{part}#{detail}"), self.xml.place(inner));
             }
         }
         for (outer, inner) in [("inertial", "mass"), ("inertial", "inertia")] {
             if let Some(inner_node) = xml::child(node, outer).and_then(|n| xml::child(n, inner)) {
-                self.places.insert(format!("{part}#{inner}"), self.xml.place(inner_node));
+                self.places.insert(format_args!("{part}#{inner}"), self.xml.place(inner_node));
             }
         }
     }

@@ -15,7 +15,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use headland_base::{Diagnostic, Findings, Place, Source, Vec3};
-use roxmltree::{Document, Node, NodeType, ParsingOptions};
+use roxmltree::{Document, ExpandedName, Node, NodeType, ParsingOptions};
 use scan::{first_excess, mended};
 
 /// What may stand in an element. Tables of these are statics that point at each other,
@@ -166,7 +166,7 @@ impl Xml<'_> {
             if element.opaque {
                 continue;
             }
-            let mut known_children = Vec::new();
+            let n_before = open.len();
             for child in node.children() {
                 if child.node_type() == NodeType::Text {
                     self.check_text(child, element);
@@ -175,12 +175,12 @@ impl Xml<'_> {
                 if !child.is_element() || is_foreign(child) || self.was_prefixed(child) {
                     continue;
                 }
-                match element.children.iter().find(|known| has_local_name(child, known.name)) {
-                    Some(known) => known_children.push((child, *known)),
+                match element.children.iter().find(|known| is(known.name, child.tag_name())) {
+                    Some(known) => open.push((child, *known)),
                     None => self.unknown_element(child, &local_name(child), element),
                 }
             }
-            open.extend(known_children.into_iter().rev()); // so that findings come in file order
+            open[n_before..].reverse(); // so that findings come in file order
         }
     }
 
@@ -382,12 +382,11 @@ pub fn is_named(node: Node<'_, '_>, name: &str) -> bool {
     if !node.is_element() {
         return false;
     }
+    // Most names differ in the first letters, which is the quickest question.
+    let tag = node.tag_name();
     match name.strip_prefix("headland:") {
-        Some(ours) => {
-            node.tag_name().name() == ours
-                && node.tag_name().namespace() == Some(HEADLAND_NAMESPACE)
-        }
-        None => node.tag_name().name() == name && !is_prefixed(node),
+        Some(ours) => tag.name() == ours && tag.namespace() == Some(HEADLAND_NAMESPACE),
+        None => tag.name() == name && !is_prefixed(node),
     }
 }
 
@@ -399,12 +398,18 @@ pub fn local_name(node: Node<'_, '_>) -> String {
     }
 }
 
-/// Whether [`local_name`] is that, without making it.
-fn has_local_name(node: Node<'_, '_>, name: &str) -> bool {
-    match node.tag_name().namespace() {
-        Some(HEADLAND_NAMESPACE) => name.strip_prefix("headland:") == Some(node.tag_name().name()),
-        _ => node.tag_name().name() == name,
+/// Whether a tag is the one tables spell `name`: [`local_name`] without making it.
+fn is(name: &str, tag: ExpandedName<'_, '_>) -> bool {
+    match tag.namespace() {
+        Some(HEADLAND_NAMESPACE) => name.strip_prefix("headland:") == Some(tag.name()),
+        _ => tag.name() == name,
     }
+}
+
+/// Whether an element has no text of its own but spaces.
+pub fn is_blank(node: Node<'_, '_>) -> bool {
+    let mut texts = node.children().filter(Node::is_text).filter_map(|child| child.text());
+    texts.all(|text| text.trim().is_empty())
 }
 
 /// All of an element's own text, joined.

@@ -1,4 +1,6 @@
 //! `headland check`: everything that is wrong with a world, a robot, a recording or a test.
+//!
+//! What a file is, is told by what is in it. A world may be written as plain SDF on the way.
 
 use std::path::Path;
 use std::sync::Arc;

@@ -1,4 +1,5 @@
-//! `headland completions`
+//! `headland completions`: what a shell needs to complete our commands, made from the same list
+//! as the help.
 
 use clap::CommandFactory as _;
 

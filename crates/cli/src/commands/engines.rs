@@ -1,4 +1,4 @@
-//! `headland engines`: which physics engines there are.
+//! `headland engines`: which physics engines there are, made from the one list of `engines`.
 
 use headland_engines::ENGINES;
 use serde_json::{Value, json};

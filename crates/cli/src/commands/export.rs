@@ -1,12 +1,15 @@
 //! `headland export`: a recording as something other tools read.
+//!
+//! The format is said, or told by the ending of the output. The work is `record`'s.
 
 use headland_base::Diagnostic;
 use headland_record::{Format, WriteOptions, export};
 
 use crate::args::{EXPORTS, ExportArgs};
-use crate::context::{BUILD, Context, Ended, refuse_same};
+use crate::context::{BUILD, Context, Ended, refuse_same, refuse_stdout};
 
 pub fn run(context: &Context, args: &ExportArgs) -> Ended {
+    refuse_stdout(&args.output, "an export is written to a file or a folder")?;
     let by_ending = || Format::from_ending(&args.output).filter(|format| *format != Format::Mcap);
     let format = args.to.or_else(by_ending).ok_or_else(|| {
         let message = format!("`{}` does not say a format", args.output.display());

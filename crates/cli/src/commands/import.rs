@@ -1,11 +1,14 @@
 //! `headland import`: a log somebody else wrote becomes a recording.
+//!
+//! The format is told by what is in the log. The work is `record`'s.
 
 use headland_record::{ImportOptions, WriteOptions, convert};
 
 use crate::args::ImportArgs;
-use crate::context::{BUILD, Context, Ended, refuse_same};
+use crate::context::{BUILD, Context, Ended, refuse_same, refuse_stdout};
 
 pub fn run(context: &Context, args: &ImportArgs) -> Ended {
+    refuse_stdout(&args.output, "an import is written to a file")?;
     refuse_same(&args.source, &args.output)?;
     let options = ImportOptions { object: args.object.clone(), ..ImportOptions::default() };
     let done = convert(&args.source, &args.output, &options, &WriteOptions::new(BUILD))?;

@@ -1,4 +1,4 @@
-//! `headland man`
+//! `headland man`: the manual pages, made from the same list as the help.
 
 use clap::CommandFactory as _;
 use headland_base::Diagnostic;

@@ -1,4 +1,7 @@
 //! One file per command: read, compute, print, in that order.
+//!
+//! Only the first and the last touch the world. Adding a command is one file here, one entry in
+//! `args` and one line in `main`.
 
 pub mod cat;
 pub mod check;

@@ -1,4 +1,7 @@
 //! `headland run`: a world goes in, a recording comes out.
+//!
+//! `prepare` makes a run of the options and refuses before anything moves, `job` runs and
+//! records, `live` judges on the way.
 
 use std::path::{Path, PathBuf};
 
@@ -7,14 +10,15 @@ use headland_sim::{Ending, EngineEntry};
 
 use crate::args::RunArgs;
 use crate::context::{Context, Ended, Outcome, refuse_same};
-use crate::job::{Job, Recorded, record};
+use crate::job::{Job, Recorded, is_stdout, record};
 use crate::live::LiveVerdict;
-use crate::prepare::{Prepared, prepare};
+use crate::prepare::{Prepared, odd_end, prepare};
 use crate::test_file::TestFile;
 
 pub fn run(context: &Context, args: &RunArgs) -> Ended {
     let engine = headland_engines::find(&args.engine)?;
     let Prepared { model, setup, mut cast, commands } = prepare(context, &args.world, &args.how)?;
+    context.show(&odd_end(&setup));
     let output = args.output.clone().unwrap_or_else(|| default_output(&args.world));
     for source in [Some(&args.world), args.how.command.as_ref()].into_iter().flatten() {
         refuse_same(source, &output)?;
@@ -72,6 +76,11 @@ fn report(context: &Context, output: &Path, engine: &EngineEntry, recorded: &Rec
     for verdict in verdicts {
         context.show(&verdict.errors);
     }
+    // Where the recording itself is the output, what is said about it goes beside it.
+    let result = |text: &str| match is_stdout(output) {
+        true => context.note(text),
+        false => context.print(text),
+    };
     let simulated = end.state.time;
     if context.json() {
         let mut json = serde_json::json!({
@@ -83,20 +92,20 @@ fn report(context: &Context, output: &Path, engine: &EngineEntry, recorded: &Rec
         if !verdicts.is_empty() {
             json["verdicts"] = verdicts.iter().map(LiveVerdict::to_json).collect();
         }
-        context.print(&format!("{json}\n"));
+        result(&format!("{json}\n"));
         return;
     }
     let factor = simulated.secs() / secs.max(1e-9);
-    context.print(&format!(
+    result(&format!(
         "{}: {} of {}, {} ({})\n",
-        output.display(),
+        if is_stdout(output) { "standard output".into() } else { output.display().to_string() },
         simulated,
         engine.name,
         headland_report::count(written.n_messages, "message"),
         headland_report::bytes(written.n_bytes),
     ));
     for verdict in verdicts {
-        context.print(&format!("{verdict}\n"));
+        result(&format!("{verdict}\n"));
     }
     context.say(&format!(
         "{} in {}, {factor:.1} × real time; ended: {}",

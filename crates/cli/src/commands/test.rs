@@ -9,10 +9,11 @@ use headland_sim::{Ending, EngineEntry};
 
 use crate::args::TestArgs;
 use crate::context::{BUILD, Context, Ended, Outcome, write_file};
-use crate::job::{Job, interrupted, record};
+use crate::job::{Job, record};
 use crate::judging::{Asked, Loaded, MaybeTest, Round, judge_all};
 use crate::parallel;
 use crate::prepare::{Prepared, prepare};
+use crate::signals::interrupted;
 use crate::test_file::TestFile;
 use crate::watching::{PERIOD, Watched};
 

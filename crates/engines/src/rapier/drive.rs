@@ -7,17 +7,21 @@
 
 use headland_base::{Mat3, Transform, Vec3};
 use headland_sim::joint::turned_inertia;
-use headland_sim::{Inputs, Joint, Model, Motion, State};
+use headland_sim::{Gains, Inputs, Joint, Model, Motion, State};
 use headland_world::JointKind;
 use rapier3d_f64::prelude as rp;
 
-use super::joints::{Window, left_to_drive};
+use super::joints::{Inserted, left_to_drive};
 
 /// Share of a tie's position error that is corrected per step.
 const TIE_CORRECTION: f64 = 0.2;
 
 /// Passes over the ties: chains of mimics need more than one.
 const N_TIE_PASSES: usize = 8;
+
+/// From `d·dt/m` or `k·dt²/m` on, an effort that gives way as its axis moves is left to
+/// rapier to find; as a force it is exact at rest, but throws a link about from 2 and 4 on.
+const STIFF: f64 = 0.5;
 
 /// Which axes act how, worked out once.
 pub(super) struct Drive {
@@ -26,7 +30,7 @@ pub(super) struct Drive {
     sprung: Vec<(usize, bool, bool)>,
     /// Of each rigid, about its centre and in its frame, rotors included: what rapier has.
     inertias: Vec<Mat3>,
-    windows: Vec<Window>,
+    inserted: Inserted,
 }
 
 /// `Σ coefficient · speed = 0`, and the same sum of positions is `offset`.
@@ -50,7 +54,7 @@ enum Action {
 }
 
 impl Drive {
-    pub(super) fn of(model: &Model, inertias: Vec<Mat3>, windows: Vec<Window>) -> Drive {
+    pub(super) fn of(model: &Model, inertias: Vec<Mat3>, inserted: Inserted) -> Drive {
         let mut ties = Vec::new();
         for (joint_idx, joint) in model.joints.iter().enumerate() {
             if let JointKind::Screw { metres_per_radian, .. } = &joint.kind {
@@ -89,7 +93,7 @@ impl Drive {
             (springs || damps).then_some((i, springs, damps))
         });
         let sprung = sprung.collect();
-        Drive { ties, sprung, inertias, windows }
+        Drive { ties, sprung, inertias, inserted }
     }
 
     /// Puts this step's forces on rapier's bodies.
@@ -102,7 +106,7 @@ impl Drive {
         physics: &mut rp::PhysicsWorld,
         handles: &[rp::RigidBodyHandle],
     ) {
-        for window in &mut self.windows {
+        for window in &mut self.inserted.windows {
             window.follow(state, physics);
         }
         let mut forces = Forces::new(model);
@@ -111,20 +115,44 @@ impl Drive {
         }
         let mut efforts = inputs.efforts.clone();
         efforts.resize(model.dofs.len(), 0.0);
+        let mut slopes = inputs.slopes.clone();
+        slopes.resize(model.dofs.len(), Gains::default());
         for &(i, springs, damps) in &self.sprung {
             let (axis, now) = (&model.dofs[i].axis, &state.dofs[i]);
             if springs {
                 efforts[i] -= axis.spring_stiffness * (now.position - axis.spring_reference);
+                slopes[i].kp += axis.spring_stiffness;
             }
             if damps {
                 efforts[i] -= axis.damping * now.velocity;
+                slopes[i].kd += axis.damping;
             }
+        }
+        // Most worlds have neither, and inverting every inertia takes its time.
+        let needs_masses =
+            !self.ties.is_empty() || slopes.iter().any(|slope| *slope != Gains::default());
+        let masses = if needs_masses { self.masses(model, physics, handles) } else { Vec::new() };
+        for (i, slope) in slopes.iter().enumerate() {
+            let joint = &model.joints[model.dofs[i].joint_idx];
+            let (mut target, mut damping) = (0.0, 0.0);
+            if *slope != Gains::default() {
+                let give = Lever::of(model, state, joint, i, action_of(joint)).give(&masses);
+                if slope.kd * give * dt > STIFF || slope.kp * give * dt * dt > STIFF {
+                    // `e − kp·dt·q̇ − kd·(q̇ − q̇₀)` is `d·(r − q̇)`, and rapier has a motor
+                    // for that. Nothing of it may stay a force: on a light link that would be
+                    // a jolt which a motor cannot take back in one pass.
+                    damping = slope.kd + slope.kp * dt;
+                    let effort = std::mem::take(&mut efforts[i]);
+                    target = (effort + slope.kd * state.dofs[i].velocity) / damping;
+                }
+            }
+            self.inserted.seats[i].follow(target, damping, physics);
         }
         for (dof_idx, effort) in efforts.iter().enumerate().filter(|(_, effort)| **effort != 0.0) {
             let joint = &model.joints[model.dofs[dof_idx].joint_idx];
             forces.add_along(&Lever::of(model, state, joint, dof_idx, action_of(joint)), *effort);
         }
-        self.keep_ties(model, dt, state, physics, handles, &mut forces);
+        self.keep_ties(model, dt, state, &masses, &mut forces);
         for (i, rigid) in model.rigids.iter().enumerate() {
             if rigid.motion == Motion::Dynamic {
                 let body = &mut physics.bodies[handles[i]];
@@ -144,14 +172,24 @@ impl Drive {
         model: &Model,
         dt: f64,
         state: &State,
-        physics: &rp::PhysicsWorld,
-        handles: &[rp::RigidBodyHandle],
+        masses: &[(f64, Mat3)],
         forces: &mut Forces,
     ) {
-        if self.ties.is_empty() {
-            return;
+        for _ in 0..N_TIE_PASSES {
+            for tie in &self.ties {
+                tie.keep(model, dt, state, masses, forces);
+            }
         }
-        let masses: Vec<(f64, Mat3)> = model
+    }
+
+    /// Inverse mass of every rigid, and inverse inertia in the world's frame.
+    fn masses(
+        &self,
+        model: &Model,
+        physics: &rp::PhysicsWorld,
+        handles: &[rp::RigidBodyHandle],
+    ) -> Vec<(f64, Mat3)> {
+        model
             .rigids
             .iter()
             .zip(&self.inertias)
@@ -163,12 +201,7 @@ impl Drive {
                 let turned = turned_inertia(*physics.bodies[*handle].rotation(), *inertia);
                 (1.0 / rigid.mass, turned.inverse())
             })
-            .collect();
-        for _ in 0..N_TIE_PASSES {
-            for tie in &self.ties {
-                tie.keep(model, dt, state, &masses, forces);
-            }
-        }
+            .collect()
     }
 }
 
@@ -261,6 +294,8 @@ fn centre_motion(model: &Model, state: &State, rigid_idx: usize) -> (Vec3, Vec3)
 struct Lever {
     child: (usize, Vec3, Vec3),
     parent: Option<(usize, Vec3, Vec3)>,
+    /// From the centre of mass to the joint, of child and parent.
+    arms: (Vec3, Vec3),
 }
 
 impl Lever {
@@ -277,18 +312,37 @@ impl Lever {
         } else {
             world_from_joint.vector(dof.axis.direction)
         };
-        let side = |rigid_idx: usize, sign: f64| {
-            let centre =
-                state.rigids[rigid_idx].world_from_rigid.point(model.rigids[rigid_idx].centre);
-            match action {
-                Action::Turn => (rigid_idx, Vec3::ZERO, axis * sign),
-                Action::Slide => (rigid_idx, axis * sign, (point - centre).cross(axis * sign)),
-            }
+        let arm = |rigid_idx: usize| {
+            let rigid = &model.rigids[rigid_idx];
+            point - state.rigids[rigid_idx].world_from_rigid.point(rigid.centre)
+        };
+        let side = |rigid_idx: usize, sign: f64| match action {
+            Action::Turn => (rigid_idx, Vec3::ZERO, axis * sign),
+            Action::Slide => (rigid_idx, axis * sign, arm(rigid_idx).cross(axis * sign)),
         };
         Lever {
             child: side(joint.child_rigid, 1.0),
             parent: joint.parent_rigid.map(|i| side(i, -1.0)),
+            arms: (arm(joint.child_rigid), joint.parent_rigid.map_or(Vec3::ZERO, arm)),
         }
+    }
+
+    /// What a unit of effort accelerates, if each rigid could only turn about the axis, or
+    /// only slide along it, with the other one held.
+    fn give(&self, masses: &[(f64, Mat3)]) -> f64 {
+        let one = |(rigid_idx, force, torque): (usize, Vec3, Vec3)| {
+            let (inverse_mass, inverse_inertia) = masses[rigid_idx];
+            if inverse_mass == 0.0 || force != Vec3::ZERO {
+                return inverse_mass;
+            }
+            let arm = self.point_from_centre(rigid_idx).cross(torque);
+            1.0 / (1.0 / torque.dot(inverse_inertia * torque) + arm.dot(arm) / inverse_mass)
+        };
+        self.sides().map(one).sum()
+    }
+
+    fn point_from_centre(&self, rigid_idx: usize) -> Vec3 {
+        if rigid_idx == self.child.0 { self.arms.0 } else { self.arms.1 }
     }
 
     fn sides(&self) -> impl Iterator<Item = (usize, Vec3, Vec3)> {

@@ -50,15 +50,58 @@ pub(super) fn rotor_inertias(model: &Model) -> Vec<Mat3> {
     out
 }
 
+/// What the axes need at every step.
+pub(super) struct Inserted {
+    pub(super) windows: Vec<Window>,
+    /// One per axis of the model.
+    pub(super) seats: Vec<Seat>,
+}
+
+/// Where rapier has an axis: between which bodies, and its frame in each.
+pub(super) struct Seat {
+    sides: Sides,
+    /// The joint's frame, its x along the axis.
+    frames: (rp::Pose, rp::Pose),
+    which: rp::JointAxis,
+    /// Made when it is first needed.
+    motor: Option<rp::ImpulseJointHandle>,
+}
+
+impl Seat {
+    fn of(sides: Sides, frames: Frames, axis: &Axis, which: rp::JointAxis) -> Seat {
+        let turn = Transform::from_rotation(turn_x_to(axis.direction));
+        let frames = (pose(frames.0 * turn), pose(frames.1 * turn));
+        Seat { sides, frames, which, motor: None }
+    }
+
+    /// Lets rapier push the axis with `damping · (target − velocity)` throughout the step. It
+    /// is a joint of its own that holds nothing: rapier has one motor per joint and axis, and
+    /// the first may be braking.
+    pub(super) fn follow(&mut self, target: f64, damping: f64, physics: &mut rp::PhysicsWorld) {
+        if self.motor.is_none() && damping == 0.0 {
+            return;
+        }
+        let handle = *self.motor.get_or_insert_with(|| {
+            let data = rp::GenericJointBuilder::new(rp::JointAxesMask::empty())
+                .local_frame1(self.frames.0)
+                .local_frame2(self.frames.1)
+                .motor_model(self.which, rp::MotorModel::ForceBased);
+            insert_one(physics, self.sides, data)
+        });
+        let joint = physics.impulse_joints.get_mut(handle, true).expect("joints are never removed");
+        joint.data.set_motor(self.which, 0.0, target, 0.0, damping);
+    }
+}
+
 /// Puts every joint into rapier's world and says what needs help at every step.
 pub(super) fn insert(
     model: &Model,
     state: &State,
     physics: &mut rp::PhysicsWorld,
     handles: &[rp::RigidBodyHandle],
-) -> Vec<Window> {
+) -> Inserted {
     let ground = physics.insert_body(rp::RigidBodyBuilder::fixed());
-    let mut windows = Vec::new();
+    let (mut windows, mut seats) = (Vec::new(), Vec::new());
     for joint in &model.joints {
         let parent = joint.parent_rigid.map_or(ground, |i| handles[i]);
         let child = handles[joint.child_rigid];
@@ -67,6 +110,7 @@ pub(super) fn insert(
             let dof_idx = joint.first_dof + axis_idx;
             let axis = joint.kind.axes()[axis_idx];
             let at = state.dofs[dof_idx].position;
+            seats.push(Seat::of(sides, frames, axis, rp::JointAxis::AngX));
             windows.extend(insert_hinge(physics, sides, frames, locked, axis, dof_idx, at));
         };
         match &joint.kind {
@@ -80,6 +124,7 @@ pub(super) fn insert(
                 hinge(physics, (parent, child), 0, (from, to), locked);
             }
             JointKind::Prismatic(axis) => {
+                seats.push(Seat::of((parent, child), (from, to), axis, rp::JointAxis::LinX));
                 let data = rp::GenericJointBuilder::new(rp::JointAxesMask::LOCKED_PRISMATIC_AXES);
                 let data = in_frames(data, (from, to), turn_x_to(axis.direction));
                 let data = motor(data, rp::JointAxis::LinX, axis);
@@ -105,7 +150,7 @@ pub(super) fn insert(
             }
         }
     }
-    windows
+    Inserted { windows, seats }
 }
 
 /// The two bodies of a joint.

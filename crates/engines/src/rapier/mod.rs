@@ -38,7 +38,7 @@ pub const ENTRY: EngineEntry = EngineEntry {
         "contact stiffness and damping (kp, kd, soft_cfm, soft_erp) are rapier's own",
         "links on joints turn without the gyroscopic torque ω × I·ω; free bodies have it",
         "the armature of a turning axis is added to its child, that of a sliding one is left out",
-        "springs of turning axes, and dampers of axes with dry friction, act one step late",
+        "springs, dampers and servos that are stiff for the step and the link give in a little",
         "slip, torsional friction, friction directions and bounce thresholds are left out",
     ],
     install: "nothing to install: it is part of headland",
@@ -115,8 +115,8 @@ impl Engine for Rapier {
                 }
             }
         }
-        let windows = joints::insert(model, state, &mut physics, &handles);
-        let drive = drive::Drive::of(model, inertias, windows);
+        let inserted = joints::insert(model, state, &mut physics, &handles);
+        let drive = drive::Drive::of(model, inertias, inserted);
         self.world = Some(Built { physics, handles, drive, filter: PairFilter::of(model) });
         Ok(())
     }
@@ -185,6 +185,12 @@ fn tune(parameters: &mut rp::IntegrationParameters, dt: f64) {
     // Contacts are computed afresh, not carried along with an approximate motion.
     parameters.contact_recycling = false;
     parameters.contact_clustering = false;
+    // Contact points are solved one after another, so an impact leaves a box with a little
+    // spin that the next pass takes away again. With friction in that pass only, which is
+    // rapier's default, it sees the spin as slip and shoves with the whole impact: cubes
+    // dropped flat drifted by up to 12 cm. With friction in both passes, 0.2 mm; and a stack
+    // of twenty creeps less, not more.
+    parameters.friction_in_bias_pass = true;
 }
 
 fn body_of(

@@ -32,6 +32,10 @@ pub(super) struct Reader<'a> {
     /// A quote without a partner was met, so from here on strings end with their line.
     /// Otherwise each of many would be searched to the end of the file.
     quotes_run_out: [bool; 2],
+    /// A form was never closed, so from here on forms end where the layout says.
+    pub layout_decides: bool,
+    /// How many bytes of broken statements were walked again to find their ends.
+    pub n_walked_again: usize,
     /// Where the last unclosed bracket was noticed: one report per place is enough.
     unclosed_noticed_at: Option<usize>,
 }
@@ -61,6 +65,8 @@ impl<'a> Reader<'a> {
             pos: if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 },
             comments: Vec::new(),
             quotes_run_out: [false; 2],
+            layout_decides: false,
+            n_walked_again: 0,
             unclosed_noticed_at: None,
         }
     }
@@ -115,6 +121,8 @@ impl<'a> Reader<'a> {
             self.rest().find(|c| !continues_name(c)).unwrap_or(self.rest().len())
         } else if c.is_ascii_digit() {
             self.rest().find(|c: char| !c.is_ascii_digit()).unwrap_or(self.rest().len())
+        } else if ["->", ":=", "*->"].iter().any(|sign| self.rest().starts_with(sign)) {
+            if c == '*' { 3 } else { 2 }
         } else {
             c.len_utf8()
         };
@@ -255,7 +263,9 @@ impl<'a> Reader<'a> {
         };
         let (found, span) = self.found();
         let code = if bracket == '(' { "unclosed-parenthesis" } else { "unclosed-bracket" };
-        let (line, column) = self.source.line_column(span.start);
+        // Counting lines walks the text; once nobody would read it, it is not done.
+        let full = self.findings.is_full();
+        let (line, column) = if full { (0, 0) } else { self.source.line_column(span.start) };
         let diagnostic =
             Diagnostic::error(code, format!("the `{bracket}` of {what} is never closed"))
                 .note(format!("{found} came first, at line {line}, column {column}"))
@@ -307,6 +317,21 @@ impl<'a> Reader<'a> {
             }
             self.bump();
         }
+    }
+
+    /// The column of a byte that is the first of its line but for blanks, from 0. A line far
+    /// too long to have been indented by a person has none.
+    pub fn indent_of(&self, at: usize) -> Option<usize> {
+        let before = self.text[..at].char_indices().rev().take(200);
+        let mut column = 0;
+        for (_, c) in before {
+            match c {
+                '\n' | '\r' => return Some(column),
+                c if c.is_whitespace() => column += 1,
+                _ => return None,
+            }
+        }
+        (column == at).then_some(column)
     }
 
     fn is_decimal_point(&self) -> bool {

@@ -45,6 +45,8 @@ pub(super) struct Lint<'a> {
     event_uses: BTreeSet<(usize, usize)>,
     /// Undeclared names, in which machine, and the variable each is a slip for.
     pub slips: BTreeMap<(Option<usize>, &'a str), Option<&'a str>>,
+    /// Where the last chain of operators in a surprising order begins.
+    pub last_order: Option<usize>,
 }
 
 impl<'a> Lint<'a> {
@@ -62,6 +64,7 @@ impl<'a> Lint<'a> {
             formula_uses: BTreeMap::new(),
             event_uses: BTreeSet::new(),
             slips: BTreeMap::new(),
+            last_order: None,
         }
     }
 
@@ -98,7 +101,13 @@ impl<'a> Lint<'a> {
         }
         for name in &scopes.exports {
             if scopes.find_machine(&scopes.top, &name.text).is_none() {
-                self.unknown("machine", "unknown-machine", name, scopes.machine_names(None));
+                self.unknown(
+                    "machine",
+                    "here",
+                    "unknown-machine",
+                    name,
+                    scopes.machine_names(None),
+                );
             }
         }
         for spawn in &scopes.spawns {
@@ -149,8 +158,15 @@ impl<'a> Lint<'a> {
     }
 
     /// Something that is named and not there, with the nearest that is.
-    pub fn unknown(&mut self, kind: &str, code: &'static str, name: &Name, known: Vec<&str>) {
-        let message = || format!("there is no {kind} `{}` here", name.text);
+    pub fn unknown(
+        &mut self,
+        kind: &str,
+        wherein: &str,
+        code: &'static str,
+        name: &Name,
+        known: Vec<&str>,
+    ) {
+        let message = || format!("there is no {kind} `{}` {wherein}", name.text);
         self.warn(&name.span, code, message, || names::suggestion(&name.text, known));
     }
 
@@ -159,14 +175,15 @@ impl<'a> Lint<'a> {
         let Some(idx) = found else {
             if !scopes.has_imports {
                 let known = scopes.machine_names(owner);
-                self.unknown("machine", "unknown-machine", &spawn.machine, known);
+                self.unknown("machine", "here", "unknown-machine", &spawn.machine, known);
             }
             return;
         };
         let machine = &scopes.machines[idx];
         if machine.state(&spawn.state.text).is_none() {
-            let kind = format!("state of `{}`", spawn.machine.text);
-            self.unknown(&kind, "unknown-state", &spawn.state, machine.state_names());
+            let wherein = format!("in `{}`", spawn.machine.text);
+            let known = machine.state_names();
+            self.unknown("state", &wherein, "unknown-state", &spawn.state, known);
         }
     }
 
@@ -210,10 +227,10 @@ impl<'a> Lint<'a> {
             self.transition(idx, transition);
         }
         self.after_epsilon(machine);
-        if machine.starts.is_empty() {
-            self.never_started(machine);
-        } else {
+        if !machine.starts.is_empty() {
             self.reach(idx);
+        } else if scopes.is_first(idx) {
+            self.never_started(machine);
         }
     }
 
@@ -251,7 +268,7 @@ impl<'a> Lint<'a> {
                 Some(declared) => self.var_uses.entry(declared).or_default().n_reads += 1,
                 None => {
                     let known = self.scopes.var_names(Some(idx));
-                    self.unknown("variable", "unknown-variable", name, known);
+                    self.unknown("variable", "here", "unknown-variable", name, known);
                 }
             },
             Guard::AfterBlock(block) => self.action(block, Some(idx)),
@@ -260,14 +277,20 @@ impl<'a> Lint<'a> {
         if let Some(from) = &transition.from
             && machine.state(&from.text).is_none()
         {
-            self.unknown("state", "unknown-state", from, machine.state_names());
+            self.unknown("state", "here", "unknown-state", from, machine.state_names());
         }
         if transition.is_exit {
             self.exit_target(machine, transition);
         } else {
             match machine.state(&transition.to.text) {
                 None => {
-                    self.unknown("state", "unknown-state", &transition.to, machine.state_names());
+                    self.unknown(
+                        "state",
+                        "here",
+                        "unknown-state",
+                        &transition.to,
+                        machine.state_names(),
+                    );
                 }
                 Some(target) if transition.from.is_none() => {
                     self.re_entry(machine, transition, target);
@@ -284,7 +307,7 @@ impl<'a> Lint<'a> {
             .find_map(|owner| Some((owner, scopes.machines[owner].event(&name.text)?)));
         let Some((owner, event)) = found else {
             let known = scopes.machines[idx].event_names();
-            return self.unknown("event", "unknown-event", name, known);
+            return self.unknown("event", "here", "unknown-event", name, known);
         };
         self.event_uses.insert((owner, event));
         if owner != idx {
@@ -309,15 +332,17 @@ impl<'a> Lint<'a> {
         }
         for owner in owners {
             let Some(owner) = owner else {
-                let message = || format!("`{}` is started by the program", machine.node.name.text);
-                let help = || Some("an exit needs a machine around; use `on`".to_string());
+                let name = &machine.node.name.text;
+                let message = || format!("`{name}` has no machine around it to exit to");
+                let help = || Some("the program itself starts it; use `on`".to_string());
                 self.warn(&transition.span, "exit-of-nothing", message, help);
                 continue;
             };
             let owner = &scopes.machines[owner];
             if owner.state(&to.text).is_none() {
-                let kind = format!("state of `{}`", owner.node.name.text);
-                self.unknown(&kind, "unknown-exit-target", to, owner.state_names());
+                let wherein = format!("in `{}`, where this leads", owner.node.name.text);
+                let known = owner.state_names();
+                self.unknown("state", &wherein, "unknown-exit-target", to, known);
             }
         }
     }
@@ -492,7 +517,8 @@ impl<'a> Lint<'a> {
 
     fn unused_formulas(&mut self, owner: Option<usize>, formulas: &[&Formula]) {
         for (i, formula) in formulas.iter().enumerate() {
-            if self.formula_uses.contains_key(&(owner, i)) {
+            let is_broken = matches!(formula.body.kind, TemporalKind::Broken(_));
+            if is_broken || self.formula_uses.contains_key(&(owner, i)) {
                 continue;
             }
             let name = &formula.name;

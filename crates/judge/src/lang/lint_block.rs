@@ -1,12 +1,12 @@
 //! What is probably not meant inside blocks and formulas.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use headland_base::names;
 
 use super::ast::*;
 use super::lint::Lint;
-use super::print::print_expr;
+use super::print::{is_surprising, print_expr};
 use super::scopes::Declared;
 
 /// So many undeclared names are compared with the declared ones.
@@ -92,7 +92,7 @@ impl<'a> Lint<'a> {
             None => {
                 let known = self.scopes.formula_names(machine);
                 let name = Name { text: name.to_string(), span: span.clone() };
-                self.unknown("formula", "unknown-formula", &name, known);
+                self.unknown("formula", "here", "unknown-formula", &name, known);
             }
         }
     }
@@ -240,7 +240,8 @@ impl<'a> Lint<'a> {
                 let known = self.seen(inside);
                 let message = || format!("nothing is called `{name}`");
                 self.warn(span, "unknown-name", message, || {
-                    let all: Vec<&str> = host.iter().map(String::as_str).chain(known).collect();
+                    let all: BTreeSet<&str> =
+                        host.iter().map(String::as_str).chain(known).collect();
                     names::suggestion(name, all)
                 });
             }
@@ -300,10 +301,14 @@ impl<'a> Lint<'a> {
     fn order(&mut self, expr: &Expr, receiver: &Expr, message: &Message) {
         let ExprKind::Send(first, inner) = &receiver.kind else { return };
         let is_parenthesised = receiver.span.start < first.span.start;
-        let expected = rank(&message.selector).zip(rank(&inner.selector));
-        if is_parenthesised || expected.is_none_or(|(outer, inner)| outer <= inner) {
+        // A chain begins where all its parts begin; one word on it is enough.
+        if is_parenthesised
+            || !is_surprising(receiver, message)
+            || self.last_order == Some(expr.span.start)
+        {
             return;
         }
+        self.last_order = Some(expr.span.start);
         let text = || format!("`{}` goes before `{}` here", inner.selector, message.selector);
         let help = || {
             let read = format!("({})", short(receiver));
@@ -331,19 +336,6 @@ impl<'a> Lint<'a> {
         let help = || Some(format!("write `{name} := {}`", short(&message.args[0])));
         self.warn(&expr.span, "legacy-assignment", text, help);
     }
-}
-
-/// How tightly people expect an operator to bind, where they expect anything.
-fn rank(selector: &str) -> Option<u8> {
-    Some(match selector {
-        "*" | "/" | "//" | "\\\\" => 6,
-        "+" | "-" => 5,
-        "~" => 4,
-        "<" | ">" | "<=" | ">=" | "=" | "==" | "~=" | "~~" | "!=" => 3,
-        "&" => 2,
-        "|" => 1,
-        _ => return None,
-    })
 }
 
 /// An expression in a few words.

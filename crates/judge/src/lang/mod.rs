@@ -13,6 +13,7 @@ mod block;
 mod lex;
 mod lint;
 mod lint_block;
+mod literal;
 mod parse;
 mod places;
 mod print;

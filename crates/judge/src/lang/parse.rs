@@ -11,7 +11,7 @@ use std::sync::Arc;
 use headland_base::{Diagnostic, Findings, Source};
 
 use super::ast::*;
-use super::lex::{Failed, Read, Reader, starts_name};
+use super::lex::{Failed, Read, Reader, continues_name, starts_name};
 
 /// Machines and states inside each other.
 pub const MOST_FORMS_NESTED: usize = 400;
@@ -30,6 +30,12 @@ struct Form {
     holders: &'static [Holder],
     belongs: &'static str,
     pattern: &'static str,
+}
+
+impl Form {
+    fn holds_forms(&self) -> bool {
+        matches!(self.keyword, "machine" | "state")
+    }
 }
 
 const IN_PROGRAM: &[Holder] = &[Holder::Program];
@@ -113,6 +119,7 @@ impl Reader<'_> {
             self.skip_outer_space();
             let here = open.last_mut().map_or(&mut items, |open| &mut open.items);
             here.extend(self.comments.drain(..).map(|(text, span)| Item::Comment(text, span)));
+            self.close_forgotten(&mut open, &mut items);
             let holder = open.last().map_or(Holder::Program, |open| open.holder);
             let item = match self.peek() {
                 None => break,
@@ -143,16 +150,12 @@ impl Reader<'_> {
     /// The file ended inside machines or states: they end with it.
     fn close_all(&mut self, mut open: Vec<Open>, items: &mut Vec<Item>) {
         let Some(last) = open.last() else { return };
-        let label = |open: &Open| {
-            let word = if open.holder == Holder::State { "state" } else { "machine" };
-            format!("{word} `{}`", open.name.text)
-        };
         let mut diagnostic = Diagnostic::error(
             "unclosed-parenthesis",
-            format!("the `(` of {} is never closed", label(last)),
+            format!("the `(` of {} is never closed", last.label()),
         );
         if open.len() > 1 {
-            let around: Vec<String> = open.iter().rev().skip(1).take(3).map(label).collect();
+            let around: Vec<String> = open.iter().rev().skip(1).take(3).map(Open::label).collect();
             diagnostic = diagnostic.note(format!("nor that of {}", around.join(", ")));
         }
         let span = last.start..last.name.span.end;
@@ -162,6 +165,43 @@ impl Reader<'_> {
             let item = done.close(end);
             open.last_mut().map_or(&mut *items, |open| &mut open.items).push(item);
         }
+    }
+
+    /// A form that cannot stand here, and that begins a line no further in than a machine or
+    /// state around it does, shows that the latter should have been closed. Well-formed
+    /// programs never come here, however they are laid out.
+    fn close_forgotten(&mut self, open: &mut Vec<Open>, items: &mut Vec<Item>) {
+        let Some(form) = self.coming_form() else { return };
+        let Some(last) = open.last().filter(|last| !form.holders.contains(&last.holder)) else {
+            return;
+        };
+        let Some(column) = self.indent_of(self.pos) else { return };
+        let is_around = |open: &Open| self.indent_of(open.start).is_some_and(|at| at < column);
+        let n_kept = open.iter().rposition(is_around).map_or(0, |at| at + 1);
+        let holder = n_kept.checked_sub(1).map_or(Holder::Program, |at| open[at].holder);
+        if n_kept == open.len() || !form.holders.contains(&holder) {
+            return;
+        }
+        let span = last.start..last.name.span.end;
+        let message = format!("the `(` of {} is never closed", last.label());
+        let full = self.findings.is_full();
+        let line = if full { 0 } else { self.source.line_column(self.pos).0 };
+        let diagnostic = Diagnostic::error("unclosed-parenthesis", message)
+            .note(format!("`{}` in line {line} stands outside of it", form.keyword))
+            .help("add the missing `)` before that");
+        self.report(span, diagnostic);
+        while open.len() > n_kept {
+            let Some(done) = open.pop() else { break };
+            let item = done.close(self.pos);
+            open.last_mut().map_or(&mut *items, |open| &mut open.items).push(item);
+        }
+    }
+
+    /// The form that begins here, by its keyword alone.
+    fn coming_form(&self) -> Option<&'static Form> {
+        let rest = self.rest().strip_prefix('(')?.trim_start();
+        let len = rest.find(|c| !continues_name(c)).unwrap_or(rest.len());
+        FORMS.iter().find(|form| form.keyword == &rest[..len])
     }
 
     fn surplus(&mut self) -> Item {
@@ -194,6 +234,22 @@ impl Reader<'_> {
         self.broken(start)
     }
 
+    /// Where to go on after a form that is never closed: at the next line that begins with a
+    /// form and no further in than this one, else at the end.
+    fn next_line_of_forms(&self, start: usize) -> usize {
+        let Some(column) = self.indent_of(start) else { return self.text.len() };
+        let mut at = start;
+        while let Some(len) = self.text[at..].find(['\n', '\r']) {
+            at += len + 1;
+            let line = &self.text[at..];
+            let blanks = line.len() - line.trim_start_matches([' ', '\t']).len();
+            if blanks <= column && line[blanks..].starts_with('(') {
+                return at + blanks;
+            }
+        }
+        self.text.len()
+    }
+
     /// The text from `start` to here as an item.
     fn broken(&self, start: usize) -> Item {
         let text = self.text[start..self.pos].trim_end();
@@ -203,17 +259,30 @@ impl Reader<'_> {
     /// A form whose parenthesis is next.
     fn form(&mut self, holder: Holder, depth: usize) -> Begun {
         let start = self.pos;
-        match self.form_or_fail(holder, depth) {
-            Ok(begun) => begun,
-            Err(Failed) => {
-                // Its comments are part of the text that is kept as it was.
-                self.comments.clear();
-                if !self.skip_form(start) {
-                    self.report_unclosed(start, '(', "this form");
-                }
-                Begun::Whole(self.broken(start))
-            }
+        let whole = self.text;
+        // Where one form is never closed, each of many could be searched to the end of the
+        // file. From then on a form sees no further than the layout says it goes.
+        let is_leaf = self.coming_form().is_none_or(|form| !form.holds_forms());
+        if self.layout_decides && is_leaf {
+            self.text = &whole[..self.next_line_of_forms(start)];
         }
+        let result = self.form_or_fail(holder, depth);
+        if self.layout_decides && result.is_err() {
+            self.text = &whole[..self.next_line_of_forms(start)];
+        }
+        let is_closed = result.is_ok() || self.skip_form(start);
+        self.text = whole;
+        if let Ok(begun) = result {
+            return begun;
+        }
+        // Its comments are part of the text that is kept as it was.
+        self.comments.clear();
+        if !is_closed {
+            self.report_unclosed(start, '(', "this form");
+            self.pos = self.next_line_of_forms(start);
+            self.layout_decides = true;
+        }
+        Begun::Whole(self.broken(start))
     }
 
     fn form_or_fail(&mut self, holder: Holder, depth: usize) -> Read<Begun> {
@@ -232,7 +301,7 @@ impl Reader<'_> {
             let message = format!("`{}` cannot stand {}", form.keyword, holder.inside());
             return self.fail(keyword.span, "misplaced-form", message, form.belongs);
         }
-        if let "machine" | "state" = form.keyword {
+        if form.holds_forms() {
             return self.holder(form, start, depth).map(Begun::Holder);
         }
         let item = self.leaf(form, start)?;
@@ -328,7 +397,6 @@ impl Reader<'_> {
         let body = body.or_else(|Failed| {
             // The form is kept with its name, so that those who use it still find it.
             if !self.skip_form(start) {
-                self.report_unclosed(start, '(', "this form");
                 return Err(Failed);
             }
             self.pos -= 1;
@@ -479,6 +547,11 @@ enum Begun {
 }
 
 impl Open {
+    fn label(&self) -> String {
+        let word = if self.holder == Holder::State { "state" } else { "machine" };
+        format!("{word} `{}`", self.name.text)
+    }
+
     fn close(self, end: usize) -> Item {
         let Open { holder, name, start, items } = self;
         let span = start..end;

@@ -280,7 +280,10 @@ impl Printer<'_> {
         match &expr.kind {
             ExprKind::Send(..) => self.sends(expr, indent),
             ExprKind::Cascade(receiver, messages) => {
-                let needed = messages.first().map_or(Level::Unary, receiver_level);
+                let needed = match messages.first() {
+                    Some(first) if is_surprising(receiver, first) => Level::Primary,
+                    first => first.map_or(Level::Unary, receiver_level),
+                };
                 self.expr(receiver, needed, indent);
                 for (i, message) in messages.iter().enumerate() {
                     self.out.push_str(if i > 0 { ";" } else { "" });
@@ -340,6 +343,9 @@ impl Printer<'_> {
         {
             messages.push(message);
             needed = receiver_level(message);
+            if is_surprising(inner, message) {
+                needed = Level::Primary;
+            }
             receiver = inner;
         }
         self.expr(receiver, needed, indent);
@@ -474,6 +480,26 @@ fn level(expr: &Expr) -> Level {
         ExprKind::Send(..) => Level::Binary,
         _ => Level::Primary,
     }
+}
+
+/// Whether people would read `receiver message` in another order than it is run:
+/// `(1 + 2) * 3` keeps its parentheses, and `1 + 2 * 3` gets them.
+pub(super) fn is_surprising(receiver: &Expr, message: &Message) -> bool {
+    let ExprKind::Send(_, inner) = &receiver.kind else { return false };
+    rank(&message.selector).zip(rank(&inner.selector)).is_some_and(|(outer, inner)| outer > inner)
+}
+
+/// How tightly people expect an operator to bind, where they expect anything.
+fn rank(selector: &str) -> Option<u8> {
+    Some(match selector {
+        "*" | "/" | "//" | "\\\\" => 6,
+        "+" | "-" => 5,
+        "~" => 4,
+        "<" | ">" | "<=" | ">=" | "=" | "==" | "~=" | "~~" | "!=" => 3,
+        "&" => 2,
+        "|" => 1,
+        _ => return None,
+    })
 }
 
 /// What a message needs before it.

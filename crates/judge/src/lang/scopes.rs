@@ -181,6 +181,20 @@ impl<'a> Scopes<'a> {
             .or_else(|| self.find_machine(&self.top, name))
     }
 
+    /// Whether a machine is the first of its name where it stands.
+    pub fn is_first(&self, idx: usize) -> bool {
+        let name = &self.machines[idx].node.name.text;
+        let beside = match self.machines[idx].outer {
+            None => &self.top,
+            Some(outer) => {
+                let outer = &self.machines[outer];
+                let state = outer.states.iter().find(|state| state.machines.contains(&idx));
+                state.map_or(&outer.machines, |state| &state.machines)
+            }
+        };
+        self.find_machine(beside, name) == Some(idx)
+    }
+
     /// A machine and those around it, the innermost first.
     pub fn around(&self, machine: usize) -> impl Iterator<Item = usize> {
         std::iter::successors(Some(machine), |idx| self.machines[*idx].outer)

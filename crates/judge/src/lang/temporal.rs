@@ -13,7 +13,7 @@ use headland_base::{Diagnostic, Findings, Source};
 
 use super::ast::*;
 use super::block::{MOST_HIGH, MOST_NESTED};
-use super::lex::{Failed, Read, Reader, continues_name};
+use super::lex::{Failed, Read, Reader, continues_name, starts_name};
 
 /// Words that a formula cannot be called, because in formulas they mean something.
 pub const OPERATORS: &[&str] = &[
@@ -92,8 +92,11 @@ impl Reader<'_> {
     /// Whether `name :=` comes.
     fn is_definition(&self) -> bool {
         let rest = self.rest();
+        if !rest.starts_with(starts_name) {
+            return false;
+        }
         let len = rest.find(|c| !continues_name(c) && c != '-').unwrap_or(rest.len());
-        len > 0 && rest[len..].trim_start().starts_with(":=")
+        rest[len..].trim_start().starts_with(":=")
     }
 
     /// Past a definition that cannot be read: to the next one, or after a full stop.

@@ -9,7 +9,7 @@ use crate::words::{self, Argument, Meaning};
 use super::{Failure, FailureKind, Now, Run, Stop, Watch};
 
 impl<N: Now, W: Watch> Run<'_, N, W> {
-    pub(super) fn to_host(
+    pub(super) fn ask_host(
         &mut self,
         site: Site,
         host: Host,
@@ -37,7 +37,7 @@ impl<N: Now, W: Watch> Run<'_, N, W> {
             None => {}
         }
         match (host, selector, args) {
-            (Host::Report(report), _, []) => Ok(self.to_report(report, selector)),
+            (Host::Report(report), _, []) => Ok(self.ask_report(report, selector)),
             (Host::Recording, "duration", []) => {
                 let duration = self.conditions.stop_secs - self.conditions.start_secs;
                 Ok(Some(Value::number(duration)))
@@ -66,7 +66,7 @@ impl<N: Now, W: Watch> Run<'_, N, W> {
         }
     }
 
-    fn to_report(&self, report: u32, selector: &str) -> Option<Value> {
+    fn ask_report(&self, report: u32, selector: &str) -> Option<Value> {
         let said = self.now.said(report, self.time);
         let text = |pick: fn(&headland_record::track::Remark) -> &str| {
             said.map_or(Value::Nil, |(_, remark)| Value::text(pick(remark)))
@@ -101,7 +101,7 @@ impl<N: Now, W: Watch> Run<'_, N, W> {
             let scope = format!("{}::", name.replace('/', "::"));
             known.extend(vocabulary.joints.iter().map(|j| j.strip_prefix(&scope).unwrap_or(j)));
         }
-        suggestion(selector, known.into_iter())
+        suggestion(selector, known)
     }
 
     fn nothing_called<T>(&self, site: Site, kind: &str, name: &str) -> Result<T, Stop> {

@@ -195,14 +195,22 @@ impl<N: Now, W: Watch> Run<'_, N, W> {
             GuardCode::Always => true,
             GuardCode::Missing => false,
             GuardCode::AfterNanos(nanos) => (self.time - entered).nanos() >= *nanos,
-            GuardCode::Block(block) => match self.run_block(*block, frame) {
-                Some(Value::Bool(b)) => b,
-                Some(other) => {
-                    self.odd_guard(*block, &other, "an event is true or false");
-                    false
+            GuardCode::Block(block) => {
+                if !W::SEES
+                    && let Some(holds) =
+                        self.quick_flag(&self.code.blocks[*block as usize].body, frame)
+                {
+                    return holds;
                 }
-                None => false,
-            },
+                match self.run_block(*block, frame) {
+                    Some(Value::Bool(b)) => b,
+                    Some(other) => {
+                        self.odd_guard(*block, &other, "an event is true or false");
+                        false
+                    }
+                    None => false,
+                }
+            }
             GuardCode::AfterBlock(block) => match self.run_block(*block, frame) {
                 Some(Value::Number(millis)) => {
                     // Whole nanoseconds, so that 500 ms at ticks of 100 ms fire on the fifth.

@@ -24,18 +24,18 @@ impl<N: Now, W: Watch> Run<'_, N, W> {
         args: &[Value],
     ) -> Evaluated {
         self.burn(site)?;
-        if let Some(value) = self.to_anything(site, receiver, selector, args)? {
+        if let Some(value) = self.ask_anything(site, receiver, selector, args)? {
             return Ok(value);
         }
         let answer = match receiver {
-            Value::Number(n) => self.to_number(site, *n, selector, args)?,
-            Value::Str(text) | Value::Symbol(text) => self.to_text(site, text, selector, args)?,
-            Value::Array(items) => self.to_array(site, items, selector, args)?,
-            Value::Dictionary(entries) => self.to_dictionary(site, entries, selector, args)?,
-            Value::Pair(pair) => self.to_pair(site, pair, selector, args)?,
-            Value::Block(_) => self.to_block(site, receiver, selector, args)?,
-            Value::Vector(vector) => self.to_vector(vector, selector, args),
-            Value::Host(host) => self.to_host(site, *host, selector, args)?,
+            Value::Number(n) => self.ask_number(site, *n, selector, args)?,
+            Value::Str(text) | Value::Symbol(text) => self.ask_text(site, text, selector, args)?,
+            Value::Array(items) => self.ask_array(site, items, selector, args)?,
+            Value::Dictionary(entries) => self.ask_dictionary(site, entries, selector, args)?,
+            Value::Pair(pair) => self.ask_pair(site, pair, selector, args)?,
+            Value::Block(_) => self.ask_block(site, receiver, selector, args)?,
+            Value::Vector(vector) => self.ask_vector(vector, selector, args),
+            Value::Host(host) => self.ask_host(site, *host, selector, args)?,
             Value::Char(c) => match selector {
                 "asString" => Some(Value::text(&c.to_string())),
                 "asInteger" | "value" => Some(Value::number(f64::from(u32::from(*c)))),
@@ -50,7 +50,7 @@ impl<N: Now, W: Watch> Run<'_, N, W> {
     }
 
     /// What every value understands.
-    fn to_anything(
+    fn ask_anything(
         &mut self,
         site: Site,
         receiver: &Value,
@@ -121,7 +121,7 @@ impl<N: Now, W: Watch> Run<'_, N, W> {
         self.call(site, *closure, args)
     }
 
-    fn to_number(
+    fn ask_number(
         &mut self,
         site: Site,
         n: Number,
@@ -130,7 +130,7 @@ impl<N: Now, W: Watch> Run<'_, N, W> {
     ) -> Result<Option<Value>, Stop> {
         let x = n.value;
         let plain = |value: f64| Ok(Some(Value::number(value)));
-        if let [] = args {
+        if args.is_empty() {
             return match selector {
                 "sqrt" => plain(maths::sqrt(x)),
                 "squared" => plain(x * x),
@@ -193,7 +193,7 @@ impl<N: Now, W: Watch> Run<'_, N, W> {
         }
     }
 
-    fn to_text(
+    fn ask_text(
         &mut self,
         site: Site,
         text: &str,
@@ -231,7 +231,7 @@ impl<N: Now, W: Watch> Run<'_, N, W> {
         }))
     }
 
-    fn to_array(
+    fn ask_array(
         &mut self,
         site: Site,
         array: &Rc<RefCell<Vec<Value>>>,
@@ -383,7 +383,7 @@ impl<N: Now, W: Watch> Run<'_, N, W> {
         }
     }
 
-    fn to_dictionary(
+    fn ask_dictionary(
         &mut self,
         site: Site,
         dictionary: &Rc<RefCell<Vec<(Value, Value)>>>,
@@ -434,7 +434,7 @@ impl<N: Now, W: Watch> Run<'_, N, W> {
         }))
     }
 
-    fn to_pair(
+    fn ask_pair(
         &mut self,
         site: Site,
         pair: &(Value, Value),
@@ -454,7 +454,7 @@ impl<N: Now, W: Watch> Run<'_, N, W> {
         }))
     }
 
-    fn to_block(
+    fn ask_block(
         &mut self,
         site: Site,
         block: &Value,
@@ -483,7 +483,7 @@ impl<N: Now, W: Watch> Run<'_, N, W> {
         }))
     }
 
-    fn to_vector(
+    fn ask_vector(
         &self,
         vector: &crate::value::Vector,
         selector: &str,

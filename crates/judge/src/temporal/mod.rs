@@ -153,6 +153,32 @@ impl Formula {
     }
 }
 
+/// Memory of columns, kept from one evaluation to the next: fresh pages cost more than the
+/// formula. Nothing in it is needed for an answer.
+#[derive(Clone, Debug)]
+pub struct Scratch<D> {
+    spare: Vec<Vec<D>>,
+}
+
+impl<D> Default for Scratch<D> {
+    fn default() -> Scratch<D> {
+        Scratch { spare: Vec::new() }
+    }
+}
+
+impl<D> Scratch<D> {
+    /// Takes back a column that is no longer needed.
+    pub fn give_back(&mut self, column: Vec<D>) {
+        self.spare.push(column);
+    }
+
+    fn take(&mut self) -> Vec<D> {
+        let mut column = self.spare.pop().unwrap_or_default();
+        column.clear();
+        column
+    }
+}
+
 /// How far the formula is from being false (positive) or true (negative) at every sample;
 /// NaN where that is not known. `atoms` has a column for each atom, by its number.
 pub fn robustness(
@@ -161,10 +187,27 @@ pub fn robustness(
     times: &[SimTime],
     atoms: &[&[f64]],
 ) -> Vec<f64> {
-    let fill = |atom: usize, out: &mut Vec<Robustness>| {
-        out.extend(atoms[atom].iter().map(|value| Robustness::new(*value)));
+    let mut out = Vec::new();
+    robustness_into(formula, root, times, atoms, &mut Scratch::default(), &mut out);
+    out
+}
+
+/// [`robustness`] for those who ask again and again: `out` is emptied and filled.
+pub fn robustness_into(
+    formula: &Formula,
+    root: NodeId,
+    times: &[SimTime],
+    atoms: &[&[f64]],
+    scratch: &mut Scratch<Robustness>,
+    out: &mut Vec<f64>,
+) {
+    let fill = |atom: usize, column: &mut Vec<Robustness>| {
+        column.extend(atoms[atom].iter().map(|value| Robustness::new(*value)));
     };
-    evaluate(formula, root, times, fill).into_iter().map(Robustness::value).collect()
+    let column = evaluate(formula, root, times, fill, scratch);
+    out.clear();
+    out.extend(column.iter().map(|degree| degree.value()));
+    scratch.give_back(column);
 }
 
 /// Whether the formula holds at every sample.
@@ -172,7 +215,8 @@ pub fn robustness(
 /// Agrees with the sign of [`robustness`] wherever that is positive or negative, and is
 /// sharper where it is 0: there the atoms' own truth decides.
 pub fn truth(formula: &Formula, root: NodeId, times: &[SimTime], atoms: &[&[Truth]]) -> Vec<Truth> {
-    evaluate(formula, root, times, |atom, out| out.extend_from_slice(atoms[atom]))
+    let fill = |atom: usize, column: &mut Vec<Truth>| column.extend_from_slice(atoms[atom]);
+    evaluate(formula, root, times, fill, &mut Scratch::default())
 }
 
 /// The formula at every sample; `fill` puts the column of an atom into an empty vector.
@@ -181,6 +225,7 @@ pub fn evaluate<D: Degree>(
     root: NodeId,
     times: &[SimTime],
     fill: impl Fn(usize, &mut Vec<D>),
+    scratch: &mut Scratch<D>,
 ) -> Vec<D> {
     assert!(times.is_sorted(), "the times of a recording never decrease");
     // How often a column is still to be read; at zero its memory serves the next.
@@ -191,10 +236,8 @@ pub fn evaluate<D: Degree>(
         n_reads[id.0] += usize::from(id == root);
     }
     let mut columns: Vec<Vec<D>> = vec![Vec::new(); formula.len()];
-    let mut spare: Vec<Vec<D>> = Vec::new();
     for (id, node) in formula.nodes().filter(|(id, _)| used[id.0]) {
-        let mut out = spare.pop().unwrap_or_default();
-        out.clear();
+        let mut out = scratch.take();
         let column = |child: NodeId| columns[child.0].as_slice();
         match node {
             Node::Atom(atom) => fill(atom, &mut out),
@@ -215,7 +258,7 @@ pub fn evaluate<D: Degree>(
         for child in node.children() {
             n_reads[child.0] -= 1;
             if n_reads[child.0] == 0 {
-                spare.push(std::mem::take(&mut columns[child.0]));
+                scratch.give_back(std::mem::take(&mut columns[child.0]));
             }
         }
     }

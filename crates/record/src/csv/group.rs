@@ -1,51 +1,72 @@
-//! Columns of a table that make one track together, and the track they make.
+//! Columns of a table that make one track together, and the samples they make.
+//!
+//! A group holds the sample of the row at hand until a row of another time comes: cells of
+//! one moment may stand in several rows. Nothing older is kept but the last time.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use headland_base::maths::{Quat, Vec3, quat_from_rpy, unit_quat};
-use headland_base::{SimTime, Transform};
+use headland_base::{Diagnostic, Findings, SimTime, Transform};
 
 use super::header::ColumnHead;
 use crate::messages::Kind;
 use crate::recording::{MOTION_KEYS, POSE_KEYS};
-use crate::track::{Data, JointColumns, Motion, Track};
+use crate::sample::{Goal, Sample, Sort};
+use crate::track::Motion;
 
-/// One track on its way: which columns it takes and what it has so far.
-pub(super) enum Group {
+/// Columns of one track.
+pub(super) struct Group {
+    pub topic: String,
+    columns: Columns,
+    /// Time of the sample it has or had last.
+    last: Option<SimTime>,
+    held: Option<Held>,
+}
+
+/// Which columns a group takes.
+enum Columns {
     /// Columns of x y z and of the quaternion or roll, pitch, yaw.
     Pose {
         position: [usize; 3],
         rotation: Vec<usize>,
-        track: Track,
     },
-    Motion {
-        columns: [usize; 6],
-        track: Track,
-    },
+    Motion([usize; 6]),
     Joints {
+        /// In the order first met.
+        names: Vec<String>,
         columns: Vec<JointColumn>,
-        times: Vec<SimTime>,
     },
-    Scalar {
-        column: usize,
-        track: Track,
-    },
+    Number(usize),
 }
 
-pub(super) struct JointColumn {
+struct JointColumn {
     column: usize,
-    joint: String,
+    /// Index of its name.
+    joint: usize,
     /// 0 position, 1 velocity, 2 effort.
     property: usize,
-    values: Vec<f64>,
 }
 
-/// Which columns make a track together.
-pub(super) fn groups(heads: &[ColumnHead], time_column: usize) -> Vec<(String, Group)> {
-    let mut groups: Vec<(String, Group)> = Vec::new();
+/// A sample that waits for the rest of its moment.
+enum Held {
+    Pose(Transform),
+    Motion(Motion),
+    /// One number per column, NaN where there is none yet.
+    Joints(Vec<f64>),
+    Number(f64),
+}
+
+/// Which columns make a track together, by topic.
+pub(super) fn groups(
+    heads: &[ColumnHead],
+    time_column: usize,
+    name: &str,
+    findings: &mut Findings,
+) -> Vec<Group> {
+    let mut groups: BTreeMap<String, Columns> = BTreeMap::new();
     let mut is_taken = vec![false; heads.len()];
     is_taken[time_column] = true;
-    let mut robots: BTreeMap<String, usize> = BTreeMap::new();
     let mut keys: BTreeMap<&str, usize> = BTreeMap::new();
     for (i, head) in heads.iter().enumerate() {
         keys.entry(&head.key).or_insert(i);
@@ -57,61 +78,65 @@ pub(super) fn groups(heads: &[ColumnHead], time_column: usize) -> Vec<(String, G
         if is_taken[i] || head.key.is_empty() || keys[head.key.as_str()] != i {
             continue;
         }
-        let group = pose_group(&head.key, all_of)
+        let (topic, columns) = pose_group(&head.key, all_of)
             .or_else(|| motion_group(&head.key, all_of))
-            .or_else(|| {
-                joint_of(&head.key).map(|(robot, joint, property)| {
-                    let column = JointColumn { column: i, joint, property, values: Vec::new() };
-                    (robot, Group::Joints { columns: vec![column], times: Vec::new() })
-                })
-            });
-        let (topic, group) = group.unwrap_or_else(|| {
-            let track = Track::empty(Kind::Float64.name(), Data::Scalars(BTreeMap::new()));
-            (format!("/{}", head.key), Group::Scalar { column: i, track })
-        });
-        for column in group.columns() {
+            .or_else(|| joint_group(&head.key, i))
+            .unwrap_or_else(|| (format!("/{}", head.key), Columns::Number(i)));
+        for column in columns.all() {
             is_taken[column] = true;
         }
-        // Joints of one robot share a track.
-        let Group::Joints { columns, .. } = group else {
-            groups.push((topic, group));
-            continue;
-        };
-        let at = *robots.entry(topic.clone()).or_insert(groups.len());
-        if at == groups.len() {
-            groups.push((topic, Group::Joints { columns, times: Vec::new() }));
-        } else if let Group::Joints { columns: known, .. } = &mut groups[at].1 {
-            known.extend(columns);
+        match (groups.get_mut(&topic), columns) {
+            (None, columns) => _ = groups.insert(topic, columns),
+            // Joints of one robot share a track.
+            (
+                Some(Columns::Joints { names, columns }),
+                Columns::Joints { names: new_names, columns: new },
+            ) => {
+                let name = &new_names[0];
+                let joint = names.iter().position(|known| known == name).unwrap_or_else(|| {
+                    names.push(name.clone());
+                    names.len() - 1
+                });
+                columns.extend(new.into_iter().map(|column| JointColumn { joint, ..column }));
+            }
+            (Some(known), columns) => {
+                let message = format!(
+                    "`{name}`: column `{:.60}` and another would both be topic `{topic:.60}`",
+                    head.key
+                );
+                let note = "only the later one is kept";
+                findings.push(Diagnostic::error("topic-has-two-types", message).note(note));
+                *known = columns;
+            }
         }
     }
-    groups
+    let group = |(topic, columns)| Group { topic, columns, last: None, held: None };
+    groups.into_iter().map(group).collect()
 }
 
 fn pose_group(
     key: &str,
     all_of: impl Fn(&str, &[&str]) -> Option<Vec<usize>>,
-) -> Option<(String, Group)> {
+) -> Option<(String, Columns)> {
     let (object, _) = key.rsplit_once("/pose/")?;
     let position = all_of(object, &["pose/x", "pose/y", "pose/z"])?.try_into().ok()?;
     let rotation = all_of(object, &POSE_KEYS[3..])
         .or_else(|| all_of(object, &["pose/roll", "pose/pitch", "pose/yaw"]))?;
-    let track = Track::empty(Kind::PoseStamped.name(), Data::Poses(Vec::new()));
-    Some((format!("/{object}/pose"), Group::Pose { position, rotation, track }))
+    Some((format!("/{object}/pose"), Columns::Pose { position, rotation }))
 }
 
 fn motion_group(
     key: &str,
     all_of: impl Fn(&str, &[&str]) -> Option<Vec<usize>>,
-) -> Option<(String, Group)> {
+) -> Option<(String, Columns)> {
     let found = key.rsplit_once("/linear_vel/").or_else(|| key.rsplit_once("/angular_vel/"));
     let (object, _) = found?;
     let columns = all_of(object, &MOTION_KEYS)?.try_into().ok()?;
-    let track = Track::empty(Kind::TwistStamped.name(), Data::Motions(Vec::new()));
-    Some((format!("/{object}/twist"), Group::Motion { columns, track }))
+    Some((format!("/{object}/twist"), Columns::Motion(columns)))
 }
 
-/// Topic, joint and property of `arm::elbow/position`.
-fn joint_of(key: &str) -> Option<(String, String, usize)> {
+/// `arm::elbow/position`: one joint of a robot.
+fn joint_group(key: &str, column: usize) -> Option<(String, Columns)> {
     let (name, property) = key.rsplit_once('/')?;
     let property = match property {
         "position" | "pos" => 0,
@@ -119,12 +144,54 @@ fn joint_of(key: &str) -> Option<(String, String, usize)> {
         "effort" | "torque" | "force" => 2,
         _ => return None,
     };
-    Some(match name.rsplit_once("::") {
-        Some((robot, joint)) => {
-            (format!("/{}/joint_states", robot.replace("::", "/")), joint.to_string(), property)
+    let (topic, joint) = match name.rsplit_once("::") {
+        Some((robot, joint)) => (format!("/{}/joint_states", robot.replace("::", "/")), joint),
+        None => ("/joint_states".to_string(), name),
+    };
+    let columns = vec![JointColumn { column, joint: 0, property }];
+    Some((topic, Columns::Joints { names: vec![joint.to_string()], columns }))
+}
+
+impl Columns {
+    fn all(&self) -> Vec<usize> {
+        match self {
+            Columns::Pose { position, rotation } => [&position[..], rotation].concat(),
+            Columns::Motion(columns) => columns.to_vec(),
+            Columns::Joints { columns, .. } => columns.iter().map(|joint| joint.column).collect(),
+            Columns::Number(column) => vec![*column],
         }
-        None => ("/joint_states".to_string(), name.to_string(), property),
-    })
+    }
+
+    /// What one row says, where it says all that is needed.
+    fn read(&self, cells: &[Option<f64>]) -> Option<Result<Held, Taken>> {
+        let numbers = |columns: &[usize]| -> Option<Vec<f64>> {
+            columns.iter().map(|column| cells[*column]).collect()
+        };
+        Some(Ok(match self {
+            Columns::Pose { position, rotation } => {
+                let (p, r) = (numbers(position)?, numbers(rotation)?);
+                let rotation = match r[..] {
+                    [qx, qy, qz, qw] => unit_quat(Quat::from_xyzw(qx, qy, qz, qw)),
+                    _ => Some(quat_from_rpy(r[0], r[1], r[2])),
+                };
+                let Some(rotation) = rotation else { return Some(Err(Taken::Bad)) };
+                Held::Pose(Transform::new(rotation, Vec3::new(p[0], p[1], p[2])))
+            }
+            Columns::Motion(columns) => {
+                let v = numbers(columns)?;
+                let (linear, angular) = (Vec3::new(v[0], v[1], v[2]), Vec3::new(v[3], v[4], v[5]));
+                Held::Motion(Motion { linear, angular })
+            }
+            Columns::Number(column) => Held::Number(cells[*column]?),
+            Columns::Joints { columns, .. } => {
+                if columns.iter().all(|joint| cells[joint.column].is_none()) {
+                    return None;
+                }
+                let number = |joint: &JointColumn| cells[joint.column].unwrap_or(f64::NAN);
+                Held::Joints(columns.iter().map(number).collect())
+            }
+        }))
+    }
 }
 
 pub(super) enum Taken {
@@ -134,122 +201,74 @@ pub(super) enum Taken {
     Bad,
 }
 
-/// Whether a sample may follow the last one; equal times may not.
-fn follows(times: &[SimTime], time: SimTime) -> Option<Taken> {
-    match times.last() {
-        Some(last) if time == *last => Some(Taken::Duplicate),
-        Some(last) if time < *last => Some(Taken::Backward),
-        _ => None,
-    }
-}
-
 impl Group {
-    fn columns(&self) -> Vec<usize> {
-        match self {
-            Group::Pose { position, rotation, .. } => [&position[..], rotation].concat(),
-            Group::Motion { columns, .. } => columns.to_vec(),
-            Group::Joints { columns, .. } => columns.iter().map(|joint| joint.column).collect(),
-            Group::Scalar { column, .. } => vec![*column],
+    /// Sort and ROS type of the track.
+    pub fn sort(&self) -> (Sort, Kind) {
+        match &self.columns {
+            Columns::Pose { .. } => (Sort::Poses, Kind::PoseStamped),
+            Columns::Motion(_) => (Sort::Motions, Kind::TwistStamped),
+            Columns::Joints { .. } => (Sort::Joints, Kind::JointState),
+            Columns::Number(_) => (Sort::Numbers, Kind::Float64),
         }
     }
 
-    /// Takes its cells of one row.
+    /// Takes its cells of one row. Equal times may not follow each other, but joints of one
+    /// moment are gathered: the first value of each key counts, not the first row.
     pub fn take(&mut self, time: SimTime, cells: &[Option<f64>]) -> Taken {
-        let numbers = |columns: &[usize]| -> Option<Vec<f64>> {
-            columns.iter().map(|column| cells[*column]).collect()
-        };
-        match self {
-            Group::Pose { position, rotation, track } => {
-                let (Some(p), Some(r)) = (numbers(&position[..]), numbers(rotation)) else {
-                    return Taken::Kept;
+        let Some(read) = self.columns.read(cells) else { return Taken::Kept };
+        match self.last {
+            Some(last) if time < last => return Taken::Backward,
+            Some(last) if time == last => {
+                return match (&mut self.held, read) {
+                    (Some(Held::Joints(known)), Ok(Held::Joints(new))) => gather(known, &new),
+                    _ => Taken::Duplicate,
                 };
-                if let Some(dropped) = follows(track.times(), time) {
-                    return dropped;
-                }
-                let rotation = match r[..] {
-                    [qx, qy, qz, qw] => unit_quat(Quat::from_xyzw(qx, qy, qz, qw)),
-                    _ => Some(quat_from_rpy(r[0], r[1], r[2])),
-                };
-                let Some(rotation) = rotation else { return Taken::Bad };
-                track.push_pose(time, Transform::new(rotation, Vec3::new(p[0], p[1], p[2])));
             }
-            Group::Motion { columns, track } => {
-                let Some(v) = numbers(&columns[..]) else { return Taken::Kept };
-                if let Some(dropped) = follows(track.times(), time) {
-                    return dropped;
-                }
-                let (linear, angular) = (Vec3::new(v[0], v[1], v[2]), Vec3::new(v[3], v[4], v[5]));
-                track.push_motion(time, Motion { linear, angular });
-            }
-            Group::Scalar { column, track } => {
-                let Some(number) = cells[*column] else { return Taken::Kept };
-                if let Some(dropped) = follows(track.times(), time) {
-                    return dropped;
-                }
-                track.push_scalars(time, [("data", number)].into_iter());
-            }
-            Group::Joints { columns, times } => return take_joints(columns, times, time, cells),
+            _ => {}
         }
-        Taken::Kept
+        match read {
+            Ok(held) => {
+                (self.held, self.last) = (Some(held), Some(time));
+                Taken::Kept
+            }
+            Err(taken) => taken,
+        }
     }
 
-    pub fn track(self) -> Track {
-        match self {
-            Group::Pose { track, .. }
-            | Group::Motion { track, .. }
-            | Group::Scalar { track, .. } => track,
-            Group::Joints { columns, times } => {
-                let mut joints: Vec<JointColumns> = Vec::new();
-                for column in columns {
-                    let known = joints.iter().position(|joint| joint.name == column.joint);
-                    let at = known.unwrap_or_else(|| {
-                        let name = column.joint.clone();
-                        joints.push(JointColumns { name, ..JointColumns::default() });
-                        joints.len() - 1
-                    });
-                    let joint = &mut joints[at];
-                    let place = [&mut joint.position, &mut joint.velocity, &mut joint.effort];
-                    *place.into_iter().nth(column.property).expect("three properties") =
-                        column.values;
-                }
-                let schema = Kind::JointState.name();
-                Track::new(schema, "", times, Data::Joints(joints)).expect("rows are even")
+    /// Hands the held sample on; `track` is this group's number.
+    pub fn give(&mut self, track: usize, goal: &mut dyn Goal) -> Result<(), Diagnostic> {
+        let (Some(held), Some(time)) = (self.held.take(), self.last) else { return Ok(()) };
+        match (held, &self.columns) {
+            (Held::Pose(pose), _) => goal.sample(track, time, "", Sample::Pose(pose)),
+            (Held::Motion(motion), _) => goal.sample(track, time, "", Sample::Motion(motion)),
+            (Held::Number(number), _) => {
+                let numbers = [(Cow::from("data"), number)];
+                goal.sample(track, time, "", Sample::Numbers(&numbers))
             }
+            (Held::Joints(values), Columns::Joints { names, columns }) => {
+                // A quantity that no joint has is an empty list.
+                let mut lists = [const { Vec::new() }; 3];
+                for (joint, value) in columns.iter().zip(values) {
+                    let list = &mut lists[joint.property];
+                    list.resize(names.len(), f64::NAN);
+                    list[joint.joint] = value;
+                }
+                let lists = lists.each_ref().map(|list: &Vec<f64>| &list[..]);
+                goal.sample(track, time, "", Sample::Joints { names, lists })
+            }
+            (Held::Joints(_), _) => unreachable!("held by the columns that made it"),
         }
     }
 }
 
-/// Joints that came in another row of the same time are filled in: the first value of each
-/// key counts, not the first row.
-fn take_joints(
-    columns: &mut [JointColumn],
-    times: &mut Vec<SimTime>,
-    time: SimTime,
-    cells: &[Option<f64>],
-) -> Taken {
-    if columns.iter().all(|joint| cells[joint.column].is_none()) {
-        return Taken::Kept;
-    }
-    match follows(times, time) {
-        Some(Taken::Duplicate) => {
-            let mut taken = Taken::Kept;
-            for joint in columns {
-                let last = joint.values.last_mut().expect("there is a row of this time");
-                match cells[joint.column] {
-                    Some(number) if last.is_nan() => *last = number,
-                    Some(_) => taken = Taken::Duplicate,
-                    None => {}
-                }
-            }
-            taken
-        }
-        Some(dropped) => dropped,
-        None => {
-            times.push(time);
-            for joint in columns {
-                joint.values.push(cells[joint.column].unwrap_or(f64::NAN));
-            }
-            Taken::Kept
+fn gather(known: &mut [f64], new: &[f64]) -> Taken {
+    let mut taken = Taken::Kept;
+    for (known, new) in known.iter_mut().zip(new).filter(|(_, new)| !new.is_nan()) {
+        if known.is_nan() {
+            *known = *new;
+        } else {
+            taken = Taken::Duplicate;
         }
     }
+    taken
 }

@@ -1,4 +1,7 @@
 //! The header of a table: how its cells are told apart, and what each column is called.
+//!
+//! The first line goes in; a delimiter, keys and factors to SI come out. Deliberately absent:
+//! which columns belong together; that is `group`.
 
 use std::collections::BTreeMap;
 

@@ -1,96 +1,324 @@
-//! A recording as a table.
+//! Samples as a table: one row per moment, a cell only where there is a sample.
+//!
+//! The columns must be known before the first row, so a log is read twice: [`Layout`] finds
+//! its keys, then the rows are written. Samples of one moment may come apart, and those of
+//! different tracks out of order, by no more than the layout has seen; so long a row is held.
 
+use std::collections::BTreeMap;
 use std::io::{self, Write};
 
-use headland_base::{SimTime, Transform};
+use headland_base::{Diagnostic, SimDuration, SimTime, Transform};
 
+use super::header::COLUMNS_MAX;
 use crate::decimal::{write_float, write_seconds};
-use crate::recording::{MOTION_KEYS, POSE_KEYS, Recording, object_name};
-use crate::track::{Data, Motion};
+use crate::layout::{Layout, Seen};
+use crate::recording::{
+    CONTACT_KEYS, MOTION_KEYS, POSE_KEYS, Recording, contact_numbers, joint_names, object_name,
+};
+use crate::sample::{Goal, Sample, Sort};
+use crate::save::{for_each_sample, number_topic};
+use crate::track::Motion;
 
-/// A column to be written: its times and its values.
-struct Written<'a> {
-    key: String,
-    times: &'a [SimTime],
-    value: Box<dyn Fn(usize) -> f64 + 'a>,
-}
+/// Most cells that wait for their row: 64 MiB. Stamps of two clocks that have nothing to do
+/// with each other would hold the whole log.
+const HELD_CELLS_MAX: usize = 4 << 20;
 
 /// Writes every number of a recording, one row per moment, a cell only where there is a
 /// sample. Contacts are written as their count, depth and force; texts are not numbers.
-pub fn write(out: &mut impl Write, recording: &Recording) -> io::Result<()> {
-    let columns = written_columns(recording);
-    let mut writer = ::csv::Writer::from_writer(out);
-    let names = columns.iter().map(|column| column.key.as_str());
-    writer.write_record(["time"].into_iter().chain(names))?;
-    let mut next = vec![0; columns.len()];
-    let mut row: Vec<String> = Vec::new();
-    loop {
-        let waiting = columns.iter().zip(&next).filter_map(|(column, at)| column.times.get(*at));
-        let Some(time) = waiting.min().copied() else { break };
-        row.clear();
-        row.push(write_seconds(time));
-        for (column, at) in columns.iter().zip(&mut next) {
-            row.push(match column.times.get(*at) {
-                Some(t) if *t == time => {
-                    *at += 1;
-                    write_float((column.value)(*at - 1))
-                }
-                _ => String::new(),
-            });
-        }
-        writer.write_record(&row)?;
-    }
-    writer.flush()
+pub fn write(out: &mut impl Write, recording: &Recording) -> Result<(), Diagnostic> {
+    let mut layout = Layout::default();
+    for_each_sample(recording, &mut layout)?;
+    let mut table = TableGoal::new(out, "table", &layout)?;
+    for_each_sample(recording, &mut table)?;
+    table.finish().map(|_| ())
 }
 
-fn written_columns(recording: &Recording) -> Vec<Written<'_>> {
-    let mut columns: Vec<Written<'_>> = Vec::new();
-    for (topic, track) in recording.tracks() {
-        let (times, object) = (track.times(), object_name(topic));
-        match track.data() {
-            Data::Poses(poses) => columns.extend(POSE_KEYS.iter().enumerate().map(|(i, key)| {
-                let value = Box::new(move |at: usize| pose_number(&poses[at], i));
-                Written { key: format!("{object}/{key}"), times, value }
-            })),
-            Data::Motions(list) => {
-                columns.extend(MOTION_KEYS.iter().enumerate().map(|(i, key)| {
-                    let value = Box::new(move |at: usize| motion_number(&list[at], i));
-                    Written { key: format!("{object}/{key}"), times, value }
-                }))
+/// Where the numbers of a track stand.
+struct TrackColumns {
+    /// All of them; in a sample that lacks a number its cell says so.
+    all: Vec<usize>,
+    by_key: BTreeMap<String, usize>,
+    joints: BTreeMap<String, [Option<usize>; 3]>,
+    last: Option<SimTime>,
+    /// Samples so far at that time.
+    n_at_last: u32,
+}
+
+/// Cells of a row: columns and numbers.
+type Cells = Vec<(usize, f64)>;
+
+/// Writes samples as rows.
+pub(crate) struct TableGoal<W: Write> {
+    writer: ::csv::Writer<W>,
+    name: String,
+    tracks: Vec<TrackColumns>,
+    n_columns: usize,
+    n_announced: usize,
+    /// Rows by time, and one more for each sample a track has at the same time again.
+    held: BTreeMap<(SimTime, u32), Cells>,
+    n_held_cells: usize,
+    n_held_cells_max: usize,
+    lateness: SimDuration,
+    newest: SimTime,
+    last_written: Option<SimTime>,
+    n_backward: u64,
+}
+
+impl<W: Write> TableGoal<W> {
+    /// Starts a table of the columns of a layout; `name` is what diagnostics call it.
+    pub fn new(out: W, name: &str, layout: &Layout) -> Result<TableGoal<W>, Diagnostic> {
+        let (keys, tracks) = columns(layout);
+        if keys.len() > COLUMNS_MAX {
+            let message = format!("`{name}` would have {} columns", keys.len());
+            return Err(Diagnostic::error("too-many-columns", message)
+                .help(format!("{COLUMNS_MAX} are the most; a rosbag2 folder holds any number")));
+        }
+        let mut table = TableGoal {
+            writer: ::csv::Writer::from_writer(out),
+            name: name.to_string(),
+            n_columns: keys.len(),
+            tracks,
+            n_announced: 0,
+            held: BTreeMap::new(),
+            n_held_cells: 0,
+            n_held_cells_max: HELD_CELLS_MAX,
+            lateness: layout.lateness,
+            newest: SimTime::from_nanos(i64::MIN),
+            last_written: None,
+            n_backward: 0,
+        };
+        let header = ["time"].into_iter().chain(keys.iter().map(String::as_str));
+        table.writer.write_record(header).map_err(|fault| table.cannot(fault.into()))?;
+        Ok(table)
+    }
+
+    /// Writes the rows that are still held. A warning says where rows had to go out of order.
+    pub fn finish(mut self) -> Result<Option<Diagnostic>, Diagnostic> {
+        while let Some((at, cells)) = self.held.pop_first() {
+            self.row(at.0, &cells)?;
+        }
+        self.writer.flush().map_err(|fault| self.cannot(fault))?;
+        Ok((self.n_backward > 0).then(|| {
+            let message = format!(
+                "{} rows of `{}` are earlier than the row before",
+                self.n_backward, self.name
+            );
+            Diagnostic::warning("rows-out-of-order", message)
+                .note("the stamps of its topics are too far apart to be sorted on the way")
+        }))
+    }
+
+    fn cannot(&self, fault: io::Error) -> Diagnostic {
+        Diagnostic::error("not-written", format!("cannot write `{}`: {fault}", self.name))
+    }
+
+    /// Writes what nothing can join any more, and the oldest where too much waits.
+    fn let_go(&mut self) -> Result<(), Diagnostic> {
+        let before = self.newest - self.lateness;
+        while let Some(entry) = self.held.first_entry() {
+            if entry.key().0 >= before && self.n_held_cells <= self.n_held_cells_max {
+                return Ok(());
             }
-            Data::Scalars(scalars) => columns.extend(scalars.iter().map(|(key, values)| {
-                let topic = topic.trim_start_matches('/');
-                let key = if key == "data" { topic.to_string() } else { format!("{topic}/{key}") };
-                Written { key, times, value: Box::new(move |at| values[at]) }
-            })),
-            Data::Contacts(_) => {
-                for what in ["count", "depth", "normal_force"] {
-                    let key = format!("{object}/{what}");
-                    if let Some(column) = recording.column(&key) {
-                        let value = Box::new(move |at: usize| column.values[at]);
-                        columns.push(Written { key, times, value });
+            let ((time, _), cells) = entry.remove_entry();
+            self.n_held_cells -= cells.len();
+            self.row(time, &cells)?;
+        }
+        Ok(())
+    }
+
+    fn row(&mut self, time: SimTime, cells: &[(usize, f64)]) -> Result<(), Diagnostic> {
+        self.n_backward += u64::from(self.last_written.is_some_and(|last| time < last));
+        self.last_written = Some(time);
+        let mut row = vec![String::new(); self.n_columns + 1];
+        row[0] = write_seconds(time);
+        for (column, number) in cells {
+            row[column + 1] = write_float(*number);
+        }
+        self.writer.write_record(&row).map_err(|fault| self.cannot(fault.into()))
+    }
+}
+
+impl<W: Write> Goal for TableGoal<W> {
+    fn track(&mut self, _: &str, _: &str, _: Sort) -> Result<(), Diagnostic> {
+        self.n_announced += 1;
+        // Somebody writes to the log while it is read.
+        if self.n_announced > self.tracks.len() {
+            return Err(changed(&self.name));
+        }
+        Ok(())
+    }
+
+    fn sample(
+        &mut self,
+        track: usize,
+        time: SimTime,
+        _: &str,
+        sample: Sample<'_>,
+    ) -> Result<(), Diagnostic> {
+        let columns = &mut self.tracks[track];
+        if columns.all.is_empty() {
+            return Ok(());
+        }
+        columns.n_at_last = if columns.last == Some(time) { columns.n_at_last + 1 } else { 0 };
+        columns.last = Some(time);
+        let cells = self.held.entry((time, columns.n_at_last)).or_default();
+        let n_before = cells.len();
+        fill(cells, columns, sample);
+        self.n_held_cells += cells.len() - n_before;
+        self.newest = self.newest.max(time);
+        self.let_go()
+    }
+}
+
+/// What is said where the second reading finds more than the first.
+fn changed(name: &str) -> Diagnostic {
+    Diagnostic::error("log-changed", format!("the log changed while `{name}` was written"))
+        .help("wait until it is whole, then export it again")
+}
+
+/// The keys of a table, and where each track has its own: by topic, the joints at the end.
+fn columns(layout: &Layout) -> (Vec<String>, Vec<TrackColumns>) {
+    let mut keys = Vec::new();
+    let empty = || TrackColumns {
+        all: Vec::new(),
+        by_key: BTreeMap::new(),
+        joints: BTreeMap::new(),
+        last: None,
+        n_at_last: 0,
+    };
+    let mut tracks: Vec<TrackColumns> = layout.tracks.iter().map(|_| empty()).collect();
+    let mut sorted: Vec<usize> = (0..tracks.len()).collect();
+    sorted.sort_by_key(|at| &layout.tracks[*at].topic);
+    for at in sorted.iter().copied() {
+        let (seen, columns) = (&layout.tracks[at], &mut tracks[at]);
+        let first = keys.len();
+        keys.extend(plain_keys(seen));
+        columns.all.extend(first..keys.len());
+        columns.by_key = seen.keys.iter().cloned().zip(first..).collect();
+    }
+    let joints: Vec<(usize, &str, [bool; 3])> = sorted
+        .iter()
+        .flat_map(|at| layout.tracks[*at].joints.iter().map(|(name, has)| (*at, &**name, *has)))
+        .collect();
+    let names = joint_names(joints.iter().map(|(at, name, _)| (&*layout.tracks[*at].topic, *name)));
+    let mut named: Vec<_> = names.into_iter().zip(joints).collect();
+    named.sort_by(|a, b| a.0.cmp(&b.0));
+    for (key, (at, joint, has)) in named {
+        let mut places = [None; 3];
+        for (i, property) in ["position", "velocity", "effort"].into_iter().enumerate() {
+            if has[i] {
+                places[i] = Some(keys.len());
+                tracks[at].all.push(keys.len());
+                keys.push(format!("{key}/{property}"));
+            }
+        }
+        tracks[at].joints.insert(joint.to_string(), places);
+    }
+    (keys, tracks)
+}
+
+/// The keys of a track that is no set of joints.
+fn plain_keys(seen: &Seen) -> Vec<String> {
+    let object = object_name(&seen.topic);
+    let of_object = |parts: &[&str]| parts.iter().map(|part| format!("{object}/{part}")).collect();
+    match seen.sort {
+        Sort::Poses => of_object(&POSE_KEYS),
+        Sort::Motions => of_object(&MOTION_KEYS),
+        Sort::Contacts => of_object(&CONTACT_KEYS),
+        Sort::Numbers => {
+            let topic = seen.topic.trim_start_matches('/');
+            seen.keys.iter().map(|key| number_topic(topic, key)).collect()
+        }
+        Sort::Joints | Sort::Remarks => Vec::new(),
+    }
+}
+
+/// Puts the numbers of a sample into a row. Every column of its track gets a cell.
+fn fill(cells: &mut Cells, columns: &TrackColumns, sample: Sample<'_>) {
+    let plain = |cells: &mut Cells, numbers: &[f64]| {
+        cells.extend(columns.all.iter().copied().zip(numbers.iter().copied()));
+    };
+    let start = cells.len();
+    let absent = |cells: &mut Cells| {
+        cells.extend(columns.all.iter().map(|column| (*column, f64::NAN)));
+    };
+    // The columns of one track ascend, so a number finds its cell by halving. Of a key given
+    // twice the first number counts.
+    let set = |cells: &mut Cells, column: usize, number: f64| {
+        let found = cells[start..].binary_search_by_key(&column, |(column, _)| *column);
+        let cell = &mut cells[start + found.expect("every column of the track has a cell")];
+        if cell.1.is_nan() {
+            cell.1 = number;
+        }
+    };
+    match sample {
+        Sample::Pose(pose) => plain(cells, &pose_numbers(&pose)),
+        Sample::Motion(motion) => plain(cells, &motion_numbers(&motion)),
+        Sample::Contacts(now) => plain(cells, &contact_numbers(&now)),
+        Sample::Numbers(numbers) => {
+            absent(cells);
+            for (key, number) in numbers {
+                if let Some(column) = columns.by_key.get(&**key) {
+                    set(cells, *column, *number);
+                }
+            }
+        }
+        Sample::Joints { names, lists } => {
+            absent(cells);
+            for (i, name) in names.iter().enumerate() {
+                let Some(places) = columns.joints.get(name) else { continue };
+                for (list, place) in lists.iter().zip(places) {
+                    if let (Some(number), Some(column)) = (list.get(i), place) {
+                        set(cells, *column, *number);
                     }
                 }
             }
-            Data::Joints(_) | Data::Remarks(_) => {}
         }
+        Sample::Remark(_) => {}
     }
-    for (name, track, joint) in recording.joints() {
-        for property in ["position", "velocity", "effort"] {
-            if let Some(values) = joint.property(property) {
-                let (key, times) = (format!("{name}/{property}"), track.times());
-                columns.push(Written { key, times, value: Box::new(move |at| values[at]) });
-            }
-        }
-    }
-    columns
 }
 
-fn pose_number(pose: &Transform, i: usize) -> f64 {
+fn pose_numbers(pose: &Transform) -> [f64; 7] {
     let (p, q) = (pose.translation, pose.rotation);
-    [p.x, p.y, p.z, q.x, q.y, q.z, q.w][i]
+    [p.x, p.y, p.z, q.x, q.y, q.z, q.w]
 }
 
-fn motion_number(motion: &Motion, i: usize) -> f64 {
-    if i < 3 { motion.linear[i] } else { motion.angular[i - 3] }
+fn motion_numbers(motion: &Motion) -> [f64; 6] {
+    let (v, w) = (motion.linear, motion.angular);
+    [v.x, v.y, v.z, w.x, w.y, w.z]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Two clocks that have nothing to do with each other: no order is possible in bounded
+    /// memory, but nothing is lost and it is said.
+    #[test]
+    fn what_cannot_be_sorted_is_written_all_the_same() {
+        let pour = |goal: &mut dyn Goal| {
+            for topic in ["/a/pose", "/b/pose"] {
+                goal.track(topic, "", Sort::Poses).unwrap();
+            }
+            for i in 0..100 {
+                for (track, start) in [(0, 1_000_000), (1, 0)] {
+                    let time = SimTime::from_nanos(start + i);
+                    goal.sample(track, time, "", Sample::Pose(Transform::IDENTITY)).unwrap();
+                }
+            }
+        };
+        let mut layout = Layout::default();
+        pour(&mut layout);
+        assert_eq!(layout.lateness.nanos(), 1_000_000);
+        for (n_held_cells_max, is_sorted) in [(HELD_CELLS_MAX, true), (50, false)] {
+            let mut out = Vec::new();
+            let mut table = TableGoal::new(&mut out, "t", &layout).unwrap();
+            table.n_held_cells_max = n_held_cells_max;
+            pour(&mut table);
+            assert!(table.n_held_cells <= n_held_cells_max);
+            let warning = table.finish().unwrap();
+            assert_eq!(warning.map(|w| w.code), (!is_sorted).then_some("rows-out-of-order"));
+            assert_eq!(out.iter().filter(|byte| **byte == b'\n').count(), 1 + 200);
+        }
+    }
 }

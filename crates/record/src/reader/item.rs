@@ -64,6 +64,10 @@ pub struct Attachment {
     pub name: String,
     /// What kind of file: `application/xml`.
     pub media_type: String,
+    /// When it was recorded.
+    pub log_time: SimTime,
+    /// When it was made, where its writer says so; else zero.
+    pub create_time: SimTime,
     /// Its content.
     pub bytes: Vec<u8>,
 }

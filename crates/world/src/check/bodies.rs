@@ -13,6 +13,9 @@ use crate::{
 impl Checker<'_> {
     /// Names that mean something else, or two things.
     pub(super) fn names(&mut self, world: &World) {
+        if has_plain_names(world) {
+            return;
+        }
         let mut parts: Vec<(&str, String, String)> = Vec::new(); // kind, name, whole name
         let mut add = |kind, scope: &str, name: &str| {
             parts.push((kind, name.to_string(), join_scope(scope, name)));
@@ -167,7 +170,7 @@ impl Checker<'_> {
                 self.error("bad-surface", format!("{what} cannot be {value}"), &part());
             }
         }
-        let wrong = sizes(&collision.geometry).into_iter().find(|size| !is_size(*size));
+        let wrong = sizes(&collision.geometry).into_iter().flatten().find(|size| !is_size(*size));
         if let Some(size) = wrong {
             let message = format!("a {} with a size of {size}", collision.geometry.kind());
             self.error("bad-size", message, &part());
@@ -200,22 +203,64 @@ impl Checker<'_> {
 
     /// Things that move freely and touch nothing.
     fn untouchable(&mut self, world: &World, links: &[PlacedLink<'_>], joints: &[PlacedJoint<'_>]) {
-        let touching: BTreeSet<&str> =
-            links.iter().filter(|l| !l.link.collisions.is_empty()).map(|l| l.robot).collect();
-        let held: BTreeSet<&str> =
-            joints.iter().filter(|j| j.joint.parent.is_none()).map(|j| j.robot).collect();
-        let movable: BTreeSet<&str> =
-            links.iter().filter(|l| !l.is_static && !l.link.kinematic).map(|l| l.robot).collect();
+        if !world.joints.is_empty() {
+            return;
+        }
+        // The links and joints of one model stand behind each other, models in file order.
+        let (mut links, mut joints) = (links.iter().peekable(), joints.iter().peekable());
         for model in &world.models {
             let name = model.name.as_str();
-            let falls = movable.contains(name) && !touching.contains(name) && !held.contains(name);
-            if falls && world.joints.is_empty() {
+            let (mut is_movable, mut is_touching, mut is_held) = (false, false, false);
+            while let Some(placed) = links.next_if(|placed| std::ptr::eq(placed.robot, name)) {
+                is_movable |= !placed.is_static && !placed.link.kinematic;
+                is_touching |= !placed.link.collisions.is_empty();
+            }
+            while let Some(placed) = joints.next_if(|placed| std::ptr::eq(placed.robot, name)) {
+                is_held |= placed.joint.parent.is_none();
+            }
+            if is_movable && !is_touching && !is_held {
                 let message = format!("`{name}` moves freely and has no collision shape");
                 let diagnostic = Diagnostic::remark("no-collisions", message);
                 self.push(diagnostic.note("it falls through everything"), &format!("model {name}"));
             }
         }
     }
+}
+
+/// Whether every name is a plain word that no sibling of its kind has. Then whole names
+/// differ too, and [`Checker::names`] would find nothing to say of any.
+fn has_plain_names(world: &World) -> bool {
+    let is_plain = |name: &str| {
+        let is_reserved = name == "world" || (name.starts_with("__") && name.ends_with("__"));
+        let is_scoped = name.contains("::") || name.starts_with(':') || name.ends_with(':');
+        !name.is_empty() && !is_reserved && !is_scoped
+    };
+    let mut is_so = is_plain_list(world.models.iter().map(|model| &*model.name), is_plain)
+        && is_plain_list(world.joints.iter().map(|joint| &*joint.name), is_plain);
+    world.visit_models(&mut |at| {
+        let (links, model) = (&at.model.links, at.model);
+        is_so = is_so
+            && is_plain_list(links.iter().map(|link| &*link.name), is_plain)
+            && is_plain_list(model.joints.iter().map(|joint| &*joint.name), is_plain)
+            && is_plain_list(model.models.iter().map(|inner| &*inner.name), is_plain)
+            && links.iter().all(|link| {
+                is_plain_list(link.collisions.iter().map(|shape| &*shape.name), is_plain)
+            });
+    });
+    is_so
+}
+
+/// Whether all names are plain, and no two the same.
+fn is_plain_list<'n>(
+    mut names: impl ExactSizeIterator<Item = &'n str>,
+    is_plain: impl Fn(&str) -> bool,
+) -> bool {
+    if names.len() <= 1 {
+        return names.all(is_plain);
+    }
+    let mut sorted: Vec<&str> = names.collect();
+    sorted.sort_unstable();
+    sorted.iter().all(|name| is_plain(name)) && sorted.windows(2).all(|pair| pair[0] != pair[1])
 }
 
 /// Links at either end of a fixed joint.
@@ -233,16 +278,18 @@ fn welded_links(joints: &[PlacedJoint<'_>]) -> BTreeSet<String> {
 }
 
 /// The numbers that give a shape its size.
-fn sizes(geometry: &Geometry) -> Vec<f64> {
+fn sizes(geometry: &Geometry) -> [Option<f64>; 3] {
     match geometry {
-        Geometry::Box { size } | Geometry::Heightmap { size, .. } => size.to_array().to_vec(),
-        Geometry::Sphere { radius } => vec![*radius],
+        Geometry::Box { size: sizes }
+        | Geometry::Heightmap { size: sizes, .. }
+        | Geometry::Ellipsoid { radii: sizes } => sizes.to_array().map(Some),
         Geometry::Cylinder { radius, length }
         | Geometry::Capsule { radius, length }
-        | Geometry::Cone { radius, length } => vec![*radius, *length],
-        Geometry::Ellipsoid { radii } => radii.to_array().to_vec(),
-        Geometry::Polyline { height, .. } => vec![*height],
-        Geometry::Plane { .. } | Geometry::Mesh { .. } | Geometry::Empty => Vec::new(),
+        | Geometry::Cone { radius, length } => [Some(*radius), Some(*length), None],
+        Geometry::Sphere { radius: size } | Geometry::Polyline { height: size, .. } => {
+            [Some(*size), None, None]
+        }
+        Geometry::Plane { .. } | Geometry::Mesh { .. } | Geometry::Empty => [None; 3],
     }
 }
 

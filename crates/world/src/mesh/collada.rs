@@ -27,7 +27,8 @@ pub fn parts(path: &Path, text: &str) -> Result<Vec<Part>, Diagnostic> {
     if root.tag_name().name() != "COLLADA" {
         return Err(bad(path, "its root element is not `COLLADA`"));
     }
-    let by_id = root.descendants().filter_map(|node| Some((node.attribute("id")?, node))).collect();
+    let with_id = root.descendants().filter_map(|node| Some((node.attribute("id")?, node)));
+    let by_id = with_id.map(|(id, node)| ((node.tag_name().name(), id), node)).collect();
     let mut reader = Reader {
         path,
         source: source.clone(),
@@ -52,13 +53,15 @@ pub fn parts(path: &Path, text: &str) -> Result<Vec<Part>, Diagnostic> {
 
 fn scene_of<'a, 'i>(root: Node<'a, 'i>, reader: &Reader<'a, 'i, '_>) -> Option<Node<'a, 'i>> {
     let instance = child(child(root, "scene")?, "instance_visual_scene")?;
-    reader.target(instance, "url").filter(|node| is(*node, "visual_scene"))
+    reader.target(instance, "url", &["visual_scene"])
 }
 
 struct Reader<'a, 'i, 'p> {
     path: &'p Path,
     source: Arc<Source>,
-    by_id: BTreeMap<&'a str, Node<'a, 'i>>,
+    /// By tag and id. An id should mean one thing in a file, yet exporters give a scene, a
+    /// node and a geometry the same one.
+    by_id: BTreeMap<(&'a str, &'a str), Node<'a, 'i>>,
     /// Corners of each geometry already read, by where it starts in the text.
     geometries: BTreeMap<usize, Arc<Vec<Vec3>>>,
     parts: Vec<Part>,
@@ -72,13 +75,19 @@ impl<'a, 'i> Reader<'a, 'i, '_> {
         bad(self.path, why).at(Place::new(&self.source, start..start + 1))
     }
 
-    /// The element a `#name` reference means.
-    fn target(&self, node: Node<'a, 'i>, attribute: &str) -> Option<Node<'a, 'i>> {
-        self.by_id.get(node.attribute(attribute)?.trim_start_matches('#')).copied()
+    /// The element of one of these kinds that a `#name` reference means.
+    fn target(&self, node: Node<'a, 'i>, attribute: &str, kinds: &[&str]) -> Option<Node<'a, 'i>> {
+        let id = node.attribute(attribute)?.trim_start_matches('#');
+        kinds.iter().find_map(|kind| self.by_id.get(&(*kind, id)).copied())
     }
 
-    fn referred(&self, node: Node<'a, 'i>, attribute: &str) -> Result<Node<'a, 'i>, Diagnostic> {
-        self.target(node, attribute).ok_or_else(|| {
+    fn referred(
+        &self,
+        node: Node<'a, 'i>,
+        attribute: &str,
+        kinds: &[&str],
+    ) -> Result<Node<'a, 'i>, Diagnostic> {
+        self.target(node, attribute, kinds).ok_or_else(|| {
             let name = node.attribute(attribute).unwrap_or_default();
             self.bad(format!("`{attribute}` names `{name}`, which is not there"), node)
         })
@@ -101,12 +110,12 @@ impl<'a, 'i> Reader<'a, 'i, '_> {
                     self.children_of(inner, inner_transform, depth + 1)?;
                 }
                 "instance_node" => {
-                    let target = self.referred(inner, "url")?;
+                    let target = self.referred(inner, "url", &["node"])?;
                     let inner_transform = scene_from_node.then_inner(&self.transform_of(target)?);
                     self.children_of(target, inner_transform, depth + 1)?;
                 }
                 "instance_geometry" => {
-                    let geometry = self.referred(inner, "url")?;
+                    let geometry = self.referred(inner, "url", &["geometry"])?;
                     self.instance(node, geometry, scene_from_node)?;
                 }
                 "instance_controller" => self.skinned(node, inner, scene_from_node)?,
@@ -123,13 +132,13 @@ impl<'a, 'i> Reader<'a, 'i, '_> {
         instance: Node<'a, 'i>,
         scene_from_node: Affine,
     ) -> Result<(), Diagnostic> {
-        let controller = self.referred(instance, "url")?;
+        let controller = self.referred(instance, "url", &["controller"])?;
         let Some(skin) = child(controller, "skin") else { return Ok(()) };
         let bind = match child(skin, "bind_shape_matrix") {
             Some(matrix) => affine_of(&self.numbers::<16>(matrix)?),
             None => Affine::IDENTITY,
         };
-        let geometry = self.referred(skin, "source")?;
+        let geometry = self.referred(skin, "source", &["geometry"])?;
         self.instance(node, geometry, scene_from_node.then_inner(&bind))
     }
 
@@ -277,9 +286,9 @@ impl<'a, 'i> Reader<'a, 'i, '_> {
 
     /// `input` names `vertices`, whose POSITION input names the `source` of numbers.
     fn positions(&self, input: Node<'a, 'i>) -> Result<Vec<Vec3>, Diagnostic> {
-        let vertices = self.referred(input, "source")?;
+        let vertices = self.referred(input, "source", &["vertices", "source"])?;
         let source = match vertices.children().find(|n| is_input(*n, "POSITION")) {
-            Some(position) => self.referred(position, "source")?,
+            Some(position) => self.referred(position, "source", &["source"])?,
             None => vertices,
         };
         let numbers = match child(source, "float_array") {

@@ -44,7 +44,7 @@ fn obj() -> Vec<u8> {
 }
 
 /// The tetrahedron a tenth of its size in decimetres, moved away and back by two nodes,
-/// and once more under another name.
+/// and once more under another name. The scene and a node share an id, as exporters do it.
 fn dae() -> Vec<u8> {
     let numbers: Vec<String> = CORNERS.iter().flatten().map(f32::to_string).collect();
     let indices: Vec<String> = FACES.iter().flatten().map(usize::to_string).collect();
@@ -59,7 +59,7 @@ fn dae() -> Vec<u8> {
         </mesh></geometry></library_geometries>
         <library_nodes><node id="shared"><instance_geometry url="#g"/></node></library_nodes>
         <library_visual_scenes><visual_scene id="s">
-          <node name="outer"><translate>0 0 -0.05</translate><rotate>0 0 1 90</rotate>
+          <node id="s" name="outer"><translate>0 0 -0.05</translate><rotate>0 0 1 90</rotate>
             <node name="whole"><rotate>0 0 1 -90</rotate>
               <matrix>10 0 0 0  0 10 0 0  0 0 10 0.05  0 0 0 1</matrix>
               <instance_geometry url="#g"/></node></node>
@@ -82,7 +82,7 @@ fn gltf_json(buffer: &str) -> String {
         r#"{{"asset":{{"version":"2.0"}},"scene":0,"scenes":[{{"nodes":[0]}}],
         "nodes":[{{"name":"whole","mesh":0,"translation":[0,0,1],"children":[1]}},
                  {{"name":"far","mesh":0,"scale":[-1,1,1],"translation":[10,0,-1]}}],
-        "meshes":[{{"primitives":[{{"attributes":{{"POSITION":0}},"indices":1}}]}}],
+        "meshes":[{{"primitives":[{{"attributes":{{"POSITION":0,"_color":0}},"indices":1}}]}}],
         "accessors":[{{"bufferView":0,"componentType":5126,"count":4,"type":"VEC3",
                        "min":[0,0,0],"max":[1,2,3]}},
                      {{"bufferView":1,"componentType":5123,"count":12,"type":"SCALAR"}}],

@@ -76,7 +76,7 @@ impl Reader<'_> {
             if parent == 0 {
                 model_of[id] = Some(world.models.len());
                 let name = names[id].clone();
-                self.places.insert(format!("model {name}"), self.place_of(node));
+                self.places.insert(format_args!("model {name}"), self.place_of(node));
                 let is_static = still[id];
                 world.models.push(Model {
                     name,
@@ -100,7 +100,8 @@ impl Reader<'_> {
                 ..Link::default()
             };
             self.shapes(&mut link, &entry.body.geoms, &nodes[id].geoms);
-            self.places.insert(format!("link {}::{}", model.name, link.name), self.place_of(node));
+            self.places
+                .insert(format_args!("link {}::{}", model.name, link.name), self.place_of(node));
             let parent_link = (parent != 0).then(|| names[parent].clone());
             self.sites(&entry.body, &link, &mut model.frames);
             self.joints(&entry.body, node, parent_link, link, model);
@@ -235,7 +236,7 @@ impl Reader<'_> {
     }
 
     fn remember_joint(&mut self, model: &Model, name: &str, node: Node<'_, '_>) {
-        self.places.insert(format!("joint {}::{name}", model.name), self.place_of(node));
+        self.places.insert(format_args!("joint {}::{name}", model.name), self.place_of(node));
     }
 
     /// Two hinges at one point with axes at a right angle are a universal joint.

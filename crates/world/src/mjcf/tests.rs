@@ -1,5 +1,6 @@
 use super::*;
 use crate::JointKind;
+use crate::read::{Format, foreign};
 use headland_base::{Mat3, Severity};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
@@ -7,7 +8,9 @@ use std::fs;
 
 #[test]
 fn cases() {
-    crate::cases::run("mjcf_cases", "model.xml", read);
+    crate::cases::run("mjcf_cases", "model.xml", |source, base_dir, options, findings| {
+        foreign(Format::Mjcf, source, base_dir, options, findings)
+    });
 }
 
 fn read_text(text: &str) -> (Option<World>, Vec<Diagnostic>) {

@@ -9,10 +9,11 @@
 //! scopes are finished before outer ones and a chain of references stays in one scope;
 //! it is followed without recursion, because a file may chain ten thousand frames.
 
-use std::collections::BTreeMap;
+use std::cell::OnceCell;
 
 use headland_base::{Diagnostic, Findings, Place, Transform};
 
+use super::siblings::FEW;
 use crate::world::join_scope;
 use crate::xml::Xml;
 
@@ -71,15 +72,50 @@ pub(super) struct Node {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Scope {
     is_world: bool,
-    frames: BTreeMap<String, Known>,
+    frames: Vec<Known>,
+    by_name: ByName,
     /// The link the scope itself moves with.
     pub canonical: Option<String>,
 }
 
 #[derive(Clone, Debug)]
 struct Known {
-    found: Found,
+    name: String,
+    scope_from_frame: Transform,
+    carrier: Carrier,
     inner: Option<Scope>,
+}
+
+/// What a frame moves with; a name is made of it when somebody asks.
+#[derive(Clone, Debug)]
+enum Carrier {
+    /// With the scope.
+    Scope,
+    /// With this link, or the canonical link of this model: a position among the frames.
+    Frame(usize),
+    /// With the link of this name; `None` is the world.
+    Link(Option<String>),
+}
+
+/// Positions by name. Few are looked through; many are sorted when somebody asks, which in
+/// a world of ten thousand boxes nobody does.
+#[derive(Clone, Debug, Default)]
+struct ByName(OnceCell<Vec<usize>>);
+
+impl ByName {
+    /// The first of that name.
+    fn find<T>(&self, all: &[T], name_of: impl Fn(&T) -> &str, name: &str) -> Option<usize> {
+        if all.len() <= FEW {
+            return all.iter().position(|one| name_of(one) == name);
+        }
+        let order = self.0.get_or_init(|| {
+            let mut order: Vec<usize> = (0..all.len()).collect();
+            order.sort_by_key(|i| name_of(&all[*i])); // stable: the first stays the first
+            order
+        });
+        let found = *order.get(order.partition_point(|i| name_of(&all[*i]) < name))?;
+        (name_of(&all[found]) == name).then_some(found)
+    }
 }
 
 /// Where a frame is, and what carries it.
@@ -103,9 +139,9 @@ pub(super) struct Missing<'s> {
 #[derive(Debug)]
 enum Names<'s> {
     /// Of a scope that is finished.
-    Scope(&'s BTreeMap<String, Known>),
+    Scope(&'s [Known]),
     /// Of one that is being worked out.
-    Graph(&'s BTreeMap<&'s str, usize>),
+    Graph(&'s [Node]),
 }
 
 impl Missing<'_> {
@@ -113,9 +149,11 @@ impl Missing<'_> {
     pub fn suggestion(&self, findings: &Findings) -> Option<String> {
         match self.known {
             Names::Scope(frames) => {
-                findings.suggestion(&self.word, frames.keys().map(String::as_str))
+                findings.suggestion(&self.word, frames.iter().map(|known| known.name.as_str()))
             }
-            Names::Graph(index) => findings.suggestion(&self.word, index.keys().copied()),
+            Names::Graph(nodes) => {
+                findings.suggestion(&self.word, nodes.iter().map(|node| node.name.as_str()))
+            }
         }
     }
 
@@ -141,23 +179,39 @@ impl Scope {
                 link: self.canonical.clone(),
             });
         }
-        if let Some(known) = self.frames.get(name) {
-            return Ok(known.found.clone());
+        if let Some(known) = self.known(name) {
+            return Ok(Found {
+                scope_from_frame: known.scope_from_frame,
+                link: self.link(&known.carrier),
+            });
         }
         let (first, rest) = name.split_once("::").ok_or_else(|| self.missing(name))?;
-        let known = self.frames.get(first).ok_or_else(|| self.missing(first))?;
+        let known = self.known(first).ok_or_else(|| self.missing(first))?;
         let inner = known.inner.as_ref().ok_or_else(|| self.missing(name))?;
         let found = inner.find(rest)?;
         Ok(Found {
-            scope_from_frame: known.found.scope_from_frame * found.scope_from_frame,
+            scope_from_frame: known.scope_from_frame * found.scope_from_frame,
             link: found.link.map(|link| join_scope(first, &link)),
         })
     }
 
+    fn known(&self, name: &str) -> Option<&Known> {
+        self.by_name.find(&self.frames, |known| &known.name, name).map(|i| &self.frames[i])
+    }
+
+    /// The link a carrier means, by its name from this scope.
+    fn link(&self, carrier: &Carrier) -> Option<String> {
+        match carrier {
+            Carrier::Scope => self.canonical.clone(),
+            Carrier::Frame(i) => self.frames[*i].own_link(),
+            Carrier::Link(link) => link.clone(),
+        }
+    }
+
     /// The scope of a model inside this one, leaving an empty one behind.
     pub fn take_inner(&mut self, name: &str) -> Scope {
-        let known = self.frames.get_mut(name);
-        known.and_then(|known| known.inner.take()).unwrap_or_default()
+        let found = self.by_name.find(&self.frames, |known| &known.name, name);
+        found.and_then(|i| self.frames[i].inner.take()).unwrap_or_default()
     }
 
     fn is_own_name(&self, name: &str) -> bool {
@@ -166,6 +220,16 @@ impl Scope {
 
     fn missing(&self, word: &str) -> Missing<'_> {
         Missing { word: word.to_string(), known: Names::Scope(&self.frames) }
+    }
+}
+
+impl Known {
+    /// Of a model its canonical link, otherwise the link itself.
+    fn own_link(&self) -> Option<String> {
+        match &self.inner {
+            Some(inner) => inner.canonical.as_ref().map(|link| join_scope(&self.name, link)),
+            None => Some(self.name.clone()),
+        }
     }
 }
 
@@ -186,11 +250,7 @@ pub(super) fn resolve(
     canonical: Option<Named>,
     nodes: Vec<Node>,
 ) -> (Vec<Transform>, Scope) {
-    let mut index: BTreeMap<&str, usize> = BTreeMap::new();
-    for (i, node) in nodes.iter().enumerate() {
-        index.entry(&node.name).or_insert(i);
-    }
-    let graph = Graph { is_world, nodes: &nodes, index };
+    let graph = Graph { is_world, nodes: &nodes, by_name: ByName::default() };
     let canonical = graph.canonical(xml, canonical);
     let mut in_a_cycle = vec![false; nodes.len()];
 
@@ -206,30 +266,29 @@ pub(super) fn resolve(
     );
 
     let carriers: Vec<Target> = (0..nodes.len()).map(|i| graph.carrier(xml, i)).collect();
-    let links = along_chains(
+    let carriers = along_chains(
         &carriers,
-        |i, base: Option<&Option<String>>| match (&nodes[i].moves_with, &carriers[i]) {
-            (MovesWith::Itself, _) => Some(nodes[i].name.clone()),
-            (MovesWith::Inner, _) => {
-                let inner = nodes[i].inner.as_ref().and_then(|scope| scope.canonical.as_ref());
-                inner.map(|link| join_scope(&nodes[i].name, link))
-            }
+        |i, base: Option<&Carrier>| match (&nodes[i].moves_with, &carriers[i]) {
+            (MovesWith::Itself | MovesWith::Inner, _) => Carrier::Frame(i),
             (_, Target::Node(j, Some(_))) => {
                 let link = graph.inside(&carriers[i]).link;
-                link.map(|link| join_scope(&nodes[*j].name, &link))
+                Carrier::Link(link.map(|link| join_scope(&nodes[*j].name, &link)))
             }
-            (_, Target::Node(_, None)) => base.cloned().flatten(),
-            (_, Target::Scope | Target::Nowhere) => canonical.clone(),
+            (_, Target::Node(_, None)) => base.cloned().unwrap_or(Carrier::Link(None)),
+            (_, Target::Scope | Target::Nowhere) => Carrier::Scope,
         },
         |cycle| graph.report_cycle(xml, cycle, "attached_to", &mut in_a_cycle),
     );
 
-    let mut frames = BTreeMap::new();
-    for ((node, transform), link) in nodes.into_iter().zip(&transforms).zip(links) {
-        let found = Found { scope_from_frame: *transform, link };
-        frames.entry(node.name).or_insert(Known { found, inner: node.inner });
-    }
-    (transforms, Scope { is_world, frames, canonical })
+    let placed = nodes.into_iter().zip(&transforms).zip(carriers);
+    let frames = placed.map(|((node, transform), carrier)| Known {
+        name: node.name,
+        scope_from_frame: *transform,
+        carrier,
+        inner: node.inner,
+    });
+    let frames = frames.collect();
+    (transforms, Scope { is_world, frames, by_name: ByName::default(), canonical })
 }
 
 impl Node {
@@ -246,7 +305,7 @@ impl Node {
 struct Graph<'n> {
     is_world: bool,
     nodes: &'n [Node],
-    index: BTreeMap<&'n str, usize>,
+    by_name: ByName,
 }
 
 impl Graph<'_> {
@@ -279,21 +338,25 @@ impl Graph<'_> {
         if name == if self.is_world { "world" } else { "__model__" } {
             return Target::Scope;
         }
-        if let Some(i) = self.index.get(name) {
-            return Target::Node(*i, None);
+        if let Some(i) = self.index(name) {
+            return Target::Node(i, None);
         }
         let (first, rest) = name.split_once("::").unwrap_or((name, ""));
-        let missing = match self.index.get(first).map(|i| (*i, &self.nodes[*i].inner)) {
+        let missing = match self.index(first).map(|i| (i, &self.nodes[i].inner)) {
             Some((i, Some(inner))) => match inner.find(rest) {
                 Ok(_) => return Target::Node(i, Some(rest.to_string())),
                 Err(missing) => missing,
             },
-            _ => Missing { word: first.to_string(), known: Names::Graph(&self.index) },
+            _ => Missing { word: first.to_string(), known: Names::Graph(self.nodes) },
         };
         if let Some(place) = place {
             missing.report(name, place, xml.findings);
         }
         Target::Nowhere
+    }
+
+    fn index(&self, name: &str) -> Option<usize> {
+        self.by_name.find(self.nodes, |node| &node.name, name)
     }
 
     /// The frame inside a target's model, or nothing extra.

@@ -261,7 +261,7 @@ impl Reader<'_, '_> {
         let whole = scope.of(&name);
         if let Inside::Own(_) = scope {
             let place = self.xml.place(part);
-            self.shared.places.insert(format!("model {whole}"), place);
+            self.shared.places.insert(format_args!("model {whole}"), place);
         }
         Some(Included::Model(Box::new(self.model(part, name, &whole))))
     }
@@ -303,22 +303,22 @@ impl Reader<'_, '_> {
         name: Option<String>,
         scope: Inside<'_>,
     ) -> Option<Included> {
-        // Its own list: a reader may look whether anything is wrong so far.
-        let mut findings = Findings::new();
-        let read = read::foreign(format, source, &self.dir, self.shared.options, &mut findings);
-        self.xml.findings.extend(findings.into_vec());
+        let options = self.shared.options;
+        let (world, places) = read::foreign(format, source, &self.dir, options, self.xml.findings)?;
         let place = Place::new(source, 0..0);
-        let mut models = read?.0.models.into_iter();
+        let mut models = world.models.into_iter();
         let (Some(mut model), None) = (models.next(), models.next()) else {
             let message = "only a file with exactly one model can be included";
             self.xml.findings.push(Diagnostic::error("nothing-to-include", message).at(place));
             return None;
         };
+        let own_name = model.name.clone();
         model.name = name.unwrap_or(model.name);
+        let whole = scope.of(&model.name);
         if let Inside::Own(_) = scope {
-            let whole = scope.of(&model.name);
-            self.shared.places.insert(format!("model {whole}"), place.clone());
+            self.shared.places.insert(format_args!("model {whole}"), place.clone());
         }
+        self.shared.places.adopt(&places, &own_name, &whole);
         Some(Included::Model(Box::new(ModelDraft::of(model, &mut self.xml, &place))))
     }
 }

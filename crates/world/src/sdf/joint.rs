@@ -36,12 +36,14 @@ impl Reader<'_, '_> {
     /// has been reported.
     pub fn joint(&mut self, node: Node<'_, '_>, name: String, whole: &str) -> Option<JointDraft> {
         let place = self.xml.place(node);
-        self.shared.places.insert(format!("joint {whole}"), place.clone());
+        self.shared.places.insert(format_args!("joint {whole}"), place.clone());
         let (parent, child) =
             (self.required_text(node, "parent"), self.required_text(node, "child"));
         for (detail, end) in [("parent", &parent), ("child", &child)] {
             if let Some(named) = end {
-                self.shared.places.insert(format!("joint {whole}#{detail}"), named.place.clone());
+                self.shared
+                    .places
+                    .insert(format_args!("joint {whole}#{detail}"), named.place.clone());
             }
         }
         let pose = self.pose(node);
@@ -170,7 +172,7 @@ impl Reader<'_, '_> {
         }
         if let Some(limit) = self.one(node, "limit") {
             let place = self.xml.place(limit);
-            self.shared.places.insert(format!("joint {whole}#{name} limit"), place);
+            self.shared.places.insert(format_args!("joint {whole}#{name} limit"), place);
             axis.lower = self.limit_in(limit, "lower").unwrap_or(f64::NEG_INFINITY);
             axis.upper = self.limit_in(limit, "upper").unwrap_or(f64::INFINITY);
             axis.effort_max = self.most_in(limit, "effort");

@@ -1,12 +1,11 @@
 //! `link`: mass, shapes, looks and lights of one rigid body.
 
-use std::collections::BTreeMap;
-
 use headland_base::{Diagnostic, Mat3, Place, Vec3};
 use roxmltree::Node;
 
 use super::frames::Pose;
 use super::reader::Reader;
+use super::siblings::Siblings;
 use crate::xml::{self, HEADLAND_NAMESPACE};
 use crate::{Collision, InertiaOrigin, Inertial, Light, LightKind, Link, Material, Twist, Visual};
 
@@ -32,7 +31,7 @@ impl Reader<'_, '_> {
     /// A `link`; `whole` is its whole name.
     pub fn link(&mut self, node: Node<'_, '_>, name: String, whole: &str) -> LinkDraft {
         let place = self.xml.place(node);
-        self.shared.places.insert(format!("link {whole}"), place.clone());
+        self.shared.places.insert(format_args!("link {whole}"), place.clone());
         let mut parts = Vec::new();
         let mut link = Link {
             name,
@@ -42,8 +41,8 @@ impl Reader<'_, '_> {
             velocity_decay: self.velocity_decay(node),
             ..Link::default()
         };
-        let (mut collisions_seen, mut visuals_seen) = (BTreeMap::new(), BTreeMap::new());
-        let mut lights_seen = BTreeMap::new();
+        let (mut collisions_seen, mut visuals_seen) = (Siblings::default(), Siblings::default());
+        let mut lights_seen = Siblings::default();
         let mut densities = Vec::new();
         for child in node.children().filter(Node::is_element) {
             match child.tag_name().name() {
@@ -55,11 +54,11 @@ impl Reader<'_, '_> {
                     let Some(name) = self.unique_name(child, &mut collisions_seen) else {
                         continue;
                     };
-                    let whole = format!("collision {whole}::{name}");
+                    let density = self.number_in(child, "density");
                     let Some((collision, pose)) = self.collision(child, name, whole) else {
                         continue;
                     };
-                    densities.push(self.number_in(child, "density"));
+                    densities.push(density);
                     defer(&mut parts, Part::Collision(link.collisions.len()), pose);
                     link.collisions.push(collision);
                 }
@@ -111,13 +110,15 @@ impl Reader<'_, '_> {
     ) -> Inertial {
         let Some(node) = self.one(link, "inertial") else { return Inertial::default() };
         let place = self.xml.place(node);
-        self.shared.places.insert(format!("link {whole}#inertial"), place);
+        self.shared.places.insert(format_args!("link {whole}#inertial"), place);
         let auto = match self.attribute(node, "auto") {
             Some(named) => self.xml.boolean_in(&named.name, named.place).unwrap_or(false),
             None => false,
         };
         let mass = self.one(node, "mass").and_then(|child| {
-            self.shared.places.insert(format!("link {whole}#mass"), self.xml.text_place(child));
+            self.shared
+                .places
+                .insert(format_args!("link {whole}#mass"), self.xml.text_place(child));
             self.xml.number(child)
         });
         if let Some(added) = xml::child(node, "fluid_added_mass") {
@@ -127,7 +128,7 @@ impl Reader<'_, '_> {
             return self.auto_inertial(node, mass, collisions, densities);
         }
         let inertia = self.one(node, "inertia").map(|child| {
-            self.shared.places.insert(format!("link {whole}#inertia"), self.xml.place(child));
+            self.shared.places.insert(format_args!("link {whole}#inertia"), self.xml.place(child));
             self.inertia(child)
         });
         if let (Some(mass), None) = (mass, inertia) {
@@ -173,9 +174,17 @@ impl Reader<'_, '_> {
     }
 
     fn inertia(&mut self, node: Node<'_, '_>) -> Mat3 {
-        let mut get = |name, default| self.number_in(node, name).unwrap_or(default);
+        let mut is_guess = false;
+        let mut get = |name, default| {
+            let number = self.number_in(node, name);
+            is_guess |= number.is_none() && xml::child(node, name).is_some();
+            number.unwrap_or(default)
+        };
         let (xx, yy, zz) = (get("ixx", 1.0), get("iyy", 1.0), get("izz", 1.0));
         let (xy, xz, yz) = (get("ixy", 0.0), get("ixz", 0.0), get("iyz", 0.0));
+        if is_guess {
+            return Mat3::IDENTITY; // the numbers that are left prove nothing
+        }
         Mat3::from_cols(Vec3::new(xx, xy, xz), Vec3::new(xy, yy, yz), Vec3::new(xz, yz, zz))
     }
 
@@ -201,10 +210,10 @@ impl Reader<'_, '_> {
         &mut self,
         node: Node<'_, '_>,
         name: String,
-        whole: String,
+        link: &str,
     ) -> Option<(Collision, Pose)> {
         let place = self.xml.place(node);
-        self.shared.places.insert(whole, place);
+        self.shared.places.insert(format_args!("collision {link}::{name}"), place);
         let (pose, surface) = (self.pose(node), self.surface(node));
         let geometry = self.geometry(node)?;
         let link_from_shape = pose.transform;
@@ -265,21 +274,7 @@ impl Reader<'_, '_> {
 
     /// A `light` of the world or of a link.
     pub fn light(&mut self, node: Node<'_, '_>, name: String) -> Option<(Light, Pose)> {
-        let kind = self.required_attribute(node, "type")?;
-        let kind = match kind.name.as_str() {
-            "point" => LightKind::Point,
-            "spot" => LightKind::Spot,
-            "directional" => LightKind::Directional,
-            other => {
-                let message = format!("no kind of light `{other}`");
-                self.xml.findings.push(
-                    Diagnostic::error("unknown-word", message)
-                        .at(kind.place)
-                        .help("known here: `point`, `spot`, `directional`"),
-                );
-                return None;
-            }
-        };
+        let kind = self.light_kind(node);
         let pose = self.pose(node);
         let direction = self.one(node, "direction").and_then(|child| self.xml.vec3(child));
         let attenuation = match self.one(node, "attenuation") {
@@ -297,7 +292,7 @@ impl Reader<'_, '_> {
         });
         let light = Light {
             name,
-            kind,
+            kind: kind.unwrap_or(LightKind::Point),
             scope_from_light: pose.transform,
             diffuse: self.colour_in(node, "diffuse").unwrap_or([1.0; 4]),
             specular: self.colour_in(node, "specular").unwrap_or([0.1, 0.1, 0.1, 1.0]),
@@ -307,7 +302,25 @@ impl Reader<'_, '_> {
             cast_shadows: self.flag(node, "cast_shadows", false),
             spot,
         };
-        Some((light, pose))
+        kind.map(|_| (light, pose))
+    }
+
+    fn light_kind(&mut self, node: Node<'_, '_>) -> Option<LightKind> {
+        let kind = self.required_attribute(node, "type")?;
+        match kind.name.as_str() {
+            "point" => Some(LightKind::Point),
+            "spot" => Some(LightKind::Spot),
+            "directional" => Some(LightKind::Directional),
+            other => {
+                let message = format!("no kind of light `{other}`");
+                self.xml.findings.push(
+                    Diagnostic::error("unknown-word", message)
+                        .at(kind.place)
+                        .help("known here: `point`, `spot`, `directional`"),
+                );
+                None
+            }
+        }
     }
 }
 

@@ -36,6 +36,7 @@ mod model;
 mod reader;
 mod schema;
 mod shape;
+mod siblings;
 mod surface;
 mod world;
 mod write;

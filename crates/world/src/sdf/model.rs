@@ -6,8 +6,6 @@
 //!
 //! The world is a scope too, and uses the same two steps.
 
-use std::collections::BTreeMap;
-
 use headland_base::{Diagnostic, Place, Transform, names};
 use roxmltree::Node as Element;
 
@@ -15,6 +13,7 @@ use super::frames::{self, MovesWith, Named, Node, Pose, Scope};
 use super::joint::JointDraft;
 use super::link::{LinkDraft, Part};
 use super::reader::Reader;
+use super::siblings::Siblings;
 use super::tidy;
 use crate::world::join_scope;
 use crate::xml::{self, HEADLAND_NAMESPACE, Xml};
@@ -57,12 +56,12 @@ pub(super) struct Contents {
     /// Of models that were merged into this scope.
     actuators: Vec<Actuator>,
     contact_excludes: Vec<(String, String)>,
-    links_seen: BTreeMap<String, Place>,
-    models_seen: BTreeMap<String, Place>,
-    frames_seen: BTreeMap<String, Place>,
-    joints_seen: BTreeMap<String, Place>,
-    pub lights_seen: BTreeMap<String, Place>,
-    pub regions_seen: BTreeMap<String, Place>,
+    links_seen: Siblings,
+    models_seen: Siblings,
+    frames_seen: Siblings,
+    joints_seen: Siblings,
+    pub lights_seen: Siblings,
+    pub regions_seen: Siblings,
 }
 
 /// What stands in a scope, with poses in the scope.
@@ -152,7 +151,7 @@ impl Reader<'_, '_> {
                 let Some(name) = self.unique_name(child, &mut contents.models_seen) else { return };
                 let whole = join_scope(whole, &name);
                 let place = self.xml.place(child);
-                self.shared.places.insert(format!("model {whole}"), place);
+                self.shared.places.insert(format_args!("model {whole}"), place);
                 contents.models.push(self.model(child, name, &whole));
             }
             "joint" => {
@@ -337,51 +336,28 @@ impl Contents {
     }
 
     /// Puts everything in its place.
-    pub fn settle(self, xml: &mut Xml<'_>, is_world: bool, canonical: Option<Named>) -> Settled {
+    pub fn settle(
+        mut self,
+        xml: &mut Xml<'_>,
+        is_world: bool,
+        canonical: Option<Named>,
+    ) -> Settled {
         self.report_shared_names(xml);
-        let Contents { links, mut models, frames, joints, finished_joints, merged, .. } = self;
-        let mut nodes = Vec::new();
-        for draft in &links {
-            nodes.push(node(&draft.link.name, &draft.place, &draft.pose, None, MovesWith::Itself));
-        }
-        for draft in &mut models {
-            let mut node =
-                node(&draft.model.name, &draft.place, &draft.pose, None, MovesWith::Inner);
-            node.inner = Some(std::mem::take(&mut draft.scope));
-            node.placement = draft.placement.take();
-            nodes.push(node);
-        }
-        for draft in &frames {
-            let base = draft.attached_to.as_ref().map(|named| named.name.clone());
-            let moves_with = draft.attached_to.clone().map_or(MovesWith::Scope, MovesWith::Named);
-            nodes.push(node(&draft.name, &draft.place, &draft.pose, base, moves_with));
-        }
-        let n_placed = nodes.len() + merged.len();
-        nodes.extend(merged);
-        for draft in &joints {
-            let child = draft.child.name.clone();
-            let like = MovesWith::Like(child.clone());
-            nodes.push(node(&draft.name, &draft.place, &draft.pose, Some(child), like));
-        }
-        for (joint, place) in &finished_joints {
-            let pose = Pose::plain(joint.child_from_joint);
-            let like = MovesWith::Like(joint.child.clone());
-            nodes.push(node(&joint.name, place, &pose, Some(joint.child.clone()), like));
-        }
+        let nodes = self.nodes();
+        let n_joints = self.joints.len() + self.finished_joints.len();
         let (transforms, scope) = frames::resolve(xml, is_world, canonical, nodes);
+        let (placed, joints_placed) = transforms.split_at(transforms.len() - n_joints);
 
-        let mut placed = transforms.iter().copied();
+        let mut placed = placed.iter().copied();
         let mut next = || tidy(placed.next().expect("one transform per node"));
-        let links = links.into_iter().map(|draft| draft.place(xml, &scope, next())).collect();
-        let models = models.into_iter().map(|draft| draft.place(next())).collect();
-        let frames = frames.into_iter().map(|draft| draft.place(next())).collect();
-        let joint_places = transforms[n_placed..].iter();
-        let mut settled: Vec<Joint> = joints
-            .into_iter()
-            .zip(joint_places)
+        let links = self.links.into_iter().map(|draft| draft.place(xml, &scope, next())).collect();
+        let models = self.models.into_iter().map(|draft| draft.place(next())).collect();
+        let frames = self.frames.into_iter().map(|draft| draft.place(next())).collect();
+        let joints = self.joints.into_iter().zip(joints_placed);
+        let mut joints: Vec<Joint> = joints
             .filter_map(|(draft, scope_from_joint)| draft.place(xml, &scope, *scope_from_joint))
             .collect();
-        settled.extend(finished_joints.into_iter().map(|(joint, _)| joint));
+        joints.extend(self.finished_joints.into_iter().map(|(joint, _)| joint));
         let lights = self.lights.into_iter().map(|(mut light, pose)| {
             light.scope_from_light = in_scope(xml, &scope, pose);
             light
@@ -392,34 +368,76 @@ impl Contents {
             region
         });
         let regions = regions.collect();
-        Settled { links, models, frames, joints: settled, lights, regions, scope }
+        Settled { links, models, frames, joints, lights, regions, scope }
+    }
+
+    /// Everything that has a frame, in the order [`Contents::settle`] takes the answers:
+    /// links, models, frames, what models were merged through, joints. What only this step
+    /// needs is taken out of the drafts.
+    fn nodes(&mut self) -> Vec<Node> {
+        let mut nodes = Vec::with_capacity(
+            self.links.len()
+                + self.models.len()
+                + self.frames.len()
+                + self.merged.len()
+                + self.joints.len()
+                + self.finished_joints.len(),
+        );
+        for draft in &mut self.links {
+            let pose = std::mem::take(&mut draft.pose);
+            nodes.push(node(&draft.link.name, &draft.place, pose, None, MovesWith::Itself));
+        }
+        for draft in &mut self.models {
+            let pose = std::mem::take(&mut draft.pose);
+            nodes.push(Node {
+                inner: Some(std::mem::take(&mut draft.scope)),
+                placement: draft.placement.take(),
+                ..node(&draft.model.name, &draft.place, pose, None, MovesWith::Inner)
+            });
+        }
+        for draft in &mut self.frames {
+            let pose = std::mem::take(&mut draft.pose);
+            let base = draft.attached_to.as_ref().map(|named| named.name.clone());
+            let moves_with = draft.attached_to.clone().map_or(MovesWith::Scope, MovesWith::Named);
+            nodes.push(node(&draft.name, &draft.place, pose, base, moves_with));
+        }
+        nodes.append(&mut self.merged);
+        for draft in &self.joints {
+            let child = draft.child.name.clone();
+            let like = MovesWith::Like(child.clone());
+            nodes.push(node(&draft.name, &draft.place, draft.pose.clone(), Some(child), like));
+        }
+        for (joint, place) in &self.finished_joints {
+            let pose = Pose::plain(joint.child_from_joint);
+            let like = MovesWith::Like(joint.child.clone());
+            nodes.push(node(&joint.name, place, pose, Some(joint.child.clone()), like));
+        }
+        nodes
     }
 
     /// `relative_to="arm"` should mean one thing. Newer versions of SDF forbid that a link
     /// and a joint share a name, older ones do not; here the first kind has the name.
     fn report_shared_names(&self, xml: &mut Xml<'_>) {
-        let mut seen: BTreeMap<&str, (&str, &Place)> = BTreeMap::new();
         let kinds = [
             ("link", &self.links_seen),
             ("model", &self.models_seen),
             ("frame", &self.frames_seen),
             ("joint", &self.joints_seen),
         ];
-        for (kind, names) in kinds {
-            for (name, place) in names {
-                if let Some((other, first)) = seen.get(name.as_str()) {
-                    let message = format!("a {other} and a {kind} are both named `{name}`");
-                    let first = xml.findings.label(first);
-                    xml.findings.push(
-                        Diagnostic::warning("shared-name", message)
-                            .at(place.clone())
-                            .note(format!("the {other} is at {first}"))
-                            .note(format!("where a frame is named, `{name}` means the {other}"))
-                            .help("SDF 1.7 and later forbid this; rename one of them"),
-                    );
-                } else {
-                    seen.insert(name, (kind, place));
-                }
+        for (i, (kind, names)) in kinds.iter().enumerate() {
+            for (name, place) in names.iter() {
+                let mut earlier = kinds[..i].iter();
+                let first = earlier.find_map(|(other, names)| Some((other, names.find(name)?)));
+                let Some((other, first)) = first else { continue };
+                let message = format!("a {other} and a {kind} are both named `{name}`");
+                let first = xml.findings.label(first);
+                xml.findings.push(
+                    Diagnostic::warning("shared-name", message)
+                        .at(place.clone())
+                        .note(format!("the {other} is at {first}"))
+                        .note(format!("where a frame is named, `{name}` means the {other}"))
+                        .help("SDF 1.7 and later forbid this; rename one of them"),
+                );
             }
         }
     }
@@ -428,14 +446,14 @@ impl Contents {
 fn node(
     name: &str,
     place: &Place,
-    pose: &Pose,
+    pose: Pose,
     default_base: Option<String>,
     moves_with: MovesWith,
 ) -> Node {
     Node {
         name: name.to_string(),
         place: place.clone(),
-        pose: pose.clone(),
+        pose,
         default_base,
         moves_with,
         inner: None,

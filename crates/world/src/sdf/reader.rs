@@ -10,6 +10,7 @@ use headland_base::{Diagnostic, Place, Quat, Severity, Source, Transform, Vec3};
 use roxmltree::Node;
 
 use super::frames::{Named, Pose};
+use super::siblings::Siblings;
 use crate::read::ReadOptions;
 use crate::xml::{self, Xml};
 use crate::{HeightGrid, Opaque, Places, TriMesh};
@@ -175,18 +176,17 @@ impl Reader<'_, '_> {
 
     /// The name of an element, reporting a missing one and one its siblings already have.
     /// `None` means the element should be left out.
-    pub fn unique_name(
-        &mut self,
-        node: Node<'_, '_>,
-        seen: &mut BTreeMap<String, Place>,
-    ) -> Option<String> {
-        match self.required_attribute(node, "name") {
-            Some(named) => {
-                let kind = xml::local_name(node);
-                self.is_new(&named.name, &kind, node, seen).then_some(named.name)
+    pub fn unique_name(&mut self, node: Node<'_, '_>, seen: &mut Siblings) -> Option<String> {
+        match node.attribute("name").map(str::trim).filter(|name| !name.is_empty()) {
+            Some(name) => {
+                let kind = node.tag_name().name();
+                self.is_new(name, kind, node, seen).then(|| name.to_string())
             }
             // What stands inside is read all the same, for its defects.
-            None => Some(format!("unnamed_{}", node.id().get())),
+            None => {
+                self.required_attribute(node, "name");
+                Some(format!("unnamed_{}", node.id().get()))
+            }
         }
     }
 
@@ -196,10 +196,10 @@ impl Reader<'_, '_> {
         name: &str,
         kind: &str,
         node: Node<'_, '_>,
-        seen: &mut BTreeMap<String, Place>,
+        seen: &mut Siblings,
     ) -> bool {
         let place = self.xml.place(node);
-        if let Some(first) = seen.get(name) {
+        if let Some(first) = seen.find(name) {
             let message = format!("two {} are named `{name}`", plural(kind));
             let by_include = kind == "model" && xml::is_named(node, "include");
             let help = by_include.then(|| "give each its own: <name>…</name>".to_string());
@@ -211,7 +211,7 @@ impl Reader<'_, '_> {
             );
             return false;
         }
-        seen.insert(name.to_string(), place);
+        seen.insert(name, place);
         true
     }
 
@@ -243,7 +243,7 @@ impl Reader<'_, '_> {
             None => false,
         };
         let format = self.attribute(node, "rotation_format");
-        if xml::text_of(node).trim().is_empty() {
+        if xml::is_blank(node) {
             return Some(Transform::IDENTITY);
         }
         match format.as_ref().map_or("euler_rpy", |named| named.name.as_str()) {

@@ -84,46 +84,36 @@ impl Reader<'_, '_> {
 
     fn plane(&mut self, shape: Node<'_, '_>) -> Option<Geometry> {
         let normal = match self.one(shape, "normal") {
-            Some(node) => {
-                let vector = self.xml.vec3(node)?;
-                let normal = unit_vector(vector);
-                if normal.is_none() {
-                    self.xml.error("zero-vector", "the normal of a plane has no direction", node);
-                }
-                normal?
-            }
-            None => Vec3::Z,
+            Some(node) => self.normal(node),
+            None => Some(Vec3::Z),
         };
         let size = match self.one(shape, "size") {
-            Some(node) => {
-                let [x, y] = self.xml.array(node)?;
-                self.positive(node, x.min(y))?;
-                Vec2::new(x, y)
-            }
-            None => Vec2::ONE,
+            Some(node) => self
+                .xml
+                .array(node)
+                .and_then(|[x, y]| self.positive(node, x.min(y)).map(|_| Vec2::new(x, y))),
+            None => Some(Vec2::ONE),
         };
-        Some(Geometry::Plane { normal, size })
+        Some(Geometry::Plane { normal: normal?, size: size? })
+    }
+
+    fn normal(&mut self, node: Node<'_, '_>) -> Option<Vec3> {
+        let normal = unit_vector(self.xml.vec3(node)?);
+        if normal.is_none() {
+            self.xml.error("zero-vector", "the normal of a plane has no direction", node);
+        }
+        normal
     }
 
     fn polyline(&mut self, geometry: Node<'_, '_>) -> Option<Geometry> {
         let mut outlines = Vec::new();
         let mut height = None;
+        let mut is_whole = true;
         for node in xml::children(geometry, "polyline") {
             height = height.or(self.positive_in(node, "height"));
-            let mut outline = Vec::new();
-            for point in xml::children(node, "point") {
-                outline.push(self.xml.array(point).map(Vec2::from_array)?);
-            }
-            // Some files close the outline by saying the first point again.
-            while outline.len() > 1 && outline.last() == outline.first() {
-                outline.pop();
-            }
-            if outline.len() < 3 {
-                let message = format!("an outline needs 3 points, found {}", outline.len());
-                self.xml.error("too-few-points", message, node);
-                return None;
-            }
-            outlines.push(outline);
+            let outline = self.outline(node);
+            is_whole &= outline.is_some();
+            outlines.extend(outline);
         }
         let n_points: usize = outlines.iter().map(Vec::len).sum();
         if outlines.len() > MOST_OUTLINES || n_points > MOST_POINTS {
@@ -132,35 +122,49 @@ impl Reader<'_, '_> {
             self.xml.error("too-many-points", message, geometry);
             return None;
         }
-        Some(Geometry::Polyline { outlines, height: height? })
+        height.filter(|_| is_whole).map(|height| Geometry::Polyline { outlines, height })
+    }
+
+    fn outline(&mut self, node: Node<'_, '_>) -> Option<Vec<Vec2>> {
+        let points = xml::children(node, "point").map(|point| self.xml.array(point));
+        let points: Vec<_> = points.map(|point| point.map(Vec2::from_array)).collect();
+        let mut outline = points.into_iter().collect::<Option<Vec<Vec2>>>()?;
+        // Some files close the outline by saying the first point again.
+        while outline.len() > 1 && outline.last() == outline.first() {
+            outline.pop();
+        }
+        if outline.len() < 3 {
+            let message = format!("an outline needs 3 points, found {}", outline.len());
+            self.xml.error("too-few-points", message, node);
+            return None;
+        }
+        Some(outline)
     }
 
     fn mesh(&mut self, shape: Node<'_, '_>) -> Option<Geometry> {
-        let uri = self.required_text(shape, "uri")?;
+        let uri = self.required_text(shape, "uri");
         let scale = match self.one(shape, "scale") {
-            Some(node) => {
-                let scale = self.xml.vec3(node)?;
-                if scale.x * scale.y * scale.z == 0.0 {
-                    self.xml.error("not-positive", "a mesh scaled by zero has no shape", node);
-                    return None;
-                }
-                scale
-            }
-            None => Vec3::ONE,
+            Some(node) => self.scale(node),
+            None => Some(Vec3::ONE),
         };
-        let submesh = match self.one(shape, "submesh") {
-            Some(node) => {
-                let name = self.required_text(node, "name")?.name;
-                Some((name, self.flag(node, "center", false)))
-            }
+        let submesh = self.one(shape, "submesh").map(|node| {
+            let (name, center) =
+                (self.required_text(node, "name"), self.flag(node, "center", false));
+            name.map(|named| (named.name, center))
+        });
+        let convex = self.convex(shape);
+        let uri = uri?;
+        let file = if is_inline(&uri.name) { None } else { Some(self.find_file(&uri)) };
+        let scale = scale?;
+        let submesh = match submesh {
+            Some(wanted) => Some(wanted?),
             None => None,
         };
-        let convex = self.convex(shape);
-        if is_inline(&uri.name) {
+        let Some(path) = file else {
             let mesh = self.inline_mesh(shape)?;
             return Some(Geometry::Mesh { uri: uri.name, scale, submesh, mesh, convex });
-        }
-        let path = self.find_file(&uri)?;
+        };
+        let path = path?;
         let part = submesh.as_ref().map(|(name, center)| (name.as_str(), *center));
         let key = (path.clone(), format!("{part:?}"), scale.to_array().map(f64::to_bits));
         let mesh = match self.shared.meshes.get(&key) {
@@ -174,6 +178,15 @@ impl Reader<'_, '_> {
         }?;
         let uri = self.uri_from_root(uri.name, &path);
         Some(Geometry::Mesh { uri, scale, submesh, mesh, convex })
+    }
+
+    fn scale(&mut self, node: Node<'_, '_>) -> Option<Vec3> {
+        let scale = self.xml.vec3(node)?;
+        if scale.x * scale.y * scale.z == 0.0 {
+            self.xml.error("not-positive", "a mesh scaled by zero has no shape", node);
+            return None;
+        }
+        Some(scale)
     }
 
     fn convex(&mut self, shape: Node<'_, '_>) -> bool {
@@ -201,20 +214,23 @@ impl Reader<'_, '_> {
     }
 
     fn heightmap(&mut self, shape: Node<'_, '_>) -> Option<Geometry> {
-        let uri = self.required_text(shape, "uri")?;
+        let uri = self.required_text(shape, "uri");
         let size = match self.one(shape, "size") {
-            Some(_) => self.positive_vec3(shape, "size")?,
-            None => Vec3::ONE,
+            Some(_) => self.positive_vec3(shape, "size"),
+            None => Some(Vec3::ONE),
         };
         let position = match self.one(shape, "pos") {
-            Some(node) => self.xml.vec3(node)?,
-            None => Vec3::ZERO,
+            Some(node) => self.xml.vec3(node),
+            None => Some(Vec3::ZERO),
         };
-        if is_inline(&uri.name) {
+        let uri = uri?;
+        let file = if is_inline(&uri.name) { None } else { Some(self.find_file(&uri)) };
+        let (size, position) = (size?, position?);
+        let Some(path) = file else {
             let heights = self.inline_heights(shape)?;
             return Some(Geometry::Heightmap { uri: uri.name, size, position, heights });
-        }
-        let path = self.find_file(&uri)?;
+        };
+        let path = path?;
         let key = (path.clone(), size.to_array().map(f64::to_bits));
         let heights = match self.shared.heightmaps.get(&key) {
             Some(known) => known.clone(),

@@ -1,10 +1,13 @@
 use super::*;
+use crate::read::{Format, foreign};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 
 #[test]
 fn cases() {
-    crate::cases::run("urdf_cases", "robot.urdf", read);
+    crate::cases::run("urdf_cases", "robot.urdf", |source, base_dir, options, findings| {
+        foreign(Format::Urdf, source, base_dir, options, findings)
+    });
 }
 
 fn read_text(text: &str) -> (Option<World>, Vec<Diagnostic>) {

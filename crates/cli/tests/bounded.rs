@@ -1,0 +1,92 @@
+//! Logs longer than memory: ten times the rows, the same peak. Reads and writes are measured
+//! from outside, as the system sees the program.
+#![cfg(target_os = "linux")]
+
+mod common;
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
+use std::process::Stdio;
+
+use common::{expect, headland};
+
+/// Rows of the short log; the long one has ten times as many.
+const N_ROWS: usize = 15_000;
+/// What a peak may differ by: buffers that have met a fuller chunk, and the allocator's mood.
+/// The long table has 150,000 numbers a column; one column kept is 1.1 MiB, all are 18.
+const SLACK_KIB: u64 = 4 << 10;
+
+/// A table of a ball that flies and turns, an arm and a battery that is read now and then.
+fn table(n_rows: usize) -> String {
+    let keys = "time,ball/pose/x,ball/pose/y,ball/pose/z,ball/pose/qx,ball/pose/qy,ball/pose/qz,\
+        ball/pose/qw,ball/linear_vel/x,ball/linear_vel/y,ball/linear_vel/z,ball/angular_vel/x,\
+        ball/angular_vel/y,ball/angular_vel/z,arm::elbow/position,battery\n";
+    let mut text = String::from(keys);
+    for i in 0..n_rows {
+        let (t, charge) = (i as f64 * 1e-3, if i % 10 == 0 { "12.5" } else { "" });
+        let x = (i % 977) as f64 / 977.0;
+        _ = writeln!(text, "{t:.3},{x},2,3,0,0,0,1,{x},0,-9.81,0,0,1,{x},{charge}");
+    }
+    text
+}
+
+fn trajectory(n_rows: usize) -> String {
+    (0..n_rows).fold(String::new(), |mut text, i| {
+        _ = writeln!(text, "{}.{:03} {} 2 3 0 0 0 1", i / 1000, i % 1000, (i % 977) as f64 / 977.0);
+        text
+    })
+}
+
+/// Runs the program and gives the most memory it ever held, in KiB.
+fn peak_kib(dir: &Path, args: &[&str]) -> u64 {
+    let mut child = headland(dir)
+        .args(args)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("starts");
+    let status = format!("/proc/{}/status", child.id());
+    let mut peak = 0;
+    // The system keeps the high-water mark; it is gone with the program, so it is read often.
+    while let Ok(text) = fs::read_to_string(&status) {
+        let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+        let Some(line) = line else { break };
+        peak = line.trim().trim_end_matches(" kB").parse().expect("a number of KiB");
+        std::thread::sleep(std::time::Duration::from_millis(1));
+    }
+    assert_eq!(child.wait().expect("ends").code(), Some(0), "{args:?}");
+    assert!(peak > 0, "{args:?} was gone before it was measured");
+    peak
+}
+
+#[test]
+fn ten_times_the_rows_take_the_same_memory() {
+    let dirs = [N_ROWS, 10 * N_ROWS].map(|n_rows| {
+        let dir = tempfile::tempdir().expect("a folder");
+        fs::write(dir.path().join("a.csv"), table(n_rows)).expect("written");
+        fs::write(dir.path().join("b.tum"), trajectory(n_rows)).expect("written");
+        dir
+    });
+    for args in [
+        &["import", "a.csv", "-o", "a.mcap"][..],
+        &["import", "b.tum", "-o", "b.mcap"],
+        &["export", "a.mcap", "--to", "rosbag2", "-o", "bag"],
+        &["import", "bag", "-o", "again.mcap"],
+        &["export", "a.mcap", "-o", "back.csv"],
+        &["export", "bag", "-o", "bag.csv"],
+        &["export", "a.mcap", "-o", "back.tum"],
+    ] {
+        let [short, long] = dirs.each_ref().map(|dir| peak_kib(dir.path(), args));
+        println!("{:40} {N_ROWS} rows: {short} KiB, ten times as many: {long} KiB", args.join(" "));
+        assert!(long < short + SLACK_KIB, "{args:?}: {short} KiB, then {long} KiB");
+    }
+    // And nothing was left out on the way.
+    let read = |name: &str| fs::read_to_string(dirs[1].path().join(name)).expect("readable");
+    assert_eq!(read("back.csv").lines().count(), 1 + 10 * N_ROWS);
+    assert_eq!(read("back.csv"), read("bag.csv"));
+    assert_eq!(read("back.tum").lines().count(), 1 + 10 * N_ROWS);
+    expect(dirs[1].path(), &["import", "back.csv", "-o", "c.mcap"], 0);
+    expect(dirs[1].path(), &["export", "c.mcap", "-o", "c.csv"], 0);
+    assert!(read("c.csv") == read("back.csv"), "out, in and out again is the same table");
+}
