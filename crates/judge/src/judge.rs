@@ -15,6 +15,7 @@ use headland_record::track::Remark;
 use crate::code::Code;
 use crate::formula;
 use crate::run::machine::{Machines, Red, Root};
+use crate::run::quick::WaysOut;
 use crate::run::skim::{Patience, next_stir};
 use crate::run::{Conditions, MOST_EXHAUSTED, NONE, Nobody, Now, Run, Watch};
 use crate::scene::{Column, Scene};
@@ -121,16 +122,23 @@ pub(crate) fn new_run<'c, N: Now, W: Watch>(
 }
 
 /// From the first snapshot to the last, and until nothing fires there any more.
-fn drive<N: Now, W: Watch>(run: &mut Run<'_, N, W>, times: &[SimTime], start: usize, plain: bool) {
+fn drive<'c, N: Now, W: Watch>(
+    run: &mut Run<'c, N, W>,
+    times: &[SimTime],
+    start: usize,
+    plain: bool,
+) {
     let end = times.len();
-    let at = |run: &mut Run<'_, N, W>, tick: usize| {
+    let at = |run: &mut Run<'c, N, W>, tick: usize| {
         (run.tick, run.row, run.time) = (tick, tick, times[tick]);
     };
     at(run, start);
     run.start();
     let mut patience = Patience::default();
+    let mut ways_out = WaysOut::default();
+    ways_out.find(run);
     let mut tick = start;
-    while tick < end && !run.is_over() {
+    while tick < end {
         if !plain {
             tick = next_stir(run, times, tick, end, &mut patience);
             if tick == end {
@@ -138,8 +146,15 @@ fn drive<N: Now, W: Watch>(run: &mut Run<'_, N, W>, times: &[SimTime], start: us
             }
         }
         at(run, tick);
-        run.step();
         tick += 1;
+        if ways_out.are_shut(run) {
+            continue;
+        }
+        if run.is_over() {
+            break;
+        }
+        run.step();
+        ways_out.find(run);
     }
     if !run.is_over() {
         at(run, end - 1);

@@ -17,7 +17,7 @@
 pub(crate) mod eval;
 mod hosts;
 pub(crate) mod machine;
-mod quick;
+pub(crate) mod quick;
 mod sends;
 pub(crate) mod skim;
 

@@ -185,11 +185,15 @@ impl<N: Now, W: Watch> Run<'_, N, W> {
             }
             Op::Host(host) => Value::Host(*host),
             Op::Six(object, six) => self.vector(*object, *six),
-            Op::Send(receiver, selector, args) => {
-                let receiver = self.eval(receiver, env)?;
+            Op::Send(target, selector, args) => {
+                let receiver = self.eval(target, env)?;
                 let args: Result<Vec<Value>, Stop> =
                     args.iter().map(|arg| self.eval(arg, env)).collect();
-                self.send(node.site, &receiver, selector, &args?)?
+                let args = args?;
+                match self.old_assignment(target, &receiver, selector, &args, env) {
+                    Some(value) => value,
+                    None => self.send(node.site, &receiver, selector, &args)?,
+                }
             }
             Op::Cascade(receiver, messages) => {
                 // The receiver of a cascade is the receiver of its first message.
@@ -217,6 +221,32 @@ impl<N: Now, W: Watch> Run<'_, N, W> {
             return Value::Nil;
         }
         Value::number(value)
+    }
+
+    /// `x value: e` once assigned to the variable x, unless x held a block.
+    fn old_assignment(
+        &mut self,
+        target: &Node,
+        receiver: &Value,
+        selector: &str,
+        args: &[Value],
+        env: Env,
+    ) -> Option<Value> {
+        let ("value:", [value]) = (selector, args) else { return None };
+        if matches!(receiver, Value::Block(_)) {
+            return None;
+        }
+        let (frame, slot) = match &target.op {
+            Op::Var(hops, slot) => (Some(self.frame_out(env.frame, *hops)), *slot),
+            Op::Global(slot) => (None, *slot),
+            _ => return None,
+        };
+        self.watch.assigned(target.site, frame, slot, value);
+        match frame {
+            Some(frame) => self.frames[frame as usize].values[slot as usize] = value.clone(),
+            None => self.globals[slot as usize] = value.clone(),
+        }
+        Some(value.clone())
     }
 
     /// A quantity of a thing that was kept in a variable.

@@ -121,6 +121,9 @@ impl<N: Now, W: Watch> Run<'_, N, W> {
                 continue;
             }
             // What leads nowhere is not asked: an event of it would be run for nothing.
+            if transition.target == Target::Missing || !self.guard_holds(id, &transition.guard) {
+                continue;
+            }
             let target = match &transition.target {
                 Target::State(target) => Ok(*target),
                 Target::Exit(name) => match self.exit_target(id, name) {
@@ -129,9 +132,6 @@ impl<N: Now, W: Watch> Run<'_, N, W> {
                 },
                 Target::Missing => continue,
             };
-            if !self.guard_holds(id, &transition.guard) {
-                continue;
-            }
             self.machines.n_fired += 1;
             self.watch.fired(self.tick, machine, way);
             if let Some(settled) = &mut self.machines.settled {

@@ -5,11 +5,81 @@
 //! whole block goes the long way, which says what is wrong. Nothing here has an effect, so
 //! going both ways costs time only.
 
-use crate::code::{Literal, Node, Op};
+use headland_base::SimTime;
+
+use crate::code::{GuardCode, Literal, Node, Op, Target};
 use crate::value::{Number, Value};
 
 use super::eval::{combine, has_slack};
+use super::machine::Root;
 use super::{Now, Run, Watch};
+
+/// A way out of a state that is active.
+enum Ready<'c> {
+    /// A condition, and the variables it sees.
+    Flag(&'c Node, u32),
+    /// A moment.
+    At(SimTime),
+}
+
+/// Every way out of the states that are active, while they are.
+#[derive(Default)]
+pub(crate) struct WaysOut<'c> {
+    ready: Vec<Ready<'c>>,
+    /// Whether that is all that can happen: no state runs anything or always leaves.
+    is_all: bool,
+}
+
+impl<'c> WaysOut<'c> {
+    /// To be asked again after every step.
+    pub(crate) fn find<N: Now, W: Watch>(&mut self, run: &Run<'c, N, W>) {
+        self.ready.clear();
+        let roots = run.machines.roots.iter();
+        let active = roots.filter_map(|root| match root {
+            Root { instance, red: None } => *instance,
+            _ => None,
+        });
+        // Somebody who looks on must see every event that is asked.
+        self.is_all = !W::SEES && active.into_iter().all(|id| self.of_instance(run, id));
+    }
+
+    fn of_instance<N: Now, W: Watch>(&mut self, run: &Run<'c, N, W>, id: u32) -> bool {
+        let instance = &run.machines.instances[id as usize];
+        let machine = &run.code.machines[instance.machine as usize];
+        let state = &machine.states[instance.state as usize];
+        if !state.running.is_empty() {
+            return false;
+        }
+        for &way in &state.ways_out {
+            let transition = &machine.transitions[way as usize];
+            if transition.target == Target::Missing {
+                continue;
+            }
+            self.ready.push(match &transition.guard {
+                GuardCode::Missing => continue,
+                GuardCode::Block(block) => {
+                    Ready::Flag(&run.code.blocks[*block as usize].body, instance.frame)
+                }
+                GuardCode::AfterNanos(nanos) => {
+                    let Some(at) = instance.entered.nanos().checked_add(*nanos) else { continue };
+                    Ready::At(SimTime::from_nanos(at))
+                }
+                GuardCode::Always | GuardCode::AfterBlock(_) => return false,
+            });
+        }
+        instance.children.iter().all(|child| self.of_instance(run, *child))
+    }
+
+    /// Whether nothing happens at the snapshot at hand: a step there would change nothing.
+    #[inline]
+    pub(crate) fn are_shut<N: Now, W: Watch>(&self, run: &Run<'c, N, W>) -> bool {
+        self.is_all
+            && self.ready.iter().all(|way| match way {
+                Ready::Flag(node, frame) => run.quick_flag(node, *frame) == Some(false),
+                Ready::At(time) => run.time < *time,
+            })
+    }
+}
 
 impl<N: Now, W: Watch> Run<'_, N, W> {
     /// A condition, where it is a plain one.
@@ -42,11 +112,19 @@ impl<N: Now, W: Watch> Run<'_, N, W> {
         })
     }
 
-    #[inline]
+    /// A number, where it is a plain one. The two that tests are full of are looked at
+    /// first, without a call.
+    #[inline(always)]
     fn quick_number(&self, node: &Node, frame: u32) -> Option<Number> {
+        match &node.op {
+            Op::Channel(channel) => Some(Number::exact(self.quick_channel(*channel)?)),
+            Op::Literal(Literal::Number(n)) => Some(Number::exact(*n)),
+            _ => self.longer_number(node, frame),
+        }
+    }
+
+    fn longer_number(&self, node: &Node, frame: u32) -> Option<Number> {
         Some(match &node.op {
-            Op::Channel(channel) => Number::exact(self.quick_channel(*channel)?),
-            Op::Literal(Literal::Number(n)) => Number::exact(*n),
             Op::Tolerance(inner, radius) => {
                 let (inner, radius) =
                     (self.quick_number(inner, frame)?, self.quick_number(radius, frame)?);
