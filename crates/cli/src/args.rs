@@ -180,7 +180,7 @@ pub struct HowArgs {
       (on [ball touches: ground] falling -> green))\n  \
     (spawn lands falling)\n\n\
     A cell of the table is the verdict and its margin: by how much every comparison could be \
-    harder (or, for red, easier) before the verdict flips. ∞ says that no amount flips it.\n\n\
+    harder or easier before the verdict flips. ∞ says that no amount flips it.\n\n\
     Exit codes, the first that applies: 2 a test or an input is at fault · 4 an engine broke · \
     1 some test is red · 3 not decided, or nothing was judged · 0 all green.")]
 pub struct TestArgs {
@@ -238,7 +238,7 @@ pub struct TestArgs {
     /// List what a test can see of this recording, with units
     #[arg(long, value_name = "RECORDING", conflicts_with_all = ["on", "world", "watch"])]
     pub vocabulary: Option<PathBuf>,
-    #[command(flatten)]
+    #[command(flatten, next_help_heading = "How worlds are run")]
     pub how: HowArgs,
 }
 

@@ -321,6 +321,77 @@ fn the_live_verdict_is_the_one_of_the_recording() {
     assert!(n_red > 2, "{n_red} runs ended at a moment that the numbers decide");
 }
 
+/// Commands come between samples, and then the recording has a snapshot there.
+#[test]
+fn the_live_verdict_is_the_one_of_the_recording_with_commands_between_samples() {
+    let dir = folder();
+    let mut table = "time,hinge/effort\n".to_string();
+    for i in 0..40 {
+        table += &format!("{},{}\n", f64::from(i) * 0.0173, f64::from(i % 7) - 3.0);
+    }
+    fs::write(dir.path().join("moves.csv"), table).unwrap();
+    let test = "(var total := [0])\n(machine sums\n  \
+        (state going (running [total := total + 1 + (hinge effort) abs + (recording time * 10)]))\n  \
+        (state red) (state green)\n  (on [recording time > 0.3 and: [total \\\\ 7 < 0.3]] going -> red)\n  \
+        (on [recording time >= stopTime] going -> green))\n(spawn sums going)\n";
+    fs::write(dir.path().join("sums.lrp"), test).unwrap();
+    let world = Path::new(ROOT).join("worlds/pendulum.sdf");
+    for rate in ["10", "30", "1000"] {
+        let more = ["--duration", "1", "--record-rate", rate, "--command", "moves.csv"];
+        let (live, after) = both(dir.path(), &world, "sums.lrp", &more);
+        for key in ["verdict", "reason", "time_secs"] {
+            assert_eq!(live[key], after[key], "{key} at {rate} Hz");
+        }
+        assert_eq!(live["action_errors"], 0, "{live}");
+        assert_eq!(live["verdict"], "red", "{live}");
+    }
+}
+
+#[test]
+fn shipped_tests_are_green_on_the_ball_live_and_after() {
+    let dir = folder();
+    let ball = Path::new(ROOT).join("worlds/ball.sdf");
+    for name in ["ball", "bounces", "lower", "ratio"] {
+        let test = format!("{ROOT}/worlds/tests/{name}.lrp");
+        let (live, after) = both(dir.path(), &ball, &test, &["--duration", "5"]);
+        assert_eq!(
+            (&live["verdict"], &after["verdict"]),
+            (&"green".into(), &"green".into()),
+            "{name}"
+        );
+        assert_eq!(live["time_secs"], after["time_secs"], "{name}");
+        let checked = expect(dir.path(), &["check", &test], 0);
+        assert_eq!(text(&checked.stderr), "", "{name}");
+    }
+}
+
+#[test]
+fn a_simulation_that_broke_its_rules_passes_no_test() {
+    let dir = folder();
+    let lost = r#"<sdf version="1.11" xmlns:headland="urn:headland:sdf"><world name="lost">
+        <model name="lost"><link name="link">
+        <headland:twist>1e308 1e308 0 0 0 0</headland:twist>
+        <inertial auto="true"><density>1000</density></inertial>
+        <collision name="c"><geometry><sphere><radius>0.1</radius></sphere></geometry></collision>
+        </link></model></world></sdf>"#;
+    fs::write(dir.path().join("lost.sdf"), lost).unwrap();
+    let ends = "(machine m (state a) (state green) (on [recording time >= stopTime] a -> green))\n\
+        (spawn m a)\n";
+    fs::write(dir.path().join("ends.lrp"), ends).unwrap();
+    let args =
+        ["run", "lost.sdf", "--test", "ends.lrp", "--duration", "3", "--json", "-o", "l.mcap"];
+    let run = expect(dir.path(), &args, 3);
+    let live: Value = serde_json::from_slice(&run.stdout).expect("JSON");
+    let after = expect(dir.path(), &["test", "ends.lrp", "--on", "l.mcap", "--json"], 3);
+    let after: Value = serde_json::from_slice(&after.stdout).expect("JSON");
+    for (judged, key) in [(&live, "verdicts"), (&after, "results")] {
+        assert_eq!(judged[key][0]["verdict"], "inconclusive", "{judged}");
+        let reason = judged[key][0]["reason"].as_str().expect("a reason");
+        assert!(reason.contains("lost::link: position or velocity went non-finite"), "{reason}");
+    }
+    assert_eq!(live["verdicts"][0]["time_secs"], after["results"][0]["time_secs"]);
+}
+
 #[test]
 fn a_red_test_ends_the_run_and_is_in_the_recording() {
     let dir = folder();
