@@ -2,7 +2,7 @@
 
 use headland_base::Diagnostic;
 use headland_judge::code::Code;
-use headland_judge::{ActionError, Explanation, Verdict};
+use headland_judge::{ActionError, Explanation, RootVerdict, Verdict};
 
 use crate::units::{count, quantity};
 use crate::verdicts::{Cell, Judged, Matrix, Spot, Sureness};
@@ -50,7 +50,9 @@ fn spots(spots: &[Spot], before: &str) -> String {
 
 fn one(judged: &Judged, explanation: &Explanation, test: &str, recording: &str) -> String {
     let Explanation { headline, time, lines, stretch, .. } = explanation;
-    let mut out = format!("  {headline}, at {time}\n");
+    let root = judged.judgement.roots.iter().find(|root| root.name == explanation.root);
+    let by = root.map_or(String::new(), robustness);
+    let mut out = format!("  {headline}, at {time}{by}\n");
     let places: Vec<String> = lines.iter().map(|l| judged.code.place(l.site).label()).collect();
     let texts: Vec<String> =
         lines.iter().map(|line| format!("{}{}", "  ".repeat(line.depth), line.text)).collect();
@@ -80,6 +82,12 @@ fn plain_secs(time: headland_base::SimTime) -> String {
     let text = time.to_string();
     let number = text.trim_end_matches(" s").trim_end_matches('0');
     number.trim_end_matches('.').to_string()
+}
+
+/// By how much a formula holds, or does not; empty for a machine.
+pub(crate) fn robustness(root: &RootVerdict) -> String {
+    let known = root.robustness.filter(|robustness| robustness.is_finite());
+    known.map_or(String::new(), |known| format!(", robustness {}", quantity(known, "")))
 }
 
 /// How far a verdict is from flipping, in a sentence.

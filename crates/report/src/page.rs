@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 
 use headland_judge::{Explanation, Verdict};
 
-use crate::explained::{is_explained, margin_words};
+use crate::explained::{is_explained, margin_words, robustness};
 use crate::markup::escaped;
 use crate::matrix::cell_text;
 use crate::plot::drawings;
@@ -83,10 +83,11 @@ fn details(judged: &Judged) -> String {
         let word = root.verdict.word();
         _ = writeln!(
             out,
-            "<li><b class=\"{word}\">{word}</b> at {}: {} <code>{}</code></li>",
+            "<li><b class=\"{word}\">{word}</b> at {}: {} <code>{}</code>{}</li>",
             root.time,
             escaped(&root.reason),
-            escaped(&root.path)
+            escaped(&root.path),
+            robustness(root)
         );
     }
     if !judgement.roots.iter().any(|root| root.verdict == judgement.verdict) {
