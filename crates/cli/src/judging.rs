@@ -143,15 +143,27 @@ pub struct Round {
     pub outcome: Outcome,
 }
 
-/// A test, or its name and why there is none.
-pub type MaybeTest = Result<TestFile, (String, String)>;
+/// A test that cannot be read.
+#[derive(Debug)]
+pub struct Unread {
+    /// The path as given.
+    pub name: String,
+    /// Why; never empty.
+    pub faults: Vec<Diagnostic>,
+}
+
+/// A test, or why there is none.
+pub type MaybeTest = Result<TestFile, Unread>;
 
 /// Judges every recording by every test.
 pub fn judge_all(tests: &[MaybeTest], recordings: &[Loaded], asked: Asked) -> Round {
     let n = recordings.len();
     let mut answers = parallel::map(tests.len() * n, |k| match &tests[k / n.max(1)] {
         Ok(test) => judge_one(test, &recordings[k % n], asked),
-        Err((_, why)) => (Cell::Missing(why.clone()), Vec::new()),
+        Err(unread) => {
+            let why = unread.faults.first().map_or("it cannot be read", |fault| &fault.message);
+            (Cell::Missing(why.to_string()), Vec::new())
+        }
     })
     .into_iter();
     let mut round = Round {
@@ -183,7 +195,11 @@ pub fn judge_all(tests: &[MaybeTest], recordings: &[Loaded], asked: Asked) -> Ro
                 let coverage = asked.coverage.then(|| covered(&cells)).flatten();
                 (&test.name, coverage, asked.mutation.then(|| survived(test, recordings)))
             }
-            Err((name, _)) => (name, None, None),
+            Err(unread) => {
+                round.outcome = round.outcome.max(Outcome::of_faults(&unread.faults));
+                round.findings.extend(unread.faults.iter().cloned());
+                (&unread.name, None, None)
+            }
         };
         round.matrix.rows.push(Row { test: name.clone(), cells, coverage, survivors });
     }

@@ -12,6 +12,10 @@ use std::time::{Duration, SystemTime};
 /// How often files are looked at.
 pub const PERIOD: Duration = Duration::from_millis(50);
 
+/// How long a file must stay as it is before it counts as written: editors empty a file
+/// before they fill it.
+pub const SETTLING: Duration = Duration::from_millis(10);
+
 /// What is known of a file.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Known {

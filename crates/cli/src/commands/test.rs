@@ -10,12 +10,12 @@ use headland_sim::{Ending, EngineEntry};
 use crate::args::TestArgs;
 use crate::context::{BUILD, Context, Ended, Outcome, write_file};
 use crate::job::{Job, record};
-use crate::judging::{Asked, Loaded, MaybeTest, Round, judge_all};
+use crate::judging::{Asked, Loaded, MaybeTest, Round, Unread, judge_all};
 use crate::parallel;
 use crate::prepare::{Prepared, prepare};
 use crate::signals::interrupted;
 use crate::test_file::TestFile;
-use crate::watching::{PERIOD, Watched};
+use crate::watching::{PERIOD, SETTLING, Watched};
 
 pub fn run(context: &Context, args: &TestArgs) -> Ended {
     if let Some(recording) = &args.vocabulary {
@@ -33,7 +33,14 @@ pub fn run(context: &Context, args: &TestArgs) -> Ended {
         let stop = interrupted();
         while !stop.load(Ordering::Relaxed) {
             std::thread::sleep(PERIOD);
-            if session.reload(context) {
+            if session.reload() {
+                // A file that is being written is left to settle.
+                loop {
+                    std::thread::sleep(SETTLING);
+                    if !session.reload() {
+                        break;
+                    }
+                }
                 outcome = session.round(context)?;
             }
         }
@@ -83,12 +90,7 @@ impl<'a> Session<'a> {
                 None => Loaded::read(name, path, stretch),
             }
         });
-        let mut tests = Vec::new();
-        for path in &args.tests {
-            let (test, ended) = read_test(context, path);
-            outcome = outcome.max(ended);
-            tests.push(test);
-        }
+        let tests = args.tests.iter().map(|path| read_test(path)).collect();
         let mut session = Session {
             args,
             tests,
@@ -97,7 +99,7 @@ impl<'a> Session<'a> {
             watched: Watched::default(),
             _folder: folder,
         };
-        session.reload(context);
+        session.reload();
         Ok(session)
     }
 
@@ -136,18 +138,17 @@ impl<'a> Session<'a> {
     }
 
     /// Reads again what has changed. Whether anything has.
-    fn reload(&mut self, context: &Context) -> bool {
+    fn reload(&mut self) -> bool {
         let mut has_changed = false;
         for (test, path) in self.tests.iter_mut().zip(&self.args.tests) {
             let imports = test.as_ref().map(TestFile::imports).unwrap_or_default();
-            // Every file is looked at, so that none is seen as new only later.
-            let changed = |file: &PathBuf, watched: &mut Watched| watched.has_changed(file);
-            let mut is_new = changed(path, &mut self.watched);
+            let mut is_new = self.watched.has_changed(path);
             for import in &imports {
-                is_new |= changed(import, &mut self.watched);
+                // Every file is looked at, so that none is seen as new only later.
+                is_new |= self.watched.has_changed(import);
             }
             if is_new {
-                *test = read_test(context, path).0;
+                *test = read_test(path);
                 has_changed = true;
             }
         }
@@ -162,15 +163,8 @@ impl<'a> Session<'a> {
     }
 }
 
-fn read_test(context: &Context, path: &Path) -> (MaybeTest, Outcome) {
-    match TestFile::read(path) {
-        Ok(test) => (Ok(test), Outcome::Passed),
-        Err(faults) => {
-            context.show(&faults);
-            let why = faults.first().map_or(String::new(), |fault| fault.message.clone());
-            (Err((path.display().to_string(), why)), Outcome::of_faults(&faults))
-        }
-    }
+fn read_test(path: &Path) -> MaybeTest {
+    TestFile::read(path).map_err(|faults| Unread { name: path.display().to_string(), faults })
 }
 
 /// The engines asked for; `all` are those that are there.
