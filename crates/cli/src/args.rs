@@ -206,10 +206,10 @@ pub struct TestArgs {
     #[arg(long, value_name = "FOLDER", requires = "world")]
     pub keep: Option<PathBuf>,
     /// Only what happened from this moment on, in seconds
-    #[arg(long, value_name = "SECS", allow_negative_numbers = true)]
+    #[arg(long, value_name = "SECS", allow_negative_numbers = true, value_parser = finite)]
     pub start: Option<f64>,
     /// Only what happened up to this moment, in seconds
-    #[arg(long, value_name = "SECS", allow_negative_numbers = true)]
+    #[arg(long, value_name = "SECS", allow_negative_numbers = true, value_parser = finite)]
     pub end: Option<f64>,
     /// Say why what is red is red: parts, values, assignments, the shortest stretch
     #[arg(long)]
@@ -372,6 +372,11 @@ fn positive(text: &str) -> Result<f64, String> {
         Ok(_) => Err("must be a finite number above zero".to_string()),
         Err(_) => Err(format!("`{text}` is not a number")),
     }
+}
+
+fn finite(text: &str) -> Result<f64, String> {
+    let number = text.parse::<f64>().map_err(|_| format!("`{text}` is not a number"))?;
+    if number.is_finite() { Ok(number) } else { Err("must be a finite number".to_string()) }
 }
 
 fn gains(text: &str) -> Result<(f64, f64), String> {

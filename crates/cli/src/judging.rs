@@ -54,7 +54,7 @@ impl Asked {
             margins: !args.no_margin,
             explanations: args.explain || args.html.is_some(),
             timelines: args.coverage || args.html.is_some(),
-            coverage: args.coverage,
+            coverage: args.coverage || args.html.is_some(),
             mutation: args.mutate,
             denies_action_errors: args.deny.iter().any(|what| what == ACTION_ERRORS),
         }

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 /// How often files are looked at.
-pub const PERIOD: Duration = Duration::from_millis(50);
+pub const PERIOD: Duration = Duration::from_millis(20);
 
 /// How long a file must stay as it is before it counts as written: editors empty a file
 /// before they fill it.

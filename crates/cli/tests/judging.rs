@@ -53,6 +53,9 @@ fn exit_codes_tell_what_kind_of_answer_it_is() {
         (&["green.lrp"], 2),
         (&["green.lrp", "--on", "ball.mcap", "--engines", "rapier"], 2),
         (&["green.lrp", "--on", "empty.csv"], 3),
+        (&["green.lrp", "--on", "ball.mcap", "--start", "5"], 3),
+        (&["green.lrp", "--on", "ball.mcap", "--start", "nan"], 2),
+        (&["green.lrp", "--on", "ball.mcap", "--html", "no/such/folder.html"], 2),
     ] {
         let args: Vec<&str> = ["test"].iter().chain(args).copied().collect();
         let output = expect(dir.path(), &args, code);

@@ -5,9 +5,9 @@ use headland_judge::code::Code;
 use headland_judge::{ActionError, Explanation, RootVerdict, Verdict};
 
 use crate::units::{count, quantity};
-use crate::verdicts::{Cell, Judged, Matrix, Spot, Sureness};
+use crate::verdicts::{Cell, Covered, Judged, Matrix, Spot, Sureness, Survived};
 
-/// Everything that was asked for beyond the table.
+/// Why what is red is red.
 pub fn explained(matrix: &Matrix) -> String {
     let mut out = String::new();
     for (row, recording, cell) in matrix.cells() {
@@ -23,23 +23,29 @@ pub fn explained(matrix: &Matrix) -> String {
             out += &format!("  {words}\n");
         }
     }
-    for row in &matrix.rows {
-        if let Some(covered) = &row.coverage {
-            let (n_reached, n_parts) = (covered.n_reached, covered.n_parts);
-            out += &format!(
-                "\n{}: {n_reached} of {n_parts} states and transitions reached\n",
-                row.test
-            );
-            out += &spots(&covered.missed, "never reached: ");
-        }
-        if let Some(survived) = &row.survivors {
-            let n_noticed = survived.n_tried - survived.unnoticed.len();
-            let changes = count(survived.n_tried as u64, "small change");
-            out += &format!("\n{}: {n_noticed} of {changes} noticed\n", row.test);
-            out += &spots(&survived.unnoticed, "nobody notices: ");
-        }
-    }
     out
+}
+
+/// How much of each test was reached, and what was not.
+pub fn reached(matrix: &Matrix) -> String {
+    let known = matrix.rows.iter().filter_map(|row| Some((row, row.coverage.as_ref()?)));
+    let said = known.map(|(row, Covered { n_reached, n_parts, missed })| {
+        let head = format!("{}: {n_reached} of {n_parts} states and transitions", row.test);
+        format!("\n{head} reached\n{}", spots(missed, "never reached: "))
+    });
+    said.collect()
+}
+
+/// How many small changes of each test were noticed, and which were not.
+pub fn noticed(matrix: &Matrix) -> String {
+    let known = matrix.rows.iter().filter_map(|row| Some((row, row.survivors.as_ref()?)));
+    let said = known.map(|(row, Survived { n_tried, unnoticed })| {
+        let n_noticed = n_tried - unnoticed.len();
+        let changes = count(*n_tried as u64, "small change");
+        let head = format!("{}: {n_noticed} of {changes} noticed", row.test);
+        format!("\n{head}\n{}", spots(unnoticed, "nobody notices: "))
+    });
+    said.collect()
 }
 
 fn spots(spots: &[Spot], before: &str) -> String {

@@ -23,7 +23,7 @@ mod verdicts;
 mod vocabulary;
 
 pub use chart::{Chart, chart};
-pub use explained::{action_errors, explained};
+pub use explained::{action_errors, explained, noticed, reached};
 pub use json::verdicts_json;
 pub use junit::junit;
 pub use matrix::{cell_text, matrix, summary};

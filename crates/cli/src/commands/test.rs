@@ -4,7 +4,9 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 
 use headland_base::Diagnostic;
-use headland_report::{explained, junit, matrix, page, summary, verdicts_json};
+use headland_report::{
+    Matrix, explained, junit, matrix, noticed, page, reached, summary, verdicts_json,
+};
 use headland_sim::{Ending, EngineEntry};
 
 use crate::args::TestArgs;
@@ -122,9 +124,13 @@ impl<'a> Session<'a> {
         } else {
             let colour = context.paints();
             let mut text = matrix(&round.matrix, colour) + "\n" + &summary(&round.matrix, colour);
-            let has_more = self.args.explain || self.args.coverage || self.args.mutate;
-            if has_more {
-                text += &explained(&round.matrix);
+            let asked = [
+                (self.args.explain, explained as fn(&Matrix) -> String),
+                (self.args.coverage, reached),
+                (self.args.mutate, noticed),
+            ];
+            for (_, words) in asked.iter().filter(|(is_asked, _)| *is_asked) {
+                text += &words(&round.matrix);
             }
             context.print(&text);
         }
