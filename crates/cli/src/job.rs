@@ -117,6 +117,10 @@ fn compile_tests(
     }
     let names = Names::of(job.model, |writer| describe(writer, job, checked))?;
     let (code, findings) = LiveCode::compile(job.tests, names);
+    // A run is not spent on a test whose verdict would be an error.
+    if findings.iter().any(|finding| finding.severity == Severity::Error) {
+        return Err(findings);
+    }
     context.show(&findings);
     Ok(code)
 }

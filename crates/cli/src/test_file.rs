@@ -43,6 +43,18 @@ impl TestFile {
         Ok(TestFile::of_source(&source, path))
     }
 
+    /// Reads several, or says what is wrong with every one that cannot be read.
+    pub fn read_all(paths: &[PathBuf]) -> Result<Vec<TestFile>, Vec<Diagnostic>> {
+        let (mut tests, mut faults) = (Vec::new(), Vec::new());
+        for path in paths {
+            match TestFile::read(path) {
+                Ok(test) => tests.push(test),
+                Err(more) => faults.extend(more),
+            }
+        }
+        if faults.is_empty() { Ok(tests) } else { Err(faults) }
+    }
+
     /// Reads a test that is in memory already.
     pub fn of_source(source: &Arc<Source>, path: &Path) -> TestFile {
         let mut findings = Findings::new();

@@ -56,6 +56,7 @@ fn exit_codes_tell_what_kind_of_answer_it_is() {
         (&["green.lrp", "--on", "ball.mcap", "--start", "5"], 3),
         (&["green.lrp", "--on", "ball.mcap", "--start", "nan"], 2),
         (&["green.lrp", "--on", "ball.mcap", "--html", "no/such/folder.html"], 2),
+        (&["green.lrp", "--on", "ball.mcap", "--html", "ball.mcap"], 2),
     ] {
         let args: Vec<&str> = ["test"].iter().chain(args).copied().collect();
         let output = expect(dir.path(), &args, code);
@@ -373,6 +374,29 @@ fn shipped_tests_say_the_same_live_and_after_and_the_demo_is_green() {
 }
 
 #[test]
+fn regions_and_events_are_seen_live_as_in_the_recording() {
+    let dir = folder();
+    let world = fs::read_to_string(format!("{ROOT}/worlds/ball.sdf")).unwrap();
+    let region = "<headland:region name=\"low\"><pose>0 0 1 0 0 0</pose><geometry><box>\
+        <size>1 1 1</size></box></geometry></headland:region>";
+    let world = world.replace("<sdf ", "<sdf xmlns:headland=\"urn:headland:sdf\" ");
+    let world = world.replace("</world>", &format!("{region}</world>"));
+    fs::write(dir.path().join("goal.sdf"), world).unwrap();
+    let test = "(machine m (state out) (state in) (state red) (state green)\n  \
+        (on [ball inside: low] out -> in)\n  (on [(ball inside: low) not] in -> red)\n  \
+        (on [events kind = 'condition'] *-> green))\n(spawn m out)\n";
+    fs::write(dir.path().join("inside.lrp"), test).unwrap();
+    let world = dir.path().join("goal.sdf");
+    // Into the region at 1.5 m, and out of it again after the bounce.
+    let (live, after) = both(dir.path(), &world, "inside.lrp", &["--duration", "2"]);
+    assert_eq!((&live["verdict"], &live["reason"]), (&"red".into(), &"in -> red".into()), "{live}");
+    assert_eq!(live["time_secs"], after["time_secs"]);
+    let (live, after) = both(dir.path(), &world, "inside.lrp", &["--until", "ball/pose/z < 1"]);
+    assert_eq!((&live["verdict"], &after["verdict"]), (&"green".into(), &"green".into()), "{live}");
+    assert_eq!(live["time_secs"], after["time_secs"]);
+}
+
+#[test]
 fn a_simulation_that_broke_its_rules_passes_no_test() {
     let dir = folder();
     let lost = r#"<sdf version="1.11" xmlns:headland="urn:headland:sdf"><world name="lost">
@@ -421,5 +445,10 @@ fn a_red_test_ends_the_run_and_is_in_the_recording() {
     let args = ["run", &ball, "--test", "low.stl", "-o", "b.mcap"];
     let said = text(&expect(dir.path(), &args, 2).stderr);
     assert!(said.contains("formula-looks-ahead"), "{said}");
+    let args = ["run", &ball, "--test", "broken.lrp", "gone.lrp", "-o", "b.mcap"];
+    assert!(text(&expect(dir.path(), &args, 2).stderr).contains("gone.lrp"));
+    let args = ["run", &ball, "--test", "broken.lrp", "-o", "b.mcap"];
+    assert!(text(&expect(dir.path(), &args, 2).stderr).contains("broken.lrp:1:"));
+    expect(dir.path(), &["run", &ball, "--test", "green.lrp", "-o", "green.lrp"], 2);
     assert!(!dir.path().join("b.mcap").exists());
 }

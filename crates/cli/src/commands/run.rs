@@ -20,11 +20,11 @@ pub fn run(context: &Context, args: &RunArgs) -> Ended {
     let Prepared { model, setup, mut cast, commands } = prepare(context, &args.world, &args.how)?;
     context.show(&odd_end(&setup));
     let output = args.output.clone().unwrap_or_else(|| default_output(&args.world));
-    for source in [Some(&args.world), args.how.command.as_ref()].into_iter().flatten() {
+    let sources = [Some(&args.world), args.how.command.as_ref()].into_iter().flatten();
+    for source in sources.chain(&args.test) {
         refuse_same(source, &output)?;
     }
-    let tests = args.test.iter().map(|path| TestFile::read(path));
-    let tests = tests.collect::<Result<Vec<_>, _>>()?;
+    let tests = TestFile::read_all(&args.test)?;
     let job = Job {
         engine,
         model: &model,

@@ -10,7 +10,7 @@ use headland_report::{
 use headland_sim::{Ending, EngineEntry};
 
 use crate::args::TestArgs;
-use crate::context::{BUILD, Context, Ended, Outcome, write_file};
+use crate::context::{BUILD, Context, Ended, Outcome, refuse_same, write_file};
 use crate::job::{Job, record};
 use crate::judging::{Asked, Loaded, MaybeTest, Round, Unread, judge_all};
 use crate::parallel;
@@ -27,6 +27,11 @@ pub fn run(context: &Context, args: &TestArgs) -> Ended {
         let message = "nothing to judge: no recording and no world";
         let help = "name recordings with --on, or worlds to run with --world";
         return Err(vec![Diagnostic::error("nothing-to-judge", message).help(help)]);
+    }
+    for made in [&args.junit, &args.html].into_iter().flatten() {
+        for source in args.tests.iter().chain(&args.on).chain(&args.world) {
+            refuse_same(source, made)?;
+        }
     }
     let mut session = Session::open(context, args)?;
     let mut outcome = session.round(context)?;
