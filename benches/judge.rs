@@ -10,7 +10,7 @@
 //! memory: looking ahead, and asking at every snapshot. Targets: 62.5 million snapshots a
 //! second looking ahead (a million within one frame of 16 ms), 20 million plainly, within
 //! ten times of the hand. Then a thousand recordings of 10,000 snapshots on two threads:
-//! within a second. The monitors people use for formulas are in `temporal`.
+//! within a second. Last the monitors people use, on comparable formulas (`temporal`).
 //!
 //! Seconds are processor seconds of the one thread, the least of some rounds; for the
 //! thousand recordings they are wall seconds.
@@ -26,6 +26,8 @@ use headland_judge::vocabulary::{Quantity, Six};
 use headland_judge::{JudgeOptions, Judgement, Scene, Verdict, compile, judge};
 use headland_record::Recording;
 use headland_record::track::{Data, Motion, Track};
+
+mod temporal;
 
 const TESTS: [(&str, &str); 3] = [
     ("bounces", include_str!("../worlds/tests/bounces.lrp")),
@@ -73,6 +75,7 @@ fn main() {
         );
     }
     many(n_recordings, n_each);
+    temporal::run();
 }
 
 /// The matrix: one test over many recordings on two threads.

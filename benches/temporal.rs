@@ -9,13 +9,9 @@
 //! discrete time), and loops written by hand for exactly A and B as the ceiling. All must
 //! give the same robustness. Target: B at 20 times mstlo, within 10 times of the hand.
 //!
-//! `HEADLAND_PYTHON` names an interpreter with rtamt; `./test` sets one up. mstlo is under
-//! the GPL and therefore a program apart, named by `HEADLAND_MSTLO`:
-//!
-//! ```text
-//! cargo build --release --manifest-path benches/peers/mstlo/Cargo.toml --target-dir target/peers
-//! HEADLAND_MSTLO=$PWD/target/peers/release/peer-mstlo cargo bench -p headland-bench --bench temporal
-//! ```
+//! A part of the bench `judge`, so that tests and formulas are measured in one run.
+//! `HEADLAND_PYTHON` names an interpreter with rtamt. mstlo is under the GPL and therefore a
+//! program apart, named by `HEADLAND_MSTLO`. `benches/run` sets both up.
 //!
 //! Seconds are processor seconds, the least of some rounds.
 
@@ -64,7 +60,8 @@ for name, text in formulas.items():
     print(name, time.process_time() - start, repr(value))
 ";
 
-fn main() {
+/// Prints the tables.
+pub fn run() {
     let (n, n_rtamt, rounds) =
         if is_full() { (1_000_000, 100_000, 7) } else { (3 * SECOND, 3 * SECOND, 1) };
     println!("temporal: bouncing ball at 1 kHz; A = always (z > 0)");
@@ -78,7 +75,7 @@ fn main() {
             let output = peer(Command::new(mstlo).arg(file).arg(rounds.min(3).to_string()));
             all.extend(rows("mstlo, online", n, &output));
         }
-        None => println!("no mstlo: set HEADLAND_MSTLO, as the head of this bench says"),
+        None => println!("no mstlo: `benches/run` sets it up"),
     }
     report(&all, n);
     match std::env::var_os("HEADLAND_PYTHON") {
@@ -93,7 +90,7 @@ fn main() {
             ));
             report(&all, n_rtamt);
         }
-        None => println!("no rtamt: set HEADLAND_PYTHON to a Python that has it"),
+        None => println!("no rtamt: `benches/run` sets it up"),
     }
     until_by_window(n, rounds);
 }

@@ -92,23 +92,32 @@ fn explain_root(code: &Code, scene: &Scene, root: &RootVerdict) -> Explanation {
             (format!("{}: {}, and no way out held there", root.path, root.reason), watch.last())
         }
     };
-    let stretch = root.by.map(|by| shortest(code, scene, root.tick, by));
+    let stretch = root.by.and_then(|by| shortest(code, scene, root.tick, by));
     Explanation { root: root.name.clone(), headline, time: root.time, lines, stretch }
 }
 
-/// The shortest stretch, ending where it turned red, that turns red by the same transition.
-fn shortest(code: &Code, scene: &Scene, tick: usize, by: (u32, u32)) -> Range<usize> {
-    let end = tick + 1;
+/// The shortest stretch, ending where it turned red or one snapshot later, that turns red by
+/// the same transition. One later, because a test may look out for the end and go to green.
+fn shortest(code: &Code, scene: &Scene, tick: usize, by: (u32, u32)) -> Option<Range<usize>> {
+    let ends = [tick + 1, tick + 2].into_iter().filter(|end| *end <= scene.times().len());
+    let found = ends.filter_map(|end| shortest_to(code, scene, end, by));
+    found.min_by_key(Range::len)
+}
+
+fn shortest_to(code: &Code, scene: &Scene, end: usize, by: (u32, u32)) -> Option<Range<usize>> {
     let is_same = |length: usize| {
         let range = Some(end - length..end);
         let options = JudgeOptions { range, ..JudgeOptions::default() };
         judge(code, scene, &options).roots.iter().any(|root| root.by == Some(by))
     };
     if let Some(length) = (1..=end.min(EXHAUSTIVE)).find(|length| is_same(*length)) {
-        return end - length..end;
+        return Some(end - length..end);
+    }
+    if end <= EXHAUSTIVE || !is_same(end) {
+        return None;
     }
     // Halving: the shortest it finds, which need not be the shortest there is.
-    let (mut fails, mut works) = (EXHAUSTIVE.min(end), end);
+    let (mut fails, mut works) = (EXHAUSTIVE, end);
     while works - fails > 1 {
         let middle = fails + (works - fails) / 2;
         if is_same(middle) {
@@ -117,7 +126,7 @@ fn shortest(code: &Code, scene: &Scene, tick: usize, by: (u32, u32)) -> Range<us
             fails = middle;
         }
     }
-    end - works..end
+    Some(end - works..end)
 }
 
 /// A variable that got a value, and what that was made of.

@@ -16,10 +16,10 @@ use headland_base::SimTime;
 use crate::code::{Code, Literal, Node, Op};
 use crate::judge::new_run;
 use crate::run::eval::{combine, has_slack};
-use crate::run::{Conditions, Env, NONE, Nobody, Run};
+use crate::run::{Conditions, Env, NONE, Nobody, Now, Run};
 use crate::scene::{Column, Scene};
 use crate::temporal::{self, Degree, Robustness, Truth};
-use crate::value::{Number, Value};
+use crate::value::{Compare, Number, Value, difference};
 use crate::verdict::{RootVerdict, Verdict};
 use crate::vocabulary::Quantity;
 
@@ -122,6 +122,30 @@ impl Evaluated {
     }
 }
 
+/// A formula sees no machine.
+pub(crate) const NOWHERE: Env = Env { frame: NONE, activation: NONE };
+
+fn of_numbers(compare: Compare, a: Number, b: Number, slack: f64) -> (f64, Truth) {
+    let Some(d) = difference(a, b) else { return (f64::NAN, Truth::Unknown) };
+    let r = a.radius + b.radius;
+    (compare.distance(d, r, slack), Truth::from(compare.holds(d, r, slack)))
+}
+
+/// A comparison at the snapshot at hand, of whatever is compared. What is nil is not known.
+pub(crate) fn of_comparison<N: Now>(run: &mut Run<'_, N, Nobody>, node: &Node) -> (f64, Truth) {
+    let Op::Compare(compare, a, b) = &node.op else { unreachable!("called with one") };
+    let slack = if has_slack(node) { run.conditions.slack } else { 0.0 };
+    match (run.evaluate(a, NOWHERE), run.evaluate(b, NOWHERE)) {
+        (Some(Value::Number(a)), Some(Value::Number(b))) => of_numbers(*compare, a, b, slack),
+        (None | Some(Value::Nil), _) | (_, None | Some(Value::Nil)) => (f64::NAN, Truth::Unknown),
+        _ => match run.evaluate(node, NOWHERE) {
+            Some(Value::Bool(true)) => (f64::INFINITY, Truth::True),
+            Some(Value::Bool(false)) => (f64::NEG_INFINITY, Truth::False),
+            _ => (f64::NAN, Truth::Unknown),
+        },
+    }
+}
+
 /// An atom at every judged snapshot.
 struct Atom {
     robustness: Vec<f64>,
@@ -194,9 +218,13 @@ impl Atoms<'_, '_> {
     }
 
     fn ask(&mut self, node: &Node, i: usize) -> Option<Value> {
+        self.stand_at(i);
+        self.run.evaluate(node, NOWHERE)
+    }
+
+    fn stand_at(&mut self, i: usize) {
         let tick = self.range.start + i;
         (self.run.tick, self.run.row, self.run.time) = (tick, tick, self.times[i]);
-        self.run.evaluate(node, Env { frame: NONE, activation: NONE })
     }
 
     fn comparison(&mut self, node: &Node) -> Atom {
@@ -207,16 +235,12 @@ impl Atoms<'_, '_> {
         let mut out = Atom { robustness: Vec::with_capacity(n), truth: Vec::with_capacity(n) };
         for i in 0..n {
             let (robustness, truth) = match (a.at(i), b.at(i)) {
-                (Some(a), Some(b)) => {
-                    let (d, r) = (a.value - b.value, a.radius + b.radius);
-                    let truth = match d.is_nan() {
-                        true => Truth::Unknown,
-                        false if compare.holds(d, r, slack) => Truth::True,
-                        false => Truth::False,
-                    };
-                    (compare.distance(d, r, slack), truth)
+                (Some(a), Some(b)) => of_numbers(*compare, a, b, slack),
+                // Not known, or texts and the like: asked one by one.
+                _ => {
+                    self.stand_at(i);
+                    of_comparison(self.run, node)
                 }
-                _ => (f64::NAN, Truth::Unknown),
             };
             out.robustness.push(robustness);
             out.truth.push(truth);
@@ -230,8 +254,10 @@ impl Atoms<'_, '_> {
             Op::StartTime => Operand::Scalar(Number::exact(self.run.conditions.start_secs)),
             Op::StopTime => Operand::Scalar(Number::exact(self.run.conditions.stop_secs)),
             Op::Channel(channel) => {
-                // Before its first sample a column is NaN, which is what not known means here.
                 let column = &self.run.columns[*channel as usize];
+                if self.range.start < column.first_known {
+                    return self.asked(node);
+                }
                 Operand::Column(column.values[self.range.clone()].to_vec(), 0.0)
             }
             Op::Tolerance(inner, radius) => match (self.operand(inner), self.operand(radius)) {

@@ -113,6 +113,7 @@ pub(crate) fn new_run<'c, N: Now, W: Watch>(
         has_escaped: false,
         fuel: 0,
         n_calls: 0,
+        n_nested: 0,
         n_exhausted: 0,
         errors: std::collections::BTreeMap::new(),
         n_errors: 0,

@@ -11,8 +11,9 @@ use headland_base::{Diagnostic, SimTime};
 use headland_record::track::Remark;
 
 use crate::code::{Code, Node, Op};
+use crate::formula::{NOWHERE, of_comparison};
 use crate::judge::{conclude, new_run, settle_verdict};
-use crate::run::{Conditions, Env, NONE, Nobody, Now, Run};
+use crate::run::{Conditions, Nobody, Now, Run};
 use crate::scene::Column;
 use crate::temporal::{Degree, LooksAhead, Monitor, Truth};
 use crate::value::Value;
@@ -205,7 +206,8 @@ impl<'c, S: LiveSource> Live<'c, S> {
             Op::And(a, b) => self.truth(a).min(self.truth(b)),
             Op::Or(a, b) => self.truth(a).max(self.truth(b)),
             Op::Not(a) => self.truth(a).not(),
-            _ => match self.run.evaluate(node, Env { frame: NONE, activation: NONE }) {
+            Op::Compare(..) => of_comparison(&mut self.run, node).1,
+            _ => match self.run.evaluate(node, NOWHERE) {
                 Some(Value::Bool(b)) => Truth::from(b),
                 _ => Truth::Unknown,
             },

@@ -10,9 +10,10 @@
 //! | `machine` | entering, leaving, stepping machines |
 //! | `skim` | which snapshots can be passed over because nothing can happen there |
 //!
-//! Everything a hostile test can do is bounded: blocks within blocks by [`MOST_CALLS`], the
-//! work of one block by [`FUEL`], arrays and texts by [`MOST_ITEMS`], machines at once by
-//! [`MOST_INSTANCES`].
+//! Everything a hostile test can do is bounded: blocks within blocks by [`MOST_CALLS`],
+//! expressions within expressions by [`MOST_NESTED`], the work of one block by [`FUEL`],
+//! arrays and texts by [`MOST_ITEMS`], machines at once by [`MOST_INSTANCES`] and within
+//! machines by [`MOST_DEEP`].
 
 pub(crate) mod eval;
 mod hosts;
@@ -40,6 +41,11 @@ pub(crate) const FUEL: u32 = 100_000;
 pub(crate) const MOST_EXHAUSTED: u32 = 20;
 /// Elements of an array, bytes of a text.
 pub(crate) const MOST_ITEMS: usize = 100_000;
+/// Machines within machines; a text cannot nest them so deep, but one may spawn itself.
+pub(crate) const MOST_DEEP: u32 = 250;
+/// Expressions within expressions, over all the blocks that call one another: what the
+/// smallest stack we run on holds several times over.
+pub(crate) const MOST_NESTED: u32 = 1500;
 /// Machines that run at once.
 pub(crate) const MOST_INSTANCES: usize = 10_000;
 /// Lives of arguments and temporaries that blocks in variables hold on to.
@@ -228,6 +234,7 @@ pub(crate) struct Run<'c, N, W> {
     pub has_escaped: bool,
     pub fuel: u32,
     pub n_calls: u32,
+    pub n_nested: u32,
     pub n_exhausted: u32,
     pub errors: BTreeMap<Site, ActionError>,
     pub n_errors: u64,

@@ -29,6 +29,16 @@ impl Number {
     }
 }
 
+/// How far one number is beyond another; `None` where one of them is not a number.
+pub fn difference(a: Number, b: Number) -> Option<f64> {
+    let d = a.value - b.value;
+    if !d.is_nan() {
+        return Some(d);
+    }
+    // Two of the same infinity are equal.
+    (!a.value.is_nan() && !b.value.is_nan()).then_some(0.0)
+}
+
 /// How two values are compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Compare {

@@ -1,12 +1,12 @@
 //! Nodes into values.
 
 use crate::code::{Arithmetic, Literal, Node, Op, Site};
-use crate::value::{Closure, Compare, Number, Value, Vector};
+use crate::value::{Closure, Compare, Number, Value, Vector, difference};
 use crate::vocabulary::{Quantity, Six};
 
 use super::{
     Activation, Compared, Env, Evaluated, FUEL, Failure, FailureKind, Frame, MOST_CALLS, MOST_KEPT,
-    NONE, Now, Run, Stop, Watch,
+    MOST_NESTED, NONE, Now, Run, Stop, Watch,
 };
 
 /// How deep arrays are searched for blocks that hold on to temporaries.
@@ -69,7 +69,19 @@ impl<N: Now, W: Watch> Run<'_, N, W> {
         }
     }
 
+    /// A node's value; expressions within expressions are counted.
     pub(crate) fn eval(&mut self, node: &Node, env: Env) -> Evaluated {
+        if self.n_nested >= MOST_NESTED {
+            let words = format!("expressions nest more than {MOST_NESTED} deep");
+            return self.exhausted(node.site, words);
+        }
+        self.n_nested += 1;
+        let value = self.eval_nested(node, env);
+        self.n_nested -= 1;
+        value
+    }
+
+    fn eval_nested(&mut self, node: &Node, env: Env) -> Evaluated {
         let value = match &node.op {
             Op::Compare(compare, a, b) => {
                 let (a, b) = (self.eval(a, env)?, self.eval(b, env)?);
@@ -77,6 +89,8 @@ impl<N: Now, W: Watch> Run<'_, N, W> {
             }
             Op::Channel(channel) => self.read_channel(*channel),
             Op::YesNo(channel) => match self.read_channel(*channel) {
+                // Neither yes nor no is not known.
+                Value::Number(n) if n.value.is_nan() => Value::Nil,
                 Value::Number(n) => Value::Bool(n.value > 0.5),
                 other => other,
             },
@@ -258,11 +272,16 @@ impl<N: Now, W: Watch> Run<'_, N, W> {
         }
     }
 
+    /// Six numbers at once; nil where one of them is not known yet.
     fn vector(&self, object: u32, six: Six) -> Value {
-        let read = |quantity| self.now.quantity(quantity, self.tick).unwrap_or(f64::NAN);
-        let components = [0, 1, 2, 3, 4, 5].map(|i| read(Quantity::Object(object, six, i)));
-        let quaternion =
-            (six == Six::Pose).then(|| [0, 1, 2, 3].map(|i| read(Quantity::Quaternion(object, i))));
+        let read = |quantity| self.now.quantity(quantity, self.tick);
+        let mut components = [0.0; 6];
+        for (i, component) in (0..).zip(&mut components) {
+            let Some(value) = read(Quantity::Object(object, six, i)) else { return Value::Nil };
+            *component = value;
+        }
+        let part = |i| read(Quantity::Quaternion(object, i)).unwrap_or(f64::NAN);
+        let quaternion = (six == Six::Pose).then(|| [0, 1, 2, 3].map(part));
         Value::Vector(Vector { components, quaternion, radius: 0.0 }.into())
     }
 
@@ -350,23 +369,13 @@ impl<N: Now, W: Watch> Run<'_, N, W> {
         let slack = if has_slack { self.conditions.slack } else { 0.0 };
         match (a, b) {
             (Value::Number(a), Value::Number(b)) => {
-                let mut d = a.value - b.value;
-                if d.is_nan() {
-                    if a.value.is_nan() || b.value.is_nan() {
-                        let words = format!(
-                            "`{}` compares {a} with {b}: not a number",
-                            self.code.text(node.site)
-                        );
-                        let failure = Failure {
-                            site: node.site,
-                            words,
-                            help: Some("ask `isNaN` first where that may happen".to_string()),
-                            kind: FailureKind::NotANumber,
-                        };
-                        return Err(Stop::Failed(Box::new(failure)));
-                    }
-                    d = 0.0; // the same infinity
-                }
+                let Some(d) = difference(*a, *b) else {
+                    let text = self.code.text(node.site);
+                    let words = format!("`{text}` compares {a} with {b}: not a number");
+                    let help = Some("ask `isNaN` first where that may happen".to_string());
+                    let (site, kind) = (node.site, FailureKind::NotANumber);
+                    return Err(Stop::Failed(Box::new(Failure { site, words, help, kind })));
+                };
                 let radius = a.radius + b.radius;
                 let (site, tick) = (node.site, self.tick);
                 let at = Compared { site, tick, compare, difference: d, radius, has_slack };
@@ -517,10 +526,20 @@ pub(crate) fn combine(op: Arithmetic, a: Number, b: Number) -> Option<Number> {
             let quotient = a.value / b.value;
             (quotient, scaled(a.radius, 1.0 / b.value) + scaled(b.radius, quotient / b.value))
         }
-        Arithmetic::Max => return Some(if b.value > a.value { b } else { a }),
-        Arithmetic::Min => return Some(if b.value < a.value { b } else { a }),
+        Arithmetic::Max => {
+            return Some(if takes_second(b.value > a.value, b.value) { b } else { a });
+        }
+        Arithmetic::Min => {
+            return Some(if takes_second(b.value < a.value, b.value) { b } else { a });
+        }
     };
     Some(Number { value, radius })
+}
+
+/// Of two numbers the second where it wins; one that is not a number always does.
+#[inline]
+pub(crate) fn takes_second(wins: bool, second: f64) -> bool {
+    wins || second.is_nan()
 }
 
 /// Nothing times anything is nothing, also times infinity.

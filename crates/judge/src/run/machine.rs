@@ -17,7 +17,8 @@ use crate::code::{EntryCode, GuardCode, SpawnCode, Target};
 use crate::value::Value;
 
 use super::{
-    FUEL, Failure, FailureKind, Frame, MOST_EXHAUSTED, MOST_INSTANCES, NONE, Now, Run, Watch,
+    FUEL, Failure, FailureKind, Frame, MOST_DEEP, MOST_EXHAUSTED, MOST_INSTANCES, NONE, Now, Run,
+    Watch,
 };
 
 /// A machine that runs.
@@ -26,6 +27,8 @@ pub(crate) struct Instance {
     pub state: u32,
     pub frame: u32,
     pub parent: u32,
+    /// Machines around it.
+    pub depth: u32,
     pub entered: SimTime,
     pub children: Vec<u32>,
 }
@@ -235,16 +238,22 @@ impl<N: Now, W: Watch> Run<'_, N, W> {
     /// Starts a machine below `parent`; `None` where it names nothing.
     fn spawn(&mut self, spawn: &SpawnCode, parent: u32, root: u32) -> Option<u32> {
         let (Some(machine), Some(state)) = (spawn.machine, spawn.state) else { return None };
-        if self.machines.instances.len() - self.machines.free.len() >= MOST_INSTANCES {
-            let words = format!("more than {MOST_INSTANCES} machines at once");
+        let depth = self.machines.instances.get(parent as usize).map_or(0, |p| p.depth + 1);
+        let n_running = self.machines.instances.len() - self.machines.free.len();
+        if n_running >= MOST_INSTANCES || depth >= MOST_DEEP {
+            let words = if depth >= MOST_DEEP {
+                format!("machines spawn machines more than {MOST_DEEP} deep")
+            } else {
+                format!("more than {MOST_INSTANCES} machines at once")
+            };
             let kind = FailureKind::Exhausted;
             self.note_failure(Failure { site: spawn.site, words, help: None, kind });
             return None;
         }
         let outer = self.frame_around(machine, parent);
         let frame = self.new_frame(machine, outer);
-        let instance =
-            Instance { machine, state, frame, parent, entered: self.time, children: Vec::new() };
+        let (entered, children) = (self.time, Vec::new());
+        let instance = Instance { machine, state, frame, parent, depth, entered, children };
         let id = match self.machines.free.pop() {
             Some(id) => {
                 self.machines.instances[id as usize] = instance;

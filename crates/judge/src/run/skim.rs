@@ -12,7 +12,7 @@ use headland_base::SimTime;
 use crate::code::{Arithmetic, GuardCode, Literal, Node, Op, Target};
 use crate::value::{Compare, Number, Value};
 
-use super::eval::{combine, has_slack};
+use super::eval::{combine, has_slack, takes_second};
 use super::machine::Root;
 use super::{Now, Run, Watch};
 
@@ -352,8 +352,12 @@ impl Lane<'_> {
                     Arithmetic::Subtract => pairs.for_each(|(a, b)| *a -= b),
                     Arithmetic::Multiply => pairs.for_each(|(a, b)| *a *= b),
                     Arithmetic::Divide => pairs.for_each(|(a, b)| *a /= b),
-                    Arithmetic::Max => pairs.for_each(|(a, b)| *a = if b > a { *b } else { *a }),
-                    Arithmetic::Min => pairs.for_each(|(a, b)| *a = if b < a { *b } else { *a }),
+                    Arithmetic::Max => pairs.for_each(|(a, b)| {
+                        *a = if takes_second(b > a, *b) { *b } else { *a };
+                    }),
+                    Arithmetic::Min => pairs.for_each(|(a, b)| {
+                        *a = if takes_second(b < a, *b) { *b } else { *a };
+                    }),
                 }
             }
             _ => unreachable!("a condition is no number"),
