@@ -54,7 +54,13 @@ fn spots(spots: &[Spot], before: &str) -> String {
     lines.collect()
 }
 
-fn one(judged: &Judged, explanation: &Explanation, test: &str, recording: &str) -> String {
+/// Why one root is red.
+pub(crate) fn one(
+    judged: &Judged,
+    explanation: &Explanation,
+    test: &str,
+    recording: &str,
+) -> String {
     let Explanation { headline, time, lines, stretch, .. } = explanation;
     let root = judged.judgement.roots.iter().find(|root| root.name == explanation.root);
     let by = root.map_or(String::new(), robustness);

@@ -5,7 +5,7 @@
 
 use headland_judge::Verdict;
 
-use crate::explained::margin_words;
+use crate::explained::{margin_words, one};
 use crate::markup::escaped;
 use crate::verdicts::{Cell, Judged, Matrix, Row, Sureness};
 
@@ -40,9 +40,10 @@ fn suite(matrix: &Matrix, row: &Row) -> String {
 }
 
 fn case(test: &str, recording: &str, cell: &Cell) -> String {
+    let names = (test, recording);
     let (test, recording) = (escaped(test), escaped(recording));
     let inside = match cell {
-        Cell::Judged(judged) => properties(judged) + &fault(judged),
+        Cell::Judged(judged) => properties(judged) + &fault(judged, names),
         Cell::Missing(why) => {
             format!("      <error type=\"missing\" message=\"{}\"/>\n", escaped(why))
         }
@@ -65,7 +66,7 @@ fn properties(judged: &Judged) -> String {
     format!("      <properties>\n{}      </properties>\n", properties.collect::<String>())
 }
 
-fn fault(judged: &Judged) -> String {
+fn fault(judged: &Judged, (test, recording): (&str, &str)) -> String {
     let judgement = &judged.judgement;
     let element = match judgement.verdict {
         Verdict::Green => return String::new(),
@@ -79,6 +80,9 @@ fn fault(judged: &Judged) -> String {
         format!("{} is {word} at {}: {}\n", root.path, root.time, root.reason)
     });
     let mut text: String = roots.collect();
+    for explanation in &judged.explanations {
+        text += &one(judged, explanation, test, recording);
+    }
     if let Some(words) = margin_words(judged) {
         text += &format!("{words}\n");
     }

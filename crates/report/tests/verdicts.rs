@@ -104,6 +104,8 @@ fn every_form_is_well_formed_whatever_the_names() {
     let counts =
         ["tests", "failures", "errors"].map(|name| document.root_element().attribute(name));
     assert_eq!(counts, [Some("3"), Some("1"), Some("1")]);
+    let failure = document.descendants().find(|node| node.has_tag_name("failure")).expect("one");
+    assert!(failure.text().expect("why").contains("ball pose z < 2.25  true"), "{xml}");
 
     let json = verdicts_json(&all);
     assert_eq!(json["results"][1]["explanations"][0]["stretch"]["start_secs"], 0.751);
