@@ -182,7 +182,7 @@ fn cell() -> Recording {
     let at = |x: f64| Transform::new(Quat::IDENTITY, Vec3::new(x, 0.0, 0.0));
     let mut out = Recording::new();
     let mut add = |topic: &str, times: &[SimTime], data: Data| {
-        out.insert(topic, Track::new("", "", times.to_vec(), data).unwrap());
+        out.insert(topic, Track::new("", "", times.to_vec(), data).expect("a sound track"));
     };
     add("/arm/pose", &times[..1], Data::Poses(vec![at(0.0)]));
     add("/arm/wrist/pose", &times, Data::Poses([0.0, 1.0, 2.0, 3.0].map(at).to_vec()));

@@ -80,7 +80,7 @@ impl<'a> Compiler<'a> {
             ExprKind::Return(value) => Op::Return(Box::new(self.expr(value))),
             ExprKind::Send(receiver, message) => {
                 let receiver = self.expr(receiver);
-                self.send(receiver, message)
+                self.send(receiver, message, site)
             }
             ExprKind::Cascade(receiver, messages) => {
                 let receiver = Box::new(self.expr(receiver));
@@ -153,13 +153,13 @@ impl<'a> Compiler<'a> {
         }
     }
 
-    fn send(&mut self, receiver: Node, message: &'a Message) -> Op {
+    fn send(&mut self, receiver: Node, message: &'a Message, site: Site) -> Op {
         let selector = message.selector.as_str();
         if let Some(op) = self.in_place(&message.args, selector) {
             return op.with(receiver);
         }
         let mut args: Vec<Node> = message.args.iter().map(|arg| self.expr(arg)).collect();
-        let receiver = match self.fold(receiver, selector, &args) {
+        let receiver = match self.fold(receiver, selector, &args, site) {
             Ok(op) => return op,
             Err(receiver) => receiver,
         };
@@ -255,7 +255,13 @@ impl<'a> Compiler<'a> {
     }
 
     /// A message to something of the recording that is known while compiling.
-    fn fold(&mut self, receiver: Node, selector: &str, args: &[Node]) -> Result<Op, Node> {
+    fn fold(
+        &mut self,
+        receiver: Node,
+        selector: &str,
+        args: &[Node],
+        site: Site,
+    ) -> Result<Op, Node> {
         let thing = match &receiver.op {
             Op::Host(host) => *host,
             Op::Six(object, six) => {
@@ -265,11 +271,14 @@ impl<'a> Compiler<'a> {
                 };
             }
             Op::Tolerance(inner, _) if matches!(inner.op, Op::Six(..)) => {
-                let site = receiver.site;
+                let around = receiver.site;
                 let Op::Tolerance(inner, radius) = receiver.op else { unreachable!("matched") };
-                return match self.fold(*inner, selector, args) {
+                // The channel stands where the whole stands: its value is that of the whole.
+                return match self.fold(*inner, selector, args, site) {
                     Ok(op) => Ok(Op::Tolerance(Box::new(Node { op, site }), radius)),
-                    Err(inner) => Err(Node { op: Op::Tolerance(Box::new(inner), radius), site }),
+                    Err(inner) => {
+                        Err(Node { op: Op::Tolerance(Box::new(inner), radius), site: around })
+                    }
                 };
             }
             _ => return Err(receiver),
