@@ -171,7 +171,7 @@ fn count_by_hand(scene: &Scene) -> usize {
     for v in &v.values {
         if is_rising {
             is_rising = *v >= -0.05;
-        } else if *v > 0.05 {
+        } else if *v > 0.75 {
             is_rising = true;
             count += 1;
         }

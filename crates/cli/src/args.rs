@@ -30,13 +30,15 @@ static VERSION: LazyLock<String> = LazyLock::new(|| {
     version = VERSION.as_str(),
     propagate_version = false,
     arg_required_else_help = true,
-    after_help = "Exit codes: 0 done · 2 bad usage or input · 3 partial data, or broken off · \
+    after_help = "Exit codes: 0 done, all green · 1 some test is red · 2 bad usage or input, or a \
+                  test at fault · 3 not decided, nothing judged, partial data, or broken off · \
                   4 an engine, the disk or headland itself broke\n\n\
                   HEADLAND_RESOURCE_PATH lists folders, separated by `:`, in which model:// and \
                   package:// names are looked up.\n\n\
-                  Start here:\n  headland demo                 drop a ball, see it bounce\n  \
+                  Start here:\n  headland demo                 drop a ball, judge its bounces\n  \
                   headland check WORLD          is this world sound?\n  \
-                  headland run WORLD            move it, record it"
+                  headland run WORLD            move it, record it\n  \
+                  headland test TEST --on REC   did it do what it should?"
 )]
 pub struct Cli {
     #[command(flatten)]
@@ -61,7 +63,9 @@ pub struct Global {
 pub enum Command {
     /// Move a world and record everything
     Run(Box<RunArgs>),
-    /// Say everything that is wrong with a world, a robot or a recording
+    /// Judge recordings, or worlds on engines, by tests
+    Test(Box<TestArgs>),
+    /// Say everything that is wrong with a world, a robot, a recording or a test
     Check(CheckArgs),
     /// Say what is in a recording
     Info(InfoArgs),
@@ -73,7 +77,7 @@ pub enum Command {
     Import(ImportArgs),
     /// List the physics engines: version, limits, how to get them
     Engines(EnginesArgs),
-    /// Drop a ball in the embedded engine and look at the bounces
+    /// Drop a ball in the embedded engine and judge the bounces
     Demo(DemoArgs),
     /// Print completions for a shell
     Completions(CompletionsArgs),
@@ -97,7 +101,8 @@ pub struct WorldArgs {
 #[command(after_help = "Examples:\n  headland run ball.sdf\n  \
     headland run ball.sdf --duration 4 -o ball.mcap\n  \
     headland run ball.sdf --until 'ball/pose/z < 0.6'\n  \
-    headland run arm.urdf --command moves.csv --gains 100,10\n\n\
+    headland run arm.urdf --command moves.csv --gains 100,10\n  \
+    headland run ball.sdf --test bounce.lrp --stop-on-red\n\n\
     A condition compares OBJECT/pose/z (x, y), OBJECT/linear_vel/x, OBJECT/angular_vel/x, \
     JOINT/position, JOINT/velocity, JOINT/effort or contacts/count with a number; a link of a \
     model with several is MODEL/LINK.\n\n\
@@ -113,20 +118,33 @@ pub struct RunArgs {
     /// The engine that moves it; `headland engines` lists them
     #[arg(long, alias = "physics-engine", default_value = "rapier", value_name = "NAME")]
     pub engine: String,
+    /// Judge the run as it goes by this test; its verdict decides the exit code
+    #[arg(long, value_name = "TEST", num_args = 1..)]
+    pub test: Vec<PathBuf>,
+    /// End the run as soon as a test is red
+    #[arg(long, requires = "test")]
+    pub stop_on_red: bool,
+    #[command(flatten)]
+    pub how: HowArgs,
+}
+
+/// How a world is moved: what `run` and `test` share.
+#[derive(Debug, Args)]
+pub struct HowArgs {
     /// How long, in simulated seconds, up to the next whole step [default: 10, or no end with --until]
-    #[arg(long, short, value_name = "SECS", allow_negative_numbers = true, value_parser = positive)]
+    #[arg(long, short, requires = "world", value_name = "SECS", allow_negative_numbers = true, value_parser = positive)]
     pub duration: Option<f64>,
     /// How long, in steps
-    #[arg(long, conflicts_with = "duration", value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, requires = "world", conflicts_with = "duration", value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub iterations: Option<u64>,
     /// End as soon as this holds: KEY < NUMBER, or <=, >, >=
-    #[arg(long, value_name = "CONDITION")]
+    #[arg(long, requires = "world", value_name = "CONDITION")]
     pub until: Option<String>,
     /// The step in seconds [default: the world's]
-    #[arg(long, value_name = "SECS", allow_negative_numbers = true, value_parser = positive)]
+    #[arg(long, requires = "world", value_name = "SECS", allow_negative_numbers = true, value_parser = positive)]
     pub step: Option<f64>,
     /// Samples per simulated second, at most one a step [default: every step]
-    #[arg(long, value_name = "HZ", allow_negative_numbers = true, value_parser = positive)]
+    #[arg(long, requires = "world", value_name = "HZ", allow_negative_numbers = true, value_parser = positive)]
     pub record_rate: Option<f64>,
     /// Where all chance comes from
     #[arg(long, default_value_t = 0)]
@@ -135,25 +153,106 @@ pub struct RunArgs {
     #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u16).range(1..=256))]
     pub threads: u16,
     /// Joint commands over time: a CSV with scoped keys
-    #[arg(long, short, value_name = "FILE")]
+    #[arg(long, short, requires = "world", value_name = "FILE")]
     pub command: Option<PathBuf>,
     /// Gains of joints whose model gives none
-    #[arg(long, value_name = "KP,KD", allow_hyphen_values = true, value_parser = gains)]
+    #[arg(long, requires = "world", value_name = "KP,KD", allow_hyphen_values = true, value_parser = gains)]
     pub gains: Option<(f64, f64)>,
     /// Let the motors go when no command has come for this many seconds
-    #[arg(long, value_name = "SECS", allow_negative_numbers = true, value_parser = positive)]
+    #[arg(long, requires = "world", value_name = "SECS", allow_negative_numbers = true, value_parser = positive)]
     pub watchdog: Option<f64>,
     #[command(flatten)]
     pub world_args: WorldArgs,
 }
 
+/// `headland test`
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  headland test bounce.lrp --on ball.mcap\n  \
+    headland test tests/*.lrp --on logs/*.mcap --junit verdicts.xml\n  \
+    headland test bounce.lrp --world ball.sdf --engines all\n  \
+    headland test bounce.lrp --on ball.mcap --explain --html why.html\n  \
+    headland test bounce.lrp --on ball.mcap --watch\n  \
+    headland test --vocabulary ball.mcap\n\n\
+    A test is a small state machine that watches a recording snapshot by snapshot. It passes when \
+    it ends in the state `green` and fails when it touches `red`:\n\n  \
+    (machine lands\n    \
+      (state falling) (state green)\n    \
+      (on [ball touches: ground] falling -> green))\n  \
+    (spawn lands falling)\n\n\
+    A cell of the table is the verdict and its margin: by how much every comparison could be \
+    harder or easier before the verdict flips. ∞ says that no amount flips it.\n\n\
+    Exit codes, the first that applies: 2 a test or an input is at fault · 4 an engine broke · \
+    1 some test is red · 3 not decided, or nothing was judged · 0 all green.")]
+pub struct TestArgs {
+    /// Tests: programs (.lrp) or formulas (.stl)
+    #[arg(required_unless_present = "vocabulary", value_name = "TEST")]
+    pub tests: Vec<PathBuf>,
+    /// Recordings to judge: MCAP, rosbag2 folders, CSV or TUM
+    #[arg(long, value_name = "RECORDING", num_args = 1..)]
+    pub on: Vec<PathBuf>,
+    /// Worlds to run first, each on every engine, and then to judge
+    #[arg(long, value_name = "WORLD", num_args = 1..)]
+    pub world: Vec<PathBuf>,
+    /// Engines for the worlds, or `all`
+    #[arg(
+        long,
+        value_name = "NAMES",
+        value_delimiter = ',',
+        requires = "world",
+        default_value = "rapier"
+    )]
+    pub engines: Vec<String>,
+    /// Keep the recordings of the worlds in this folder
+    #[arg(long, value_name = "FOLDER", requires = "world")]
+    pub keep: Option<PathBuf>,
+    /// Only what happened from this moment on, in seconds
+    #[arg(long, value_name = "SECS", allow_negative_numbers = true, value_parser = finite)]
+    pub start: Option<f64>,
+    /// Only what happened up to this moment, in seconds
+    #[arg(long, value_name = "SECS", allow_negative_numbers = true, value_parser = finite)]
+    pub end: Option<f64>,
+    /// Say why what is red is red: parts, values, assignments, the shortest stretch
+    #[arg(long)]
+    pub explain: bool,
+    /// Say which states and transitions no recording reached
+    #[arg(long)]
+    pub coverage: bool,
+    /// Say which small changes of a test no recording notices
+    #[arg(long)]
+    pub mutate: bool,
+    /// Do not look for margins
+    #[arg(long)]
+    pub no_margin: bool,
+    /// Make this an error: action-errors, blocks of a test that had to be abandoned
+    #[arg(long, value_name = "WHAT", value_parser = [ACTION_ERRORS])]
+    pub deny: Vec<String>,
+    /// Write the verdicts as JUnit XML
+    #[arg(long, value_name = "FILE")]
+    pub junit: Option<PathBuf>,
+    /// Write one self-contained page: verdicts, state bands, plots, reasons
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
+    /// Judge again whenever a test or a recording changes, until Ctrl-C
+    #[arg(long)]
+    pub watch: bool,
+    /// List what a test can see of this recording, with units
+    #[arg(long, value_name = "RECORDING", conflicts_with_all = ["on", "world", "watch"])]
+    pub vocabulary: Option<PathBuf>,
+    #[command(flatten, next_help_heading = "How worlds are run")]
+    pub how: HowArgs,
+}
+
+/// What `--deny` takes.
+pub const ACTION_ERRORS: &str = "action-errors";
+
 /// `headland check`
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  headland check worlds/*.sdf\n  \
     headland check robot.urdf --write-sdf robot.sdf\n  \
+    headland check tests/*.lrp\n  \
     headland check --json world.sdf | jq .links")]
 pub struct CheckArgs {
-    /// Worlds, robots or recordings
+    /// Worlds, robots, recordings or tests
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
     /// Also say what this engine would realise differently
@@ -273,6 +372,11 @@ fn positive(text: &str) -> Result<f64, String> {
         Ok(_) => Err("must be a finite number above zero".to_string()),
         Err(_) => Err(format!("`{text}` is not a number")),
     }
+}
+
+fn finite(text: &str) -> Result<f64, String> {
+    let number = text.parse::<f64>().map_err(|_| format!("`{text}` is not a number"))?;
+    if number.is_finite() { Ok(number) } else { Err("must be a finite number".to_string()) }
 }
 
 fn gains(text: &str) -> Result<(f64, f64), String> {

@@ -8,22 +8,29 @@ use std::io::{BufReader, ErrorKind, IsTerminal, Write as _};
 use std::path::Path;
 
 use headland_base::{Diagnostic, Findings, Severity};
+use headland_judge::Verdict;
 use headland_record::{Format, Reader};
 use headland_world::{Read, ReadOptions, resource::Resources};
 
 use crate::args::{Global, WorldArgs};
 
 /// How a command ended, the worst last. `main` alone turns this into an exit code.
+///
+/// Bad input outweighs a broken engine, because nothing said about it can be trusted before it
+/// is mended; both outweigh a red test, which is a finding; and a finding outweighs what could
+/// not be decided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Outcome {
     /// 0: it ran and all is well.
     Passed,
-    /// 3: it ran, but on partial data, or was broken off.
+    /// 3: it ran, but on partial data, was broken off, or could not be decided.
     Partial,
-    /// 2: we could not do what was asked.
-    BadInput,
+    /// 1: it ran and the robot is at fault. A finding, not an error of ours.
+    Failed,
     /// 4: an engine, the disk or headland itself broke.
     Broken,
+    /// 2: we could not do what was asked.
+    BadInput,
 }
 
 /// The diagnostics that mean that writing failed half way: a full disk, a pulled stick.
@@ -40,10 +47,21 @@ impl Outcome {
         }
     }
 
+    /// Of a verdict.
+    pub fn of_verdict(verdict: Verdict) -> Outcome {
+        match verdict {
+            Verdict::Green => Outcome::Passed,
+            Verdict::Red => Outcome::Failed,
+            Verdict::Inconclusive => Outcome::Partial,
+            Verdict::Error => Outcome::BadInput,
+        }
+    }
+
     /// The exit code.
     pub fn code(self) -> u8 {
         match self {
             Outcome::Passed => 0,
+            Outcome::Failed => 1,
             Outcome::BadInput => 2,
             Outcome::Partial => 3,
             Outcome::Broken => 4,
@@ -80,6 +98,12 @@ impl Context {
     /// Whether a person watches.
     pub fn shows_progress(&self) -> bool {
         !self.quiet && !self.json && std::io::stderr().is_terminal()
+    }
+
+    /// Whether results may be in colour.
+    pub fn paints(&self) -> bool {
+        let no_colour = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+        !no_colour && !self.json && std::io::stdout().is_terminal()
     }
 
     /// A result. A reader that went away (`| head`) ends the program without a word.
@@ -161,6 +185,15 @@ pub fn read_options(args: &WorldArgs) -> ReadOptions {
         resources: Resources::new(search),
         derive_inertia: args.derive_inertia,
     }
+}
+
+/// Writes a file that a command makes beside its results.
+pub fn write_file(path: &Path, text: &str) -> Result<(), Vec<Diagnostic>> {
+    let cannot = |code, what: &str, error: std::io::Error| {
+        vec![Diagnostic::error(code, format!("cannot {what} `{}`: {error}", path.display()))]
+    };
+    let mut file = File::create(path).map_err(|error| cannot("not-created", "create", error))?;
+    file.write_all(text.as_bytes()).map_err(|error| cannot("cannot-write", "write", error))
 }
 
 /// `headland 0.1.0 (0123456789ab)`: in `--version`, and in every recording.

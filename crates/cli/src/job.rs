@@ -1,8 +1,10 @@
-//! One run, recorded: what `run` and `demo` share.
+//! One run, recorded: what `run`, `test` and `demo` share.
 //!
-//! A model, a setup and an engine go in; a file with the facts around them, and how the run
-//! ended, come out. Deliberately absent: what is said about it; that is each command's own.
+//! A model, a setup and an engine go in; a file with the facts around them, how the run ended
+//! and what the tests that watched say come out. Deliberately absent: what is said about it;
+//! that is each command's own.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::io::IsTerminal as _;
 use std::ops::ControlFlow;
@@ -11,12 +13,14 @@ use std::sync::atomic::Ordering;
 
 use headland_base::{Diagnostic, Severity};
 use headland_record::{WriteOptions, Writer, Written};
-use headland_sim::{Cast, EngineEntry, Model, Recorder, RunEnd, Setup};
+use headland_sim::{Cast, Ending, EngineEntry, Model, Recorder, RunEnd, Setup};
 use headland_world::World;
 
 use crate::context::{BUILD, Context};
+use crate::live::{Judge, LiveCode, LiveVerdict, Names};
 use crate::progress::Progress;
 use crate::signals::interrupted;
+use crate::test_file::TestFile;
 
 /// One run and where it goes.
 pub struct Job<'a> {
@@ -32,14 +36,32 @@ pub struct Job<'a> {
     pub output: &'a Path,
     /// The table of commands that is played, as it was read.
     pub commands: Option<Vec<u8>>,
+    /// Tests that watch.
+    pub tests: &'a [TestFile],
+    /// End the run as soon as one of them is red.
+    pub stops_on_red: bool,
 }
 
-/// Runs and records. Returns how it ended, what was written, and how long it took.
+/// A run that was recorded.
+pub struct Recorded {
+    /// How it ended.
+    pub end: RunEnd,
+    /// What was written.
+    pub written: Written,
+    /// How long it took.
+    pub secs: f64,
+    /// What the tests that watched say, in their order.
+    pub verdicts: Vec<LiveVerdict>,
+    /// It ended because a test was red.
+    pub is_stopped_by_red: bool,
+}
+
+/// Runs and records.
 pub fn record(
     context: &Context,
     job: &Job<'_>,
     cast: &mut Cast,
-) -> Result<(RunEnd, Written, f64), Vec<Diagnostic>> {
+) -> Result<Recorded, Vec<Diagnostic>> {
     let mut engine = (job.engine.make)();
     let mut checked = engine.check(job.model);
     checked.extend(headland_sim::coarse_step(job.model, job.setup.step));
@@ -47,6 +69,9 @@ pub fn record(
         return Err(checked);
     }
     context.show(&checked);
+    let code = compile_tests(context, job, &checked)?;
+    let is_red = Cell::new(false);
+    let watchers = code.watchers(job, &is_red)?;
 
     let options = WriteOptions::new(BUILD).threaded(job.setup.n_threads > 1);
     let mut writer = open(job.output, &options)?;
@@ -54,16 +79,17 @@ pub fn record(
 
     let stop = interrupted();
     let mut progress = Progress::new(context.shows_progress(), job.setup.duration);
-    let mut recorder = Recorder::start(&mut writer, job.model, &cast.sensors)?;
+    let recorder = Recorder::start(&mut writer, job.model, &cast.sensors)?;
+    let mut observer = Judge::start(recorder, watchers)?;
     let ended = headland_sim::run(
         job.model,
         job.setup,
         engine.as_mut(),
         cast,
-        &mut recorder,
+        &mut observer,
         &mut |time| {
             progress.tick(time);
-            if stop.load(Ordering::Relaxed) {
+            if stop.load(Ordering::Relaxed) || job.stops_on_red && is_red.get() {
                 ControlFlow::Break(())
             } else {
                 ControlFlow::Continue(())
@@ -71,10 +97,32 @@ pub fn record(
         },
     );
     progress.finish();
+    let verdicts = observer.finish(ended.as_ref().ok());
     // The file is closed even when the run failed: what was recorded stays readable.
     let written = writer.finish();
-    let end = ended?;
-    Ok((end, written?, progress.secs()))
+    let (end, verdicts) = (ended?, verdicts?);
+    let is_stopped_by_red = job.stops_on_red && is_red.get() && end.ending == Ending::Interrupted;
+    Ok(Recorded { end, written: written?, secs: progress.secs(), verdicts, is_stopped_by_red })
+}
+
+/// The tests, compiled for what the recording of this run will hold; says what is wrong with
+/// them, and refuses those that cannot be judged as a run goes on.
+fn compile_tests(
+    context: &Context,
+    job: &Job<'_>,
+    checked: &[Diagnostic],
+) -> Result<LiveCode, Vec<Diagnostic>> {
+    if job.tests.is_empty() {
+        return Ok(LiveCode::default());
+    }
+    let names = Names::of(job.model, |writer| describe(writer, job, checked))?;
+    let (code, findings) = LiveCode::compile(job.tests, names);
+    // A run is not spent on a test whose verdict would be an error.
+    if findings.iter().any(|finding| finding.severity == Severity::Error) {
+        return Err(findings);
+    }
+    context.show(&findings);
+    Ok(code)
 }
 
 /// Whether an output is standard output.
@@ -126,6 +174,12 @@ fn describe(writer: &mut Writer, job: &Job<'_>, checked: &[Diagnostic]) -> Resul
     let realised: BTreeMap<String, String> =
         realised.map(|(i, d)| (format!("{:03}", i + 1), d.message.clone())).collect();
     writer.metadata("headland.realised", realised)?;
+    for test in job.tests {
+        for source in test.sources() {
+            let name = source.path.rsplit('/').next().unwrap_or_default();
+            writer.attach(name, "text/plain", source.text.clone().into_bytes())?;
+        }
+    }
     if let Some(table) = &job.commands {
         writer.attach("commands.csv", "text/csv", table.clone())?;
     }

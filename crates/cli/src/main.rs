@@ -6,9 +6,15 @@ mod commands;
 mod context;
 mod glob;
 mod job;
+mod judging;
+mod live;
+mod parallel;
+mod prepare;
 mod progress;
 mod schedule;
 mod signals;
+mod test_file;
+mod watching;
 
 use std::process::ExitCode;
 
@@ -31,6 +37,7 @@ fn main() -> ExitCode {
     let context = Context::new(&cli.global);
     let ended = match &cli.command {
         Command::Run(args) => commands::run::run(&context, args),
+        Command::Test(args) => commands::test::run(&context, args),
         Command::Check(args) => commands::check::run(&context, args),
         Command::Info(args) => commands::info::run(&context, args),
         Command::Cat(args) => commands::cat::run(&context, args),

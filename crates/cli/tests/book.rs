@@ -4,7 +4,7 @@
 //! docs/src/*.md, README.md ─ stage ─► a folder of its own per page ─ trycmd ─► same output
 //! ```
 //!
-//! Before a page is run, its working folder gets the worlds that ship, as `worlds/`,
+//! Before a page is run, its working folder gets the worlds and tests that ship, as `worlds/`,
 //! every block of the page whose fence names a file (` ```xml cart.sdf `), and what is in
 //! `docs/src/PAGE.in/` where a page would rather not show a file. Its commands run one after
 //! the other in that folder, so a page may use what it wrote before.
@@ -24,7 +24,7 @@ use common::ROOT;
 const TOOLS: &[&str] = &["head", "truncate"];
 
 /// Words with a hyphen between quotes in the sources that are no codes of diagnostics.
-const NOT_CODES: &[&str] = &["physics-engine"];
+const NOT_CODES: &[&str] = &["action-errors", "physics-engine"];
 
 fn root() -> PathBuf {
     Path::new(ROOT).canonicalize().expect("the workspace")
@@ -78,11 +78,7 @@ fn stage(page: &Path, stage: &Path) {
     fs::write(stage.join(format!("{name}.md")), for_trycmd(&text)).expect("written");
     fs::create_dir(stage.join(format!("{name}.out"))).expect("says that the folder is a sandbox");
     let folder = stage.join(format!("{name}.in"));
-    fs::create_dir_all(folder.join("worlds")).expect("made");
-    for world in common::shipped_worlds() {
-        let file_name = world.file_name().expect("a file");
-        fs::copy(&world, folder.join("worlds").join(file_name)).expect("copied");
-    }
+    copy_folder(&root().join("worlds"), &folder.join("worlds"));
     let extra = book().join(format!("{name}.in"));
     if extra.exists() {
         copy_folder(&extra, &folder);

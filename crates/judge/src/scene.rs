@@ -14,6 +14,7 @@
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use headland_base::maths::{Vec3, rotation_vector_from_quat};
@@ -61,6 +62,8 @@ pub struct Scene {
     vocabulary: Vocabulary,
     times: Vec<SimTime>,
     columns: Mutex<BTreeMap<Quantity, Arc<Column>>>,
+    /// For a stretch: the scene it is of, and the first of its snapshots.
+    whole: Option<(Arc<Scene>, usize)>,
 }
 
 impl Scene {
@@ -82,7 +85,28 @@ impl Scene {
             union_of_times(&times)
         };
         let recording = Arc::new(recording);
-        Scene { recording, vocabulary, times, columns: Mutex::new(BTreeMap::new()) }
+        Scene { recording, vocabulary, times, columns: Mutex::default(), whole: None }
+    }
+
+    /// Only these snapshots, as if there were no others; what was sampled before still holds.
+    pub fn stretch(self: &Arc<Scene>, range: Range<usize>) -> Scene {
+        Scene {
+            recording: Arc::clone(&self.recording),
+            vocabulary: self.vocabulary.clone(),
+            times: self.times[range.clone()].to_vec(),
+            columns: Mutex::default(),
+            whole: Some((Arc::clone(self), range.start)),
+        }
+    }
+
+    /// The first moment at which a simulation broke its own rules, and how: a body went
+    /// non-finite, or the engine gave up. What follows is no evidence.
+    pub fn breach(&self) -> Option<(SimTime, String)> {
+        let track = self.recording.track("/events")?;
+        let said = track.times().iter().zip(track.remarks()?);
+        let mut breaches =
+            said.filter(|(_, remark)| matches!(remark.kind.as_str(), "non-finite" | "fault"));
+        breaches.next().map(|(time, remark)| (*time, format!("{}: {}", remark.source, remark.text)))
     }
 
     /// The names a test can use.
@@ -121,6 +145,11 @@ impl Scene {
 
     fn make(&self, quantity: Quantity) -> Column {
         let n = self.times.len();
+        if let Some((whole, start)) = &self.whole {
+            let column = whole.column(quantity);
+            let values = column.values[*start..start + n].to_vec();
+            return Column::new(values, column.first_known.saturating_sub(*start).min(n));
+        }
         let made = match quantity {
             Quantity::Time => Some(Column::new(self.times.iter().map(|t| t.secs()).collect(), 0)),
             Quantity::Object(i, six, component) => self.six(i, six, usize::from(component)),
@@ -329,7 +358,7 @@ impl Pair<'_> {
 }
 
 /// `ball::link` as topics write it: `ball/link`.
-pub(crate) fn thing_of(body: &str) -> String {
+pub fn thing_of(body: &str) -> String {
     let clean = |c: char| if c.is_ascii_alphanumeric() || c == '_' || c == '/' { c } else { '_' };
     body.replace("::", "/").chars().map(clean).collect()
 }

@@ -85,6 +85,17 @@ impl Judgement {
             n_fired: 0,
         }
     }
+
+    /// The simulation broke its own rules: what is green is not decided.
+    pub fn doubt(&mut self, time: SimTime, why: &str) {
+        let reason = format!("the simulation is no evidence from {time} on: {why}");
+        for root in self.roots.iter_mut().filter(|root| root.verdict == Verdict::Green) {
+            (root.verdict, root.time, root.reason) = (Verdict::Inconclusive, time, reason.clone());
+        }
+        if self.verdict == Verdict::Green {
+            (self.verdict, self.time, self.reason) = (Verdict::Inconclusive, time, reason);
+        }
+    }
 }
 
 /// The verdict of several: an error outweighs red, red outweighs what is not decided.

@@ -34,6 +34,39 @@ pub fn secs(secs: f64) -> String {
     }
 }
 
+/// `3.1 mm`, `0.42 rad/s`, `12 N`: three digits that matter, with a prefix below one.
+pub fn quantity(amount: f64, unit: &str) -> String {
+    let magnitude = amount.abs();
+    let (factor, prefix) = match magnitude {
+        _ if unit.is_empty() || magnitude == 0.0 || magnitude >= 1.0 => (1.0, ""),
+        m if m >= 1e-3 => (1e3, "m"),
+        m if m >= 1e-6 => (1e6, "µ"),
+        _ => (1e9, "n"),
+    };
+    let number = digits(amount * factor);
+    if unit.is_empty() { number } else { format!("{number} {prefix}{unit}") }
+}
+
+/// Three digits that matter, without trailing zeros.
+fn digits(value: f64) -> String {
+    let magnitude = value.abs();
+    let n_places = match magnitude {
+        m if m >= 100.0 => 0,
+        m if m >= 10.0 => 1,
+        m if m >= 1.0 => 2,
+        m if m >= 0.1 => 3,
+        m if m >= 0.01 => 4,
+        m if m >= 0.001 => 5,
+        0.0 => 0,
+        _ => return format!("{value:.2e}"),
+    };
+    let text = format!("{value:.n_places$}");
+    if !text.contains('.') {
+        return text;
+    }
+    text.trim_end_matches('0').trim_end_matches('.').to_string()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -49,5 +82,17 @@ mod tests {
             (secs(4.23), secs(200.0), secs(7500.0)),
             ("4.2 s".into(), "3 min 20 s".into(), "2 h 5 min".into())
         );
+        for (amount, unit, wanted) in [
+            (0.0031, "m", "3.1 mm"),
+            (0.004_999_999, "m", "5 mm"),
+            (2.5e-7, "s", "250 ns"),
+            (0.0, "m", "0 m"),
+            (12.345, "N", "12.3 N"),
+            (0.48841, "", "0.488"),
+            (123_456.0, "", "123456"),
+            (1e-9, "", "1.00e-9"),
+        ] {
+            assert_eq!(quantity(amount, unit), wanted);
+        }
     }
 }

@@ -89,6 +89,11 @@ impl<'a> Recorder<'a> {
         let events = writer.channel("/events", Kind::Event)?;
         Ok(Recorder { writer, moving, still, robots, sensors, contacts, events })
     }
+
+    /// The file behind it, for whoever has more to write into it.
+    pub fn writer(&mut self) -> &mut Writer {
+        self.writer
+    }
 }
 
 impl Observer for Recorder<'_> {
@@ -185,7 +190,8 @@ fn robot_channels(writer: &mut Writer, model: &Model) -> Result<Vec<RobotChannel
     Ok(out)
 }
 
-fn object_topics(model: &Model) -> Vec<String> {
+/// The topics of the model's objects, in their order: `/ball`, `/robot/arm`.
+pub fn object_topics(model: &Model) -> Vec<String> {
     unique_topics(model.objects.iter().map(|object| object.name.as_str()))
 }
 

@@ -1,9 +1,7 @@
-//! `headland check`: everything that is wrong with a world, a robot or a recording.
+//! `headland check`: everything that is wrong with a world, a robot, a recording or a test.
 //!
 //! What a file is, is told by what is in it. A world may be written as plain SDF on the way.
 
-use std::fs::File;
-use std::io::Write as _;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -14,7 +12,8 @@ use headland_sim::{EngineEntry, Model};
 use headland_world::World;
 
 use crate::args::CheckArgs;
-use crate::context::{Context, Ended, Outcome, open_recording};
+use crate::context::{Context, Ended, Outcome, open_recording, write_file};
+use crate::test_file::TestFile;
 
 pub fn run(context: &Context, args: &CheckArgs) -> Ended {
     let engine = args.engine.as_deref().map(headland_engines::find).transpose();
@@ -24,7 +23,9 @@ pub fn run(context: &Context, args: &CheckArgs) -> Ended {
     }
     let mut outcome = Outcome::Passed;
     for file in &args.files {
-        let checked = if Format::detect(file).is_ok_and(|format| format == Format::Mcap) {
+        let checked = if TestFile::is_one(file) {
+            test(context, file)
+        } else if Format::detect(file).is_ok_and(|format| format == Format::Mcap) {
             recording(context, file)
         } else {
             world(context, file, args, engine)
@@ -40,6 +41,32 @@ pub fn run(context: &Context, args: &CheckArgs) -> Ended {
         }
     }
     Ok(outcome)
+}
+
+/// A test without a recording: what is wrong with it whatever it looks at.
+fn test(context: &Context, file: &Path) -> Ended {
+    let test = TestFile::read(file)?;
+    let findings = test.lint();
+    if findings.iter().any(|finding| finding.severity == Severity::Error) {
+        return Err(findings);
+    }
+    let n_warnings = findings.iter().filter(|d| d.severity == Severity::Warning).count() as u64;
+    context.show(&findings);
+    let summary = test.summary();
+    if context.json() {
+        let mut json = serde_json::json!({"file": file, "ok": true, "warnings": n_warnings});
+        json.as_object_mut().expect("an object").extend(
+            summary.into_iter().map(|(key, n)| (format!("{key}s"), serde_json::Value::from(n))),
+        );
+        context.print(&format!("{json}\n"));
+        return Ok(Outcome::Passed);
+    }
+    let mut parts: Vec<String> = summary.into_iter().map(|(key, n)| count(n, key)).collect();
+    if n_warnings > 0 {
+        parts.push(count(n_warnings, "warning"));
+    }
+    context.print(&format!("{}: ok, test: {}\n", file.display(), parts.join(", ")));
+    Ok(Outcome::Passed)
 }
 
 fn world(context: &Context, file: &Path, args: &CheckArgs, engine: Option<&EngineEntry>) -> Ended {
@@ -112,11 +139,7 @@ fn write_sdf(context: &Context, path: &Path, world: &World) -> Result<(), Vec<Di
         context.print(&text);
         return Ok(());
     }
-    let cannot = |code, what: &str, error: std::io::Error| {
-        vec![Diagnostic::error(code, format!("cannot {what} `{}`: {error}", path.display()))]
-    };
-    let mut file = File::create(path).map_err(|error| cannot("not-created", "create", error))?;
-    file.write_all(text.as_bytes()).map_err(|error| cannot("cannot-write", "write", error))
+    write_file(path, &text)
 }
 
 fn recording(context: &Context, file: &Path) -> Ended {

@@ -1,21 +1,26 @@
 //! `headland demo`: the main job on embedded defaults.
 //!
-//! A ball falls, is recorded, and what is shown of its bounces is read back from the file.
+//! A ball falls, is recorded and judged; what is shown of its bounces is read back from the
+//! file.
 
 use std::path::Path;
 use std::sync::Arc;
 
 use headland_base::{Diagnostic, Source};
+use headland_judge::Scene;
 use headland_record::{LoadOptions, Reader, Recording, load};
-use headland_report::{Align, Chart, chart, table};
+use headland_report::{Align, Chart, chart, matrix, table, verdicts_json};
 use headland_sim::{Cast, Model, Setup};
 use serde_json::{Value, json};
 
 use crate::args::{DemoArgs, WorldArgs};
-use crate::context::{Context, Ended, Outcome, read_options, refuse_stdout};
+use crate::context::{Context, Ended, read_options, refuse_stdout};
 use crate::job::{Job, record};
+use crate::judging::{Asked, Loaded, MaybeTest, judge_all};
+use crate::test_file::TestFile;
 
 const BALL: &str = include_str!("../../../../worlds/ball.sdf");
+const TEST: &str = include_str!("../../../../worlds/tests/ball.lrp");
 const ENGINE: &str = "rapier";
 const DURATION_SECS: f64 = 5.0;
 const RADIUS: f64 = 0.5;
@@ -29,9 +34,18 @@ pub fn run(context: &Context, args: &DemoArgs) -> Ended {
     let duration = headland_base::SimDuration::from_secs(DURATION_SECS).expect("a few seconds");
     let setup = Setup::new(&model, duration);
     let engine = headland_engines::find(ENGINE).map_err(|diagnostic| vec![diagnostic])?;
-    let job =
-        Job { engine, model: &model, setup: &setup, seed: 0, output: &args.output, commands: None };
-    let (_, written, secs) = record(context, &job, &mut Cast::default())?;
+    let tests = [TestFile::of_source(&Source::new("ball.lrp", TEST), Path::new("ball.lrp"))];
+    let job = Job {
+        engine,
+        model: &model,
+        setup: &setup,
+        seed: 0,
+        output: &args.output,
+        commands: None,
+        tests: &tests,
+        stops_on_red: false,
+    };
+    let recorded = record(context, &job, &mut Cast::default())?;
 
     // Everything shown is read back from the file: what others will see of it.
     let reader = Reader::open(&args.output).map_err(|diagnostic| vec![diagnostic])?;
@@ -40,13 +54,20 @@ pub fn run(context: &Context, args: &DemoArgs) -> Ended {
         return Err(findings.into_vec());
     }
     let bounces = Bounces::of(&recording)?;
-    let factor = DURATION_SECS / secs.max(1e-9);
+    let shown = args.output.display().to_string();
+    let loaded = Loaded::of_scene(&shown, &args.output, Arc::new(Scene::new(recording)));
+    let tests: Vec<MaybeTest> = tests.into_iter().map(Ok).collect();
+    let round = judge_all(&tests, &[loaded], Asked::default());
+    context.show(&round.findings);
+    let factor = DURATION_SECS / recorded.secs.max(1e-9);
     context.print(&if context.json() {
-        format!("{}\n", bounces.as_json(&args.output, written.n_messages))
+        let mut json = bounces.as_json(&args.output, recorded.written.n_messages);
+        json["verdicts"] = verdicts_json(&round.matrix)["results"].take();
+        format!("{json}\n")
     } else {
-        bounces.story(&args.output, factor)
+        bounces.story(&args.output, factor, &matrix(&round.matrix, context.paints()))
     });
-    Ok(Outcome::Passed)
+    Ok(round.outcome)
 }
 
 /// What the recording says about the ball.
@@ -95,7 +116,7 @@ impl Bounces {
         })
     }
 
-    fn story(&self, output: &Path, factor: f64) -> String {
+    fn story(&self, output: &Path, factor: f64, verdict: &str) -> String {
         let drawing = Chart {
             title: "height of the ball above the ground [m]",
             x_label: "time [s]",
@@ -117,8 +138,10 @@ impl Bounces {
         let shown = output.display();
         format!(
             "A ball falls 3 m onto the ground; both bounce with a restitution of 0.7.\n\n{}\n{}\n\
-             Each bounce should reach 0.7² = 0.49 of the one before.\n\
-             Recorded in {shown}, {factor:.0} × faster than real time.\n\n\
+             Each bounce should reach 0.7² = 0.49 of the one before. A test says so; it watched the\n\
+             run and was asked again on the recording:\n\n\
+             {verdict}\n\
+             Recorded in {shown} with the test inside, {factor:.0} × faster than real time.\n\n\
              Try next:\n  \
              headland info {shown}                what is in the recording\n  \
              headland export {shown} -o ball.csv  the numbers as a table\n  \

@@ -13,3 +13,4 @@ pub mod import;
 pub mod info;
 pub mod man;
 pub mod run;
+pub mod test;

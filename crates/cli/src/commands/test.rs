@@ -1,0 +1,295 @@
+//! `headland test`: tests and recordings go in, verdicts come out.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
+
+use headland_base::Diagnostic;
+use headland_report::{
+    Matrix, explained, junit, matrix, noticed, page, reached, summary, verdicts_json,
+};
+use headland_sim::{Ending, EngineEntry};
+
+use crate::args::TestArgs;
+use crate::context::{BUILD, Context, Ended, Outcome, refuse_same, write_file};
+use crate::job::{Job, record};
+use crate::judging::{Asked, Loaded, MaybeTest, Round, Unread, judge_all};
+use crate::parallel;
+use crate::prepare::{Prepared, prepare};
+use crate::signals::interrupted;
+use crate::test_file::TestFile;
+use crate::watching::{PERIOD, SETTLING, Watched};
+
+pub fn run(context: &Context, args: &TestArgs) -> Ended {
+    if let Some(recording) = &args.vocabulary {
+        return vocabulary(context, recording);
+    }
+    if args.on.is_empty() && args.world.is_empty() {
+        let message = "nothing to judge: no recording and no world";
+        let help = "name recordings with --on, or worlds to run with --world";
+        return Err(vec![Diagnostic::error("nothing-to-judge", message).help(help)]);
+    }
+    for made in [&args.junit, &args.html].into_iter().flatten() {
+        for source in args.tests.iter().chain(&args.on).chain(&args.world) {
+            refuse_same(source, made)?;
+        }
+    }
+    let mut session = Session::open(context, args)?;
+    let mut outcome = session.round(context)?;
+    if args.watch {
+        context.say("watching; Ctrl-C ends");
+        let stop = interrupted();
+        while !stop.load(Ordering::Relaxed) {
+            std::thread::sleep(PERIOD);
+            if session.reload() {
+                // A file that is being written is left to settle.
+                loop {
+                    std::thread::sleep(SETTLING);
+                    if !session.reload() {
+                        break;
+                    }
+                }
+                outcome = session.round(context)?;
+            }
+        }
+    }
+    Ok(outcome)
+}
+
+/// Tests and recordings that stay in memory while somebody works on them.
+struct Session<'a> {
+    args: &'a TestArgs,
+    tests: Vec<MaybeTest>,
+    recordings: Vec<Loaded>,
+    /// What is wrong apart from verdicts: runs that broke.
+    outcome: Outcome,
+    watched: Watched,
+    /// Holds the recordings of worlds that nobody wants to keep.
+    _folder: Option<tempfile::TempDir>,
+}
+
+impl<'a> Session<'a> {
+    fn open(context: &Context, args: &'a TestArgs) -> Result<Session<'a>, Vec<Diagnostic>> {
+        let mut outcome = Outcome::Passed;
+        let given = |path: &PathBuf| Origin {
+            name: path.display().to_string(),
+            path: path.clone(),
+            fault: None,
+        };
+        let mut origins: Vec<Origin> = args.on.iter().map(given).collect();
+        let engines = engines(args)?;
+        let folder = match (&args.keep, args.world.is_empty()) {
+            (None, false) => Some(temporary()?),
+            _ => None,
+        };
+        if !args.world.is_empty() {
+            let place = args.keep.as_deref().or(folder.as_ref().map(|f| f.path()));
+            let place = place.expect("a folder to keep or a temporary one");
+            make_folder(place)?;
+            let (made, ended) = run_worlds(context, args, &engines, place);
+            origins.extend(made);
+            outcome = outcome.max(ended);
+        }
+        let stretch = (args.start, args.end);
+        let recordings = parallel::map(origins.len(), |i| {
+            let Origin { name, path, fault } = &origins[i];
+            match fault {
+                Some(why) => Loaded::missing(name, path, why),
+                None => Loaded::read(name, path, stretch),
+            }
+        });
+        let tests = args.tests.iter().map(|path| read_test(path)).collect();
+        let mut session = Session {
+            args,
+            tests,
+            recordings,
+            outcome,
+            watched: Watched::default(),
+            _folder: folder,
+        };
+        session.reload();
+        Ok(session)
+    }
+
+    /// Judges, shows and writes.
+    fn round(&mut self, context: &Context) -> Ended {
+        let mut outcome = self.outcome;
+        for loaded in &mut self.recordings {
+            context.show(&std::mem::take(&mut loaded.findings));
+            outcome = outcome.max(loaded.outcome);
+        }
+        let round = judge_all(&self.tests, &self.recordings, Asked::new(self.args));
+        context.show(&round.findings);
+        self.publish(context, &round)?;
+        Ok(outcome.max(round.outcome))
+    }
+
+    fn publish(&self, context: &Context, round: &Round) -> Result<(), Vec<Diagnostic>> {
+        if context.json() {
+            context.print(&format!("{}\n", verdicts_json(&round.matrix)));
+        } else {
+            let colour = context.paints();
+            let mut text = matrix(&round.matrix, colour) + "\n" + &summary(&round.matrix, colour);
+            let asked = [
+                (self.args.explain, explained as fn(&Matrix) -> String),
+                (self.args.coverage, reached),
+                (self.args.mutate, noticed),
+            ];
+            for (_, words) in asked.iter().filter(|(is_asked, _)| *is_asked) {
+                text += &words(&round.matrix);
+            }
+            context.print(&text);
+        }
+        if let Some(path) = &self.args.junit {
+            write_file(path, &junit(&round.matrix))?;
+        }
+        if let Some(path) = &self.args.html {
+            write_file(path, &page(&round.matrix, BUILD))?;
+        }
+        Ok(())
+    }
+
+    /// Reads again what has changed. Whether anything has.
+    fn reload(&mut self) -> bool {
+        let mut has_changed = false;
+        for (test, path) in self.tests.iter_mut().zip(&self.args.tests) {
+            let imports = test.as_ref().map(TestFile::imports).unwrap_or_default();
+            let mut is_new = self.watched.has_changed(path);
+            for import in &imports {
+                // Every file is looked at, so that none is seen as new only later.
+                is_new |= self.watched.has_changed(import);
+            }
+            if is_new {
+                *test = read_test(path);
+                has_changed = true;
+            }
+        }
+        for loaded in &mut self.recordings {
+            if self.watched.has_changed(&loaded.path) {
+                let stretch = (self.args.start, self.args.end);
+                *loaded = Loaded::read(&loaded.name, &loaded.path, stretch);
+                has_changed = true;
+            }
+        }
+        has_changed
+    }
+}
+
+fn read_test(path: &Path) -> MaybeTest {
+    TestFile::read(path).map_err(|faults| Unread { name: path.display().to_string(), faults })
+}
+
+/// The engines asked for; `all` are those that are there.
+fn engines(args: &TestArgs) -> Result<Vec<&'static EngineEntry>, Vec<Diagnostic>> {
+    if args.engines.iter().any(|name| name == "all") {
+        let there = headland_engines::ENGINES.iter().filter(|entry| (entry.version)().is_some());
+        return Ok(there.collect());
+    }
+    let (mut found, mut faults) = (Vec::new(), Vec::new());
+    for name in &args.engines {
+        match headland_engines::find(name.trim()) {
+            Ok(entry) => found.push(entry),
+            Err(fault) => faults.push(fault),
+        }
+    }
+    if faults.is_empty() { Ok(found) } else { Err(faults) }
+}
+
+/// Where a recording comes from, or why there is none.
+struct Origin {
+    name: String,
+    path: PathBuf,
+    fault: Option<String>,
+}
+
+/// Runs every world on every engine.
+fn run_worlds(
+    context: &Context,
+    args: &TestArgs,
+    engines: &[&'static EngineEntry],
+    folder: &Path,
+) -> (Vec<Origin>, Outcome) {
+    let mut outcome = Outcome::Passed;
+    let mut made: Vec<Origin> = Vec::new();
+    for world in &args.world {
+        for engine in engines {
+            let stem = world.file_stem().unwrap_or(world.as_os_str()).to_string_lossy();
+            let base = format!("{stem}-{}", engine.name);
+            let place = |name: &str| folder.join(format!("{name}.mcap"));
+            let numbered = (2..).map(|n| format!("{base}-{n}"));
+            let is_free = |name: &String| made.iter().all(|origin| origin.path != place(name));
+            let name = std::iter::once(base.clone()).chain(numbered).find(is_free);
+            let name = name.expect("numbers do not end");
+            let path = place(&name);
+            let mut fault = None;
+            match run_one(context, args, world, engine, &path) {
+                Ok(ended) => outcome = outcome.max(ended),
+                Err(faults) => {
+                    context.show(&faults);
+                    outcome = outcome.max(Outcome::of_faults(&faults));
+                    fault = faults.into_iter().next().map(|fault| fault.message);
+                }
+            }
+            let name = if args.keep.is_some() { path.display().to_string() } else { name };
+            made.push(Origin { name, path, fault });
+        }
+    }
+    (made, outcome)
+}
+
+fn run_one(
+    context: &Context,
+    args: &TestArgs,
+    world: &Path,
+    engine: &'static EngineEntry,
+    output: &Path,
+) -> Ended {
+    let Prepared { model, setup, mut cast, commands } = prepare(context, world, &args.how)?;
+    let job = Job {
+        engine,
+        model: &model,
+        setup: &setup,
+        seed: args.how.seed,
+        output,
+        commands,
+        tests: &[],
+        stops_on_red: false,
+    };
+    let end = record(context, &job, &mut cast)?.end;
+    Ok(match end.ending {
+        Ending::Duration | Ending::Condition => Outcome::Passed,
+        Ending::Interrupted => Outcome::Partial,
+        Ending::Fault(fault) => {
+            context.show(&[Diagnostic::error("engine-fault", fault.0)
+                .note(format!("the recording is kept up to {}", end.state.time))]);
+            Outcome::Broken
+        }
+    })
+}
+
+fn temporary() -> Result<tempfile::TempDir, Vec<Diagnostic>> {
+    tempfile::tempdir().map_err(|error| {
+        let message = format!("no folder for recordings: {error}");
+        vec![Diagnostic::error("not-created", message).help("name one: --keep FOLDER")]
+    })
+}
+
+fn make_folder(path: &Path) -> Result<(), Vec<Diagnostic>> {
+    std::fs::create_dir_all(path).map_err(|error| {
+        let message = format!("cannot create `{}`: {error}", path.display());
+        vec![Diagnostic::error("not-created", message)]
+    })
+}
+
+fn vocabulary(context: &Context, recording: &Path) -> Ended {
+    let name = recording.display().to_string();
+    let loaded = Loaded::read(&name, recording, (None, None));
+    let Ok(scene) = &loaded.scene else { return Err(loaded.findings) };
+    context.show(&loaded.findings);
+    if context.json() {
+        let json = headland_report::vocabulary_json(scene.vocabulary());
+        context.print(&format!("{json}\n"));
+    } else {
+        context.print(&headland_report::vocabulary(scene.vocabulary()));
+    }
+    Ok(loaded.outcome)
+}

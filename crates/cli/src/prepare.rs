@@ -1,0 +1,93 @@
+//! From a world and options to a run that may start: what `run` and `test` share.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use headland_base::{Diagnostic, Seed, SimDuration};
+use headland_sim::{Cast, Condition, Gains, Model, Setup};
+
+use crate::args::HowArgs;
+use crate::context::Context;
+use crate::schedule::Schedule;
+
+/// How long a run without an end lasts.
+const DEFAULT_DURATION: SimDuration = SimDuration::from_nanos(10_000_000_000);
+
+/// A run that may start.
+pub struct Prepared {
+    /// What moves.
+    pub model: Model,
+    /// How.
+    pub setup: Setup,
+    /// Who takes part.
+    pub cast: Cast,
+    /// The table of commands that is played, as it was read.
+    pub commands: Option<Vec<u8>>,
+}
+
+/// Reads a world and everything a run of it needs, or says everything that is missing.
+pub fn prepare(
+    context: &Context,
+    world: &Path,
+    how: &HowArgs,
+) -> Result<Prepared, Vec<Diagnostic>> {
+    let world = context.read_world(world, &how.world_args)?.world;
+    let model = Model::compile(&Arc::new(world))?;
+    let setup = setup(how, &model)?;
+    let mut cast = Cast::default();
+    let mut commands = None;
+    if let Some(path) = &how.command {
+        let (schedule, findings, table) = Schedule::read(path, &model, setup.step)?;
+        commands = Some(table);
+        context.show(&findings);
+        schedule.check_gains(&model, &setup)?;
+        cast.controllers.push(Box::new(schedule));
+    }
+    Ok(Prepared { model, setup, cast, commands })
+}
+
+fn setup(how: &HowArgs, model: &Model) -> Result<Setup, Vec<Diagnostic>> {
+    let secs = |secs: f64, what: &str| {
+        let fits = SimDuration::from_secs(secs).filter(|d| *d > SimDuration::ZERO);
+        fits.ok_or_else(|| {
+            let why =
+                if secs < 1.0 { "shorter than a nanosecond" } else { "longer than 292 years" };
+            Diagnostic::error("bad-duration", format!("{what} of {secs} s is {why}"))
+        })
+    };
+    let step = how.step.map_or(Ok(model.world.physics.step), |step| secs(step, "a step"))?;
+    let duration = match (how.duration, how.iterations, &how.until) {
+        (Some(duration), _, _) => Some(secs(duration, "a duration")?),
+        (None, Some(n), _) => Some(step * i64::try_from(n).unwrap_or(i64::MAX)),
+        (None, None, Some(_)) => None,
+        (None, None, None) => Some(DEFAULT_DURATION),
+    };
+    let until = how.until.as_ref().map(|text| Condition::parse(text, model));
+    Ok(Setup {
+        step,
+        duration,
+        record_period: how
+            .record_rate
+            .map_or(Ok(step), |rate| secs(1.0 / rate, "a sample period"))?,
+        seed: Seed::new(how.seed),
+        n_threads: usize::from(how.threads),
+        gains: how.gains.map(|(kp, kd)| Gains { kp, kd }),
+        watchdog: how.watchdog.map(|limit| secs(limit, "a watchdog")).transpose()?,
+        until: until.transpose()?,
+    })
+}
+
+/// A run ends with a whole step, as in other simulators; where that is later than asked, it
+/// is said beforehand.
+pub fn odd_end(setup: &Setup) -> Vec<Diagnostic> {
+    let (Some(duration), step) = (setup.duration, setup.step) else { return Vec::new() };
+    let n_whole = duration.nanos() / step.nanos();
+    if duration.nanos() % step.nanos() == 0 {
+        return Vec::new();
+    }
+    let message = format!(
+        "{duration} is no whole number of steps of {step}; the run ends at {}",
+        step * (n_whole + 1)
+    );
+    vec![Diagnostic::remark("duration-between-steps", message)]
+}

@@ -1,0 +1,465 @@
+//! `headland test`, `run --test` and `check` of tests, as a user meets them.
+
+mod common;
+
+use std::fs;
+use std::io::{BufRead as _, BufReader};
+use std::path::Path;
+use std::process::Stdio;
+
+use common::{ROOT, expect, headland, shipped_worlds, text};
+use serde_json::Value;
+
+const GREEN: &str = "(machine lands (state falling) (state green)\n  \
+    (on [ball pose z < 0.6] falling -> green))\n(spawn lands falling)\n";
+const RED: &str = "(machine stays (state above) (state red) (state green)\n  \
+    (on [ball pose z < 0.6] above -> red low)\n  \
+    (on [ball time >= stopTime] above -> green))\n(spawn stays above)\n";
+const ERRORS: &str = "(machine m (state a (onentry [nil foo])) (state green) (eps a -> green))\n\
+    (spawn m a)\n";
+const BROKEN: &str = "(machine m (state a) (state green) (on [1 < ] a -> green))\n(spawn m a)\n";
+
+/// A folder with two recordings of the ball and some tests.
+fn folder() -> tempfile::TempDir {
+    let dir = tempfile::tempdir().expect("a folder");
+    let ball = format!("{ROOT}/worlds/ball.sdf");
+    expect(dir.path(), &["run", &ball, "--duration", "1", "-o", "ball.mcap", "-q"], 0);
+    expect(dir.path(), &["run", &ball, "--duration", "0.1", "-o", "short.mcap", "-q"], 0);
+    for (name, content) in [("green", GREEN), ("red", RED), ("errors", ERRORS), ("broken", BROKEN)]
+    {
+        fs::write(dir.path().join(format!("{name}.lrp")), content).expect("written");
+    }
+    fs::write(dir.path().join("low.stl"), "low := eventually [ball pose z < 0.6].\n")
+        .expect("written");
+    fs::write(dir.path().join("empty.csv"), "time,ball/pose/z\n").expect("written");
+    dir
+}
+
+#[test]
+fn exit_codes_tell_what_kind_of_answer_it_is() {
+    let dir = folder();
+    for (args, code) in [
+        (&["green.lrp", "--on", "ball.mcap"][..], 0),
+        (&["low.stl", "--on", "ball.mcap"], 0),
+        (&["green.lrp", "red.lrp", "--on", "ball.mcap"], 1),
+        (&["low.stl", "--on", "short.mcap"], 1),
+        (&["broken.lrp", "--on", "ball.mcap"], 2),
+        (&["broken.lrp", "red.lrp", "--on", "ball.mcap"], 2),
+        (&["errors.lrp", "--on", "ball.mcap"], 0),
+        (&["errors.lrp", "--on", "ball.mcap", "--deny", "action-errors"], 2),
+        (&["green.lrp", "--on", "nowhere.mcap"], 2),
+        (&["nowhere.lrp", "--on", "ball.mcap"], 2),
+        (&["ball.mcap", "--on", "ball.mcap"], 2),
+        (&["green.lrp"], 2),
+        (&["green.lrp", "--on", "ball.mcap", "--engines", "rapier"], 2),
+        (&["green.lrp", "--on", "empty.csv"], 3),
+        (&["green.lrp", "--on", "ball.mcap", "--start", "5"], 3),
+        (&["green.lrp", "--on", "ball.mcap", "--start", "nan"], 2),
+        (&["green.lrp", "--on", "ball.mcap", "--html", "no/such/folder.html"], 2),
+        (&["green.lrp", "--on", "ball.mcap", "--html", "ball.mcap"], 2),
+    ] {
+        let args: Vec<&str> = ["test"].iter().chain(args).copied().collect();
+        let output = expect(dir.path(), &args, code);
+        assert!(!text(&output.stderr).contains("panicked"));
+    }
+}
+
+#[test]
+fn the_matrix_has_a_row_per_test_and_a_column_per_recording() {
+    let dir = folder();
+    let args = ["test", "green.lrp", "red.lrp", "--on", "ball.mcap", "short.mcap"];
+    let shown = text(&expect(dir.path(), &args, 1).stdout);
+    let lines: Vec<&str> = shown.lines().collect();
+    assert!(lines[0].starts_with("test ") && lines[0].contains("ball.mcap"), "{shown}");
+    assert!(lines[2].starts_with("green.lrp  green "), "{shown}");
+    assert!(lines[2].contains("red at 0.100 s by "), "{shown}");
+    assert!(lines[3].starts_with("red.lrp    red at 0.7"), "{shown}");
+    assert!(lines[3].contains("green 2."), "2.85 m above: {shown}");
+    assert!(shown.contains("red.lrp on ball.mcap: red at 0.7"), "{shown}");
+    assert!(shown.contains("above -> red (low)"), "{shown}");
+    assert!(shown.ends_with("2 green, 2 red\n"), "{shown}");
+    // The same question again, and in parallel or not, the same bytes.
+    assert_eq!(text(&expect(dir.path(), &args, 1).stdout), shown);
+}
+
+#[test]
+fn junit_is_read_back() {
+    let dir = folder();
+    let args = ["test", "green.lrp", "red.lrp", "broken.lrp", "--on", "ball.mcap", "gone.mcap"];
+    let args: Vec<&str> = args.into_iter().chain(["--junit", "out.xml"]).collect();
+    expect(dir.path(), &args, 2);
+    let xml = fs::read_to_string(dir.path().join("out.xml")).expect("written");
+    let document = roxmltree::Document::parse(&xml).expect("well-formed");
+    let root = document.root_element();
+    assert_eq!(root.attribute("tests"), Some("6"), "{xml}");
+    assert_eq!(root.attribute("failures"), Some("1"), "{xml}");
+    assert_eq!(root.attribute("errors"), Some("4"), "{xml}");
+    let suites: Vec<_> = root.children().filter(|n| n.has_tag_name("testsuite")).collect();
+    assert_eq!(suites.len(), 3);
+    assert_eq!(suites[1].attribute("name"), Some("red.lrp"));
+    let failure = document.descendants().find(|n| n.has_tag_name("failure")).expect("one");
+    assert!(failure.attribute("message").unwrap().contains("above -> red (low)"), "{xml}");
+    let case = failure.parent().expect("a case");
+    assert_eq!(case.attribute("name"), Some("ball.mcap"));
+    let margin = document.descendants().find(|n| n.attribute("name") == Some("margin"));
+    let margin: f64 = margin.unwrap().attribute("value").unwrap().parse().expect("a number");
+    assert!(margin > 0.0);
+}
+
+#[test]
+fn json_says_everything_to_programs() {
+    let dir = folder();
+    let args = ["test", "green.lrp", "red.lrp", "--on", "ball.mcap", "--json", "--explain"];
+    let args: Vec<&str> = args.into_iter().chain(["--coverage", "--mutate"]).collect();
+    let output = expect(dir.path(), &args, 1);
+    let json: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let results = json["results"].as_array().expect("results");
+    assert_eq!(results.len(), 2);
+    assert_eq!(results[0]["verdict"], "green");
+    assert_eq!(results[0]["margin"]["unit"], "m");
+    let red = &results[1];
+    assert_eq!(red["verdict"], "red");
+    assert_eq!(red["roots"][0]["reason"], "above -> red (low)");
+    let lines = red["explanations"][0]["lines"].as_array().expect("lines");
+    let line = lines.iter().find(|line| line["text"] == "ball pose z").expect("the number");
+    assert!(line["value"].as_str().unwrap().starts_with("0.5"), "{line}");
+    assert_eq!(line["place"]["line"], 2);
+    assert!(red["explanations"][0]["stretch"]["snapshots"].as_u64().unwrap() >= 1);
+    let missed = json["tests"][1]["coverage"]["missed"].as_array().expect("missed");
+    assert!(missed.iter().any(|spot| spot["what"] == "state green of stays"), "{missed:?}");
+    assert!(json["tests"][0]["mutation"]["tried"].as_u64().unwrap() >= 2);
+}
+
+#[test]
+fn why_red_is_shown_with_places_and_the_stretch_gives_the_same_red() {
+    let dir = folder();
+    let output = expect(dir.path(), &["test", "red.lrp", "--on", "ball.mcap", "--explain"], 1);
+    let shown = text(&output.stdout);
+    assert!(shown.contains("red.lrp:2:8"), "{shown}");
+    let again = shown.lines().find(|line| line.contains("headland test")).expect("how to cut it");
+    let args: Vec<&str> = again.split_whitespace().skip(1).collect();
+    let cut = text(&expect(dir.path(), &args, 1).stdout);
+    assert!(cut.contains("above -> red (low)"), "{cut}");
+}
+
+#[test]
+fn every_defect_of_a_test_goes_to_stderr_with_its_place() {
+    let dir = folder();
+    let broken = "(machine m (state a) (state green)\n  (on [ball pose z < ] a -> green)\n  \
+        (on [bal pose z < 1] a -> green)\n  (on [true] a -> gren))\n(spawn m a)\n";
+    fs::write(dir.path().join("many.lrp"), broken).unwrap();
+    let output = expect(dir.path(), &["test", "many.lrp", "--on", "ball.mcap"], 2);
+    let said = text(&output.stderr);
+    for words in ["many.lrp:2:", "many.lrp:3:", "many.lrp:4:", "did you mean `ball`"] {
+        assert!(said.contains(words), "{words}:\n{said}");
+    }
+    let output = expect(dir.path(), &["test", "errors.lrp", "--on", "ball.mcap"], 0);
+    let said = text(&output.stderr);
+    assert!(said.contains("warning[action-error]") && said.contains("errors.lrp:1:"), "{said}");
+    assert!(said.contains("once on ball.mcap, first at 0.000 s in m:a"), "{said}");
+}
+
+#[test]
+fn check_lints_tests() {
+    let dir = folder();
+    let shown = text(&expect(dir.path(), &["check", "green.lrp", "low.stl"], 0).stdout);
+    assert_eq!(shown, "green.lrp: ok, test: 1 machine\nlow.stl: ok, test: 1 formula\n");
+    let said = text(&expect(dir.path(), &["check", "broken.lrp"], 2).stderr);
+    assert!(said.contains("broken.lrp:1:"), "{said}");
+    fs::write(dir.path().join("dangling.lrp"), GREEN.replace("-> green", "-> gren")).unwrap();
+    let said = text(&expect(dir.path(), &["check", "dangling.lrp"], 0).stderr);
+    assert!(said.contains("did you mean `green`"), "{said}");
+}
+
+#[test]
+fn the_vocabulary_lists_what_there_is() {
+    let dir = folder();
+    let shown = text(&expect(dir.path(), &["test", "--vocabulary", "ball.mcap"], 0).stdout);
+    for words in ["ball", "ground", "distanceTo: other", "[m/s]", "fact: 'engine'", "stopTime"] {
+        assert!(shown.contains(words), "{words}:\n{shown}");
+    }
+    let output = expect(dir.path(), &["test", "--vocabulary", "ball.mcap", "--json"], 0);
+    let json: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let names = json["names"].as_array().expect("names");
+    assert!(names.iter().any(|name| name["kind"] == "object" && name["name"] == "ball"));
+    assert!(names.iter().any(|name| name["name"] == "contacts/depth" && name["unit"] == "m"));
+    assert!(json["words"].as_array().unwrap().len() > 20);
+    expect(dir.path(), &["test", "--vocabulary", "gone.mcap"], 2);
+}
+
+#[test]
+fn worlds_are_run_on_engines_and_judged() {
+    let dir = folder();
+    let ball = format!("{ROOT}/worlds/ball.sdf");
+    let args = ["test", "green.lrp", "--world", &ball, "--engines", "rapier", "--duration", "1"];
+    let shown = text(&expect(dir.path(), &args, 0).stdout);
+    assert!(shown.contains("ball-rapier") && shown.contains("green "), "{shown}");
+    assert!(!dir.path().join("ball-rapier.mcap").exists());
+    let args: Vec<&str> = args.into_iter().chain(["--keep", "kept"]).collect();
+    let kept = text(&expect(dir.path(), &args, 0).stdout);
+    assert!(kept.contains("kept/ball-rapier.mcap"), "{kept}");
+    expect(dir.path(), &["test", "green.lrp", "--on", "kept/ball-rapier.mcap"], 0);
+    let said = expect(dir.path(), &["test", "green.lrp", "--world", &ball, "--engines", "x"], 2);
+    assert!(text(&said.stderr).contains("no engine `x`"));
+    expect(dir.path(), &["test", "green.lrp", "--world", "gone.sdf", "--engines", "all"], 2);
+}
+
+#[test]
+fn the_page_holds_everything_and_needs_nothing_else() {
+    let dir = folder();
+    let args = ["test", "red.lrp", "green.lrp", "errors.lrp", "--on", "ball.mcap"];
+    let args: Vec<&str> = args.into_iter().chain(["--html", "out.html", "--coverage"]).collect();
+    expect(dir.path(), &args, 1);
+    let page = fs::read_to_string(dir.path().join("out.html")).expect("written");
+    assert!(!page.contains("http") && !page.contains("<script"), "no outside resources");
+    for words in
+        ["above -&gt; red (low)", "ball pose z [m]", "mark red", "never reached", "abandoned"]
+    {
+        assert!(page.contains(words), "{words}");
+    }
+    assert!(page.len() < 300_000, "{} bytes", page.len());
+}
+
+/// The matrix of one round of `--watch`: everything up to the line that counts.
+fn round(lines: &mut impl Iterator<Item = String>) -> String {
+    let mut out = String::new();
+    for line in lines {
+        out += &format!("{line}\n");
+        let is_last = ["green", "red", "error"].iter().any(|word| line.ends_with(word));
+        if is_last && line.starts_with(|c: char| c.is_ascii_digit()) {
+            return out;
+        }
+    }
+    panic!("no matrix: {out}");
+}
+
+#[test]
+fn watching_judges_again_when_a_test_or_a_recording_changes() {
+    let dir = folder();
+    let mut child = headland(dir.path())
+        .args(["test", "green.lrp", "--on", "ball.mcap", "--watch", "-q"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("runs");
+    let mut lines = BufReader::new(child.stdout.take().expect("piped")).lines().map(Result::unwrap);
+    assert!(round(&mut lines).contains("1 green"));
+    fs::write(dir.path().join("green.lrp"), GREEN.replace("0.6", "0.1")).expect("edited");
+    assert!(round(&mut lines).contains("1 red"), "a ball of 0.5 m never is that low");
+    fs::write(dir.path().join("green.lrp"), GREEN).expect("mended");
+    assert!(round(&mut lines).contains("1 green"));
+    fs::copy(dir.path().join("short.mcap"), dir.path().join("ball.mcap")).expect("replaced");
+    assert!(round(&mut lines).contains("1 red"), "it has not fallen yet");
+    child.kill().expect("ends");
+    child.wait().expect("ended");
+}
+
+/// What the tests of this project say of a world while it runs and afterwards.
+fn both(dir: &Path, world: &Path, test: &str, more: &[&str]) -> (Value, Value) {
+    let world = world.display().to_string();
+    let args = ["run", &world, "--test", test, "-o", "a.mcap", "--json"];
+    let args: Vec<&str> = args.iter().chain(more).copied().collect();
+    let live = headland(dir).args(&args).output().expect("runs");
+    let live: Value =
+        serde_json::from_slice(&live.stdout).unwrap_or_else(|_| panic!("{}", text(&live.stderr)));
+    let after =
+        headland(dir).args(["test", test, "--on", "a.mcap", "--json"]).output().expect("runs");
+    let after: Value = serde_json::from_slice(&after.stdout).expect("JSON");
+    (live["verdicts"][0].clone(), after["results"][0].clone())
+}
+
+#[test]
+fn the_live_verdict_is_the_one_of_the_recording() {
+    let dir = folder();
+    // One test that looks at everything a run has, in every world there is: it turns red
+    // or green at a moment that depends on every number.
+    let mut n_red = 0;
+    for world in shipped_worlds() {
+        expect(
+            dir.path(),
+            &["run", &world.display().to_string(), "--duration", "0.01", "-o", "n.mcap", "-q"],
+            0,
+        );
+        let names = expect(dir.path(), &["test", "--vocabulary", "n.mcap", "--json"], 0);
+        let names: Value = serde_json::from_slice(&names.stdout).expect("JSON");
+        let of = |kind: &str| -> Vec<String> {
+            let names = names["names"].as_array().unwrap().iter();
+            let names = names.filter(|name| name["kind"] == kind);
+            names.map(|name| name["write"].as_str().unwrap().to_string()).collect()
+        };
+        let objects = of("object");
+        let mut terms = Vec::new();
+        for object in &objects {
+            for part in ["pose x", "pose rz", "pose qw", "velocity z", "velocity rx", "contacts"] {
+                terms.push(format!("({object} {part})"));
+            }
+            terms.push(format!("({object} contactForce)"));
+            terms.push(format!("({object} distanceTo: {})", objects[0]));
+            terms.push(format!(
+                "(({object} acceleration z) isNil ifTrue: [0] ifFalse: [{object} acceleration z])"
+            ));
+            terms.push(format!("(({object} touches: {}) ifTrue: [1] ifFalse: [0])", objects[0]));
+        }
+        for joint in of("joint") {
+            for part in ["position", "velocity", "effort"] {
+                terms.push(format!("({joint} {part})"));
+            }
+        }
+        terms.push("(recording channel: 'contacts/depth')".to_string());
+        let sum = terms.join(" + ");
+        let test = format!(
+            "(var total := [0])\n(machine sums\n  (state going (running [total := total + ({sum}) abs]))\n  \
+             (state red) (state green)\n  (on [recording time > 0.2 and: [total \\\\ 1 < 0.01]] going -> red)\n  \
+             (on [recording time >= stopTime] going -> green))\n(spawn sums going)\n"
+        );
+        fs::write(dir.path().join("sums.lrp"), test).unwrap();
+        for more in [&["--duration", "1"][..], &["--duration", "0.7005", "--record-rate", "70"]] {
+            let (live, after) = both(dir.path(), &world, "sums.lrp", more);
+            for key in ["verdict", "reason", "time_secs"] {
+                assert_eq!(live[key], after[key], "{key} of {} {more:?}", world.display());
+            }
+            assert_eq!(live["action_errors"], 0, "{live}");
+            n_red += usize::from(live["verdict"] == "red");
+        }
+    }
+    assert!(n_red > 2, "{n_red} runs ended at a moment that the numbers decide");
+}
+
+/// Commands come between samples, and then the recording has a snapshot there.
+#[test]
+fn the_live_verdict_is_the_one_of_the_recording_with_commands_between_samples() {
+    let dir = folder();
+    let mut table = "time,hinge/effort\n".to_string();
+    for i in 0..40 {
+        table += &format!("{},{}\n", f64::from(i) * 0.0173, f64::from(i % 7) - 3.0);
+    }
+    fs::write(dir.path().join("moves.csv"), table).unwrap();
+    let test = "(var total := [0])\n(machine sums\n  \
+        (state going (running [total := total + 1 + (hinge effort) abs + (recording time * 10)]))\n  \
+        (state red) (state green)\n  (on [recording time > 0.3 and: [total \\\\ 7 < 2]] going -> red)\n  \
+        (on [recording time >= stopTime] going -> green))\n(spawn sums going)\n";
+    fs::write(dir.path().join("sums.lrp"), test).unwrap();
+    let world = Path::new(ROOT).join("worlds/pendulum.sdf");
+    for rate in ["10", "30", "1000"] {
+        let more = ["--duration", "1", "--record-rate", rate, "--command", "moves.csv"];
+        let (live, after) = both(dir.path(), &world, "sums.lrp", &more);
+        for key in ["verdict", "reason", "time_secs"] {
+            assert_eq!(live[key], after[key], "{key} at {rate} Hz");
+        }
+        assert_eq!(live["action_errors"], 0, "{live}");
+        assert_eq!(live["verdict"], "red", "{live}");
+    }
+}
+
+/// Tests that ship: the world, how it is run, the test, and what it says.
+const SHIPPED: &[(&str, &[&str], &str, &str)] = &[
+    ("ball", &["--duration", "5"], "ball", "green"),
+    ("ball", &["--duration", "5"], "lower", "green"),
+    ("ball", &["--duration", "5"], "ratio", "green"),
+    ("cylinders", &["--duration", "3"], "slides", "green"),
+    ("cylinders", &["--duration", "3"], "sticks", "green"),
+    ("cylinders", &["--duration", "3"], "tips", "green"),
+    ("gripper", &["--duration", "4", "--command", "gripper.csv"], "lifts", "green"),
+    ("gripper", &["--duration", "4", "--command", "gripper.csv"], "keeps_lifting", "green"),
+    ("gripper", &["--duration", "4", "--command", "gripper_weak.csv"], "lifts", "red"),
+    ("gripper", &["--duration", "4", "--command", "gripper_weak.csv"], "passes_height", "red"),
+];
+
+#[test]
+fn tests_that_ship_say_what_they_should_live_and_on_the_recording() {
+    let dir = folder();
+    for name in ["gripper.csv", "gripper_weak.csv"] {
+        fs::copy(format!("{ROOT}/worlds/{name}"), dir.path().join(name)).expect("copied");
+    }
+    for (world, how, test, wanted) in SHIPPED {
+        let world = Path::new(ROOT).join(format!("worlds/{world}.sdf"));
+        let test = format!("{ROOT}/worlds/tests/{test}.lrp");
+        let (live, after) = both(dir.path(), &world, &test, how);
+        assert_eq!(live["verdict"], *wanted, "{test}: {live}");
+        for key in ["verdict", "reason", "time_secs"] {
+            assert_eq!(live[key], after[key], "{key} of {test}");
+        }
+        let checked = expect(dir.path(), &["check", &test], 0);
+        assert_eq!(text(&checked.stderr), "", "{test}");
+    }
+}
+
+#[test]
+fn regions_and_events_are_seen_live_as_in_the_recording() {
+    let dir = folder();
+    let world = fs::read_to_string(format!("{ROOT}/worlds/ball.sdf")).unwrap();
+    let region = "<headland:region name=\"low\"><pose>0 0 1 0 0 0</pose><geometry><box>\
+        <size>1 1 1</size></box></geometry></headland:region>";
+    let world = world.replace("<sdf ", "<sdf xmlns:headland=\"urn:headland:sdf\" ");
+    let world = world.replace("</world>", &format!("{region}</world>"));
+    fs::write(dir.path().join("goal.sdf"), world).unwrap();
+    let test = "(machine m (state out) (state in) (state red) (state green)\n  \
+        (on [ball inside: low] out -> in)\n  (on [(ball inside: low) not] in -> red)\n  \
+        (on [events kind = 'condition'] *-> green))\n(spawn m out)\n";
+    fs::write(dir.path().join("inside.lrp"), test).unwrap();
+    let world = dir.path().join("goal.sdf");
+    // Into the region at 1.5 m, and out of it again after the bounce.
+    let (live, after) = both(dir.path(), &world, "inside.lrp", &["--duration", "2"]);
+    assert_eq!((&live["verdict"], &live["reason"]), (&"red".into(), &"in -> red".into()), "{live}");
+    assert_eq!(live["time_secs"], after["time_secs"]);
+    let (live, after) = both(dir.path(), &world, "inside.lrp", &["--until", "ball/pose/z < 1"]);
+    assert_eq!((&live["verdict"], &after["verdict"]), (&"green".into(), &"green".into()), "{live}");
+    assert_eq!(live["time_secs"], after["time_secs"]);
+}
+
+#[test]
+fn a_simulation_that_broke_its_rules_passes_no_test() {
+    let dir = folder();
+    let lost = r#"<sdf version="1.11" xmlns:headland="urn:headland:sdf"><world name="lost">
+        <model name="lost"><link name="link">
+        <headland:twist>1e308 1e308 0 0 0 0</headland:twist>
+        <inertial auto="true"><density>1000</density></inertial>
+        <collision name="c"><geometry><sphere><radius>0.1</radius></sphere></geometry></collision>
+        </link></model></world></sdf>"#;
+    fs::write(dir.path().join("lost.sdf"), lost).unwrap();
+    let ends = "(machine m (state a) (state green) (on [recording time >= stopTime] a -> green))\n\
+        (spawn m a)\n";
+    fs::write(dir.path().join("ends.lrp"), ends).unwrap();
+    let args =
+        ["run", "lost.sdf", "--test", "ends.lrp", "--duration", "3", "--json", "-o", "l.mcap"];
+    let run = expect(dir.path(), &args, 3);
+    let live: Value = serde_json::from_slice(&run.stdout).expect("JSON");
+    let after = expect(dir.path(), &["test", "ends.lrp", "--on", "l.mcap", "--json"], 3);
+    let after: Value = serde_json::from_slice(&after.stdout).expect("JSON");
+    for (judged, key) in [(&live, "verdicts"), (&after, "results")] {
+        assert_eq!(judged[key][0]["verdict"], "inconclusive", "{judged}");
+        let reason = judged[key][0]["reason"].as_str().expect("a reason");
+        assert!(reason.contains("lost::link: position or velocity went non-finite"), "{reason}");
+    }
+    assert_eq!(live["verdicts"][0]["time_secs"], after["results"][0]["time_secs"]);
+}
+
+#[test]
+fn a_red_test_ends_the_run_and_is_in_the_recording() {
+    let dir = folder();
+    let ball = format!("{ROOT}/worlds/ball.sdf");
+    let args = ["run", &ball, "--test", "red.lrp", "--stop-on-red", "-o", "a.mcap", "--json"];
+    let output = expect(dir.path(), &args, 1);
+    let json: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert_eq!(json["verdicts"][0]["verdict"], "red");
+    assert_eq!(json["ended"], "a test is red");
+    let simulated = json["simulated_secs"].as_f64().unwrap();
+    let red = json["verdicts"][0]["time_secs"].as_f64().unwrap();
+    assert!(simulated - red < 0.0025, "red at {red}, ended at {simulated}");
+    let said = expect(dir.path(), &["cat", "a.mcap", "--topic", "/verdicts"], 0);
+    let said: Value = serde_json::from_slice(&said.stdout).expect("one verdict");
+    assert_eq!(said["message"]["kind"], "red");
+    assert_eq!(said["message"]["source"], "red.lrp");
+    let info = text(&expect(dir.path(), &["info", "a.mcap"], 0).stdout);
+    assert!(info.contains("red.lrp"), "attached: {info}");
+    // What looks ahead cannot be judged as a run goes on, and is refused before it starts.
+    let args = ["run", &ball, "--test", "low.stl", "-o", "b.mcap"];
+    let said = text(&expect(dir.path(), &args, 2).stderr);
+    assert!(said.contains("formula-looks-ahead"), "{said}");
+    let args = ["run", &ball, "--test", "broken.lrp", "gone.lrp", "-o", "b.mcap"];
+    assert!(text(&expect(dir.path(), &args, 2).stderr).contains("gone.lrp"));
+    let args = ["run", &ball, "--test", "broken.lrp", "-o", "b.mcap"];
+    assert!(text(&expect(dir.path(), &args, 2).stderr).contains("broken.lrp:1:"));
+    expect(dir.path(), &["run", &ball, "--test", "green.lrp", "-o", "green.lrp"], 2);
+    assert!(!dir.path().join("b.mcap").exists());
+}
