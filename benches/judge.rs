@@ -187,7 +187,7 @@ fn lower_by_hand(scene: &Scene) -> bool {
     let [z, v] = columns(scene);
     let (mut top, mut is_rising) = (z.values[0], false);
     for (z, v) in z.values.iter().zip(&v.values) {
-        if !is_rising && *v > 0.05 {
+        if !is_rising && *v > 0.75 {
             is_rising = true;
         } else if is_rising && *v < -0.05 {
             is_rising = false;
