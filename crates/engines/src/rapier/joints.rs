@@ -249,9 +249,8 @@ fn limited(
     data.limits(which, [lower.max(-1e10), upper.min(1e10)])
 }
 
-/// The one motor an axis has: a brake where there is dry friction, otherwise the damper, and
-/// on a slide the spring too. The spring of a turn is `drive`'s: rapier's would wind the
-/// shorter way round.
+/// The one motor an axis has: a brake where there is dry friction, otherwise the damper. The
+/// spring is `drive`'s: rapier's loses energy, and on a turn winds the shorter way round.
 fn motor(
     data: rp::GenericJointBuilder,
     which: rp::JointAxis,
@@ -263,18 +262,15 @@ fn motor(
             .set_motor(which, 0.0, 0.0, 0.0, BRAKE_DAMPING)
             .motor_max_force(which, axis.friction);
     }
-    let slides = which == rp::JointAxis::LinX;
-    let stiffness = if slides { axis.spring_stiffness } else { 0.0 };
-    if axis.damping > 0.0 || stiffness > 0.0 {
-        return data.set_motor(which, axis.spring_reference, 0.0, stiffness, axis.damping);
+    if axis.damping > 0.0 {
+        return data.set_motor(which, 0.0, 0.0, 0.0, axis.damping);
     }
     data
 }
 
 /// What an axis's rapier motor leaves to `drive`: whether it springs, and whether it damps.
-pub(super) fn left_to_drive(axis: &Axis, turns: bool) -> (bool, bool) {
-    let brakes = axis.friction > 0.0;
-    (axis.spring_stiffness > 0.0 && (turns || brakes), axis.damping > 0.0 && brakes)
+pub(super) fn left_to_drive(axis: &Axis) -> (bool, bool) {
+    (axis.spring_stiffness > 0.0, axis.damping > 0.0 && axis.friction > 0.0)
 }
 
 /// The light body between the two hinges of a universal joint: it starts with the motion of
