@@ -79,9 +79,8 @@ fn furthest(points: &[Vec3], direction: Vec3) -> Vec3 {
 }
 
 fn reach_lost(all: &[Vec3], kept: &[Vec3]) -> f64 {
-    let lost = |direction: Vec3| {
-        (furthest(all, direction) - furthest(kept, direction)).dot(direction)
-    };
+    let lost =
+        |direction: Vec3| (furthest(all, direction) - furthest(kept, direction)).dot(direction);
     directions(N_PROBES).map(lost).fold(0.0, f64::max)
 }
 
