@@ -632,6 +632,39 @@ fn motors_on_one_joint_add_up() {
     }
 }
 
+/// A servo whose damper is stiff for the step (`kd·dt/I` = 0.6) rests where its spring carries
+/// the load, and stands still there. Position and effort within 0.1 %, velocity 1e-5 rad/s.
+#[test]
+fn a_stiff_servo_stands_still_where_its_spring_carries_the_load() {
+    let size = Vec3::new(1.0, 0.2, 0.2);
+    let beam = link("beam", Vec3::new(0.5, 0.0, 0.0), 1.0, Some(Geometry::Box { size }));
+    let hinge = JointKind::Continuous(Axis::along(Vec3::Y));
+    let servo = Actuator {
+        name: "servo".into(),
+        joint: "hinge".into(),
+        kind: ActuatorKind::Position { kp: 1e3, kv: 200.0 },
+        gear: 1.0,
+        command_range: None,
+        effort_range: None,
+    };
+    let model = Model_ {
+        name: "arm".into(),
+        joints: vec![joint("hinge", None, "beam", Vec3::new(-0.5, 0.0, 0.0), hinge)],
+        links: vec![beam],
+        actuators: vec![servo],
+        ..Model_::default()
+    };
+    for engine in ENGINES {
+        let end = watch(&world(vec![model.clone()]), engine, 5.0, |_, _| {});
+        let dof = end.dofs[0];
+        let load = 0.5 * GRAVITY * cos(dof.position);
+        eprintln!("{}: {dof:?} under {load}", engine.name);
+        assert!((dof.position * 1e3 / load - 1.0).abs() < 1e-3, "{}: {dof:?}", engine.name);
+        assert!((dof.effort / -load - 1.0).abs() < 1e-3, "{}: {dof:?}", engine.name);
+        assert!(dof.velocity.abs() < 1e-5, "{}: {dof:?}", engine.name);
+    }
+}
+
 /// Dry friction and a damper on one axis: `m·v̇ = −F − d·v` stops after `m/d·ln(1 + d·v₀/F)`,
 /// and a damper that is stiff for the step (`d·dt/m` = 50) holds instead of throwing. Where it
 /// stops: within 1 %.
