@@ -118,7 +118,7 @@ mod tests {
                 }
             }
         }
-        points.iter_mut().for_each(|p| *p = *p * size);
+        points.iter_mut().for_each(|p| *p *= size);
         assert!(points.len() > 100_000);
         let kept = thinned(&points);
         assert!(kept.len() <= N_POINTS_MAX, "{}", kept.len());
