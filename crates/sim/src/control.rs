@@ -7,6 +7,7 @@
 //! A command is held until it is replaced. Position and velocity commands become efforts
 //! here, by one formula for every engine, so that the same gains mean the same everywhere.
 //! A servo with gains of its own holds zero until it is told otherwise, as MuJoCo's do.
+//! Where several motors drive an axis their efforts add up; a command goes to all of them.
 
 use headland_base::{Diagnostic, SimDuration, SimTime};
 use headland_world::{Actuator, ActuatorKind, Axis, join_scope};
@@ -63,9 +64,10 @@ pub struct Gains {
     pub kd: f64,
 }
 
-/// What moves one axis: how commands become efforts, seen from the joint.
+/// One motor of an axis: how commands become efforts, seen from the joint.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Motor {
+    /// None where its description has none, and another motor of the axis has some.
     gains: Option<Gains>,
     /// Targets are clamped to this range; it belongs to one mode.
     target_range: Option<(Mode, f64, f64)>,
@@ -79,7 +81,10 @@ struct Motor {
 #[derive(Clone, Debug)]
 pub struct Commands {
     held: Vec<Option<Command>>,
-    motors: Vec<Motor>,
+    /// Whether an axis was ever told something; before, each of its motors holds its own.
+    is_told: Vec<bool>,
+    /// Those of each axis, at least one.
+    motors: Vec<Vec<Motor>>,
     given_at: SimTime,
     now: SimTime,
     watchdog: Option<SimDuration>,
@@ -95,22 +100,25 @@ impl Commands {
         default_gains: Option<Gains>,
         watchdog: Option<SimDuration>,
     ) -> Commands {
-        let plain = |axis: &Axis| Motor {
-            gains: default_gains,
-            target_range: None,
-            effort_range: (-axis.effort_max, axis.effort_max),
-            at_start: None,
-        };
-        let mut motors: Vec<Motor> = model.dofs.iter().map(|dof| plain(&dof.axis)).collect();
+        let mut motors: Vec<Vec<Motor>> = vec![Vec::new(); model.dofs.len()];
         model.world.visit_models(&mut |at| {
             for actuator in &at.model.actuators {
                 if let Some(i) = model.dof(&join_scope(at.scope, &actuator.joint)) {
-                    motors[i].take(actuator);
+                    motors[i].push(Motor::of(actuator));
                 }
             }
         });
+        for axis in &mut motors {
+            if axis.is_empty() {
+                axis.push(Motor::default());
+            }
+            if axis.iter().all(|motor| motor.gains.is_none()) {
+                axis[0].gains = default_gains;
+            }
+        }
         Commands {
-            held: motors.iter().map(|motor| motor.at_start).collect(),
+            held: motors.iter().map(|axis| axis.iter().find_map(|m| m.at_start)).collect(),
+            is_told: vec![false; motors.len()],
             motors,
             given_at: SimTime::ZERO,
             now: SimTime::ZERO,
@@ -122,6 +130,7 @@ impl Commands {
     /// Gives a command; it holds until the next one to the same axis.
     pub fn set(&mut self, dof_idx: usize, command: Command) {
         self.held[dof_idx] = Some(command);
+        self.is_told[dof_idx] = true;
         self.given_at = self.now;
         self.n_given += 1;
     }
@@ -129,11 +138,12 @@ impl Commands {
     /// Lets an axis go.
     pub fn release(&mut self, dof_idx: usize) {
         self.held[dof_idx] = None;
+        self.is_told[dof_idx] = true;
         self.given_at = self.now;
         self.n_given += 1;
     }
 
-    /// The command in force for an axis.
+    /// The command in force for an axis; before the first one, what its first servo holds.
     pub fn held(&self, dof_idx: usize) -> Option<Command> {
         self.held[dof_idx]
     }
@@ -158,7 +168,8 @@ impl Commands {
     /// position needs `kp`, a velocity `kd`.
     pub fn missing_gains(&self, model: &Model) -> Vec<Diagnostic> {
         let held = self.held.iter().zip(&self.motors).enumerate();
-        held.filter(|(_, (command, motor))| command.is_some_and(|c| !motor.can_follow(c.mode)))
+        let can_follow = |motors: &[Motor], mode| motors.iter().any(|m| m.can_follow(mode));
+        held.filter(|(_, (command, motors))| command.is_some_and(|c| !can_follow(motors, c.mode)))
             .map(|(i, _)| {
                 Diagnostic::error(
                     "no-gains",
@@ -174,27 +185,70 @@ impl Commands {
 
     /// The effort of every axis now, and how it gives way.
     ///
-    /// `kp·(target − q) − kd·q̇` for a position, `kd·(target − q̇)` for a velocity, within
-    /// the limits of the axis and its motor. A motor at its speed limit does not push
-    /// further. At a limit of its effort it does not give way.
+    /// `kp·(target − q) − kd·q̇` for a position, `kd·(target − q̇)` for a velocity, of every
+    /// motor within its own limits, added up within those of the axis. An effort is shared
+    /// out: the first motor gives what it can, the next one the rest. At the speed limit of
+    /// the axis nothing pushes further. At a limit of its effort a motor does not give way.
     pub fn act(&self, model: &Model, state: &State, inputs: &mut Inputs) {
         let expired = self.is_expired();
         inputs.efforts.clear();
         inputs.slopes.clear();
         for (i, (dof, now)) in model.dofs.iter().zip(&state.dofs).enumerate() {
-            let command = self.held[i].filter(|_| !expired);
-            let act = |command| self.motors[i].act(command, &dof.axis, now);
-            let (effort, slope) = command.map_or((0.0, Gains::default()), act);
+            let (effort, slope) = if expired { STILL } else { self.act_on(i, &dof.axis, now) };
             inputs.efforts.push(effort);
             inputs.slopes.push(slope);
         }
     }
+
+    fn act_on(&self, dof_idx: usize, axis: &Axis, now: &DofState) -> (f64, Gains) {
+        let motors = &self.motors[dof_idx];
+        let (mut asked, mut slope) = STILL;
+        let mut add = |(effort, gains): (f64, Gains)| {
+            asked += effort;
+            slope = Gains { kp: slope.kp + gains.kp, kd: slope.kd + gains.kd };
+        };
+        match self.held[dof_idx] {
+            None => {}
+            // A command that is no number moves nothing.
+            Some(command) if command.target.is_nan() => {}
+            Some(_) if !self.is_told[dof_idx] => {
+                let own = motors.iter().filter_map(|motor| Some((motor, motor.at_start?)));
+                own.for_each(|(motor, command)| add(motor.follow(command, now)));
+            }
+            Some(Command { mode: Mode::Effort, target }) => {
+                let mut rest = target;
+                for motor in motors {
+                    let given = motor.follow(Command { mode: Mode::Effort, target: rest }, now);
+                    rest -= given.0;
+                    add(given);
+                }
+            }
+            Some(command) => motors.iter().for_each(|motor| add(motor.follow(command, now))),
+        }
+        let too_fast = now.velocity.abs() > axis.velocity_max && asked * now.velocity > 0.0;
+        if too_fast || asked.is_nan() {
+            return STILL;
+        }
+        let effort = clamp(asked, (-axis.effort_max, axis.effort_max));
+        (effort, if effort == asked { slope } else { Gains::default() })
+    }
+}
+
+/// Of a motor that gives nothing.
+const STILL: (f64, Gains) = (0.0, Gains { kp: 0.0, kd: 0.0 });
+
+impl Default for Motor {
+    fn default() -> Motor {
+        let effort_range = (f64::NEG_INFINITY, f64::INFINITY);
+        Motor { gains: None, target_range: None, effort_range, at_start: None }
+    }
 }
 
 impl Motor {
-    /// Takes over what an actuator says. Its own side turns `gear` times as far as the
-    /// joint: gains count twice through the gear, ranges once.
-    fn take(&mut self, actuator: &Actuator) {
+    /// What an actuator says. Its own side turns `gear` times as far as the joint: gains
+    /// count twice through the gear, ranges once.
+    fn of(actuator: &Actuator) -> Motor {
+        let mut motor = Motor::default();
         let gear = actuator.gear; // never zero: the world's check refuses it
         let scaled = |(low, high): (f64, f64), by: f64| {
             let (a, b) = (low * by, high * by);
@@ -207,19 +261,35 @@ impl Motor {
         };
         // A description without gains (URDF has none) leaves them to the run.
         if kp != 0.0 || kd != 0.0 {
-            self.gains = Some(Gains { kp: kp * gear * gear, kd: kd * gear * gear });
+            motor.gains = Some(Gains { kp: kp * gear * gear, kd: kd * gear * gear });
             // Without `kp` to hold a position by, what is left of a servo is a damper.
             let mode = if kp == 0.0 { Mode::Velocity } else { mode };
-            self.at_start = Some(Command { mode, target: 0.0 });
+            motor.at_start = Some(Command { mode, target: 0.0 });
         }
         if let Some(range) = actuator.command_range {
             let (low, high) = scaled(range, if mode == Mode::Effort { gear } else { 1.0 / gear });
-            self.target_range = Some((mode, low, high));
+            motor.target_range = Some((mode, low, high));
         }
         if let Some(range) = actuator.effort_range {
-            let (low, high) = scaled(range, gear);
-            self.effort_range = (self.effort_range.0.max(low), self.effort_range.1.min(high));
+            motor.effort_range = scaled(range, gear);
         }
+        motor
+    }
+
+    /// The effort this motor gives for a command, and how it gives way.
+    fn follow(&self, command: Command, now: &DofState) -> (f64, Gains) {
+        let gains = self.gains.unwrap_or_default();
+        let target = self.target(command);
+        let (asked, slope) = match command.mode {
+            Mode::Position => (gains.kp * (target - now.position) - gains.kd * now.velocity, gains),
+            Mode::Velocity => (gains.kd * (target - now.velocity), Gains { kp: 0.0, ..gains }),
+            Mode::Effort => (target, Gains::default()),
+        };
+        if asked.is_nan() {
+            return STILL;
+        }
+        let effort = clamp(asked, self.effort_range);
+        (effort, if effort == asked { slope } else { Gains::default() })
     }
 
     fn can_follow(&self, mode: Mode) -> bool {
@@ -231,24 +301,6 @@ impl Motor {
         }
     }
 
-    /// The effort it gives to an axis, and how that gives way; see [`Commands::act`].
-    fn act(&self, command: Command, axis: &Axis, now: &DofState) -> (f64, Gains) {
-        let gains = self.gains.unwrap_or_default();
-        let target = self.target(command);
-        let (asked, slope) = match command.mode {
-            Mode::Position => (gains.kp * (target - now.position) - gains.kd * now.velocity, gains),
-            Mode::Velocity => (gains.kd * (target - now.velocity), Gains { kp: 0.0, ..gains }),
-            Mode::Effort => (target, Gains::default()),
-        };
-        let too_fast = now.velocity.abs() > axis.velocity_max && asked * now.velocity > 0.0;
-        // A command that is no number moves nothing.
-        if too_fast || asked.is_nan() {
-            return (0.0, Gains::default());
-        }
-        let effort = clamp(asked, self.effort_range);
-        (effort, if effort == asked { slope } else { Gains::default() })
-    }
-
     fn target(&self, command: Command) -> f64 {
         match self.target_range {
             Some((mode, low, high)) if mode == command.mode => clamp(command.target, (low, high)),
@@ -258,18 +310,15 @@ impl Motor {
 }
 
 /// Like `f64::clamp`, but ranges that do not overlap (a limit of a world and one of a motor)
-/// give the lower end instead of a panic.
+/// give the lower end instead of a panic. What is no number stays so.
 fn clamp(value: f64, (low, high): (f64, f64)) -> f64 {
-    value.min(high).max(low)
+    let value = if value > high { high } else { value };
+    if value < low { low } else { value }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn motor() -> Motor {
-        Motor { gains: None, target_range: None, effort_range: (-10.0, 10.0), at_start: None }
-    }
 
     fn actuator(kind: ActuatorKind, gear: f64) -> Actuator {
         Actuator {
@@ -284,8 +333,7 @@ mod tests {
 
     #[test]
     fn an_actuator_is_seen_from_its_joint() {
-        let mut geared = motor();
-        geared.take(&actuator(ActuatorKind::Position { kp: 5.0, kv: 0.5 }, -2.0));
+        let geared = Motor::of(&actuator(ActuatorKind::Position { kp: 5.0, kv: 0.5 }, -2.0));
         assert_eq!(geared.gains, Some(Gains { kp: 20.0, kd: 2.0 }));
         assert_eq!(geared.effort_range, (-6.0, 6.0));
         assert_eq!(geared.target(Command { mode: Mode::Position, target: -7.0 }), -1.0);
@@ -293,12 +341,10 @@ mod tests {
         assert_eq!(geared.target(Command { mode: Mode::Effort, target: 7.0 }), 7.0);
         let holds = Command { mode: Mode::Position, target: 0.0 };
         assert_eq!(geared.at_start, Some(holds), "a servo holds zero from the start");
-        let mut damper = motor();
-        damper.take(&actuator(ActuatorKind::Position { kp: 0.0, kv: 0.5 }, 1.0));
+        let damper = Motor::of(&actuator(ActuatorKind::Position { kp: 0.0, kv: 0.5 }, 1.0));
         assert!(damper.at_start.is_some_and(|held| damper.can_follow(held.mode)));
-        let mut direct = motor();
-        direct.take(&actuator(ActuatorKind::Motor, 4.0));
-        assert_eq!((direct.gains, direct.effort_range), (None, (-10.0, 10.0)));
+        let direct = Motor::of(&actuator(ActuatorKind::Motor, 4.0));
+        assert_eq!((direct.gains, direct.effort_range), (None, (-12.0, 12.0)));
         assert_eq!(direct.at_start, None, "a motor gives nothing until it is told to");
         assert_eq!(direct.target(Command { mode: Mode::Effort, target: 70.0 }), 8.0);
     }

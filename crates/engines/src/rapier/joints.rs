@@ -17,6 +17,12 @@ const CROSS_SHARE: f64 = 1e-3;
 /// takes more than the friction.
 const BRAKE_DAMPING: f64 = 1e12;
 
+/// Passes over its constraints that rapier makes more in every substep for what hangs on a
+/// damped joint. It solves a damper and the joint it sits on one after the other; with no pass
+/// more they do not agree, and a servo that carries a load with `kd·dt/I` = 0.6 rests 17 % too
+/// far, at a speed it does not have. With 3 it is 0.3 %, with 7 20 ppm.
+const N_DAMPED_PASSES: usize = 7;
+
 /// What joints make rapier realise differently.
 pub(super) fn check(model: &Model) -> Vec<Diagnostic> {
     let universal =
@@ -86,6 +92,7 @@ impl Seat {
                 .local_frame1(self.frames.0)
                 .local_frame2(self.frames.1)
                 .motor_model(self.which, rp::MotorModel::ForceBased);
+            solve_thoroughly(physics, self.sides);
             insert_one(physics, self.sides, data)
         });
         let joint = physics.impulse_joints.get_mut(handle, true).expect("joints are never removed");
@@ -105,6 +112,9 @@ pub(super) fn insert(
     for joint in &model.joints {
         let parent = joint.parent_rigid.map_or(ground, |i| handles[i]);
         let child = handles[joint.child_rigid];
+        if joint.kind.axes().iter().any(|axis| axis.damping > 0.0) {
+            solve_thoroughly(physics, (parent, child));
+        }
         let (from, to) = (joint.parent_from_joint, joint.child_from_joint);
         let mut hinge = |physics: &mut rp::PhysicsWorld, sides, axis_idx: usize, frames, locked| {
             let dof_idx = joint.first_dof + axis_idx;
@@ -157,6 +167,13 @@ pub(super) fn insert(
 type Sides = (rp::RigidBodyHandle, rp::RigidBodyHandle);
 /// The joint's frame in each of them.
 type Frames = (Transform, Transform);
+
+/// Has rapier make more passes over what hangs together with these two.
+fn solve_thoroughly(physics: &mut rp::PhysicsWorld, sides: Sides) {
+    for side in [sides.0, sides.1] {
+        physics.bodies[side].set_additional_pgs_iterations(N_DAMPED_PASSES);
+    }
+}
 
 fn insert_one(
     physics: &mut rp::PhysicsWorld,
@@ -249,9 +266,8 @@ fn limited(
     data.limits(which, [lower.max(-1e10), upper.min(1e10)])
 }
 
-/// The one motor an axis has: a brake where there is dry friction, otherwise the damper, and
-/// on a slide the spring too. The spring of a turn is `drive`'s: rapier's would wind the
-/// shorter way round.
+/// The one motor an axis has: a brake where there is dry friction, otherwise the damper. The
+/// spring is `drive`'s: rapier's loses energy, and on a turn winds the shorter way round.
 fn motor(
     data: rp::GenericJointBuilder,
     which: rp::JointAxis,
@@ -263,18 +279,15 @@ fn motor(
             .set_motor(which, 0.0, 0.0, 0.0, BRAKE_DAMPING)
             .motor_max_force(which, axis.friction);
     }
-    let slides = which == rp::JointAxis::LinX;
-    let stiffness = if slides { axis.spring_stiffness } else { 0.0 };
-    if axis.damping > 0.0 || stiffness > 0.0 {
-        return data.set_motor(which, axis.spring_reference, 0.0, stiffness, axis.damping);
+    if axis.damping > 0.0 {
+        return data.set_motor(which, 0.0, 0.0, 0.0, axis.damping);
     }
     data
 }
 
 /// What an axis's rapier motor leaves to `drive`: whether it springs, and whether it damps.
-pub(super) fn left_to_drive(axis: &Axis, turns: bool) -> (bool, bool) {
-    let brakes = axis.friction > 0.0;
-    (axis.spring_stiffness > 0.0 && (turns || brakes), axis.damping > 0.0 && brakes)
+pub(super) fn left_to_drive(axis: &Axis) -> (bool, bool) {
+    (axis.spring_stiffness > 0.0, axis.damping > 0.0 && axis.friction > 0.0)
 }
 
 /// The light body between the two hinges of a universal joint: it starts with the motion of

@@ -14,6 +14,7 @@
 
 mod contacts;
 mod drive;
+mod hull;
 mod joints;
 mod lever;
 mod shapes;
@@ -34,7 +35,7 @@ pub const ENTRY: EngineEntry = EngineEntry {
     version: || Some(VERSION.to_string()),
     limits: &[
         "friction is the same in every direction: the mean of mu and mu2",
-        "a moving mesh touches as its convex hull, an ellipsoid as a hull of 642 points",
+        "a moving mesh touches as a convex hull of at most 1,030 points, an ellipsoid of 642",
         "a universal joint is two hinges with a light cross between them",
         "contact stiffness and damping (kp, kd, soft_cfm, soft_erp) are rapier's own",
         "links on joints turn without the gyroscopic torque ω × I·ω; free bodies have it",

@@ -8,7 +8,7 @@ use headland_world::{Geometry, HeightGrid, Surface, TriMesh};
 use rapier3d_f64::parry::utils::Array2;
 use rapier3d_f64::prelude as rp;
 
-use super::pose;
+use super::{hull, pose};
 
 /// What cannot be touched as it is, said before the run.
 pub(super) fn check(model: &Model) -> Vec<Diagnostic> {
@@ -40,6 +40,11 @@ pub(super) fn check(model: &Model) -> Vec<Diagnostic> {
                 ));
             }
             out.extend(left_out(&body.name, surface));
+            if let Geometry::Mesh { mesh, convex, .. } = &shape.geometry
+                && (*convex || !is_fixed)
+            {
+                out.extend(hull::check(&body.name, mesh.vertices()));
+            }
             match &shape.geometry {
                 Geometry::Mesh { convex: false, .. } if !is_fixed => out.push(Diagnostic::remark(
                     "realised",
@@ -136,7 +141,7 @@ fn collider_shapes(
         }
         Geometry::Plane { normal, .. } => plain(rp::SharedShape::halfspace(*normal)),
         Geometry::Mesh { mesh, convex, .. } if *convex || !is_fixed => {
-            plain(rp::SharedShape::convex_hull(mesh.vertices())?)
+            plain(rp::SharedShape::convex_hull(&hull::thinned(mesh.vertices()))?)
         }
         Geometry::Mesh { mesh, .. } => plain(triangles(mesh)?),
         Geometry::Heightmap { size, position, heights, .. } => Some(vec![(
