@@ -187,6 +187,12 @@ impl Chunker {
             None => "no message is in it".to_string(),
         };
         self.failure.get_or_insert_with(|| {
+            // Whoever read it has seen enough; no space would help.
+            if fault.kind() == io::ErrorKind::BrokenPipe {
+                let message = format!("`{}` was closed after {kept} bytes", self.path);
+                return Diagnostic::error("output-closed", message)
+                    .note("its reader went away before the recording was whole");
+            }
             Diagnostic::error(
                 "recording-not-written",
                 format!("cannot go on writing the recording `{}`: {fault}", self.path),

@@ -19,7 +19,7 @@ use std::io::BufRead;
 
 use headland_base::{Diagnostic, Findings, SimTime};
 
-use crate::decimal::{TimeUnit, parse_time};
+use crate::decimal::{TimeUnit, look_of_time, parse_time};
 use crate::lines::Lines;
 use crate::load::{Columns, LoadOptions};
 use crate::recording::Recording;
@@ -34,7 +34,8 @@ pub use write::write;
 #[derive(Clone, Debug, Default)]
 pub struct TableOptions {
     /// Unit of the time column; by default what its header says, else seconds, or
-    /// nanoseconds where the first time is beyond any number of seconds (1e14).
+    /// nanoseconds where the first time is beyond any number of seconds (1e14). A first time
+    /// that looks like milliseconds or microseconds since 1970 is refused: nobody can know.
     pub time_unit: Option<TimeUnit>,
     /// Names of the columns of a table that has no header.
     pub columns: Option<Vec<String>>,
@@ -84,7 +85,7 @@ pub(crate) fn read_samples(
         table.row(number, &text, &mut findings, goal)?;
     }
     while let Some(line) = lines.next(&mut findings) {
-        if goal.is_full() {
+        if goal.is_full() || table.is_refused {
             break;
         }
         if !line.text.trim().is_empty() && !line.text.trim_start().starts_with('#') {
@@ -102,6 +103,14 @@ pub(crate) fn read_samples(
             findings.push(Diagnostic::warning(code, message).note("their values were left out"));
         }
     }
+    for group in table.groups.iter().filter(|group| group.n_incomplete > 0) {
+        let message = format!(
+            "{} of {} rows of `{name}` have only a part of `{}`",
+            group.n_incomplete, report.n_rows, group.topic
+        );
+        let note = format!("they were left out of it: every cell of {} is needed", group.what());
+        findings.push(Diagnostic::warning("row-incomplete", message).note(note));
+    }
     Ok((report, findings))
 }
 
@@ -115,6 +124,8 @@ struct Table {
     /// Time of the row at hand.
     now: Option<SimTime>,
     report: TableReport,
+    /// Whether nobody can know what its times mean.
+    is_refused: bool,
     /// The first row, where the table has no header and a row was read to see how it is cut.
     first_row: Option<(usize, String)>,
     /// Numbers of the row at hand.
@@ -161,7 +172,7 @@ impl Table {
                     format!("`{name}` line {number}: no column is called `time`"),
                 )
                 .note(format!("its columns start with `{:.60}`", cells.join("`, `")))
-                .help("name the column of times `time`, or say the names of the columns"),
+                .help("the first line names the columns; call the one with the times `time`"),
             );
             return None;
         };
@@ -177,6 +188,7 @@ impl Table {
             groups,
             now: None,
             report: TableReport::default(),
+            is_refused: false,
             first_row,
         })
     }
@@ -199,6 +211,15 @@ impl Table {
             findings.push(fault("long-row", message).help("each column needs a name"));
         }
         let time_text = cells.get(self.time_column).map_or("", String::as_str);
+        if self.time_unit.is_none()
+            && let Some((unit, year)) = look_of_time(time_text)
+        {
+            self.is_refused = true;
+            let message = format!("is `{time_text:.40}` in {unit}, of the year {year}?");
+            let help = format!("say the unit in the header: `time [{unit}]`, or `[s]` or `[ns]`");
+            findings.push(fault("which-time-unit", message).help(help));
+            return Ok(());
+        }
         let unit = self.time_unit.unwrap_or_else(|| guess_unit(time_text));
         let Some(time) = parse_time(time_text, unit) else {
             findings.push(fault("bad-time", format!("`{time_text:.40}` is no time")));
@@ -208,6 +229,14 @@ impl Table {
         for (i, head) in self.heads.iter().enumerate() {
             let cell = cells.get(i).map_or("", String::as_str);
             self.cells[i] = match number_of(cell) {
+                Ok(Some(number)) if number.is_infinite() && cell.contains(char::is_numeric) => {
+                    let message = format!(
+                        "`{cell:.40}` in column `{:.60}` is more than a number can be",
+                        head.key
+                    );
+                    findings.push(fault("not-finite", message));
+                    None
+                }
                 Ok(number) => number.map(|number| number * head.factor),
                 Err(()) if i == self.time_column => None,
                 Err(()) => {
@@ -225,6 +254,7 @@ impl Table {
         for group in &mut self.groups {
             match group.take(time, &self.cells) {
                 Taken::Kept => {}
+                Taken::Incomplete => group.n_incomplete += 1,
                 Taken::Duplicate => duplicate = true,
                 Taken::Backward => backward = true,
                 Taken::Bad => {

@@ -35,30 +35,43 @@ pub(crate) struct Layout {
 impl Layout {
     /// The track that holds the poses of `object`, or of the only object that moves.
     pub fn trajectory(&self, object: Option<&str>) -> Result<usize, Diagnostic> {
-        let poses = || self.tracks.iter().filter(|track| track.sort == Sort::Poses);
-        let mut objects: Vec<&str> = poses().map(|track| object_name(&track.topic)).collect();
+        let poses: Vec<usize> =
+            (0..self.tracks.len()).filter(|at| self.tracks[*at].sort == Sort::Poses).collect();
+        let object_of = |at: &usize| object_name(&self.tracks[*at].topic);
+        // `/a` and `/a/pose` are both poses of `a`; then their topics tell them apart.
+        let name_of = |at: &usize| {
+            let n_called = poses.iter().filter(|other| object_of(other) == object_of(at)).count();
+            if n_called == 1 { object_of(at) } else { self.tracks[*at].topic.as_str() }
+        };
+        let mut objects: Vec<&str> = poses.iter().map(name_of).collect();
         objects.sort_unstable();
+        let which = |what: String, names: &[&str]| {
+            Diagnostic::error("which-object", format!("{what}, and a TUM file holds one"))
+                .note(format!("there are: {}", names.join(", ")))
+                .help("say which with `--object NAME`")
+        };
         // What never moves is recorded once.
-        let moving: Vec<&str> = poses()
-            .filter(|track| track.n_samples > 1)
-            .map(|track| object_name(&track.topic))
-            .collect();
+        let moving: Vec<&str> =
+            poses.iter().filter(|at| self.tracks[**at].n_samples > 1).map(name_of).collect();
         let name = match (object, &objects[..], &moving[..]) {
             (Some(name), _, _) => name,
             (None, [only], _) | (None, _, [only]) => only,
             (None, _, _) => {
-                let message =
-                    format!("{} objects have poses, and a TUM file holds one", objects.len());
-                return Err(Diagnostic::error("which-object", message)
-                    .note(format!("there are: {}", objects.join(", ")))
-                    .help("say which with `--object NAME`"));
+                return Err(which(format!("{} objects have poses", objects.len()), &objects));
             }
         };
-        let topics = [format!("/{name}/pose"), format!("/{name}"), name.to_string()];
-        let found = topics.iter().find_map(|topic| {
-            let is_it = |track: &Seen| track.sort == Sort::Poses && track.topic == *topic;
-            self.tracks.iter().position(is_it)
-        });
+        let found =
+            poses.iter().copied().find(|at| self.tracks[*at].topic == name || name_of(at) == name);
+        if found.is_none() {
+            let shared: Vec<&str> =
+                poses.iter().filter(|at| object_of(at) == name).map(name_of).collect();
+            if !shared.is_empty() {
+                return Err(which(
+                    format!("{} topics have poses of `{name}`", shared.len()),
+                    &shared,
+                ));
+            }
+        }
         found.ok_or_else(|| {
             Diagnostic::error("unknown-object", format!("no poses of `{name}` in the recording"))
                 .help_maybe(suggestion(name, objects.iter().copied()))

@@ -74,7 +74,7 @@ pub mod tum;
 pub mod writer;
 
 pub use copy::copy;
-pub use decimal::TimeUnit;
+pub use decimal::{TimeUnit, parse_seconds};
 pub use door::{Converted, ImportOptions, Imported, convert, export, import};
 pub use dynamic::{Decoder, Definition, Value};
 pub use format::{FORMATS, Format};

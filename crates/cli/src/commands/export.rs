@@ -20,6 +20,10 @@ pub fn run(context: &Context, args: &ExportArgs) -> Ended {
     let options = WriteOptions::new(BUILD);
     let findings = export(&args.recording, &args.output, format, args.object.as_deref(), &options)?;
     let outcome = context.show_findings(findings, true)?;
+    if context.json() {
+        let json = serde_json::json!({"output": args.output, "format": format.name()});
+        context.print(&format!("{json}\n"));
+    }
     context.say(&format!("wrote {}", args.output.display()));
     Ok(outcome)
 }

@@ -39,7 +39,13 @@ pub fn run(context: &Context, args: &RunArgs) -> Ended {
     }
     let job =
         Job { engine, model: &model, setup: &setup, seed: args.seed, output: &output, commands };
-    let (end, written, secs) = record(context, &job, &mut cast)?;
+    let (end, written, secs) = match record(context, &job, &mut cast) {
+        Err(faults) if faults.iter().any(|fault| fault.code == "output-closed") => {
+            context.show(&faults);
+            return Ok(Outcome::Partial);
+        }
+        recorded => recorded?,
+    };
     report(context, &output, engine, &end, written, secs);
     Ok(match end.ending {
         Ending::Duration | Ending::Condition if end.contained.is_empty() => Outcome::Passed,
