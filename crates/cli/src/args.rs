@@ -211,6 +211,7 @@ fn export_format() -> impl TypedValueParser<Value = Format> {
 /// `headland export`
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  headland export ball.mcap --to csv -o ball.csv\n  \
+    headland export ball.mcap --align linear --rate 50 -o ball.csv\n  \
     headland export ball.mcap --to tum --object ball -o ball.tum\n  \
     headland export ball.mcap --to rosbag2 -o ball_bag")]
 pub struct ExportArgs {
@@ -225,6 +226,12 @@ pub struct ExportArgs {
     /// The object whose poses a TUM file holds [default: the only one that moves]
     #[arg(long)]
     pub object: Option<String>,
+    /// Fill every row of a CSV: hold the last value, or go along the line to the next
+    #[arg(long, value_name = "HOW", value_parser = ["hold", "linear"])]
+    pub align: Option<String>,
+    /// Rows per second of an aligned CSV [default: one at every moment there is a sample]
+    #[arg(long, value_name = "HZ", requires = "align", allow_negative_numbers = true, value_parser = positive)]
+    pub rate: Option<f64>,
 }
 
 /// `headland import`

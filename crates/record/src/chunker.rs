@@ -172,7 +172,10 @@ impl Chunker {
             Err(fault) => {
                 let cut = self.sink.truncate(self.written.n_bytes);
                 self.fail(&fault);
-                if let (Err(fault), Some(failure)) = (cut, &mut self.failure) {
+                // What went into a pipe is its reader's.
+                if let (Err(fault), Some(failure)) = (cut, &mut self.failure)
+                    && failure.code != "output-closed"
+                {
                     let note = format!("the unfinished tail could not be cut off: {fault}");
                     failure.notes.push(note);
                 }

@@ -16,6 +16,8 @@ pub(crate) struct Seen {
     pub topic: String,
     pub sort: Sort,
     pub n_samples: u64,
+    /// When the first and the last are.
+    pub span: Option<(SimTime, SimTime)>,
     /// Keys of numbers.
     pub keys: BTreeSet<String>,
     /// Joints, and which of position, velocity and effort they have.
@@ -85,6 +87,7 @@ impl Goal for Layout {
             topic: topic.to_string(),
             sort,
             n_samples: 0,
+            span: None,
             keys: BTreeSet::new(),
             joints: BTreeMap::new(),
         });
@@ -103,6 +106,7 @@ impl Goal for Layout {
         self.newest = Some(newest);
         let seen = &mut self.tracks[track];
         seen.n_samples += 1;
+        seen.span = Some((seen.span.map_or(time, |span| span.0), time));
         match sample {
             Sample::Numbers(numbers) => {
                 for (key, _) in numbers {

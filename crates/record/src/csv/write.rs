@@ -105,7 +105,7 @@ impl<W: Write> TableGoal<W> {
         let renamed = self.renamed.iter().map(|(topic, scope)| {
             let message = format!("the keys of topic `{topic}` are those of another topic");
             Diagnostic::warning("keys-shared", message)
-                .note(format!("in `{}` they start with `{scope}`", self.name))
+                .note(format!("in `{}` they are scoped by `{scope}`", self.name))
         });
         let mut warnings: Vec<Diagnostic> = renamed.collect();
         if self.n_backward > 0 {
@@ -231,7 +231,7 @@ fn columns(layout: &Layout) -> (Vec<String>, Vec<TrackColumns>, Renamed) {
             _ => object_name(topic),
         };
         let mut scopes = [scope.to_string(), topic.to_string()].into_iter().chain(numbered(topic));
-        keys.extend(tell_apart(topic, &mut scopes, &|scope| plain_keys(seen, scope)));
+        keys.extend(tell_apart(&seen.topic, &mut scopes, &|scope| plain_keys(seen, scope)));
         columns.all.extend(first..keys.len());
         columns.by_key = seen.keys.iter().cloned().zip(first..).collect();
     }
