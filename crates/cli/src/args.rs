@@ -8,7 +8,8 @@ use std::sync::LazyLock;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand};
-use headland_record::{FORMATS, Format};
+use headland_base::SimTime;
+use headland_record::{FORMATS, Format, parse_seconds};
 
 /// The version with everything that decides the bytes of a recording.
 static VERSION: LazyLock<String> = LazyLock::new(|| {
@@ -107,12 +108,13 @@ pub struct WorldArgs {
     JOINT/position, JOINT/velocity, JOINT/effort or contacts/count with a number; a link of a \
     model with several is MODEL/LINK.\n\n\
     A table of commands has a column `time` and columns JOINT/position, JOINT/velocity or \
-    JOINT/effort; each holds until its next value.\n\n\
+    JOINT/effort; each holds until its next value. `pos`, `vel`, `torque` and `force` are \
+    understood, too.\n\n\
     The same world, options, seed and build give the same bytes, on any number of threads.")]
 pub struct RunArgs {
     /// The world: SDF, URDF or MJCF
     pub world: PathBuf,
-    /// The recording to write, "-" for stdout [default: the world's name with .mcap, here]
+    /// The recording to write, "-" for stdout [default: the world file's name with .mcap, here]
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,
     /// The engine that moves it; `headland engines` lists them
@@ -275,7 +277,8 @@ pub struct InfoArgs {
 /// `headland cat`
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  headland cat ball.mcap --topic '/ball/*' | head -3\n  \
-    headland cat ball.mcap --topic /ball/pose --start 0.5 --end 0.6 | jq .message.pose.position.z")]
+    headland cat ball.mcap --topic /ball/pose --start 0.5 --end 0.6 | jq .message.pose.position.z\n  \
+    headland cat ball.mcap --attachment world.sdf > again.sdf")]
 pub struct CatArgs {
     /// The recording
     pub recording: PathBuf,
@@ -283,11 +286,14 @@ pub struct CatArgs {
     #[arg(long, short, value_name = "GLOB")]
     pub topic: Vec<String>,
     /// From this moment on, in seconds
-    #[arg(long, value_name = "SECS", allow_negative_numbers = true)]
-    pub start: Option<f64>,
+    #[arg(long, value_name = "SECS", allow_negative_numbers = true, value_parser = moment)]
+    pub start: Option<SimTime>,
     /// Up to this moment, in seconds
-    #[arg(long, value_name = "SECS", allow_negative_numbers = true)]
-    pub end: Option<f64>,
+    #[arg(long, value_name = "SECS", allow_negative_numbers = true, value_parser = moment)]
+    pub end: Option<SimTime>,
+    /// Print this attached file as it is, and nothing else
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["topic", "start", "end"])]
+    pub attachment: Option<String>,
 }
 
 /// What a recording can be written as: every format but the recording's own.
@@ -304,6 +310,7 @@ fn export_format() -> impl TypedValueParser<Value = Format> {
 /// `headland export`
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  headland export ball.mcap --to csv -o ball.csv\n  \
+    headland export ball.mcap --align linear --rate 50 -o ball.csv\n  \
     headland export ball.mcap --to tum --object ball -o ball.tum\n  \
     headland export ball.mcap --to rosbag2 -o ball_bag")]
 pub struct ExportArgs {
@@ -318,6 +325,12 @@ pub struct ExportArgs {
     /// The object whose poses a TUM file holds [default: the only one that moves]
     #[arg(long)]
     pub object: Option<String>,
+    /// Fill every row of a CSV: hold the last value, or go along the line to the next
+    #[arg(long, value_name = "HOW", value_parser = ["hold", "linear"])]
+    pub align: Option<String>,
+    /// Rows per second of an aligned CSV [default: one at every moment there is a sample]
+    #[arg(long, value_name = "HZ", requires = "align", allow_negative_numbers = true, value_parser = positive)]
+    pub rate: Option<f64>,
 }
 
 /// `headland import`
@@ -377,6 +390,11 @@ fn positive(text: &str) -> Result<f64, String> {
 fn finite(text: &str) -> Result<f64, String> {
     let number = text.parse::<f64>().map_err(|_| format!("`{text}` is not a number"))?;
     if number.is_finite() { Ok(number) } else { Err("must be a finite number".to_string()) }
+}
+
+/// A moment, to the nanosecond.
+fn moment(text: &str) -> Result<SimTime, String> {
+    parse_seconds(text).ok_or_else(|| format!("`{text}` is not a moment in seconds"))
 }
 
 fn gains(text: &str) -> Result<(f64, f64), String> {

@@ -577,3 +577,50 @@ fn garbage_is_not_imported() {
         assert!(!at("a.mcap").exists(), "something was made of {source}");
     }
 }
+
+/// What stands beside the messages comes out as it went in, and moments are exact.
+#[test]
+fn attached_files_and_moments_of_today() {
+    let dir = tempfile::tempdir().expect("a folder");
+    expect(dir.path(), &["run", &ball(), "--duration", "0.1", "-o", "a.mcap"], 0);
+    let cat = |name: &str, code| expect(dir.path(), &["cat", "a.mcap", "--attachment", name], code);
+    fs::write(dir.path().join("again.sdf"), cat("world.sdf", 0).stdout).unwrap();
+    expect(dir.path(), &["run", "again.sdf", "--duration", "0.1", "-o", "b.mcap"], 0);
+    let [a, b] = ["a.mcap", "b.mcap"].map(|name| fs::read(dir.path().join(name)).unwrap());
+    assert!(a == b, "the attached world is the one that was run");
+    let said = text(&cat("world.sfd", 2).stderr);
+    assert!(said.contains("did you mean `world.sdf`"), "{said}");
+
+    // As floats, both moments lie beside the stamp.
+    let table = "time,x\n1700000001.98,1\n1700000001.99,2\n1700000002.01,3\n";
+    fs::write(dir.path().join("today.csv"), table).unwrap();
+    expect(dir.path(), &["import", "today.csv", "-o", "today.mcap"], 0);
+    let args = ["cat", "today.mcap", "--start", "1700000001.99", "--end", "1700000001.990"];
+    let printed = text(&expect(dir.path(), &args, 0).stdout);
+    assert_eq!(printed.lines().count(), 1, "{printed}");
+    assert!(printed.contains("1700000001990000000"), "{printed}");
+}
+
+#[test]
+fn every_end_has_a_result_in_json_and_a_closed_pipe_is_no_full_disk() {
+    let dir = tempfile::tempdir().expect("a folder");
+    fs::write(dir.path().join("bad.sdf"), "<sdf version='1.11'><wurld/></sdf>").unwrap();
+    let json = |args: &[&str], code| -> Value {
+        serde_json::from_slice(&expect(dir.path(), args, code).stdout).expect("JSON")
+    };
+    let bad = json(&["check", "--json", "bad.sdf"], 2);
+    assert_eq!((&bad["ok"], &bad["file"]), (&Value::from(false), &Value::from("bad.sdf")));
+    expect(dir.path(), &["run", &ball(), "--duration", "0.1", "-o", "a.mcap"], 0);
+    let done = json(&["export", "--json", "a.mcap", "-o", "a.csv"], 0);
+    assert_eq!((&done["output"], &done["format"]), (&Value::from("a.csv"), &Value::from("csv")));
+    if cfg!(target_os = "linux") {
+        let output = expect(dir.path(), &["check", &ball(), "--write-sdf", "/dev/full"], 4);
+        assert!(!text(&output.stderr).contains("1 error"), "{}", text(&output.stderr));
+    }
+    let program = env!("CARGO_BIN_EXE_headland");
+    let script = format!("{program} run {} -o - | head -c 8; exit ${{PIPESTATUS[0]}}", ball());
+    let output = std::process::Command::new("bash").args(["-c", &script]).output().unwrap();
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(3), "{said}");
+    assert!(said.contains("output-closed") && !said.contains("free some space"), "{said}");
+}

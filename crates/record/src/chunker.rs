@@ -172,7 +172,10 @@ impl Chunker {
             Err(fault) => {
                 let cut = self.sink.truncate(self.written.n_bytes);
                 self.fail(&fault);
-                if let (Err(fault), Some(failure)) = (cut, &mut self.failure) {
+                // What went into a pipe is its reader's.
+                if let (Err(fault), Some(failure)) = (cut, &mut self.failure)
+                    && failure.code != "output-closed"
+                {
                     let note = format!("the unfinished tail could not be cut off: {fault}");
                     failure.notes.push(note);
                 }
@@ -187,6 +190,12 @@ impl Chunker {
             None => "no message is in it".to_string(),
         };
         self.failure.get_or_insert_with(|| {
+            // Whoever read it has seen enough; no space would help.
+            if fault.kind() == io::ErrorKind::BrokenPipe {
+                let message = format!("`{}` was closed after {kept} bytes", self.path);
+                return Diagnostic::error("output-closed", message)
+                    .note("its reader went away before the recording was whole");
+            }
             Diagnostic::error(
                 "recording-not-written",
                 format!("cannot go on writing the recording `{}`: {fault}", self.path),

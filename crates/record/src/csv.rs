@@ -20,7 +20,7 @@ use std::io::BufRead;
 
 use headland_base::{Diagnostic, Findings, SimTime};
 
-use crate::decimal::{TimeUnit, parse_time};
+use crate::decimal::{TimeUnit, look_of_time, parse_time};
 use crate::lines::Lines;
 use crate::load::{Columns, LoadOptions};
 use crate::recording::Recording;
@@ -35,7 +35,8 @@ pub use write::write;
 #[derive(Clone, Debug, Default)]
 pub struct TableOptions {
     /// Unit of the time column; by default what its header says, else seconds, or
-    /// nanoseconds where the first time is beyond any number of seconds (1e14).
+    /// nanoseconds where the first time is beyond any number of seconds (1e14). A first time
+    /// that looks like milliseconds or microseconds since 1970 is refused: nobody can know.
     pub time_unit: Option<TimeUnit>,
     /// Names of the columns of a table that has no header.
     pub columns: Option<Vec<String>>,
@@ -100,7 +101,7 @@ pub(crate) fn read_samples(
         table.row(number, &text, &mut findings, goal)?;
     }
     while let Some(line) = lines.next(&mut findings) {
-        if goal.is_full() {
+        if goal.is_full() || table.is_refused {
             break;
         }
         if !line.text.trim().is_empty() && !line.text.trim_start().starts_with('#') {
@@ -109,6 +110,7 @@ pub(crate) fn read_samples(
     }
     table.give(goal)?;
     findings.extend(table.report.warnings(name));
+    findings.extend(table.incomplete());
     Ok((table.report, findings))
 }
 
@@ -149,6 +151,8 @@ struct Table {
     /// Time of the row at hand.
     now: Option<SimTime>,
     report: TableReport,
+    /// Whether nobody can know what its times mean.
+    is_refused: bool,
     /// The first row, where the table has no header and a row was read to see how it is cut.
     first_row: Option<(usize, String)>,
     /// Numbers of the row at hand.
@@ -183,7 +187,7 @@ impl Table {
             findings.push(
                 Diagnostic::error("no-time-column", message)
                     .note(format!("its columns start with `{:.60}`", cells.join("`, `")))
-                    .help("name the column of times `time`, or say the names of the columns"),
+                    .help("the first line names the columns; call the one with the times `time`"),
             );
             return None;
         };
@@ -199,6 +203,7 @@ impl Table {
             groups,
             now: None,
             report: TableReport::default(),
+            is_refused: false,
             first_row,
         })
     }
@@ -217,6 +222,15 @@ impl Table {
             findings.push(self.fault("long-row", number, message).help("each column needs a name"));
         }
         let time_text = cells.get(self.time_column).map_or("", String::as_str);
+        if self.time_unit.is_none()
+            && let Some((unit, year)) = look_of_time(time_text)
+        {
+            self.is_refused = true;
+            let message = format!("is `{time_text:.40}` in {unit}, of the year {year}?");
+            let help = format!("say the unit in the header: `time [{unit}]`, or `[s]` or `[ns]`");
+            findings.push(self.fault("which-time-unit", number, message).help(help));
+            return Ok(());
+        }
         let unit = self.time_unit.unwrap_or_else(|| guess_unit(time_text));
         let Some(time) = parse_time(time_text, unit) else {
             findings.push(self.fault("bad-time", number, format!("`{time_text:.40}` is no time")));
@@ -241,7 +255,15 @@ impl Table {
         for (i, head) in self.heads.iter().enumerate() {
             let cell = cells.get(i).map_or("", String::as_str);
             self.cells[i] = match number_of(cell) {
-                Ok(number) => number.map(|number| number * head.factor),
+                Ok(Some(value)) if value.is_infinite() && cell.contains(char::is_numeric) => {
+                    let message = format!(
+                        "`{cell:.40}` in column `{:.60}` is more than a number can be",
+                        head.key
+                    );
+                    findings.push(self.fault("not-finite", number, message));
+                    None
+                }
+                Ok(value) => value.map(|value| value * head.factor),
                 Err(()) if i == self.time_column => None,
                 Err(()) => {
                     let message = format!("`{cell:.40}` in column `{:.60}` is no number", head.key);
@@ -258,6 +280,7 @@ impl Table {
         for group in &mut self.groups {
             match group.take(time, &self.cells) {
                 Taken::Kept => {}
+                Taken::Incomplete => group.n_incomplete += 1,
                 Taken::Duplicate => is_duplicate = true,
                 Taken::Backward => is_backward = true,
                 Taken::Bad => is_bad = true,
@@ -268,6 +291,21 @@ impl Table {
         }
         self.report.n_duplicate += usize::from(is_duplicate);
         self.report.n_backward += usize::from(is_backward);
+    }
+
+    /// Groups of which some rows have only a part.
+    fn incomplete(&self) -> Vec<Diagnostic> {
+        let lacking = self.groups.iter().filter(|group| group.n_incomplete > 0);
+        let warning = |group: &Group| {
+            let message = format!(
+                "{} of {} rows of `{}` have only a part of `{}`",
+                group.n_incomplete, self.report.n_rows, self.name, group.topic
+            );
+            let note =
+                format!("they were left out of it: every cell of {} is needed", group.what());
+            Diagnostic::warning("row-incomplete", message).note(note)
+        };
+        lacking.map(warning).collect()
     }
 
     /// Hands on what the rows of one moment said.

@@ -78,6 +78,25 @@ pub(crate) fn parse_time(text: &str, unit: TimeUnit) -> Option<SimTime> {
     Some(SimTime::from_nanos(sign * nanos.checked_add(i64::from(rounds_up))?))
 }
 
+/// The unit in which a bare time looks like a moment of this century, where that is neither
+/// seconds nor nanoseconds, and the year. Nothing else would make it of these sizes but weeks
+/// in nanoseconds and ages in seconds.
+pub(crate) fn look_of_time(text: &str) -> Option<(&'static str, i64)> {
+    const SECS_PER_YEAR: f64 = 31_556_952.0;
+    let number: f64 = text.parse().ok()?;
+    let year = |per_sec: f64| 1970.0 + number / per_sec / SECS_PER_YEAR;
+    [("ms", 1e3), ("us", 1e6)].into_iter().find_map(|(unit, per_sec)| {
+        let year = year(per_sec);
+        (2000.0..2100.0).contains(&year).then_some((unit, year as i64))
+    })
+}
+
+/// A moment as people write it, in decimal seconds, to the nanosecond: `1700000001.99` as a
+/// float lies 5 ns before the stamp it means.
+pub fn parse_seconds(text: &str) -> Option<SimTime> {
+    parse_time(text, TimeUnit::Seconds)
+}
+
 /// Exact seconds with nine places.
 pub(crate) fn write_seconds(time: SimTime) -> String {
     let nanos = time.nanos();

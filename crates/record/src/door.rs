@@ -15,6 +15,7 @@ use std::path::{Path, PathBuf};
 
 use headland_base::{Diagnostic, Findings, SimTime};
 
+use crate::aligner::{Aligner, Alignment};
 use crate::copy::{copy, refuse_unreadable};
 use crate::csv::{self, TableGoal, TableOptions};
 use crate::format::{Format, open};
@@ -256,8 +257,18 @@ pub fn export(
         }
         // A bag holds the messages as they are; nothing is decoded.
         Format::Rosbag2 => rosbag2::export(source, target, write),
-        Format::Csv | Format::Tum => export_text(source, target, format, object),
+        Format::Csv | Format::Tum => export_text(source, target, format, object, None),
     }
+}
+
+/// Writes a log of any format as a table in which every row says something of every track,
+/// as far as it is known. Findings and errors are as with [`export`].
+pub fn export_aligned(
+    source: &Path,
+    target: &Path,
+    alignment: Alignment,
+) -> Result<Findings, Vec<Diagnostic>> {
+    export_text(source, target, Format::Csv, None, Some(alignment))
 }
 
 /// Reads the log twice: once for its keys, once for its numbers.
@@ -266,6 +277,7 @@ fn export_text(
     target: &Path,
     format: Format,
     object: Option<&str>,
+    alignment: Option<Alignment>,
 ) -> Result<Findings, Vec<Diagnostic>> {
     let options = ImportOptions::default();
     let source_format = Format::detect(source).map_err(alone)?;
@@ -282,7 +294,13 @@ fn export_text(
         goal.finish().map_err(alone)?;
     } else {
         let mut goal = TableGoal::new(text_file(target)?, &name, &layout).map_err(alone)?;
-        samples(source, source_format, &options, &mut goal)?;
+        if let Some(alignment) = alignment {
+            let mut aligner = Aligner::new(&mut goal, &layout, alignment);
+            samples(source, source_format, &options, &mut aligner)?;
+            aligner.finish().map_err(alone)?;
+        } else {
+            samples(source, source_format, &options, &mut goal)?;
+        }
         findings.extend(goal.finish().map_err(alone)?);
     }
     Ok(findings)

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use headland_base::names::suggestion;
 use headland_base::{Diagnostic, SimDuration, SimTime};
 
-use crate::recording::{object_name, object_topics};
+use crate::recording::object_name;
 use crate::sample::{Goal, Sample, Sort};
 
 /// What is known of one track after all its samples passed.
@@ -16,6 +16,8 @@ pub(crate) struct Seen {
     pub topic: String,
     pub sort: Sort,
     pub n_samples: u64,
+    /// When the first and the last are.
+    pub span: Option<(SimTime, SimTime)>,
     /// Keys of numbers.
     pub keys: BTreeSet<String>,
     /// Joints, and which of position, velocity and effort they have.
@@ -35,29 +37,43 @@ pub(crate) struct Layout {
 impl Layout {
     /// The track that holds the poses of `object`, or of the only object that moves.
     pub fn trajectory(&self, object: Option<&str>) -> Result<usize, Diagnostic> {
-        let poses = || self.tracks.iter().filter(|track| track.sort == Sort::Poses);
-        let mut objects: Vec<&str> = poses().map(|track| object_name(&track.topic)).collect();
+        let poses: Vec<usize> =
+            (0..self.tracks.len()).filter(|at| self.tracks[*at].sort == Sort::Poses).collect();
+        let object_of = |at: &usize| object_name(&self.tracks[*at].topic);
+        // `/a` and `/a/pose` are both poses of `a`; then their topics tell them apart.
+        let name_of = |at: &usize| {
+            let n_called = poses.iter().filter(|other| object_of(other) == object_of(at)).count();
+            if n_called == 1 { object_of(at) } else { self.tracks[*at].topic.as_str() }
+        };
+        let mut objects: Vec<&str> = poses.iter().map(name_of).collect();
         objects.sort_unstable();
+        let which = |what: String, names: &[&str]| {
+            Diagnostic::error("which-object", format!("{what}, and a TUM file holds one"))
+                .note(format!("there are: {}", names.join(", ")))
+                .help("say which with `--object NAME`")
+        };
         // What never moves is recorded once.
-        let moving: Vec<&str> = poses()
-            .filter(|track| track.n_samples > 1)
-            .map(|track| object_name(&track.topic))
-            .collect();
+        let moving: Vec<&str> =
+            poses.iter().filter(|at| self.tracks[**at].n_samples > 1).map(name_of).collect();
         let name = match (object, &objects[..], &moving[..]) {
             (Some(name), _, _) => name,
             (None, [only], _) | (None, _, [only]) => only,
             (None, _, _) => {
-                let message =
-                    format!("{} objects have poses, and a TUM file holds one", objects.len());
-                return Err(Diagnostic::error("which-object", message)
-                    .note(format!("there are: {}", objects.join(", ")))
-                    .help("say which with `--object NAME`"));
+                return Err(which(format!("{} objects have poses", objects.len()), &objects));
             }
         };
-        let found = object_topics(name, "pose").iter().find_map(|topic| {
-            let is_it = |track: &Seen| track.sort == Sort::Poses && track.topic == *topic;
-            self.tracks.iter().position(is_it)
-        });
+        let found =
+            poses.iter().copied().find(|at| self.tracks[*at].topic == name || name_of(at) == name);
+        if found.is_none() {
+            let shared: Vec<&str> =
+                poses.iter().filter(|at| object_of(at) == name).map(name_of).collect();
+            if !shared.is_empty() {
+                return Err(which(
+                    format!("{} topics have poses of `{name}`", shared.len()),
+                    &shared,
+                ));
+            }
+        }
         found.ok_or_else(|| {
             Diagnostic::error("unknown-object", format!("no poses of `{name}` in the recording"))
                 .help_maybe(suggestion(name, objects.iter().copied()))
@@ -71,6 +87,7 @@ impl Goal for Layout {
             topic: topic.to_string(),
             sort,
             n_samples: 0,
+            span: None,
             keys: BTreeSet::new(),
             joints: BTreeMap::new(),
         });
@@ -89,6 +106,7 @@ impl Goal for Layout {
         self.newest = Some(newest);
         let seen = &mut self.tracks[track];
         seen.n_samples += 1;
+        seen.span = Some((seen.span.map_or(time, |span| span.0), time));
         match sample {
             Sample::Numbers(numbers) => {
                 for (key, _) in numbers {

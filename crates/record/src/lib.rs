@@ -17,7 +17,7 @@
 //! | `sample`, `sampler` | one moment of one track, from any source to any goal |
 //! | `load`, `save` | recordings from messages and back |
 //! | `csv`, `tum`, `rosbag2` | other formats; `layout` finds their keys |
-//! | `align` | tracks sampled at different times on one time base |
+//! | `align`, `aligner` | tracks sampled at different times on one time base, in memory and on the way |
 //! | `overview`, `copy` | what is in a file; a cut file made whole |
 //! | `door`, `format` | any format in, any format out |
 //!
@@ -46,6 +46,7 @@
 //! ```
 
 pub mod align;
+mod aligner;
 mod back;
 mod cdr;
 mod chunker;
@@ -73,9 +74,10 @@ pub mod track;
 pub mod tum;
 pub mod writer;
 
+pub use aligner::Alignment;
 pub use copy::copy;
-pub use decimal::TimeUnit;
-pub use door::{Converted, ImportOptions, Imported, convert, export, import};
+pub use decimal::{TimeUnit, parse_seconds};
+pub use door::{Converted, ImportOptions, Imported, convert, export, export_aligned, import};
 pub use dynamic::{Decoder, Definition, Value};
 pub use format::{FORMATS, Format};
 pub use load::{LoadOptions, Stamp, load};

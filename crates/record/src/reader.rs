@@ -29,7 +29,7 @@ use std::sync::Arc;
 use headland_base::{Diagnostic, Findings, SimTime};
 use mcap::records::{Record, op};
 
-use frame::{ChunkHead, frame};
+use frame::{ChunkHead, frame, lengths_fit};
 
 pub use item::{Attachment, Channel, Item, RawMessage, Schema, Truncation};
 
@@ -60,6 +60,10 @@ pub struct Reader<R> {
     /// Channels whose messages were reported as homeless already.
     unknown_channels: BTreeSet<u16>,
     zstd: Option<zstd::bulk::Decompressor<'static>>,
+    /// Whether each payload is compressed for itself, as some bags have it.
+    has_zstd_payloads: bool,
+    /// The decompressed payload at hand, where payloads are compressed.
+    payload: Vec<u8>,
     truncation: Option<Truncation>,
     findings: Findings,
 }
@@ -128,9 +132,16 @@ impl<R: Read> Reader<R> {
             n_definition_bytes: 0,
             unknown_channels: BTreeSet::new(),
             zstd: None,
+            has_zstd_payloads: false,
+            payload: Vec::new(),
             truncation: None,
             findings: Findings::new(),
         }
+    }
+
+    /// Says that every payload is compressed with zstd, which the file itself does not.
+    pub(crate) fn with_zstd_payloads(self) -> Reader<R> {
+        Reader { has_zstd_payloads: true, ..self }
     }
 
     /// The next thing in the file, or nothing at its end. Not an `Iterator`: a message
@@ -143,17 +154,21 @@ impl<R: Read> Reader<R> {
                 Step::End => return None,
                 Step::Own(item) => return Some(item),
                 Step::Message { channel, sequence, times, buffer, body } => {
+                    if self.has_zstd_payloads && !self.decompress_payload(channel, buffer, &body) {
+                        continue;
+                    }
                     let channel = self.channels[usize::from(channel)].as_ref();
                     let bytes = match buffer {
-                        Buffer::Record => &self.record,
-                        Buffer::Chunk => &self.chunk,
+                        _ if self.has_zstd_payloads => &self.payload[..],
+                        Buffer::Record => &self.record[body],
+                        Buffer::Chunk => &self.chunk[body],
                     };
                     return Some(Item::Message(RawMessage {
                         channel: channel.expect("checked by the step"),
                         sequence,
                         log_time: times[0],
                         publish_time: times[1],
-                        payload: &bytes[body],
+                        payload: bytes,
                     }));
                 }
             }
@@ -220,13 +235,21 @@ impl<R: Read> Reader<R> {
         }
         self.state = State::Done;
         self.truncation = Some(Truncation { file_bytes: self.offset, whole_bytes });
-        let message = match self.offset {
-            0 => format!("`{}` is empty", self.name),
-            end => format!("`{}` ends at byte {end} in the middle of a record", self.name),
+        let (name, end) = (&self.name, self.offset);
+        let (message, note) = match end {
+            0 => (format!("`{name}` is empty"), "it has no bytes at all".to_string()),
+            _ if end == whole_bytes => (
+                format!("`{name}` stops at byte {end}, where more records should follow"),
+                "everything in it is whole and was read".to_string(),
+            ),
+            _ => (
+                format!("`{name}` ends at byte {end} in the middle of a record"),
+                format!("its first {whole_bytes} bytes are whole and were read"),
+            ),
         };
         self.findings.push(
             Diagnostic::error("recording-cut-off", message)
-                .note(format!("its first {whole_bytes} bytes are whole and were read"))
+                .note(note)
                 .help("the run that wrote it was stopped, or the copy is incomplete"),
         );
         Step::Nothing
@@ -405,6 +428,29 @@ impl<R: Read> Reader<R> {
         .map(|_| ())
     }
 
+    /// Fills `payload`; false, and a finding, where it is damaged.
+    fn decompress_payload(&mut self, channel: u16, buffer: Buffer, body: &Range<usize>) -> bool {
+        let bytes = match buffer {
+            Buffer::Record => &self.record[body.clone()],
+            Buffer::Chunk => &self.chunk[body.clone()],
+        };
+        self.payload.clear();
+        let read = zstd::stream::read::Decoder::new(bytes)
+            .and_then(|all| all.take(RECORD_BYTES_MAX + 1).read_to_end(&mut self.payload));
+        let fault = match read {
+            Ok(n_bytes) if n_bytes as u64 <= RECORD_BYTES_MAX => return true,
+            Ok(_) => "it is larger than is read".to_string(),
+            Err(fault) => fault.to_string(),
+        };
+        let channel = self.channels[usize::from(channel)].as_ref().expect("checked by the step");
+        let message = format!(
+            "a message on `{}` in `{}` cannot be decompressed: {fault}",
+            channel.topic, self.name
+        );
+        self.findings.push(Diagnostic::error("bad-message", message));
+        false
+    }
+
     fn chunk_record(&mut self) -> Step {
         let rest = &self.chunk[self.chunk_at..];
         let room = rest.len().saturating_sub(9) as u64;
@@ -458,6 +504,9 @@ impl<R: Read> Reader<R> {
                 return Step::Nothing;
             }
         }
+        if !lengths_fit(opcode, body) {
+            return self.bad_record("a length in it reaches past its end");
+        }
         match mcap::parse_record(opcode, body) {
             Ok(Record::Header(header)) => {
                 Step::Own(Item::Header { profile: header.profile, library: header.library })
@@ -486,15 +535,17 @@ impl<R: Read> Reader<R> {
                 Step::Own(Item::Metadata { name: metadata.name, entries: metadata.metadata })
             }
             Ok(_) => Step::Nothing,
-            Err(fault) => {
-                let message = format!(
-                    "a record in or at byte {} of `{}` is damaged: {fault}",
-                    self.record_offset, self.name
-                );
-                self.findings.push(Diagnostic::error("bad-record", message));
-                Step::Nothing
-            }
+            Err(fault) => self.bad_record(&fault.to_string()),
         }
+    }
+
+    fn bad_record(&mut self, fault: &str) -> Step {
+        let message = format!(
+            "a record in or at byte {} of `{}` is damaged: {fault}",
+            self.record_offset, self.name
+        );
+        self.findings.push(Diagnostic::error("bad-record", message));
+        Step::Nothing
     }
 
     fn channel(&mut self, record: mcap::records::Channel) -> Step {

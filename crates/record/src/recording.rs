@@ -323,16 +323,25 @@ pub(crate) fn plain_keys<'k>(
     sort: Sort,
     numbers: impl Iterator<Item = &'k String>,
 ) -> Vec<String> {
-    let object = object_name(topic);
-    let under = |parts: &[&str]| parts.iter().map(|part| format!("{object}/{part}")).collect();
+    let scope = match sort {
+        Sort::Numbers => topic.trim_start_matches('/'),
+        _ => object_name(topic),
+    };
+    scoped_keys(scope, sort, numbers)
+}
+
+/// The same under another name than the topic's own.
+pub(crate) fn scoped_keys<'k>(
+    scope: &str,
+    sort: Sort,
+    numbers: impl Iterator<Item = &'k String>,
+) -> Vec<String> {
+    let under = |parts: &[&str]| parts.iter().map(|part| format!("{scope}/{part}")).collect();
     match sort {
         Sort::Poses => under(&POSE_KEYS),
         Sort::Motions => under(&MOTION_KEYS),
         Sort::Contacts => under(&CONTACT_KEYS),
-        Sort::Numbers => {
-            let topic = topic.trim_start_matches('/');
-            numbers.map(|key| number_topic(topic, key)).collect()
-        }
+        Sort::Numbers => numbers.map(|key| number_topic(scope, key)).collect(),
         Sort::Joints | Sort::Remarks => Vec::new(),
     }
 }

@@ -130,10 +130,14 @@ pub(crate) type Parts = Vec<Reader<BufReader<File>>>;
 pub(crate) fn open_parts(folder: &Path) -> Result<(Parts, Option<Diagnostic>), Vec<Diagnostic>> {
     let metadata = folder.join("metadata.yaml");
     let has_metadata = metadata.exists();
-    let files = if has_metadata { named_files(folder, &metadata)? } else { found_files(folder)? };
+    let (files, has_zstd_payloads) = match has_metadata {
+        true => named_files(folder, &metadata)?,
+        false => (found_files(folder)?, false),
+    };
     let (mut parts, mut faults) = (Vec::new(), Vec::new());
     for file in &files {
         match Reader::open(file) {
+            Ok(reader) if has_zstd_payloads => parts.push(reader.with_zstd_payloads()),
             Ok(reader) => parts.push(reader),
             Err(fault) => faults.push(fault),
         }
@@ -166,8 +170,9 @@ fn found_files(folder: &Path) -> Result<Vec<PathBuf>, Vec<Diagnostic>> {
     Ok(files)
 }
 
-/// The files a bag's metadata names, in order.
-fn named_files(folder: &Path, metadata: &Path) -> Result<Vec<PathBuf>, Vec<Diagnostic>> {
+/// The files a bag's metadata names, in order, and whether their messages are compressed one
+/// by one.
+fn named_files(folder: &Path, metadata: &Path) -> Result<(Vec<PathBuf>, bool), Vec<Diagnostic>> {
     let shown = metadata.display();
     let fault = |code, message: String| vec![Diagnostic::error(code, message)];
     let length = fs::metadata(metadata).map_or(0, |about| about.len());
@@ -176,17 +181,29 @@ fn named_files(folder: &Path, metadata: &Path) -> Result<Vec<PathBuf>, Vec<Diagn
     }
     let text = fs::read_to_string(metadata)
         .map_err(|io_fault| fault("cannot-open", format!("cannot read `{shown}`: {io_fault}")))?;
-    let storage = value_of(&text, "storage_identifier").unwrap_or_default();
-    if storage != "mcap" {
-        return Err(vec![
-            Diagnostic::error("unknown-storage", format!("`{shown}`: storage is `{storage:.40}`"))
+    let refused = |what: String| {
+        vec![
+            Diagnostic::error("unknown-storage", format!("`{shown}`: {what}"))
                 .help("convert it first: `rosbags-convert --src BAG --dst NEW --dst-storage mcap`"),
-        ]);
+        ]
+    };
+    let value = |key| value_of(&text, key).unwrap_or_default();
+    let storage = value("storage_identifier");
+    if storage != "mcap" {
+        return Err(refused(format!("storage is `{storage:.40}`")));
     }
-    if value_of(&text, "compression_mode").is_some_and(|mode| mode.eq_ignore_ascii_case("file")) {
-        let message = format!("`{shown}`: its files are compressed as a whole");
-        return Err(fault("unknown-storage", message));
-    }
+    // An MCAP that compresses its own chunks says so in the file.
+    let has_zstd_payloads = match value("compression_mode").to_lowercase().as_str() {
+        "file" => return Err(refused("its files are compressed as a whole".to_string())),
+        "message" => match value("compression_format").as_str() {
+            "zstd" => true,
+            other => {
+                let what = format!("its messages are compressed with `{other:.40}`, not `zstd`");
+                return Err(refused(what));
+            }
+        },
+        _ => false,
+    };
     let names = list_of(&text, "relative_file_paths");
     if names.is_empty() {
         return Err(fault("bad-bag", format!("`{shown}` names no files")));
@@ -203,7 +220,7 @@ fn named_files(folder: &Path, metadata: &Path) -> Result<Vec<PathBuf>, Vec<Diagn
     if !wrong.is_empty() {
         return Err(wrong);
     }
-    Ok(names.iter().map(|name| folder.join(name)).collect())
+    Ok((names.iter().map(|name| folder.join(name)).collect(), has_zstd_payloads))
 }
 
 /// The value of the first `key: value` line.
@@ -236,7 +253,10 @@ fn unquoted(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use headland_base::SimTime;
+
     use super::*;
+    use crate::reader::Item;
 
     #[test]
     fn both_ways_to_write_a_list() {
@@ -245,6 +265,46 @@ mod tests {
         let flow = "relative_file_paths: ['a b.mcap', c.mcap]\n";
         assert_eq!(list_of(flow, "relative_file_paths"), ["a b.mcap", "c.mcap"]);
         assert!(list_of("nothing", "relative_file_paths").is_empty());
+    }
+
+    /// A bag as `ros2 bag record --compression-mode message` makes it: the file says nothing
+    /// of it, only the metadata does.
+    #[test]
+    fn messages_compressed_one_by_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let plain: Vec<Vec<u8>> = (0..5u8).map(|i| vec![0, 1, 0, 0, i, 0, 0, 0]).collect();
+        let packed = plain.iter().map(|bytes| zstd::bulk::compress(bytes, 1).unwrap());
+        let written = packed.chain([b"no zstd".to_vec()]);
+        let mut writer =
+            Writer::create(folder.path().join("x.mcap"), &WriteOptions::new("test")).unwrap();
+        let number =
+            writer.foreign_channel("/n", "std_msgs/msg/UInt32", "uint32 data", &[].into()).unwrap();
+        for (i, payload) in written.enumerate() {
+            writer.raw(number, SimTime::from_nanos(i as i64), &payload).unwrap();
+        }
+        writer.finish().unwrap();
+        let read = |format: &str| {
+            let text = format!(
+                "storage_identifier: mcap\ncompression_format: {format}\n\
+                 compression_mode: MESSAGE\nrelative_file_paths:\n- x.mcap\n"
+            );
+            fs::write(folder.path().join("metadata.yaml"), text).unwrap();
+            open_parts(folder.path()).map(|(mut parts, _)| parts.remove(0))
+        };
+        let mut reader = read("zstd").unwrap();
+        let mut got = Vec::new();
+        while let Some(item) = reader.next() {
+            if let Item::Message(message) = item {
+                got.push(message.payload.to_vec());
+            }
+        }
+        assert_eq!(got, plain);
+        let faults = reader.into_findings().into_vec();
+        let codes: Vec<_> = faults.iter().map(|d| d.code).collect();
+        assert_eq!(codes, ["bad-message"]);
+        let refused = read("lz4").map(|_| ()).unwrap_err();
+        assert_eq!(refused[0].code, "unknown-storage");
+        assert!(refused[0].help.as_ref().unwrap().contains("rosbags-convert"));
     }
 
     #[test]

@@ -182,3 +182,43 @@ proptest! {
         read_all(&bytes);
     }
 }
+
+/// A text in a record may claim four gigabytes; nobody makes room for it, and what follows
+/// is still read.
+#[test]
+fn lengths_inside_a_record_ask_for_nothing() {
+    let bytes = written(&options().compression(Compression::None), |w| {
+        w.attach("a.txt", "text/plain", b"hello".to_vec())?;
+        w.metadata("facts", [("key".to_string(), "value".to_string())].into())?;
+        small_run(w, 3)
+    });
+    // Where the lengths stand after the nine bytes before each record.
+    let lengths = |opcode: u8| match opcode {
+        0x01 => vec![0],                           // header: profile
+        0x09 => vec![16, 16 + 4 + 5, 16 + 9 + 14], // attachment: name, media type, data
+        0x0c => vec![0, 9, 13, 13 + 7],            // metadata: name, map, key, value
+        _ => vec![],
+    };
+    let (mut at, mut n_tried) = (8, 0);
+    while bytes[at] != 0x0f {
+        let length = u64::from_le_bytes(bytes[at + 1..at + 9].try_into().unwrap()) as usize;
+        for place in lengths(bytes[at]) {
+            let mut hurt = bytes.clone();
+            hurt[at + 9 + place..at + 13 + place].fill(0xff);
+            let mut reader = Reader::new(&hurt[..], "memory");
+            let mut n_messages = 0;
+            while let Some(item) = reader.next() {
+                n_messages += usize::from(matches!(item, Item::Message(_)));
+            }
+            // Said before anything is made of the record.
+            let first = reader.into_findings().into_vec().remove(0);
+            let said = first.message.ends_with("a length in it reaches past its end");
+            assert!(said, "record {:#x} at {place}: {}", bytes[at], first.message);
+            assert_eq!(first.code, "bad-record");
+            assert_eq!(n_messages, messages_of(&bytes).len());
+            n_tried += 1;
+        }
+        at += 9 + length;
+    }
+    assert!(n_tried >= 8, "{n_tried}");
+}

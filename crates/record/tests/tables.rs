@@ -113,7 +113,38 @@ fn columns_that_belong_together_are_one_track() {
     assert_eq!(recording.poses("q").unwrap().1[0].rotation.w, 1.0, "made a unit quaternion");
     assert_eq!(values(&recording, "p/pose/x"), [5.0, 5.0], "an incomplete pose stays readable");
     assert_eq!(values(&recording, "arm::j/position"), [6.0, 6.0]);
-    assert_eq!(codes(findings), ["bad-pose"]);
+    let findings = findings.into_vec();
+    let found: Vec<&str> = findings.iter().map(|d| d.code).collect();
+    assert_eq!(found, ["bad-pose", "row-incomplete"]);
+    let said = &findings[1].message;
+    assert_eq!(said, "1 of 2 rows of `t.csv` have only a part of `/o/pose`");
+}
+
+/// Stamps of a clock in milliseconds or microseconds say so, or are asked about.
+#[test]
+fn units_of_time_are_not_guessed() {
+    for (time, unit) in [("1700000000123", "ms"), ("1700000000123456", "us"), ("1.7e15", "us")] {
+        let (recording, _, findings) = read(&format!("time,x\n{time},1\n{time},2\n"));
+        let findings = findings.into_vec();
+        assert_eq!(findings.len(), 1, "said once");
+        assert_eq!(findings[0].code, "which-time-unit");
+        let said = format!("is `{time}` in {unit}, of the year 2023?");
+        assert!(findings[0].message.contains(&said), "{}", findings[0].message);
+        assert!(recording.column("x").is_none_or(|column| column.values.is_empty()));
+        let help = findings[0].help.as_ref().unwrap();
+        assert!(help.contains(&format!("`time [{unit}]`")), "{help}");
+        let (recording, _, findings) = read(&format!("time [{unit}],x\n{time},1\n"));
+        assert!(findings.is_empty());
+        let secs = recording.column("x").unwrap().times[0].nanos() / 1_000_000_000;
+        assert_eq!(secs, 1_700_000_000);
+    }
+}
+
+#[test]
+fn what_no_float_holds_is_said() {
+    let (recording, _, findings) = read("time,x\n0,1e400\n1,-1e400\n2,inf\n3,1e300\n");
+    assert_eq!(codes(findings), ["not-finite", "not-finite"]);
+    assert_eq!(values(&recording, "x"), [f64::INFINITY, 1e300]);
 }
 
 #[test]

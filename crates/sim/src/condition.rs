@@ -102,7 +102,9 @@ fn parse_key(key: &str, model: &Model) -> Result<Quantity, Diagnostic> {
             .help_maybe(names::suggestion(key, known.iter().map(String::as_str)))
     };
     let (rest, last) = key.rsplit_once('/').ok_or_else(unknown)?;
-    if let Some(dof_idx) = model.find_dof(&rest.replace('/', "::")) {
+    // A name may hold a slash of its own.
+    let dof_idx = model.find_dof(&rest.replace('/', "::")).or_else(|| model.find_dof(rest));
+    if let Some(dof_idx) = dof_idx {
         match last {
             "position" => return Ok(Quantity::Position { dof_idx }),
             "velocity" => return Ok(Quantity::Speed { dof_idx }),
@@ -111,7 +113,8 @@ fn parse_key(key: &str, model: &Model) -> Result<Quantity, Diagnostic> {
         }
     }
     let (object, group) = rest.rsplit_once('/').ok_or_else(unknown)?;
-    let object_idx = model.object(&object.replace('/', "::")).ok_or_else(unknown)?;
+    let object_idx = model.object(&object.replace('/', "::")).or_else(|| model.object(object));
+    let object_idx = object_idx.ok_or_else(unknown)?;
     let component = COMPONENTS.iter().position(|c| *c == last).ok_or_else(unknown)?;
     match group {
         "pose" => Ok(Quantity::Pose { object_idx, component }),

@@ -1,23 +1,27 @@
 //! `headland cat`: a recording's messages, one JSON object a line. Streams: the first line
 //! comes at once, and memory does not grow with the file.
 
-use std::io::{BufWriter, Write as _};
+use std::fs::File;
+use std::io::{BufReader, BufWriter, Write as _};
 
 use headland_base::{Diagnostic, Findings, SimTime, names};
 use headland_record::reader::{Channel, RawMessage};
-use headland_record::{Decoder, Item};
+use headland_record::{Decoder, Item, Reader};
 
 use crate::args::CatArgs;
-use crate::context::{Context, Ended, open_recording};
+use crate::context::{Context, Ended, Outcome, open_recording};
 use crate::glob;
 
 pub fn run(context: &Context, args: &CatArgs) -> Ended {
     let mut reader = open_recording(&args.recording)?;
+    if let Some(name) = &args.attachment {
+        return attachment(context, reader, name);
+    }
     let mut printer = Printer {
         decoder: Decoder::new(),
         topics: Vec::new(),
-        start: moment(args.start)?,
-        end: moment(args.end)?,
+        start: args.start,
+        end: args.end,
         patterns: &args.topic,
         out: BufWriter::new(std::io::stdout().lock()),
         findings: Findings::new(),
@@ -43,6 +47,29 @@ pub fn run(context: &Context, args: &CatArgs) -> Ended {
     findings.append(reader.into_findings());
     let outcome = context.show_findings(findings, is_anything)?;
     if unknown.is_empty() { Ok(outcome) } else { Err(unknown) }
+}
+
+/// Prints the first attached file of that name.
+fn attachment(context: &Context, mut reader: Reader<BufReader<File>>, name: &str) -> Ended {
+    let mut names = Vec::new();
+    while let Some(item) = reader.next() {
+        let Item::Attachment(file) = item else { continue };
+        if file.name == name {
+            let mut out = std::io::stdout().lock();
+            let done = out.write_all(&file.bytes).and_then(|()| out.flush());
+            return Ok(
+                done.map_or_else(|error| context.output_stopped(&error), |()| Outcome::Passed)
+            );
+        }
+        names.push(file.name);
+    }
+    let mut faults = reader.into_findings().into_vec();
+    faults.push(
+        Diagnostic::error("unknown-attachment", format!("no attached file is called `{name}`"))
+            .help_maybe(names::suggestion(name, names.iter().map(String::as_str)))
+            .note("`headland info` lists the attached files"),
+    );
+    Err(faults)
 }
 
 struct Printer<'a, W: std::io::Write> {
@@ -88,7 +115,8 @@ impl<W: std::io::Write> Printer<'_, W> {
                 value.to_json()
             ),
             Err(diagnostic) => {
-                self.findings.push(diagnostic);
+                let (topic, time) = (&message.channel.topic, message.log_time);
+                self.findings.push(diagnostic.note(format!("on topic `{topic}` at {time}")));
                 Ok(())
             }
         }
@@ -104,12 +132,4 @@ impl<W: std::io::Write> Printer<'_, W> {
         });
         unknown.collect()
     }
-}
-
-fn moment(secs: Option<f64>) -> Result<Option<SimTime>, Vec<Diagnostic>> {
-    secs.map(|secs| {
-        SimTime::from_secs(secs)
-            .ok_or_else(|| vec![Diagnostic::error("bad-time", format!("{secs} s is not a moment"))])
-    })
-    .transpose()
 }

@@ -35,7 +35,13 @@ pub fn run(context: &Context, args: &CheckArgs) -> Ended {
             Err(diagnostics) => {
                 context.show(&diagnostics);
                 let n_errors = diagnostics.iter().filter(|d| d.severity == Severity::Error).count();
-                context.say(&format!("{}: {}", file.display(), count(n_errors as u64, "error")));
+                if context.json() {
+                    let json = serde_json::json!({"file": file, "ok": false, "errors": n_errors});
+                    context.print(&format!("{json}\n"));
+                } else if !diagnostics.iter().any(is_about_output) {
+                    let errors = count(n_errors as u64, "error");
+                    context.say(&format!("{}: {errors}", file.display()));
+                }
                 outcome = outcome.max(Outcome::of_faults(&diagnostics));
             }
         }
@@ -67,6 +73,11 @@ fn test(context: &Context, file: &Path) -> Ended {
     }
     context.print(&format!("{}: ok, test: {}\n", file.display(), parts.join(", ")));
     Ok(Outcome::Passed)
+}
+
+/// Whether a diagnostic is not about the file that is checked but about the one written.
+fn is_about_output(diagnostic: &Diagnostic) -> bool {
+    matches!(diagnostic.code, "not-created" | "cannot-write")
 }
 
 fn world(context: &Context, file: &Path, args: &CheckArgs, engine: Option<&EngineEntry>) -> Ended {

@@ -35,7 +35,13 @@ pub fn run(context: &Context, args: &RunArgs) -> Ended {
         tests: &tests,
         stops_on_red: args.stop_on_red,
     };
-    let recorded = record(context, &job, &mut cast)?;
+    let recorded = match record(context, &job, &mut cast) {
+        Err(faults) if faults.iter().any(|fault| fault.code == "output-closed") => {
+            context.show(&faults);
+            return Ok(Outcome::Partial);
+        }
+        recorded => recorded?,
+    };
     report(context, &output, engine, &recorded);
     let end = &recorded.end;
     let ended = match end.ending {

@@ -22,6 +22,8 @@ pub(super) struct Group {
     /// Time of the sample it has or had last.
     last: Option<SimTime>,
     held: Option<Held>,
+    /// Rows so far with some of its cells, but not all that are needed.
+    pub n_incomplete: usize,
 }
 
 /// Which columns a group takes.
@@ -80,6 +82,8 @@ pub(super) fn groups(
         }
         let (topic, columns) = pose_group(&head.key, all_of)
             .or_else(|| motion_group(&head.key, all_of))
+            // `a/pose/confidence` stands beside a pose and is no part of it.
+            .filter(|(_, columns)| columns.all().contains(&i))
             .or_else(|| joint_group(&head.key, i))
             .unwrap_or_else(|| (format!("/{}", head.key), Columns::Number(i)));
         for column in columns.all() {
@@ -98,7 +102,8 @@ pub(super) fn groups(
             findings.push(Diagnostic::error("topic-has-two-types", message).note(note));
         }
     }
-    let group = |(topic, columns)| Group { topic, columns, last: None, held: None };
+    let group =
+        |(topic, columns)| Group { topic, columns, last: None, held: None, n_incomplete: 0 };
     groups.into_iter().map(group).collect()
 }
 
@@ -164,11 +169,18 @@ impl Columns {
         }
     }
 
-    /// What one row says, where it says all that is needed.
+    /// What one row says, where it says anything.
     fn read(&self, cells: &[Option<f64>]) -> Option<Result<Held, Taken>> {
         let numbers = |columns: &[usize]| -> Option<Vec<f64>> {
             columns.iter().map(|column| cells[*column]).collect()
         };
+        if let Columns::Pose { .. } | Columns::Motion(_) = self {
+            let all = self.all();
+            let n_there = all.iter().filter(|column| cells[**column].is_some()).count();
+            if n_there > 0 && n_there < all.len() {
+                return Some(Err(Taken::Incomplete));
+            }
+        }
         Some(Ok(match self {
             Columns::Pose { position, rotation } => {
                 let (p, r) = (numbers(position)?, numbers(rotation)?);
@@ -200,6 +212,8 @@ pub(super) enum Taken {
     Kept,
     Duplicate,
     Backward,
+    /// Some of the cells, but not all that are needed.
+    Incomplete,
     Bad,
 }
 
@@ -214,10 +228,21 @@ impl Group {
         }
     }
 
+    /// What its cells make together.
+    pub fn what(&self) -> &'static str {
+        match self.sort().0 {
+            Sort::Poses => "a pose",
+            _ => "a velocity",
+        }
+    }
+
     /// Takes its cells of one row. Equal times may not follow each other, but joints of one
     /// moment are gathered: the first value of each key counts, not the first row.
     pub fn take(&mut self, time: SimTime, cells: &[Option<f64>]) -> Taken {
         let Some(read) = self.columns.read(cells) else { return Taken::Kept };
+        if let Err(Taken::Incomplete) = read {
+            return Taken::Incomplete;
+        }
         match self.last {
             Some(last) if time < last => return Taken::Backward,
             Some(last) if time == last => {

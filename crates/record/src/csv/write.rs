@@ -4,7 +4,7 @@
 //! its keys, then the rows are written. Samples of one moment may come apart, and those of
 //! different tracks out of order, by no more than the layout has seen; so long a row is held.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 
 use headland_base::{Diagnostic, SimDuration, SimTime};
@@ -13,7 +13,7 @@ use super::header::COLUMNS_MAX;
 use crate::decimal::{write_float, write_seconds};
 use crate::layout::Layout;
 use crate::recording::{
-    Recording, contact_numbers, joint_names, motion_numbers, plain_keys, pose_numbers,
+    Recording, contact_numbers, joint_names, motion_numbers, object_name, pose_numbers, scoped_keys,
 };
 use crate::sample::{Goal, Sample, Sort};
 use crate::save::for_each_sample;
@@ -63,12 +63,14 @@ pub(crate) struct TableGoal<W: Write> {
     newest: SimTime,
     last_written: Option<SimTime>,
     n_backward: u64,
+    /// Tracks whose keys another one has, and the scope they got.
+    renamed: Vec<(String, String)>,
 }
 
 impl<W: Write> TableGoal<W> {
     /// Starts a table of the columns of a layout; `name` is what diagnostics call it.
     pub fn new(out: W, name: &str, layout: &Layout) -> Result<TableGoal<W>, Diagnostic> {
-        let (keys, tracks) = columns(layout);
+        let (keys, tracks, renamed) = columns(layout);
         if keys.len() > COLUMNS_MAX {
             let message = format!("`{name}` would have {} columns", keys.len());
             return Err(Diagnostic::error("too-many-columns", message)
@@ -87,26 +89,35 @@ impl<W: Write> TableGoal<W> {
             newest: SimTime::from_nanos(i64::MIN),
             last_written: None,
             n_backward: 0,
+            renamed,
         };
         let header = ["time"].into_iter().chain(keys.iter().map(String::as_str));
         table.writer.write_record(header).map_err(|fault| table.cannot(fault.into()))?;
         Ok(table)
     }
 
-    /// Writes the rows that are still held. A warning says where rows had to go out of order.
-    pub fn finish(mut self) -> Result<Option<Diagnostic>, Diagnostic> {
+    /// Writes the rows that are still held. Warnings say where rows had to go out of order
+    /// and keys had to be told apart.
+    pub fn finish(mut self) -> Result<Vec<Diagnostic>, Diagnostic> {
         while let Some((at, cells)) = self.held.pop_first() {
             self.row(at.0, &cells)?;
         }
         self.writer.flush().map_err(|fault| self.cannot(fault))?;
-        Ok((self.n_backward > 0).then(|| {
+        let renamed = self.renamed.iter().map(|(topic, scope)| {
+            let message = format!("the keys of topic `{topic}` are those of another topic");
+            Diagnostic::warning("keys-shared", message)
+                .note(format!("in `{}` they are scoped by `{scope}`", self.name))
+        });
+        let mut warnings: Vec<Diagnostic> = renamed.collect();
+        if self.n_backward > 0 {
             let message = format!(
                 "{} rows of `{}` are earlier than the row before",
                 self.n_backward, self.name
             );
-            Diagnostic::warning("rows-out-of-order", message)
-                .note("the stamps of its topics are too far apart to be sorted on the way")
-        }))
+            let note = "the stamps of its topics are too far apart to be sorted on the way";
+            warnings.push(Diagnostic::warning("rows-out-of-order", message).note(note));
+        }
+        Ok(warnings)
     }
 
     fn cannot(&self, fault: io::Error) -> Diagnostic {
@@ -177,9 +188,31 @@ fn changed(name: &str) -> Diagnostic {
         .help("wait until it is whole, then export it again")
 }
 
-/// The keys of a table, and where each track has its own: by topic, the joints at the end.
-fn columns(layout: &Layout) -> (Vec<String>, Vec<TrackColumns>) {
-    let mut keys = Vec::new();
+/// Topics, and the scope each got because another topic has its keys.
+type Renamed = Vec<(String, String)>;
+
+/// The keys of a table, each once, and where each track has its own: by topic, the joints at
+/// the end.
+fn columns(layout: &Layout) -> (Vec<String>, Vec<TrackColumns>, Renamed) {
+    let (mut keys, mut used, mut renamed) = (Vec::new(), BTreeSet::new(), Vec::new());
+    // The first scope under which a track shares no key with those before it.
+    let mut tell_apart = |topic: &str,
+                          scopes: &mut dyn Iterator<Item = String>,
+                          keys_of: &dyn Fn(&str) -> Vec<String>| {
+        let mut is_first = true;
+        for scope in scopes {
+            let own = keys_of(&scope);
+            if own.iter().all(|key| !used.contains(key)) {
+                if !is_first {
+                    renamed.push((topic.to_string(), scope));
+                }
+                used.extend(own.iter().cloned());
+                return own;
+            }
+            is_first = false;
+        }
+        unreachable!("there are more numbers than topics")
+    };
     let mut tracks: Vec<TrackColumns> =
         layout.tracks.iter().map(|_| TrackColumns::default()).collect();
     let mut sorted: Vec<usize> = (0..tracks.len()).collect();
@@ -187,7 +220,15 @@ fn columns(layout: &Layout) -> (Vec<String>, Vec<TrackColumns>) {
     for at in sorted.iter().copied() {
         let (seen, columns) = (&layout.tracks[at], &mut tracks[at]);
         let first = keys.len();
-        keys.extend(plain_keys(&seen.topic, seen.sort, seen.keys.iter()));
+        let topic = seen.topic.trim_start_matches('/');
+        let scope = match seen.sort {
+            Sort::Numbers => topic,
+            _ => object_name(topic),
+        };
+        let mut scopes = [scope.to_string(), topic.to_string()].into_iter().chain(numbered(topic));
+        keys.extend(tell_apart(&seen.topic, &mut scopes, &|scope| {
+            scoped_keys(scope, seen.sort, seen.keys.iter())
+        }));
         columns.all.extend(first..keys.len());
         columns.by_key = seen.keys.iter().cloned().zip(first..).collect();
     }
@@ -199,17 +240,25 @@ fn columns(layout: &Layout) -> (Vec<String>, Vec<TrackColumns>) {
     let mut named: Vec<_> = names.into_iter().zip(joints).collect();
     named.sort_by(|a, b| a.0.cmp(&b.0));
     for (key, (at, joint, has)) in named {
+        let properties: Vec<usize> = (0..3).filter(|property| has[*property]).collect();
+        let keys_of = |scope: &str| -> Vec<String> {
+            properties.iter().map(|at| format!("{scope}/{}", JOINT_KEYS[*at])).collect()
+        };
+        let mut scopes = [key.clone()].into_iter().chain(numbered(&key));
         let mut places = [None; 3];
-        for (i, property) in JOINT_KEYS.into_iter().enumerate() {
-            if has[i] {
-                places[i] = Some(keys.len());
-                tracks[at].all.push(keys.len());
-                keys.push(format!("{key}/{property}"));
-            }
+        for (property, at_column) in properties.iter().zip(keys.len()..) {
+            places[*property] = Some(at_column);
+            tracks[at].all.push(at_column);
         }
+        keys.extend(tell_apart(&layout.tracks[at].topic, &mut scopes, &keys_of));
         tracks[at].joints.insert(joint.to_string(), places);
     }
-    (keys, tracks)
+    (keys, tracks, renamed)
+}
+
+/// `elbow_2`, `elbow_3` and so on.
+fn numbered(scope: &str) -> impl Iterator<Item = String> {
+    (2..).map(move |n: u32| format!("{scope}_{n}"))
 }
 
 /// Puts the numbers of a sample into a row. Every column of its track gets a cell.
@@ -260,6 +309,7 @@ fn fill(cells: &mut Cells, columns: &TrackColumns, sample: Sample<'_>) {
 #[cfg(test)]
 mod tests {
     use headland_base::Transform;
+    use headland_base::maths::Vec3;
 
     use super::*;
 
@@ -287,9 +337,58 @@ mod tests {
             table.n_held_cells_max = n_held_cells_max;
             pour(&mut table);
             assert!(table.n_held_cells <= n_held_cells_max);
-            let warning = table.finish().unwrap();
-            assert_eq!(warning.map(|w| w.code), (!is_sorted).then_some("rows-out-of-order"));
+            let warnings = table.finish().unwrap();
+            let codes: Vec<_> = warnings.iter().map(|w| w.code).collect();
+            assert_eq!(codes, if is_sorted { vec![] } else { vec!["rows-out-of-order"] });
             assert_eq!(out.iter().filter(|byte| **byte == b'\n').count(), 1 + 200);
         }
+    }
+
+    /// Two topics of one object, and a number and a joint that are called like it: every
+    /// column has its own name, and a table made of them reads back.
+    #[test]
+    fn no_two_columns_have_one_name() {
+        let pour = |goal: &mut dyn Goal| {
+            let topics =
+                ["/a", "/a/pose", "/a/pose/pose", "/a/pose/x", "/j/position", "/joint_states"];
+            for (at, topic) in topics.iter().enumerate() {
+                let sort = [Sort::Poses, Sort::Numbers, Sort::Joints][at.saturating_sub(1) / 2];
+                goal.track(topic, "", sort).unwrap();
+            }
+            let at = |x: f64| Sample::Pose(Transform::from_translation(Vec3::new(x, 0.0, 0.0)));
+            for (track, x) in [(0, 1.0), (1, 2.0), (2, 3.0)] {
+                goal.sample(track, SimTime::ZERO, "", at(x)).unwrap();
+            }
+            for (track, x) in [(3, 4.0), (4, 5.0)] {
+                let numbers = [("data".into(), x)];
+                goal.sample(track, SimTime::ZERO, "", Sample::Numbers(&numbers)).unwrap();
+            }
+            let (names, lists) = (["j".to_string()], [&[6.0][..], &[], &[]]);
+            goal.sample(5, SimTime::ZERO, "", Sample::Joints { names: &names, lists }).unwrap();
+        };
+        let mut layout = Layout::default();
+        pour(&mut layout);
+        let mut out = Vec::new();
+        let mut table = TableGoal::new(&mut out, "t", &layout).unwrap();
+        pour(&mut table);
+        let warnings = table.finish().unwrap();
+        assert!(warnings.iter().all(|warning| warning.code == "keys-shared"));
+        assert_eq!(warnings.len(), 4);
+        let (recording, _, findings) = crate::csv::read(&out[..], "t", &Default::default());
+        assert!(findings.is_empty(), "{:?}", findings.into_vec());
+        for (key, x) in [
+            ("a/pose/x", 1.0),
+            ("a/pose/pose/x", 2.0),
+            ("a/pose/pose/pose/x", 3.0),
+            ("a/pose/x_2", 4.0),
+            ("j/position", 5.0),
+            ("j_2/position", 6.0),
+        ] {
+            assert_eq!(recording.column(key).map(|c| c.values[0]), Some(x), "{key}");
+        }
+        // A trajectory is of one of them, and it is asked which.
+        assert_eq!(layout.trajectory(Some("a")).unwrap_err().code, "which-object");
+        assert_eq!(layout.trajectory(Some("/a/pose")).unwrap(), 1);
+        assert_eq!(layout.trajectory(Some("/a")).unwrap(), 0);
     }
 }

@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use mcap::records::op;
+
 use super::RECORD_BYTES_MAX;
 
 /// Opcode and length before every record.
@@ -43,4 +45,58 @@ impl ChunkHead {
             data: start..start + data_bytes.min(rest.len()),
         })
     }
+}
+
+/// What stands in a record, one after the other.
+enum Part {
+    /// So many bytes.
+    Fixed(usize),
+    /// Bytes after their number, in four bytes.
+    Text,
+    /// Pairs of texts after the length of all, in four bytes.
+    Map,
+    /// Bytes after their number, in eight bytes.
+    Data,
+}
+
+/// Whether every length inside a record fits into it. `mcap` makes room for a text before it
+/// looks whether the text is there, and one flipped bit would ask for four gigabytes.
+pub(super) fn lengths_fit(opcode: u8, record: &[u8]) -> bool {
+    use Part::{Data, Fixed, Map, Text};
+    let parts: &[Part] = match opcode {
+        op::HEADER => &[Text, Text],
+        op::SCHEMA => &[Fixed(2), Text, Text, Text],
+        op::CHANNEL => &[Fixed(4), Text, Text, Map],
+        op::ATTACHMENT => &[Fixed(16), Text, Text, Data, Fixed(4)],
+        op::METADATA => &[Text, Map],
+        _ => &[],
+    };
+    let mut rest = record;
+    parts.iter().all(|part| match part {
+        Fixed(n_bytes) => taken(&mut rest, *n_bytes as u64).is_some(),
+        Text => text(&mut rest).is_some(),
+        Map => text(&mut rest).is_some_and(|mut pairs| {
+            while !pairs.is_empty() {
+                if text(&mut pairs).and_then(|_| text(&mut pairs)).is_none() {
+                    return false;
+                }
+            }
+            true
+        }),
+        Data => taken(&mut rest, 8)
+            .and_then(|head| taken(&mut rest, u64::from_le_bytes(head.try_into().ok()?)))
+            .is_some(),
+    })
+}
+
+/// Bytes after their number.
+fn text<'a>(rest: &mut &'a [u8]) -> Option<&'a [u8]> {
+    let head = taken(rest, 4)?.try_into().ok()?;
+    taken(rest, u32::from_le_bytes(head).into())
+}
+
+fn taken<'a>(rest: &mut &'a [u8], n_bytes: u64) -> Option<&'a [u8]> {
+    let (head, tail) = rest.split_at_checked(usize::try_from(n_bytes).ok()?)?;
+    *rest = tail;
+    Some(head)
 }
