@@ -1,18 +1,14 @@
 //! Messages to numbers, texts, arrays, dictionaries and blocks: the Smalltalk that tests use.
 
-use std::cell::RefCell;
 use std::rc::Rc;
 
 use headland_base::maths;
 
-use crate::code::Site;
-use crate::value::{Number, Value};
+use crate::code::{Arithmetic, Site};
+use crate::value::{Compare, Entries, Items, Number, Pair, Value};
 
 use super::eval::shown;
 use super::{Evaluated, MOST_ITEMS, Now, Run, Stop, Watch};
-
-/// How deep a value is searched before it may be put into an array.
-const SEARCH_DEPTH: usize = 32;
 
 impl<N: Now, W: Watch> Run<'_, N, W> {
     /// Any message that has no node of its own.
@@ -25,6 +21,11 @@ impl<N: Now, W: Watch> Run<'_, N, W> {
     ) -> Evaluated {
         self.burn(site)?;
         if let Some(value) = self.ask_anything(site, receiver, selector, args)? {
+            return Ok(value);
+        }
+        if let [arg] = args
+            && let Some(value) = self.operator(site, receiver, selector, arg)?
+        {
             return Ok(value);
         }
         let answer = match receiver {
@@ -41,12 +42,35 @@ impl<N: Now, W: Watch> Run<'_, N, W> {
                 "asInteger" | "value" => Some(Value::number(f64::from(u32::from(*c)))),
                 _ => None,
             },
-            Value::Bool(_) | Value::Nil => None,
+            Value::Bool(b) => (selector == "not").then_some(Value::Bool(!b)),
+            Value::Nil => None,
         };
         match answer {
             Some(value) => Ok(value),
             None => self.not_understood(site, receiver, selector),
         }
+    }
+
+    /// Operators have nodes of their own, except within a cascade; so have `abs`, `negated`
+    /// and `not` below.
+    fn operator(
+        &mut self,
+        site: Site,
+        receiver: &Value,
+        selector: &str,
+        arg: &Value,
+    ) -> Result<Option<Value>, Stop> {
+        if let Some(arithmetic) = Arithmetic::from_selector(selector) {
+            return self.arithmetic(arithmetic, site, receiver, arg).map(Some);
+        }
+        if let Some(compare) = Compare::from_selector(selector) {
+            let holds = self.compare(compare, site, true, receiver, arg)?;
+            return Ok(Some(Value::Bool(holds)));
+        }
+        if selector == "~" {
+            return self.tolerance(site, receiver.clone(), arg.clone()).map(Some);
+        }
+        Ok(None)
     }
 
     /// What every value understands.
@@ -67,7 +91,7 @@ impl<N: Now, W: Watch> Run<'_, N, W> {
             ("isArray", []) => Value::Bool(matches!(receiver, Value::Array(_))),
             ("isBlock", []) => Value::Bool(matches!(receiver, Value::Block(_))),
             ("yourself", []) => receiver.clone(),
-            ("->" | "@", [other]) => Value::Pair(Rc::new((receiver.clone(), other.clone()))),
+            ("->" | "@", [other]) => Value::pair(receiver.clone(), other.clone()),
             ("asString" | "printString", []) => match receiver {
                 Value::Str(s) | Value::Symbol(s) => Value::Str(s.clone()),
                 Value::Char(c) => Value::text(&c.to_string()),
@@ -133,6 +157,8 @@ impl<N: Now, W: Watch> Run<'_, N, W> {
         if args.is_empty() {
             return match selector {
                 "sqrt" => plain(maths::sqrt(x)),
+                "abs" => Ok(Some(Value::Number(Number { value: x.abs(), ..n }))),
+                "negated" => Ok(Some(Value::Number(Number { value: -x, ..n }))),
                 "squared" => plain(x * x),
                 "sin" => plain(maths::sin(x)),
                 "cos" => plain(maths::cos(x)),
@@ -183,8 +209,10 @@ impl<N: Now, W: Watch> Run<'_, N, W> {
             ("//" | "\\\\", [Value::Number(_)]) => self.fail(site, format!("{x} divided by zero")),
             ("raisedTo:" | "**", [Value::Number(b)]) => plain(maths::pow(x, b.value)),
             ("between:and:", [Value::Number(low), Value::Number(high)]) => {
-                let (low, high) = (x >= low.value, x <= high.value);
-                Ok(Some(Value::Bool(low && high)))
+                let is_between =
+                    self.compare_numbers(Compare::GreaterEqual, site, true, n, *low)?
+                        && self.compare_numbers(Compare::LessEqual, site, true, n, *high)?;
+                Ok(Some(Value::Bool(is_between)))
             }
             ("roundTo:", [Value::Number(b)]) if b.value != 0.0 => {
                 plain((x / b.value).round() * b.value)
@@ -234,70 +262,83 @@ impl<N: Now, W: Watch> Run<'_, N, W> {
     fn ask_array(
         &mut self,
         site: Site,
-        array: &Rc<RefCell<Vec<Value>>>,
+        array: &Rc<Items>,
         selector: &str,
         args: &[Value],
     ) -> Result<Option<Value>, Stop> {
-        // Blocks called below may change the array: they see it, we see a copy.
-        let items = array.borrow().clone();
+        if let Some(answer) = self.read_array(site, &array.borrow(), selector, args)? {
+            return Ok(Some(answer));
+        }
+        let n = array.borrow().len();
+        match (selector, args) {
+            ("at:put:", [Value::Number(i), value]) => {
+                let Some(i) = index(n, i.value) else { return self.no_item(site, i.value, n) };
+                self.may_hold(site, value, array)?;
+                array.borrow_mut()[i] = value.clone();
+                Ok(Some(value.clone()))
+            }
+            ("add:", [value]) => {
+                self.may_have_items(site, n + 1)?;
+                self.may_hold(site, value, array)?;
+                array.borrow_mut().push(value.clone());
+                Ok(Some(value.clone()))
+            }
+            _ => self.run_over_array(site, array, selector, args),
+        }
+    }
+
+    /// What only looks at an array and runs no block, so that the array can be lent.
+    fn read_array(
+        &mut self,
+        site: Site,
+        items: &[Value],
+        selector: &str,
+        args: &[Value],
+    ) -> Result<Option<Value>, Stop> {
         let n = items.len();
-        Ok(Some(match (selector, args) {
+        let answer = match (selector, args) {
             ("size", []) => Value::number(n as f64),
             ("isEmpty", []) => Value::Bool(n == 0),
             ("isNotEmpty" | "notEmpty", []) => Value::Bool(n != 0),
-            ("first", []) => self.item(site, &items, 1.0)?,
-            ("last", []) => self.item(site, &items, n as f64)?,
-            ("asArray" | "asOrderedCollection", []) => Value::array(items),
-            ("reversed" | "reverse", []) => Value::array(items.into_iter().rev().collect()),
-            ("min" | "max", []) => {
-                let wants_max = selector == "max";
-                self.extreme(site, &items, wants_max)?
-            }
+            ("first", []) => self.item(site, items, 1.0)?,
+            ("last", []) => self.item(site, items, n as f64)?,
+            ("at:", [Value::Number(i)]) => self.item(site, items, i.value)?,
+            _ => return self.read_whole_array(site, items, selector, args),
+        };
+        Ok(Some(answer))
+    }
+
+    /// The same where every element is looked at, which is more work.
+    fn read_whole_array(
+        &mut self,
+        site: Site,
+        items: &[Value],
+        selector: &str,
+        args: &[Value],
+    ) -> Result<Option<Value>, Stop> {
+        let n = items.len();
+        self.burn_for(site, n)?;
+        Ok(Some(match (selector, args) {
+            ("asArray" | "asOrderedCollection", []) => Value::array(items.to_vec()),
+            ("reversed" | "reverse", []) => Value::array(items.iter().rev().cloned().collect()),
+            ("min" | "max", []) => self.extreme(site, items, selector == "max")?,
             ("sum", []) => {
-                let numbers = self.numbers(site, &items)?;
+                let numbers = self.numbers(site, items)?;
                 Value::number(numbers.iter().fold(0.0, |sum, x| sum + x))
             }
             ("asDictionary", []) => {
-                let entries = items.iter().map(|item| match item {
-                    Value::Pair(pair) => Ok((pair.0.clone(), pair.1.clone())),
-                    other => self.fail(site, format!("{} is no `key -> value`", shown(other))),
-                });
-                let entries: Result<Vec<_>, Stop> = entries.collect();
-                Value::Dictionary(Rc::new(RefCell::new(entries?)))
-            }
-            ("at:", [Value::Number(i)]) => self.item(site, &items, i.value)?,
-            ("at:ifAbsent:", [Value::Number(i), other]) => match index(&items, i.value) {
-                Some(i) => items[i].clone(),
-                None => self.value_of(site, other)?,
-            },
-            ("at:put:", [Value::Number(i), value]) => {
-                let Some(i) = index(&items, i.value) else {
-                    return self.no_item(site, i.value, n);
-                };
-                self.may_hold(site, value, array)?;
-                array.borrow_mut()[i] = value.clone();
-                value.clone()
-            }
-            ("add:", [value]) => {
-                if n >= MOST_ITEMS {
-                    return self.fail(site, format!("an array of more than {MOST_ITEMS} elements"));
-                }
-                self.may_hold(site, value, array)?;
-                array.borrow_mut().push(value.clone());
-                value.clone()
+                let entries: Result<Vec<_>, Stop> =
+                    items.iter().map(|item| self.entry(site, item)).collect();
+                Value::Dictionary(Rc::new(entries?.into()))
             }
             (",", [Value::Array(other)]) => {
                 let other = other.borrow();
-                if n + other.len() > MOST_ITEMS {
-                    return self.fail(site, format!("an array of more than {MOST_ITEMS} elements"));
-                }
+                self.may_have_items(site, n + other.len())?;
                 Value::array(items.iter().chain(other.iter()).cloned().collect())
             }
-            ("first:", [Value::Number(k)]) => {
-                Value::array(items.into_iter().take(loops(k.value)).collect())
-            }
+            ("first:", [Value::Number(k)]) => Value::array(items[..loops(k.value).min(n)].to_vec()),
             ("last:", [Value::Number(k)]) => {
-                Value::array(items.into_iter().skip(n.saturating_sub(loops(k.value))).collect())
+                Value::array(items[n.saturating_sub(loops(k.value))..].to_vec())
             }
             ("copyFrom:to:", [Value::Number(from), Value::Number(to)]) => {
                 let (from, to) = (loops(from.value).max(1) - 1, loops(to.value).min(n));
@@ -310,8 +351,26 @@ impl<N: Now, W: Watch> Run<'_, N, W> {
             ("includes:", [value]) => {
                 Value::Bool(items.iter().any(|item| item.is_equal(value, 0.0)))
             }
+            _ => return Ok(None),
+        }))
+    }
+
+    /// What runs blocks. They may change the array: they see it, we see a copy.
+    fn run_over_array(
+        &mut self,
+        site: Site,
+        array: &Rc<Items>,
+        selector: &str,
+        args: &[Value],
+    ) -> Result<Option<Value>, Stop> {
+        let items = array.borrow().clone();
+        Ok(Some(match (selector, args) {
+            ("at:ifAbsent:", [Value::Number(i), other]) => match index(items.len(), i.value) {
+                Some(i) => items[i].clone(),
+                None => self.value_of(site, other)?,
+            },
             ("isEmpty:ifNotEmpty:" | "ifEmpty:ifNotEmpty:", [empty, other]) => {
-                if n == 0 {
+                if items.is_empty() {
                     self.value_of(site, empty)?
                 } else {
                     self.value_with(site, other, &Value::Array(Rc::clone(array)))?
@@ -320,7 +379,7 @@ impl<N: Now, W: Watch> Run<'_, N, W> {
             (_, [block @ Value::Block(_)]) => return self.over(site, items, selector, block),
             ("detect:ifNone:", [block @ Value::Block(_), none]) => {
                 for item in items {
-                    if self.is_true(site, block, &item)? {
+                    if self.is_true(site, selector, block, &item)? {
                         return Ok(Some(item));
                     }
                 }
@@ -335,6 +394,21 @@ impl<N: Now, W: Watch> Run<'_, N, W> {
             }
             _ => return Ok(None),
         }))
+    }
+
+    fn may_have_items(&self, site: Site, n: usize) -> Result<(), Stop> {
+        if n <= MOST_ITEMS {
+            return Ok(());
+        }
+        self.fail(site, format!("an array of more than {MOST_ITEMS} elements"))
+    }
+
+    fn entry(&self, site: Site, item: &Value) -> Result<(Value, Value), Stop> {
+        let Value::Pair(pair) = item else {
+            return self.fail(site, format!("{} is no `key -> value`", shown(item)));
+        };
+        self.may_be_entry(site, &pair.0, &pair.1)?;
+        Ok((pair.0.clone(), pair.1.clone()))
     }
 
     /// A block over every element.
@@ -354,13 +428,13 @@ impl<N: Now, W: Watch> Run<'_, N, W> {
                 }
                 "collect:" => kept.push(self.call(site, *closure, &[item])?),
                 "select:" | "reject:" => {
-                    if self.is_true(site, block, &item)? == (selector == "select:") {
+                    if self.is_true(site, selector, block, &item)? == (selector == "select:") {
                         kept.push(item);
                     }
                 }
                 "anySatisfy:" | "allSatisfy:" => {
                     let wants = selector == "anySatisfy:";
-                    if self.is_true(site, block, &item)? == wants {
+                    if self.is_true(site, selector, block, &item)? == wants {
                         return Ok(Some(Value::Bool(wants)));
                     }
                 }
@@ -376,17 +450,23 @@ impl<N: Now, W: Watch> Run<'_, N, W> {
         }))
     }
 
-    fn is_true(&mut self, site: Site, block: &Value, item: &Value) -> Result<bool, Stop> {
+    fn is_true(
+        &mut self,
+        site: Site,
+        selector: &str,
+        block: &Value,
+        item: &Value,
+    ) -> Result<bool, Stop> {
         match self.value_with(site, block, item)? {
             Value::Bool(b) => Ok(b),
-            other => self.not_boolean(site, "select:", &other),
+            other => self.not_boolean(site, selector, &other),
         }
     }
 
     fn ask_dictionary(
         &mut self,
         site: Site,
-        dictionary: &Rc<RefCell<Vec<(Value, Value)>>>,
+        dictionary: &Entries,
         selector: &str,
         args: &[Value],
     ) -> Result<Option<Value>, Stop> {
@@ -414,10 +494,8 @@ impl<N: Now, W: Watch> Run<'_, N, W> {
                 None => self.value_of(site, other)?,
             },
             ("at:put:", [key, value]) => {
-                let is_plain = |v: &Value| !matches!(v, Value::Dictionary(_) | Value::Array(_));
-                if !is_plain(key) || !is_plain(value) {
-                    return self.fail(site, "a dictionary holds plain values only");
-                }
+                self.may_be_entry(site, key, value)?;
+                self.keep_if_block(value, site)?;
                 let place = place(key);
                 let mut entries = dictionary.borrow_mut();
                 match place {
@@ -437,7 +515,7 @@ impl<N: Now, W: Watch> Run<'_, N, W> {
     fn ask_pair(
         &mut self,
         site: Site,
-        pair: &(Value, Value),
+        pair: &Pair,
         selector: &str,
         args: &[Value],
     ) -> Result<Option<Value>, Stop> {
@@ -510,7 +588,7 @@ impl<N: Now, W: Watch> Run<'_, N, W> {
     }
 
     fn item(&self, site: Site, items: &[Value], i: f64) -> Evaluated {
-        match index(items, i) {
+        match index(items.len(), i) {
             Some(i) => Ok(items[i].clone()),
             None => self.no_item(site, i, items.len()),
         }
@@ -538,28 +616,22 @@ impl<N: Now, W: Watch> Run<'_, N, W> {
     }
 
     /// An array within itself would never be let go.
-    fn may_hold(
-        &self,
-        site: Site,
-        value: &Value,
-        array: &Rc<RefCell<Vec<Value>>>,
-    ) -> Result<(), Stop> {
-        if holds(value, array, SEARCH_DEPTH) {
-            return self.fail(site, "an array cannot hold itself");
+    fn may_hold(&mut self, site: Site, value: &Value, array: &Rc<Items>) -> Result<(), Stop> {
+        match value.holds_array(array) {
+            Some(false) => self.keep_if_block(value, site),
+            Some(true) => self.fail(site, "an array cannot hold itself"),
+            None => self.fail(site, "this array is too large and too deep to go into another"),
         }
-        Ok(())
     }
-}
 
-fn holds(value: &Value, array: &Rc<RefCell<Vec<Value>>>, depth: usize) -> bool {
-    let Some(deeper) = depth.checked_sub(1) else { return true };
-    match value {
-        Value::Array(items) => {
-            Rc::ptr_eq(items, array) || items.borrow().iter().any(|v| holds(v, array, deeper))
+    /// What could hold the dictionary itself must not go into it.
+    fn may_be_entry(&self, site: Site, key: &Value, value: &Value) -> Result<(), Stop> {
+        let is_plain =
+            |v: &Value| !matches!(v, Value::Dictionary(_) | Value::Array(_) | Value::Pair(_));
+        if is_plain(key) && is_plain(value) {
+            return Ok(());
         }
-        Value::Pair(pair) => holds(&pair.0, array, deeper) || holds(&pair.1, array, deeper),
-        // A dictionary holds plain values only.
-        _ => false,
+        self.fail(site, "a dictionary holds plain values only")
     }
 }
 
@@ -568,8 +640,8 @@ fn is_with(selector: &str) -> bool {
 }
 
 /// Smalltalk counts from 1.
-fn index(items: &[Value], i: f64) -> Option<usize> {
-    let is_whole = i.fract() == 0.0 && i >= 1.0 && i <= items.len() as f64;
+fn index(n: usize, i: f64) -> Option<usize> {
+    let is_whole = i.fract() == 0.0 && i >= 1.0 && i <= n as f64;
     is_whole.then(|| i as usize - 1)
 }
 
