@@ -81,9 +81,8 @@ pub(crate) fn judge_watched<W: Watch>(
     drive(&mut run, times, range.start, options.plain);
     let mut judgement = conclude(&run, n_snapshots);
     for id in &code.required {
-        let formula = &formulas[*id as usize];
-        let name = &code.formulas[*id as usize].name;
-        judgement.roots.push(formula.verdict(name, &range, times));
+        let (formula, evaluated) = (&code.formulas[*id as usize], &formulas[*id as usize]);
+        judgement.roots.push(evaluated.verdict(formula, &range, times));
     }
     settle_verdict(&mut judgement, &run);
     judgement
@@ -139,7 +138,9 @@ fn drive<'c, N: Now, W: Watch>(
     let mut ways_out = WaysOut::default();
     ways_out.find(run);
     let mut tick = start;
-    while tick < end {
+    // Asked after every step, so that every way of going on ends at the same snapshot.
+    let mut is_over = run.is_over();
+    while tick < end && !is_over {
         if !plain {
             tick = next_stir(run, times, tick, end, &mut patience);
             if tick == end {
@@ -151,13 +152,11 @@ fn drive<'c, N: Now, W: Watch>(
         if ways_out.are_shut(run) {
             continue;
         }
-        if run.is_over() {
-            break;
-        }
         run.step();
         ways_out.find(run);
+        is_over = run.is_over();
     }
-    if !run.is_over() {
+    if !is_over {
         at(run, end - 1);
         run.settle();
     }
@@ -179,12 +178,13 @@ pub(crate) fn conclude<N: Now, W: Watch>(run: &Run<'_, N, W>, n_snapshots: usize
 }
 
 fn root_verdict<N: Now, W: Watch>(run: &Run<'_, N, W>, name: &str, root: &Root) -> RootVerdict {
+    let (tick, time) = run.machines.started;
     let mut out = RootVerdict {
         name: name.to_string(),
         verdict: Verdict::Error,
-        time: run.time,
-        tick: run.tick,
-        path: String::new(),
+        time,
+        tick,
+        path: name.to_string(),
         reason: "it could not be spawned: no such machine or state".to_string(),
         robustness: None,
         by: None,
@@ -212,7 +212,7 @@ fn root_verdict<N: Now, W: Watch>(run: &Run<'_, N, W>, name: &str, root: &Root) 
         return out;
     }
     out.path = format!("{}:{state}", machine.name);
-    out.time = instance.entered;
+    (out.tick, out.time) = (instance.entered_tick, instance.entered);
     if run.n_exhausted >= MOST_EXHAUSTED {
         out.reason = "it would not have ended: given up".to_string();
     } else if state == "green" {
@@ -220,7 +220,7 @@ fn root_verdict<N: Now, W: Watch>(run: &Run<'_, N, W>, name: &str, root: &Root) 
         out.reason = "ended in green".to_string();
     } else {
         out.verdict = Verdict::Red;
-        out.time = run.time;
+        (out.tick, out.time) = (run.tick, run.time);
         out.reason = format!("ended in {state}");
     }
     out
