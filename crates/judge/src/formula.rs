@@ -43,14 +43,13 @@ pub(crate) fn columns(
         return Vec::new();
     }
     let times = &scene.times()[range.clone()];
-    let conditions =
-        Conditions { slack, start_secs: times[0].secs(), stop_secs: times[times.len() - 1].secs() };
     let unknown = Arc::new(Column::new(vec![f64::NAN; range.end], range.end));
     let channels = code.channels.iter().map(|quantity| match quantity {
         // A formula is known to those after it.
         Quantity::Formula(_) => Arc::clone(&unknown),
         other => scene.column(*other),
     });
+    let conditions = Conditions::over(times, slack);
     let mut run = new_run(code, scene, Nobody, channels.collect(), conditions);
     let mut out: Vec<Evaluated> = Vec::new();
     let mut atoms: Vec<Atom> = Vec::new();

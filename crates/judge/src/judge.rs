@@ -59,24 +59,15 @@ pub(crate) fn judge_watched<W: Watch>(
     let range = options.range.clone().unwrap_or(0..scene.times().len());
     let times = &scene.times()[..range.end];
     let n_snapshots = range.len();
-    if code.roots.is_empty() && code.required.is_empty() {
-        let reason = "nothing is spawned and no formula is required";
-        return Judgement::none(Verdict::Error, reason, n_snapshots);
-    }
-    if range.is_empty() {
-        let reason = "the recording has no snapshots";
-        return Judgement::none(Verdict::Inconclusive, reason, 0);
+    if let Some(nothing) = nothing_to_judge(code, n_snapshots) {
+        return nothing;
     }
     let formulas = formula::columns(code, scene, &range, options.slack);
     let columns = code.channels.iter().map(|quantity| match quantity {
         Quantity::Formula(id) => Arc::clone(&formulas[*id as usize].holds),
         other => scene.column(*other),
     });
-    let conditions = Conditions {
-        slack: options.slack,
-        start_secs: times[range.start].secs(),
-        stop_secs: times[range.end - 1].secs(),
-    };
+    let conditions = Conditions::over(&times[range.start..], options.slack);
     let mut run = new_run(code, scene, watch, columns.collect(), conditions);
     drive(&mut run, times, range.start, options.plain);
     let mut judgement = conclude(&run, n_snapshots);
@@ -86,6 +77,18 @@ pub(crate) fn judge_watched<W: Watch>(
     }
     settle_verdict(&mut judgement, &run);
     judgement
+}
+
+/// What there is to say where nothing can be run.
+pub(crate) fn nothing_to_judge(code: &Code, n_snapshots: usize) -> Option<Judgement> {
+    let (verdict, reason) = if code.roots.is_empty() && code.required.is_empty() {
+        (Verdict::Error, "nothing is spawned and no formula is required")
+    } else if n_snapshots == 0 {
+        (Verdict::Inconclusive, "the recording has no snapshots")
+    } else {
+        return None;
+    };
+    Some(Judgement::none(verdict, reason, n_snapshots))
 }
 
 pub(crate) fn new_run<'c, N: Now, W: Watch>(

@@ -12,12 +12,12 @@ use headland_record::track::Remark;
 
 use crate::code::{Code, Node, Op};
 use crate::formula::{NOWHERE, of_comparison, verdict_of};
-use crate::judge::{conclude, new_run, settle_verdict};
+use crate::judge::{conclude, new_run, nothing_to_judge, settle_verdict};
 use crate::run::{Conditions, Nobody, Now, Run};
 use crate::scene::Column;
 use crate::temporal::{Degree, LooksAhead, Monitor, Truth};
 use crate::value::Value;
-use crate::verdict::{Judgement, Verdict};
+use crate::verdict::Judgement;
 use crate::vocabulary::Quantity;
 
 /// A run as it is now.
@@ -124,12 +124,8 @@ impl<'c, S: LiveSource> Live<'c, S> {
     /// The run has ended: settles and concludes.
     pub fn finish(mut self) -> Judgement {
         let code = self.run.code;
-        if code.roots.is_empty() && code.required.is_empty() {
-            let reason = "nothing is spawned and no formula is required";
-            return Judgement::none(Verdict::Error, reason, self.n_snapshots);
-        }
-        if self.n_snapshots == 0 {
-            return Judgement::none(Verdict::Inconclusive, "the run has no snapshots", 0);
+        if let Some(nothing) = nothing_to_judge(code, self.n_snapshots) {
+            return nothing;
         }
         self.run.conditions.stop_secs = self.run.time.secs();
         if !self.run.is_over() {

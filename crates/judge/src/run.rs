@@ -79,7 +79,7 @@ pub(crate) trait Watch {
     /// Whether it sees anything; where it does not, conditions may go the short way.
     const SEES: bool = true;
 
-    /// Two numbers are compared; `slack` is what the run makes it easier.
+    /// Two numbers are compared.
     fn compared(&mut self, at: &Compared) {}
     /// A variable gets a value; without a frame it is a global.
     fn assigned(&mut self, site: Site, frame: Option<u32>, slot: u32, value: &Value) {}
@@ -212,6 +212,14 @@ pub(crate) struct Conditions {
     pub start_secs: f64,
     /// Time of the last snapshot \[s\].
     pub stop_secs: f64,
+}
+
+impl Conditions {
+    /// Of a recording with snapshots at these times, of which there is one at least.
+    pub(crate) fn over(times: &[SimTime], slack: f64) -> Conditions {
+        let (first, last) = (times[0], times[times.len() - 1]);
+        Conditions { slack, start_secs: first.secs(), stop_secs: last.secs() }
+    }
 }
 
 /// A test in the middle of a recording.

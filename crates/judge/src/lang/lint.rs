@@ -371,7 +371,7 @@ impl<'a> Lint<'a> {
         let help = || {
             Some(format!(
                 "the actions and timers of `{name}` begin anew each time; name the source \
-                 states, or write `; wildcard = others` at the top, to avoid it"
+                 states, or write `; wildcard = others`"
             ))
         };
         self.warn(&transition.span, "wildcard-reentry", message, help);

@@ -288,7 +288,9 @@ impl<N: Now, W: Watch> Run<'_, N, W> {
         Value::Vector(Vector { components, quaternion, radius: 0.0 }.into())
     }
 
-    fn frame_out(&self, mut frame: u32, hops: u32) -> u32 {
+    /// The frame so many machines out.
+    #[inline]
+    pub(super) fn frame_out(&self, mut frame: u32, hops: u32) -> u32 {
         for _ in 0..hops {
             frame = self.frames[frame as usize].outer;
         }

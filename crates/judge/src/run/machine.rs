@@ -224,9 +224,7 @@ impl<N: Now, W: Watch> Run<'_, N, W> {
             }
             GuardCode::AfterBlock(block) => match self.run_block(*block, frame) {
                 Some(Value::Number(millis)) => {
-                    // Whole nanoseconds, so that 500 ms at ticks of 100 ms fire on the fifth.
-                    let nanos = (millis.value * 1e6).round();
-                    (self.time - entered).nanos() as f64 >= nanos
+                    (self.time - entered).nanos() as f64 >= whole_nanos(millis.value)
                 }
                 Some(other) => {
                     self.odd_guard(*block, &other, "a timeout is a number of milliseconds");
@@ -401,4 +399,9 @@ impl<N: Now, W: Watch> Run<'_, N, W> {
         parts.reverse();
         parts.join("/")
     }
+}
+
+/// Whole nanoseconds, so that 500 ms at ticks of 100 ms fire on the fifth.
+pub(super) fn whole_nanos(millis: f64) -> f64 {
+    (millis * 1e6).round()
 }
