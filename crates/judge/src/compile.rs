@@ -4,6 +4,7 @@
 //! declare   every machine gets a number, with the machine and the state it stands in
 //! resolve   spawns, sources, targets and events find what they name, or are marked missing
 //! blocks    `expression` turns blocks into nodes; `ball velocity z` becomes one channel
+//! formulas  `formula` turns them into nodes of `temporal`, their atoms into blocks
 //! ```
 //!
 //! What names nothing does not stop the rest: a transition to a state that is not there
@@ -488,7 +489,7 @@ fn vars_of(machine: &Machine) -> Vec<&str> {
     vars_in(&machine.items).map(|var| var.name.text.as_str()).collect()
 }
 
-/// A block's own parts, for `expression`.
+/// Arguments and temporaries of a block, in the order of their slots.
 fn names_of(block: &Block) -> impl Iterator<Item = &Name> {
     block.params.iter().chain(&block.temps)
 }

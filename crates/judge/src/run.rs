@@ -5,7 +5,8 @@
 //! | here | variables, errors, limits |
 //! | `eval` | nodes into values |
 //! | `quick` | plain conditions, without making values |
-//! | `sends` | messages to numbers, texts, arrays, blocks |
+//! | `sends` | messages to numbers, texts, pairs, blocks, vectors |
+//! | `collections` | messages to arrays and dictionaries |
 //! | `hosts` | messages to things of the recording |
 //! | `machine` | entering, leaving, stepping machines |
 //! | `skim` | which snapshots can be passed over because nothing can happen there |
@@ -15,6 +16,7 @@
 //! arrays and texts by [`MOST_ITEMS`], machines at once by [`MOST_INSTANCES`] and within
 //! machines by [`MOST_DEEP`].
 
+mod collections;
 pub(crate) mod eval;
 mod hosts;
 pub(crate) mod machine;

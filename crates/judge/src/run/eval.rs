@@ -276,7 +276,7 @@ impl<N: Now, W: Watch> Run<'_, N, W> {
     }
 
     /// Six numbers at once; nil where one of them is not known yet.
-    fn vector(&self, object: u32, six: Six) -> Value {
+    pub(super) fn vector(&self, object: u32, six: Six) -> Value {
         let read = |quantity| self.now.quantity(quantity, self.tick);
         let mut components = [0.0; 6];
         for (i, component) in (0..).zip(&mut components) {
