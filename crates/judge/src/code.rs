@@ -254,6 +254,31 @@ pub enum Arithmetic {
 }
 
 impl Arithmetic {
+    /// The arithmetic a selector asks for.
+    pub fn from_selector(selector: &str) -> Option<Arithmetic> {
+        Some(match selector {
+            "+" => Arithmetic::Add,
+            "-" => Arithmetic::Subtract,
+            "*" => Arithmetic::Multiply,
+            "/" => Arithmetic::Divide,
+            "max:" => Arithmetic::Max,
+            "min:" => Arithmetic::Min,
+            _ => return None,
+        })
+    }
+
+    /// As it is written.
+    pub fn selector(self) -> &'static str {
+        match self {
+            Arithmetic::Add => "+",
+            Arithmetic::Subtract => "-",
+            Arithmetic::Multiply => "*",
+            Arithmetic::Divide => "/",
+            Arithmetic::Max => "max:",
+            Arithmetic::Min => "min:",
+        }
+    }
+
     /// Whether the result is in the unit of the operands.
     pub fn keeps_unit(self) -> bool {
         !matches!(self, Arithmetic::Multiply | Arithmetic::Divide)

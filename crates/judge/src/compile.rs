@@ -4,6 +4,7 @@
 //! declare   every machine gets a number, with the machine and the state it stands in
 //! resolve   spawns, sources, targets and events find what they name, or are marked missing
 //! blocks    `expression` turns blocks into nodes; `ball velocity z` becomes one channel
+//! formulas  `formula` turns them into nodes of `temporal`, their atoms into blocks
 //! ```
 //!
 //! What names nothing does not stop the rest: a transition to a state that is not there
@@ -22,8 +23,8 @@ use crate::code::{
     VarCode,
 };
 use crate::lang::ast::{
-    Action, ActionBody, Block, Event, Formula, Guard, Item, Machine, Moment, Name, Program, Spawn,
-    State, Transition, Var,
+    Action, ActionBody, Block, Event, Guard, Item, Machine, Moment, Name, Program, Spawn, State,
+    Transition, Var,
 };
 use crate::lang::parse;
 use crate::vocabulary::{Quantity, Vocabulary};
@@ -82,10 +83,11 @@ pub fn compile(
             atoms: Vec::new(),
             required: Vec::new(),
             is_broken: false,
-            wildcard_others: program.items.iter().any(is_wildcard_others),
+            wildcard_others: program.has_wildcard_others(),
         },
         globals: Vec::new(),
         formulas: Vec::new(),
+        formulas_of_machines: Vec::new(),
         chain: Vec::new(),
         skip: 0,
         locals: Vec::new(),
@@ -94,13 +96,6 @@ pub fn compile(
     compiler.program(program, &declared, findings);
     compiler.code.is_broken = findings.has_errors();
     compiler.code
-}
-
-/// `; wildcard = others` on a line of its own.
-fn is_wildcard_others(item: &Item) -> bool {
-    let Item::Comment(text, _) = item else { return false };
-    let words: Vec<&str> = text.split_whitespace().collect();
-    words == ["wildcard", "=", "others"]
 }
 
 fn load_imports(program: &Program, import: Import<'_>, findings: &mut Findings) -> Vec<Program> {
@@ -200,8 +195,10 @@ fn number(n: usize) -> u32 {
 struct Compiler<'a> {
     code: Code,
     globals: Vec<&'a str>,
-    /// Formulas in sight by name.
+    /// Formulas in sight by name, the innermost last.
     formulas: Vec<(&'a str, u32)>,
+    /// The same for each machine compiled so far, for those within it.
+    formulas_of_machines: Vec<Vec<(&'a str, u32)>>,
     /// The machine being compiled first, then those around it: names of their variables.
     chain: Vec<Vec<&'a str>>,
     /// Machines of the chain that the block does not see (events of an outer machine).
@@ -232,11 +229,17 @@ impl<'a> Compiler<'a> {
             let var = self.var(var);
             self.code.globals.push(var);
         }
-        for id in 0..declared.len() {
+        let at_the_top = self.formulas.clone();
+        for (id, own) in declared.iter().enumerate() {
+            // The machine around stands before it in the list.
+            self.formulas = match own.outer {
+                Some(outer) => self.formulas_of_machines[outer as usize].clone(),
+                None => at_the_top.clone(),
+            };
             let machine = self.machine(number(id), declared, findings);
             self.code.machines.push(machine);
         }
-        self.source = 0;
+        (self.source, self.formulas) = (0, at_the_top);
         for item in &program.items {
             match item {
                 Item::Spawn(spawn) => {
@@ -257,18 +260,12 @@ impl<'a> Compiler<'a> {
     }
 
     fn formulas_of(&mut self, items: &'a [Item], findings: &mut Findings) {
-        for item in items {
-            if let Item::Formula(formula) = item {
-                self.formula(formula, findings);
-            }
+        for formula in formula::in_order(items) {
+            let compiled = self.formula_code(formula, findings);
+            let id = number(self.code.formulas.len());
+            self.code.formulas.push(compiled);
+            self.formulas.push((&formula.name.text, id));
         }
-    }
-
-    fn formula(&mut self, formula: &'a Formula, findings: &mut Findings) {
-        let compiled = self.formula_code(formula, findings);
-        let id = number(self.code.formulas.len());
-        self.code.formulas.push(compiled);
-        self.formulas.push((&formula.name.text, id));
     }
 
     fn var(&mut self, var: &'a Var) -> VarCode {
@@ -288,8 +285,8 @@ impl<'a> Compiler<'a> {
         self.chain = std::iter::successors(Some(id), |id| declared[*id as usize].outer)
             .map(|id| vars_of(declared[id as usize].machine))
             .collect();
-        let n_formulas = self.formulas.len();
         self.formulas_of(items, findings);
+        self.formulas_of_machines.push(self.formulas.clone());
         let vars = vars_in(items).map(|var| self.var(var)).collect();
         let mut transitions = Vec::new();
         let mut events = EventBlocks::default();
@@ -298,7 +295,8 @@ impl<'a> Compiler<'a> {
             Item::Transition(transition) => Some(transition),
             _ => None,
         });
-        let all: Vec<&'a Transition> = own_transitions.chain(exits).collect();
+        let mut all: Vec<&'a Transition> = own_transitions.chain(exits).collect();
+        all.sort_by_key(|transition| transition.span.start); // textual priority
         for transition in &all {
             transitions.push(self.transition(transition, id, declared, &mut events));
         }
@@ -307,7 +305,6 @@ impl<'a> Compiler<'a> {
             _ => None,
         });
         let states = states.collect();
-        self.formulas.truncate(n_formulas);
         self.chain.clear();
         MachineCode {
             name: machine.name.text.clone(),
@@ -492,7 +489,7 @@ fn vars_of(machine: &Machine) -> Vec<&str> {
     vars_in(&machine.items).map(|var| var.name.text.as_str()).collect()
 }
 
-/// A block's own parts, for `expression`.
+/// Arguments and temporaries of a block, in the order of their slots.
 fn names_of(block: &Block) -> impl Iterator<Item = &Name> {
     block.params.iter().chain(&block.temps)
 }

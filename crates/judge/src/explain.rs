@@ -30,6 +30,8 @@ use crate::verdict::{Judgement, RootVerdict, Verdict};
 const MOST_DEPTH: u8 = 4;
 /// Parts of one expression that are listed.
 const MOST_PARTS: usize = 40;
+/// Lines of one block with all that fed it; nobody reads more.
+const MOST_LINES: usize = 400;
 /// Every length of a stretch is tried up to this one; beyond it lengths are halved.
 const EXHAUSTIVE: usize = 1000;
 
@@ -201,6 +203,9 @@ impl<'a> Witness<'a> {
             out.push(Line { depth: depth + inset, site: *site, text, value, time: None });
         }
         for assignment in fed_by {
+            if out.len() >= MOST_LINES {
+                return;
+            }
             out.push(Line {
                 depth: depth + 1,
                 site: assignment.site,

@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use headland_base::SimTime;
 
-use crate::code::{Code, Literal, Node, Op};
+use crate::code::{Code, FormulaCode, Literal, Node, Op};
 use crate::judge::new_run;
 use crate::run::eval::{combine, has_slack};
 use crate::run::{Conditions, Env, NONE, Nobody, Now, Run};
@@ -30,7 +30,6 @@ pub(crate) struct Evaluated {
     truth: Vec<Truth>,
     /// Whether it holds, 1 and 0, by the recording's own snapshot numbers.
     pub holds: Arc<Column>,
-    looks_back: bool,
 }
 
 /// Every formula of a program over some snapshots of a recording.
@@ -44,14 +43,13 @@ pub(crate) fn columns(
         return Vec::new();
     }
     let times = &scene.times()[range.clone()];
-    let conditions =
-        Conditions { slack, start_secs: times[0].secs(), stop_secs: times[times.len() - 1].secs() };
     let unknown = Arc::new(Column::new(vec![f64::NAN; range.end], range.end));
     let channels = code.channels.iter().map(|quantity| match quantity {
         // A formula is known to those after it.
         Quantity::Formula(_) => Arc::clone(&unknown),
         other => scene.column(*other),
     });
+    let conditions = Conditions::over(times, slack);
     let mut run = new_run(code, scene, Nobody, channels.collect(), conditions);
     let mut out: Vec<Evaluated> = Vec::new();
     let mut atoms: Vec<Atom> = Vec::new();
@@ -65,7 +63,6 @@ pub(crate) fn columns(
                 robustness: vec![f64::NAN; range.len()],
                 truth: vec![Truth::Unknown; range.len()],
                 holds: Arc::clone(&unknown),
-                looks_back: false,
             },
             Some(root) => {
                 let degrees: Vec<&[f64]> = atoms.iter().map(|a| &a.robustness[..]).collect();
@@ -81,7 +78,6 @@ pub(crate) fn columns(
                     robustness: temporal::robustness(&code.temporal, root, times, &degrees),
                     holds: Arc::new(Column::new(before.chain(holds).collect(), range.start)),
                     truth,
-                    looks_back: formula.looks_back,
                 }
             }
         };
@@ -98,27 +94,42 @@ impl Evaluated {
     /// The formula as a whole: its first value, or its last where it only looks back.
     pub(crate) fn verdict(
         &self,
-        name: &str,
+        formula: &FormulaCode,
         range: &Range<usize>,
         times: &[SimTime],
     ) -> RootVerdict {
-        let i = if self.looks_back { range.len() - 1 } else { 0 };
-        let (verdict, reason) = match self.truth[i] {
-            Truth::True => (Verdict::Green, "the formula holds"),
-            Truth::False => (Verdict::Red, "the formula does not hold"),
-            Truth::Unknown => (Verdict::Inconclusive, "the formula depends on an unknown value"),
-        };
+        let i = if formula.looks_back { range.len() - 1 } else { 0 };
         let tick = range.start + i;
-        RootVerdict {
-            name: name.to_string(),
-            verdict,
-            time: times[tick],
-            tick,
-            path: name.to_string(),
-            reason: reason.to_string(),
-            robustness: Some(self.robustness[i]),
-            by: None,
+        let robustness = Some(self.robustness[i]);
+        RootVerdict { robustness, ..verdict_of(formula, self.truth[i], tick, times[tick]) }
+    }
+}
+
+/// The verdict of a formula that is so true at the snapshot that decides it; how far it is
+/// from the opposite is left open.
+pub(crate) fn verdict_of(
+    formula: &FormulaCode,
+    truth: Truth,
+    tick: usize,
+    time: SimTime,
+) -> RootVerdict {
+    let (verdict, reason) = match truth {
+        Truth::True => (Verdict::Green, "the formula holds"),
+        Truth::False => (Verdict::Red, "the formula does not hold"),
+        Truth::Unknown if formula.root.is_none() => {
+            (Verdict::Inconclusive, "the formula could not be read")
         }
+        Truth::Unknown => (Verdict::Inconclusive, "the formula depends on an unknown value"),
+    };
+    RootVerdict {
+        name: formula.name.clone(),
+        verdict,
+        time,
+        tick,
+        path: formula.name.clone(),
+        reason: reason.to_string(),
+        robustness: Some(f64::NAN),
+        by: None,
     }
 }
 

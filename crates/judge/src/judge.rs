@@ -59,34 +59,36 @@ pub(crate) fn judge_watched<W: Watch>(
     let range = options.range.clone().unwrap_or(0..scene.times().len());
     let times = &scene.times()[..range.end];
     let n_snapshots = range.len();
-    if code.roots.is_empty() && code.required.is_empty() {
-        let reason = "nothing is spawned and no formula is required";
-        return Judgement::none(Verdict::Error, reason, n_snapshots);
-    }
-    if range.is_empty() {
-        let reason = "the recording has no snapshots";
-        return Judgement::none(Verdict::Inconclusive, reason, 0);
+    if let Some(nothing) = nothing_to_judge(code, n_snapshots) {
+        return nothing;
     }
     let formulas = formula::columns(code, scene, &range, options.slack);
     let columns = code.channels.iter().map(|quantity| match quantity {
         Quantity::Formula(id) => Arc::clone(&formulas[*id as usize].holds),
         other => scene.column(*other),
     });
-    let conditions = Conditions {
-        slack: options.slack,
-        start_secs: times[range.start].secs(),
-        stop_secs: times[range.end - 1].secs(),
-    };
+    let conditions = Conditions::over(&times[range.start..], options.slack);
     let mut run = new_run(code, scene, watch, columns.collect(), conditions);
     drive(&mut run, times, range.start, options.plain);
     let mut judgement = conclude(&run, n_snapshots);
     for id in &code.required {
-        let formula = &formulas[*id as usize];
-        let name = &code.formulas[*id as usize].name;
-        judgement.roots.push(formula.verdict(name, &range, times));
+        let (formula, evaluated) = (&code.formulas[*id as usize], &formulas[*id as usize]);
+        judgement.roots.push(evaluated.verdict(formula, &range, times));
     }
     settle_verdict(&mut judgement, &run);
     judgement
+}
+
+/// What there is to say where nothing can be run.
+pub(crate) fn nothing_to_judge(code: &Code, n_snapshots: usize) -> Option<Judgement> {
+    let (verdict, reason) = if code.roots.is_empty() && code.required.is_empty() {
+        (Verdict::Error, "nothing is spawned and no formula is required")
+    } else if n_snapshots == 0 {
+        (Verdict::Inconclusive, "the recording has no snapshots")
+    } else {
+        return None;
+    };
+    Some(Judgement::none(verdict, reason, n_snapshots))
 }
 
 pub(crate) fn new_run<'c, N: Now, W: Watch>(
@@ -139,7 +141,9 @@ fn drive<'c, N: Now, W: Watch>(
     let mut ways_out = WaysOut::default();
     ways_out.find(run);
     let mut tick = start;
-    while tick < end {
+    // Asked after every step, so that every way of going on ends at the same snapshot.
+    let mut is_over = run.is_over();
+    while tick < end && !is_over {
         if !plain {
             tick = next_stir(run, times, tick, end, &mut patience);
             if tick == end {
@@ -151,13 +155,11 @@ fn drive<'c, N: Now, W: Watch>(
         if ways_out.are_shut(run) {
             continue;
         }
-        if run.is_over() {
-            break;
-        }
         run.step();
         ways_out.find(run);
+        is_over = run.is_over();
     }
-    if !run.is_over() {
+    if !is_over {
         at(run, end - 1);
         run.settle();
     }
@@ -179,12 +181,13 @@ pub(crate) fn conclude<N: Now, W: Watch>(run: &Run<'_, N, W>, n_snapshots: usize
 }
 
 fn root_verdict<N: Now, W: Watch>(run: &Run<'_, N, W>, name: &str, root: &Root) -> RootVerdict {
+    let (tick, time) = run.machines.started;
     let mut out = RootVerdict {
         name: name.to_string(),
         verdict: Verdict::Error,
-        time: run.time,
-        tick: run.tick,
-        path: String::new(),
+        time,
+        tick,
+        path: name.to_string(),
         reason: "it could not be spawned: no such machine or state".to_string(),
         robustness: None,
         by: None,
@@ -212,7 +215,7 @@ fn root_verdict<N: Now, W: Watch>(run: &Run<'_, N, W>, name: &str, root: &Root) 
         return out;
     }
     out.path = format!("{}:{state}", machine.name);
-    out.time = instance.entered;
+    (out.tick, out.time) = (instance.entered_tick, instance.entered);
     if run.n_exhausted >= MOST_EXHAUSTED {
         out.reason = "it would not have ended: given up".to_string();
     } else if state == "green" {
@@ -220,7 +223,7 @@ fn root_verdict<N: Now, W: Watch>(run: &Run<'_, N, W>, name: &str, root: &Root) 
         out.reason = "ended in green".to_string();
     } else {
         out.verdict = Verdict::Red;
-        out.time = run.time;
+        (out.tick, out.time) = (run.tick, run.time);
         out.reason = format!("ended in {state}");
     }
     out

@@ -12,6 +12,9 @@
 //! Deliberately absent: this crate does not know how a recording was made. There is no
 //! engine here, no world and no wall clock. A log from a robot and a log from a simulator
 //! enter by the same door, which is what makes comparing them fair.
+//!
+//! Start reading at [`judge()`], which runs what [`compile()`] makes; `run/machine.rs` is the
+//! heart of it.
 
 pub mod code;
 pub mod compile;

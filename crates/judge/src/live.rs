@@ -11,13 +11,13 @@ use headland_base::{Diagnostic, SimTime};
 use headland_record::track::Remark;
 
 use crate::code::{Code, Node, Op};
-use crate::formula::{NOWHERE, of_comparison};
-use crate::judge::{conclude, new_run, settle_verdict};
+use crate::formula::{NOWHERE, of_comparison, verdict_of};
+use crate::judge::{conclude, new_run, nothing_to_judge, settle_verdict};
 use crate::run::{Conditions, Nobody, Now, Run};
 use crate::scene::Column;
 use crate::temporal::{Degree, LooksAhead, Monitor, Truth};
 use crate::value::Value;
-use crate::verdict::{Judgement, RootVerdict, Verdict};
+use crate::verdict::Judgement;
 use crate::vocabulary::Quantity;
 
 /// A run as it is now.
@@ -52,6 +52,8 @@ pub struct Live<'c, S> {
 struct Watched {
     monitor: Monitor<Truth>,
     now: Truth,
+    /// What it was at the first snapshot, which was when.
+    first: (Truth, usize, SimTime),
 }
 
 impl<'c, S: LiveSource> Live<'c, S> {
@@ -77,10 +79,13 @@ impl<'c, S: LiveSource> Live<'c, S> {
             };
             let Some(root) = formula.root else {
                 let message = format!("formula `{}` could not be read", formula.name);
-                return Err(Diagnostic::error("formula-broken", message));
+                return Err(
+                    Diagnostic::error("formula-broken", message).at(code.place(formula.site))
+                );
             };
             let monitor = Monitor::new(&code.temporal, root).map_err(ahead)?;
-            Ok(Watched { monitor, now: Truth::Unknown })
+            let first = (Truth::Unknown, 0, SimTime::ZERO);
+            Ok(Watched { monitor, now: Truth::Unknown, first })
         });
         let monitors = monitors.collect::<Result<Vec<_>, Diagnostic>>()?;
         let run = new_run(code, Present(source), Nobody, columns, conditions);
@@ -119,12 +124,8 @@ impl<'c, S: LiveSource> Live<'c, S> {
     /// The run has ended: settles and concludes.
     pub fn finish(mut self) -> Judgement {
         let code = self.run.code;
-        if code.roots.is_empty() && code.required.is_empty() {
-            let reason = "nothing is spawned and no formula is required";
-            return Judgement::none(Verdict::Error, reason, self.n_snapshots);
-        }
-        if self.n_snapshots == 0 {
-            return Judgement::none(Verdict::Inconclusive, "the run has no snapshots", 0);
+        if let Some(nothing) = nothing_to_judge(code, self.n_snapshots) {
+            return nothing;
         }
         self.run.conditions.stop_secs = self.run.time.secs();
         if !self.run.is_over() {
@@ -133,23 +134,10 @@ impl<'c, S: LiveSource> Live<'c, S> {
         let mut judgement = conclude(&self.run, self.n_snapshots);
         for id in &code.required {
             let formula = &code.formulas[*id as usize];
-            let (verdict, reason) = match self.monitors[*id as usize].now {
-                Truth::True => (Verdict::Green, "the formula holds"),
-                Truth::False => (Verdict::Red, "the formula does not hold"),
-                Truth::Unknown => {
-                    (Verdict::Inconclusive, "the formula depends on an unknown value")
-                }
-            };
-            judgement.roots.push(RootVerdict {
-                name: formula.name.clone(),
-                verdict,
-                time: self.run.time,
-                tick: self.run.tick,
-                path: formula.name.clone(),
-                reason: reason.to_string(),
-                robustness: Some(f64::NAN),
-                by: None,
-            });
+            let watched = &self.monitors[*id as usize];
+            let last = (watched.now, self.run.tick, self.run.time);
+            let (truth, tick, time) = if formula.looks_back { last } else { watched.first };
+            judgement.roots.push(verdict_of(formula, truth, tick, time));
         }
         settle_verdict(&mut judgement, &self.run);
         judgement
@@ -189,7 +177,10 @@ impl<'c, S: LiveSource> Live<'c, S> {
             if let Ok(now) = watched.monitor.push(time, &atoms) {
                 watched.now = now;
             }
-            let value = match self.monitors[id].now {
+            if self.n_snapshots == 0 {
+                watched.first = (watched.now, 0, time);
+            }
+            let value = match watched.now {
                 Truth::True => Some(1.0),
                 Truth::False => Some(0.0),
                 Truth::Unknown => None,

@@ -24,22 +24,18 @@ pub struct Mutant {
     pub what: String,
     /// Where.
     pub place: Place,
-    /// The changed test.
-    pub program: Program,
 }
 
-/// Every small change of a program, in textual order.
-pub fn mutants(program: &Program) -> Vec<Mutant> {
-    (0..MOST_MUTANTS)
-        .map_while(|index| {
-            let mut changed = program.clone();
-            let mut change = Change { left: index, done: None };
-            change.items(&mut changed.items);
-            let (what, span) = change.done?;
-            let place = Place::new(&program.source, span);
-            Some(Mutant { what, place, program: changed })
-        })
-        .collect()
+/// Every small change of a program, in textual order, with the changed program. Made one by
+/// one: each is as large as the program.
+pub fn mutants(program: &Program) -> impl Iterator<Item = (Mutant, Program)> {
+    (0..MOST_MUTANTS).map_while(|index| {
+        let mut changed = program.clone();
+        let mut change = Change { left: index, done: None };
+        change.items(&mut changed.items);
+        let (what, span) = change.done?;
+        Some((Mutant { what, place: Place::new(&program.source, span) }, changed))
+    })
 }
 
 /// The changes that no recording notices, and how many were tried.
@@ -54,10 +50,14 @@ pub fn survivors(program: &Program, scenes: &[&Scene], import: Import<'_>) -> (V
         scenes.iter().map(of_scene).collect()
     };
     let wanted = verdicts(program);
-    let all = mutants(program);
-    let n_tried = all.len();
-    let unnoticed = all.into_iter().filter(|mutant| verdicts(&mutant.program) == wanted);
-    (unnoticed.collect(), n_tried)
+    let (mut unnoticed, mut n_tried) = (Vec::new(), 0);
+    for (mutant, changed) in mutants(program) {
+        n_tried += 1;
+        if verdicts(&changed) == wanted {
+            unnoticed.push(mutant);
+        }
+    }
+    (unnoticed, n_tried)
 }
 
 /// Walks a program to its `left`-th place for a change and makes it.

@@ -5,7 +5,8 @@
 //! | here | variables, errors, limits |
 //! | `eval` | nodes into values |
 //! | `quick` | plain conditions, without making values |
-//! | `sends` | messages to numbers, texts, arrays, blocks |
+//! | `sends` | messages to numbers, texts, pairs, blocks, vectors |
+//! | `collections` | messages to arrays and dictionaries |
 //! | `hosts` | messages to things of the recording |
 //! | `machine` | entering, leaving, stepping machines |
 //! | `skim` | which snapshots can be passed over because nothing can happen there |
@@ -15,6 +16,7 @@
 //! arrays and texts by [`MOST_ITEMS`], machines at once by [`MOST_INSTANCES`] and within
 //! machines by [`MOST_DEEP`].
 
+mod collections;
 pub(crate) mod eval;
 mod hosts;
 pub(crate) mod machine;
@@ -79,7 +81,7 @@ pub(crate) trait Watch {
     /// Whether it sees anything; where it does not, conditions may go the short way.
     const SEES: bool = true;
 
-    /// Two numbers are compared; `slack` is what the run makes it easier.
+    /// Two numbers are compared.
     fn compared(&mut self, at: &Compared) {}
     /// A variable gets a value; without a frame it is a global.
     fn assigned(&mut self, site: Site, frame: Option<u32>, slot: u32, value: &Value) {}
@@ -212,6 +214,14 @@ pub(crate) struct Conditions {
     pub start_secs: f64,
     /// Time of the last snapshot \[s\].
     pub stop_secs: f64,
+}
+
+impl Conditions {
+    /// Of a recording with snapshots at these times, of which there is one at least.
+    pub(crate) fn over(times: &[SimTime], slack: f64) -> Conditions {
+        let (first, last) = (times[0], times[times.len() - 1]);
+        Conditions { slack, start_secs: first.secs(), stop_secs: last.secs() }
+    }
 }
 
 /// A test in the middle of a recording.

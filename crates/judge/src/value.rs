@@ -10,6 +10,8 @@
 
 use std::cell::RefCell;
 use std::fmt;
+use std::mem;
+use std::ops::Deref;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -167,11 +169,11 @@ pub enum Value {
     /// A name.
     Symbol(Arc<str>),
     /// Values in order, shared by all who hold it.
-    Array(Rc<RefCell<Vec<Value>>>),
-    /// Values by key, in the order they came, shared by all who hold it.
-    Dictionary(Rc<RefCell<Vec<(Value, Value)>>>),
+    Array(Rc<Items>),
+    /// Plain values by key, in the order they came, shared by all who hold it.
+    Dictionary(Rc<Entries>),
     /// `key -> value`, and `x @ y`.
-    Pair(Rc<(Value, Value)>),
+    Pair(Rc<Pair>),
     /// A block.
     Block(Closure),
     /// A pose, a velocity, an acceleration.
@@ -180,8 +182,97 @@ pub enum Value {
     Host(Host),
 }
 
-/// Arrays within arrays are compared and printed so deep and no deeper.
-const MOST_DEPTH: usize = 32;
+/// Values by key.
+pub type Entries = RefCell<Vec<(Value, Value)>>;
+
+/// The elements of an array.
+#[derive(Debug)]
+pub struct Items(RefCell<Vec<Value>>);
+
+impl Deref for Items {
+    type Target = RefCell<Vec<Value>>;
+
+    fn deref(&self) -> &RefCell<Vec<Value>> {
+        &self.0
+    }
+}
+
+impl Drop for Items {
+    fn drop(&mut self) {
+        let_go(mem::take(self.0.get_mut()));
+    }
+}
+
+/// Two values; nobody changes them.
+#[derive(Debug)]
+pub struct Pair(pub Value, pub Value);
+
+impl Pair {
+    /// Whether it is two numbers: `x @ y`.
+    pub fn is_point(&self) -> bool {
+        matches!((&self.0, &self.1), (Value::Number(_), Value::Number(_)))
+    }
+
+    fn take(&mut self) -> [Value; 2] {
+        [mem::replace(&mut self.0, Value::Nil), mem::replace(&mut self.1, Value::Nil)]
+    }
+}
+
+impl Drop for Pair {
+    fn drop(&mut self) {
+        if !self.is_point() {
+            let_go(self.take().into());
+        }
+    }
+}
+
+/// Lets values go one by one: a test can chain arrays and pairs longer than any stack is
+/// deep.
+fn let_go(mut waiting: Vec<Value>) {
+    while let Some(value) = waiting.pop() {
+        match value {
+            Value::Array(items) => {
+                if let Some(mut items) = Rc::into_inner(items) {
+                    waiting.append(items.0.get_mut());
+                }
+            }
+            Value::Pair(pair) => {
+                if let Some(mut pair) = Rc::into_inner(pair) {
+                    waiting.extend(pair.take());
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// How far values within values are searched, compared and printed. An array may hold
+/// another many times over, so what lies below it must be counted, not only how deep.
+#[derive(Clone, Copy)]
+struct Patience {
+    depth: usize,
+    n_values: usize,
+}
+
+impl Patience {
+    const FULL: Patience = Patience { depth: 32, n_values: 200_000 };
+    /// Of a text somebody reads.
+    const SHORT: Patience = Patience { depth: 8, n_values: 64 };
+
+    /// One value more; `None` where it is at an end.
+    fn spend(&mut self) -> Option<()> {
+        self.n_values = self.n_values.checked_sub(1)?;
+        (self.depth > 0).then_some(())
+    }
+
+    /// The same one step deeper; what is spent there is spent here.
+    fn deeper<T>(&mut self, visit: impl FnOnce(&mut Patience) -> T) -> T {
+        self.depth -= 1;
+        let out = visit(self);
+        self.depth += 1;
+        out
+    }
+}
 
 impl Value {
     /// A plain number.
@@ -196,7 +287,12 @@ impl Value {
 
     /// A fresh array.
     pub fn array(items: Vec<Value>) -> Value {
-        Value::Array(Rc::new(RefCell::new(items)))
+        Value::Array(Rc::new(Items(RefCell::new(items))))
+    }
+
+    /// `first -> second`
+    pub fn pair(first: Value, second: Value) -> Value {
+        Value::Pair(Rc::new(Pair(first, second)))
     }
 
     /// What it is, in the user's words.
@@ -222,30 +318,39 @@ impl Value {
     }
 
     /// Whether two values are the same; numbers within their tolerances, `slack` easier.
+    /// What is too deep or too large to be compared is not.
     pub fn is_equal(&self, other: &Value, slack: f64) -> bool {
-        self.equal_within(other, slack, MOST_DEPTH)
+        self.equal_within(other, slack, &mut Patience::FULL.clone())
     }
 
-    fn equal_within(&self, other: &Value, slack: f64, depth: usize) -> bool {
-        let Some(deeper) = depth.checked_sub(1) else { return false };
-        let pairwise = |a: &[Value], b: &[Value]| {
-            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.equal_within(b, slack, deeper))
+    fn equal_within(&self, other: &Value, slack: f64, patience: &mut Patience) -> bool {
+        if patience.spend().is_none() {
+            return false;
+        }
+        let mut all = |pairs: &mut dyn Iterator<Item = (&Value, &Value)>| {
+            patience.deeper(|patience| {
+                for (a, b) in pairs {
+                    if !a.equal_within(b, slack, patience) {
+                        return false;
+                    }
+                }
+                true
+            })
         };
         match (self, other) {
             (Value::Nil, Value::Nil) => true,
             (Value::Bool(a), Value::Bool(b)) => a == b,
-            (Value::Number(a), Value::Number(b)) => {
-                Compare::Equal.holds(a.value - b.value, a.radius + b.radius, slack)
-            }
+            (Value::Number(a), Value::Number(b)) => difference(*a, *b)
+                .is_some_and(|d| Compare::Equal.holds(d, a.radius + b.radius, slack)),
             (Value::Char(a), Value::Char(b)) => a == b,
             (Value::Str(a) | Value::Symbol(a), Value::Str(b) | Value::Symbol(b)) => a == b,
             (Value::Array(a), Value::Array(b)) => {
-                Rc::ptr_eq(a, b) || pairwise(&a.borrow(), &b.borrow())
+                let (items, others) = (a.borrow(), b.borrow());
+                let is_as_long = items.len() == others.len();
+                Rc::ptr_eq(a, b) || is_as_long && all(&mut items.iter().zip(others.iter()))
             }
             (Value::Dictionary(a), Value::Dictionary(b)) => Rc::ptr_eq(a, b),
-            (Value::Pair(a), Value::Pair(b)) => {
-                a.0.equal_within(&b.0, slack, deeper) && a.1.equal_within(&b.1, slack, deeper)
-            }
+            (Value::Pair(a), Value::Pair(b)) => all(&mut [(&a.0, &b.0), (&a.1, &b.1)].into_iter()),
             (Value::Block(a), Value::Block(b)) => a == b,
             (Value::Vector(a), Value::Vector(b)) => {
                 let r = a.radius + b.radius;
@@ -257,21 +362,49 @@ impl Value {
         }
     }
 
-    /// Whether a block is in it that sees arguments or temporaries.
-    pub fn holds_activation(&self, depth: usize) -> bool {
-        let Some(deeper) = depth.checked_sub(1) else { return true };
+    /// Whether a block is in it that sees arguments or temporaries, or may be: what is too
+    /// deep or too large to be searched counts as if.
+    pub fn holds_activation(&self) -> bool {
+        let sees = |v: &Value| matches!(v, Value::Block(closure) if closure.activation.is_some());
+        self.has(&sees, &mut Patience::FULL.clone()).unwrap_or(true)
+    }
+
+    /// Whether an array is in it; `None` where it is too deep or too large to be searched.
+    pub fn holds_array(&self, array: &Rc<Items>) -> Option<bool> {
+        let is_it = |v: &Value| matches!(v, Value::Array(items) if Rc::ptr_eq(items, array));
+        self.has(&is_it, &mut Patience::FULL.clone())
+    }
+
+    /// Whether it is, or holds, what is looked for.
+    fn has(&self, is_it: &impl Fn(&Value) -> bool, patience: &mut Patience) -> Option<bool> {
+        patience.spend()?;
+        if is_it(self) {
+            return Some(true);
+        }
+        let mut any = |values: &mut dyn Iterator<Item = &Value>| {
+            patience.deeper(|patience| {
+                for value in values {
+                    if value.has(is_it, patience)? {
+                        return Some(true);
+                    }
+                }
+                Some(false)
+            })
+        };
         match self {
-            Value::Block(closure) => closure.activation.is_some(),
-            Value::Array(items) => items.borrow().iter().any(|v| v.holds_activation(deeper)),
-            Value::Dictionary(entries) => (entries.borrow().iter())
-                .any(|(k, v)| k.holds_activation(deeper) || v.holds_activation(deeper)),
-            Value::Pair(pair) => pair.0.holds_activation(deeper) || pair.1.holds_activation(deeper),
-            _ => false,
+            Value::Array(items) => any(&mut items.borrow().iter()),
+            Value::Dictionary(entries) => {
+                any(&mut entries.borrow().iter().flat_map(|(key, value)| [key, value]))
+            }
+            Value::Pair(pair) => any(&mut [&pair.0, &pair.1].into_iter()),
+            _ => Some(false),
         }
     }
 
-    fn write(&self, f: &mut fmt::Formatter<'_>, depth: usize) -> fmt::Result {
-        let Some(deeper) = depth.checked_sub(1) else { return f.write_str("…") };
+    fn write(&self, f: &mut fmt::Formatter<'_>, patience: &mut Patience) -> fmt::Result {
+        if patience.spend().is_none() {
+            return f.write_str("…");
+        }
         match self {
             Value::Nil => f.write_str("nil"),
             Value::Bool(b) => write!(f, "{b}"),
@@ -285,7 +418,7 @@ impl Value {
                     if i > 0 {
                         f.write_str(". ")?;
                     }
-                    item.write(f, deeper)?;
+                    patience.deeper(|patience| item.write(f, patience))?;
                 }
                 if items.borrow().len() > 8 {
                     f.write_str(". …")?;
@@ -294,9 +427,9 @@ impl Value {
             }
             Value::Dictionary(entries) => write!(f, "a dictionary of {}", entries.borrow().len()),
             Value::Pair(pair) => {
-                pair.0.write(f, deeper)?;
+                patience.deeper(|patience| pair.0.write(f, patience))?;
                 f.write_str(" -> ")?;
-                pair.1.write(f, deeper)
+                patience.deeper(|patience| pair.1.write(f, patience))
             }
             Value::Vector(v) => {
                 let [x, y, z, rx, ry, rz] = v.components;
@@ -321,7 +454,7 @@ impl fmt::Display for Number {
 
 impl fmt::Display for Value {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.write(f, MOST_DEPTH)
+        self.write(f, &mut Patience::SHORT.clone())
     }
 }
 

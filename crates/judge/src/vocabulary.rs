@@ -157,10 +157,15 @@ impl Vocabulary {
         })
     }
 
-    /// A joint of one robot.
+    /// A joint of one robot. A name without a robot's before it may be any robot's.
     pub fn joint_of(&self, robot: &str, joint: &str) -> Option<u32> {
-        let full = format!("{}::{joint}", robot.replace('/', "::"));
-        index(self.joints.iter().map(String::as_str), &full).or_else(|| self.joint(joint))
+        let scope = format!("{}::", robot.replace('/', "::"));
+        let exact = index(self.joints.iter().map(String::as_str), &format!("{scope}{joint}"));
+        exact.or_else(|| {
+            let found = self.joint(joint)?;
+            let full = &self.joints[found as usize];
+            (full.starts_with(&scope) || !full.contains("::")).then_some(found)
+        })
     }
 
     /// A region by its name.

@@ -203,9 +203,7 @@ fn of_object(
         }
         (part, Argument::None) => {
             let link = vocabulary.object(&format!("{name}/{part}")).map(Host::Object);
-            let full = format!("{}::{part}", name.replace('/', "::"));
-            let joint = || vocabulary.joints.iter().position(|j| *j == full || j == part);
-            let joint = || Some(Host::Joint(u32::try_from(joint()?).ok()?));
+            let joint = || vocabulary.joint_of(name, part).map(Host::Joint);
             Meaning::Host(link.or_else(joint)?)
         }
         _ => return None,

@@ -10,8 +10,8 @@ use headland_judge::code::Code;
 use headland_judge::lang::ast::Program;
 use headland_judge::lang::parse;
 use headland_judge::{
-    Coverage, JudgeOptions, Judgement, Scene, Verdict, compile, explain, judge, margin, survivors,
-    timeline,
+    Coverage, JudgeOptions, Judgement, Scene, Verdict, Vocabulary, compile, explain, judge, margin,
+    survivors, timeline,
 };
 use headland_record::Recording;
 use headland_record::messages::Contact;
@@ -332,6 +332,63 @@ fn hostile_tests_end() {
         let judgement = judged(&text, &scene);
         assert_eq!(judgement.verdict, wanted, "{text}\n{judgement:?}");
     }
+}
+
+/// As many snapshots as it takes to chain values deeper than any stack.
+#[test]
+fn values_may_hold_one_another_without_end() {
+    let rows: String = (0..200_000).map(|i| format!("{i} 1\n")).collect();
+    let scene = Scene::new(common::recording(&format!("ms z\n{rows}")));
+    let chains = [
+        "(var a := [#(1)]) (machine m (state green (running [a := {a}]))) (spawn m green)",
+        "(var a := [1]) (machine m (state green (running [a := a -> 1. a + 1]))) (spawn m green)",
+        // A list that grows at its end.
+        "(var head := [{nil}]) (var tail := [head])
+         (machine m (state green (running [| new | new := {nil}. tail at: 1 put: new. tail := new])))
+         (spawn m green)",
+    ];
+    for text in chains {
+        let judgement = judged(text, &scene);
+        assert_eq!(judgement.verdict, Verdict::Green, "{text}\n{}", judgement.reason);
+    }
+}
+
+/// An array that holds another a hundred times, ten deep, is 10²⁰ values to walk through.
+#[test]
+fn what_is_held_many_times_is_not_walked_many_times() {
+    let rows: String = (0..10).map(|i| format!("{i} 1\n")).collect();
+    let scene = Scene::new(common::recording(&format!("ms z\n{rows}")));
+    let text = "(var a := [#(1)]) (var b := [#(1)]) (var text := [nil]) (var same := [nil])
+        (machine m
+          (state green
+            (running [| next | next := #(). 1 to: 100 do: [:i | next add: a]. a := next])
+            (running [| next | next := #(). 1 to: 100 do: [:i | next add: b]. b := next])
+            (running [text := a asString. same := a = b])))
+        (spawn m green)";
+    assert_eq!(judged(text, &scene).verdict, Verdict::Green);
+}
+
+#[test]
+fn a_test_that_asks_between_has_a_margin() {
+    let scene = Scene::new(common::recording(BOUNCE));
+    let text = "(machine m (state green) (state red)
+      (on [(ball pose z between: 0.1 and: 1.5) not] green -> red))
+    (spawn m green)";
+    let code = compiled(text, &scene);
+    let judgement = judge(&code, &scene, &JudgeOptions::default());
+    assert_eq!(judgement.verdict, Verdict::Green);
+    let margin = margin(&code, &scene, &judgement).unwrap();
+    assert!((margin.amount - 0.1).abs() < 1e-7 && margin.is_harder, "{margin:?}");
+}
+
+/// Two arms, of which one has an elbow: the other must not be given it.
+#[test]
+fn a_joint_of_another_robot_is_not_taken() {
+    let arms =
+        |joint: &str| Vocabulary { joints: vec![joint.to_string()], ..Vocabulary::default() };
+    assert_eq!(arms("arm::elbow").joint_of("arm", "elbow"), Some(0));
+    assert_eq!(arms("arm::elbow").joint_of("other", "elbow"), None);
+    assert_eq!(arms("elbow").joint_of("other", "elbow"), Some(0));
 }
 
 #[test]

@@ -2,8 +2,8 @@
 //!
 //! `-- test --` a program, `-- log --` a table (see `common`), `-- answer --` what fired, the
 //! verdict and the errors. `UPDATE=1 cargo test` rewrites the answers; read the diff before
-//! you keep it. Every case is judged twice, asking at every snapshot and looking ahead, and
-//! both must say the same.
+//! you keep it. Every case is judged asking at every snapshot, looking ahead, and live, one
+//! snapshot after the other as they come; all must say the same.
 
 mod common;
 
@@ -11,9 +11,12 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::{env, fs};
 
-use headland_base::{Diagnostic, Findings, Source};
+use headland_base::{Diagnostic, Findings, SimTime, Source};
+use headland_judge::code::Code;
 use headland_judge::lang::parse;
-use headland_judge::{JudgeOptions, Scene, compile, judge, timeline};
+use headland_judge::vocabulary::Quantity;
+use headland_judge::{JudgeOptions, Judgement, Live, LiveSource, Scene, compile, judge, timeline};
+use headland_record::track::Remark;
 
 #[test]
 fn rules() {
@@ -53,6 +56,9 @@ fn answer(test: &str, log: &str) -> String {
     let (judgement, line) = timeline(&code, &scene, &plain);
     assert_eq!(judge(&code, &scene, &plain), judgement, "watching changes nothing");
     assert_eq!(judge(&code, &scene, &JudgeOptions::default()), judgement, "looking ahead");
+    if let Some(live) = judge_live(&code, &scene) {
+        assert_eq!(without_robustness(live), without_robustness(judgement.clone()), "live");
+    }
     for fired in &line.fired {
         let machine = &code.machines[fired.machine as usize];
         let arc = &machine.transitions[fired.transition as usize].arc;
@@ -76,4 +82,38 @@ fn answer(test: &str, log: &str) -> String {
         }
     }
     out
+}
+
+/// A recording played back as if it were a run.
+struct Playback<'a> {
+    scene: &'a Scene,
+    tick: usize,
+}
+
+impl LiveSource for Playback<'_> {
+    fn quantity(&self, quantity: Quantity) -> Option<f64> {
+        let column = self.scene.column(quantity);
+        (self.tick >= column.first_known).then(|| column.values[self.tick])
+    }
+
+    fn said(&self, report: u32) -> Option<(SimTime, &Remark)> {
+        self.scene.said(report, self.scene.times()[self.tick])
+    }
+}
+
+/// `None` where a formula looks ahead, which cannot be judged live.
+fn judge_live(code: &Code, scene: &Scene) -> Option<Judgement> {
+    let times = scene.times();
+    let mut live = Live::new(code, Playback { scene, tick: 0 }, times.last().copied()).ok()?;
+    for (tick, time) in times.iter().enumerate() {
+        live.source().tick = tick;
+        live.tick(*time);
+    }
+    Some(live.finish())
+}
+
+/// How far a formula is from the opposite is not known live.
+fn without_robustness(mut judgement: Judgement) -> Judgement {
+    judgement.roots.iter_mut().for_each(|root| root.robustness = None);
+    judgement
 }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use crate::code::{Arithmetic, BlockCode, Literal, Node, Op, Site};
 use crate::lang::ast::{Block, Expr, ExprKind, Message, Name};
 use crate::value::{Compare, Host};
-use crate::vocabulary::{Thing, Vocabulary};
+use crate::vocabulary::{Quantity, Thing, Vocabulary};
 use crate::words;
 
 use super::{Compiler, Locals, names_of, number};
@@ -108,19 +108,19 @@ impl<'a> Compiler<'a> {
             Op::Global(number(slot))
         } else if let Some((_, id)) = self.formulas.iter().rfind(|(known, _)| *known == name) {
             let id = *id;
-            Op::YesNo(self.channel(crate::vocabulary::Quantity::Formula(id)))
+            Op::YesNo(self.channel(Quantity::Formula(id)))
         } else {
             match self.code.vocabulary.thing(name) {
                 Some(Thing::Object(i)) => Op::Host(Host::Object(i)),
                 Some(Thing::Joint(i)) => Op::Host(Host::Joint(i)),
                 Some(Thing::Region(i)) => Op::Host(Host::Region(i)),
                 Some(Thing::Report(i)) => Op::Host(Host::Report(i)),
-                Some(Thing::Channel(i)) => {
-                    Op::Channel(self.channel(crate::vocabulary::Quantity::Channel(i)))
-                }
+                Some(Thing::Channel(i)) => Op::Channel(self.channel(Quantity::Channel(i))),
                 Some(Thing::Recording) => Op::Host(Host::Recording),
                 Some(Thing::StartTime) => Op::StartTime,
                 Some(Thing::StopTime) => Op::StopTime,
+                // The one class that programs name: `Array with: 1 with: 2`.
+                None if name == "Array" => Op::Literal(Literal::Symbol(name.into())),
                 None => Op::Unknown(name.to_string()),
             }
         };
@@ -165,24 +165,14 @@ impl<'a> Compiler<'a> {
         };
         let receiver = Box::new(receiver);
         if let [_] = args[..] {
-            let two = |arg: Node| Box::new(arg);
-            let arithmetic = match selector {
-                "+" => Some(Arithmetic::Add),
-                "-" => Some(Arithmetic::Subtract),
-                "*" => Some(Arithmetic::Multiply),
-                "/" => Some(Arithmetic::Divide),
-                "max:" => Some(Arithmetic::Max),
-                "min:" => Some(Arithmetic::Min),
-                _ => None,
-            };
-            if let Some(arithmetic) = arithmetic {
-                return Op::Arithmetic(arithmetic, receiver, two(args.remove(0)));
+            if let Some(arithmetic) = Arithmetic::from_selector(selector) {
+                return Op::Arithmetic(arithmetic, receiver, Box::new(args.remove(0)));
             }
             if let Some(compare) = Compare::from_selector(selector) {
-                return Op::Compare(compare, receiver, two(args.remove(0)));
+                return Op::Compare(compare, receiver, Box::new(args.remove(0)));
             }
             if selector == "~" {
-                return Op::Tolerance(receiver, two(args.remove(0)));
+                return Op::Tolerance(receiver, Box::new(args.remove(0)));
             }
         }
         match selector {

@@ -3,10 +3,12 @@
 //! An atom is a block that reads the snapshot and nothing else: a formula speaks of the
 //! whole recording at once, where a variable has no one value.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use headland_base::{Diagnostic, Findings, Place};
 
 use crate::code::{BlockCode, FormulaCode, Node as Expression, Op, Site};
-use crate::lang::ast::{Formula, Temporal, TemporalKind};
+use crate::lang::ast::{Block, Expr, ExprKind, Formula, Item, Temporal, TemporalKind};
 use crate::temporal::{Node, NodeId};
 
 use super::Compiler;
@@ -17,14 +19,14 @@ impl<'a> Compiler<'a> {
         formula: &'a Formula,
         findings: &mut Findings,
     ) -> FormulaCode {
-        let first = self.code.temporal.len();
         let root = self.temporal(&formula.body, findings);
-        let own = self.code.temporal.nodes().skip(first);
-        let own: Vec<Node> = own.map(|(_, node)| node).collect();
+        // With the formulas it names.
+        let nodes: Vec<Node> =
+            root.map_or(Vec::new(), |root| self.code.temporal.nodes_of(root).collect());
         let is_behind =
             |node: &Node| matches!(node, Node::Historically(..) | Node::Once(..) | Node::Since(..));
         let looks_back =
-            own.iter().any(is_behind) && own.iter().all(|node| node.looks_ahead().is_none());
+            nodes.iter().any(is_behind) && nodes.iter().all(|node| node.looks_ahead().is_none());
         let (name, site) = (formula.name.text.clone(), self.site(&formula.span));
         FormulaCode { name, root, n_atoms: self.code.atoms.len(), looks_back, site }
     }
@@ -84,6 +86,80 @@ impl<'a> Compiler<'a> {
                 .note("it speaks of all snapshots at once, where a variable has no one value")
                 .help("use an event of a machine for this"),
         );
+    }
+}
+
+/// The formulas of one scope, each after those of them that it mentions, otherwise as they
+/// stand. Of two with one name the first counts. Those that need themselves come last, and
+/// find a name that is not there.
+pub(super) fn in_order(items: &[Item]) -> Vec<&Formula> {
+    let mut by_name: BTreeMap<&str, &Formula> = BTreeMap::new();
+    let mut waiting = Vec::new();
+    for item in items {
+        let Item::Formula(formula) = item else { continue };
+        if by_name.contains_key(formula.name.text.as_str()) {
+            continue;
+        }
+        by_name.insert(&formula.name.text, formula);
+        let mut names = BTreeSet::new();
+        names_in(&formula.body, &mut names);
+        waiting.push((formula, names));
+    }
+    let mut out = Vec::new();
+    while !waiting.is_empty() {
+        let n_before = waiting.len();
+        waiting.retain(|(formula, names)| {
+            let is_ready = !names.iter().any(|name| by_name.contains_key(name));
+            if is_ready {
+                by_name.remove(formula.name.text.as_str());
+                out.push(*formula);
+            }
+            !is_ready
+        });
+        if waiting.len() == n_before {
+            out.extend(waiting.drain(..).map(|(formula, _)| formula));
+        }
+    }
+    out
+}
+
+/// Every name a formula mentions. Its height is bounded by the parser.
+fn names_in<'a>(formula: &'a Temporal, names: &mut BTreeSet<&'a str>) {
+    use TemporalKind::*;
+    match &formula.kind {
+        Atom(block) => names_in_block(block, names),
+        Name(name) => _ = names.insert(name),
+        Not(f) | Always(_, f) | Eventually(_, f) | Historically(_, f) | Once(_, f) => {
+            names_in(f, names);
+        }
+        And(f, g) | Or(f, g) | Implies(f, g) | Iff(f, g) | Until(_, f, g) | Since(_, f, g) => {
+            names_in(f, names);
+            names_in(g, names);
+        }
+        Broken(_) => {}
+    }
+}
+
+fn names_in_block<'a>(block: &'a Block, names: &mut BTreeSet<&'a str>) {
+    block.body.iter().for_each(|expr| names_in_expr(expr, names));
+}
+
+fn names_in_expr<'a>(expr: &'a Expr, names: &mut BTreeSet<&'a str>) {
+    match &expr.kind {
+        ExprKind::Name(name) => _ = names.insert(name),
+        ExprKind::Assign(_, value) | ExprKind::Return(value) => names_in_expr(value, names),
+        ExprKind::Block(block) => names_in_block(block, names),
+        ExprKind::BraceArray(items) => items.iter().for_each(|item| names_in_expr(item, names)),
+        ExprKind::Send(receiver, message) => {
+            names_in_expr(receiver, names);
+            message.args.iter().for_each(|arg| names_in_expr(arg, names));
+        }
+        ExprKind::Cascade(receiver, messages) => {
+            names_in_expr(receiver, names);
+            let args = messages.iter().flat_map(|message| &message.args);
+            args.for_each(|arg| names_in_expr(arg, names));
+        }
+        _ => {}
     }
 }
 

@@ -8,10 +8,10 @@
 //!                 └ Broken: what could not be read; everything else still runs
 //! ```
 //!
-//! Every node knows the bytes it came from. Two trees are compared without those places by
-//! printing them: the printer writes one text for one meaning.
+//! Every node knows the bytes it came from; [`same`](super::same) compares two trees without
+//! those places.
 //!
-//! Deliberately absent: what a name refers to. The tree is what was written; `program`
+//! Deliberately absent: what a name refers to. The tree is what was written; `compile`
 //! resolves it.
 
 use std::ops::Range;
@@ -38,6 +38,15 @@ pub struct Program {
     pub source: Arc<Source>,
     /// Its forms in textual order.
     pub items: Vec<Item>,
+}
+
+impl Program {
+    /// Whether wildcards leave out their own target: a comment `; wildcard = others` at the
+    /// top level.
+    pub fn has_wildcard_others(&self) -> bool {
+        let is_option = |text: &str| text.split_whitespace().eq(["wildcard", "=", "others"]);
+        self.items.iter().any(|item| matches!(item, Item::Comment(text, _) if is_option(text)))
+    }
 }
 
 /// One parenthesised form, or a comment.

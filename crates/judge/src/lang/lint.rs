@@ -292,7 +292,7 @@ impl<'a> Lint<'a> {
                         machine.state_names(),
                     );
                 }
-                Some(target) if transition.from.is_none() => {
+                Some(target) if transition.from.is_none() && !self.scopes.has_wildcard_others => {
                     self.re_entry(machine, transition, target);
                 }
                 Some(_) => {}
@@ -306,6 +306,11 @@ impl<'a> Lint<'a> {
             .around(idx)
             .find_map(|owner| Some((owner, scopes.machines[owner].event(&name.text)?)));
         let Some((owner, event)) = found else {
+            // A formula may stand where an event does.
+            if let Some(declared) = scopes.formula(Some(idx), &name.text) {
+                self.formula_uses.entry(declared).or_default().n_reads += 1;
+                return;
+            }
             let known = scopes.machines[idx].event_names();
             return self.unknown("event", "here", "unknown-event", name, known);
         };
@@ -365,8 +370,8 @@ impl<'a> Lint<'a> {
         let message = || format!("`*->` leaves `{name}` too, and enters it again while it holds");
         let help = || {
             Some(format!(
-                "the actions and timers of `{name}` begin anew each time; name the source states \
-                 to avoid it"
+                "the actions and timers of `{name}` begin anew each time; name the source \
+                 states, or write `; wildcard = others`"
             ))
         };
         self.warn(&transition.span, "wildcard-reentry", message, help);

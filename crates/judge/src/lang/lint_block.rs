@@ -235,7 +235,7 @@ impl<'a> Lint<'a> {
             return;
         }
         match self.host {
-            Some(host) if host.contains(name) || self.is_module() => {}
+            Some(host) if host.contains(name) || name == "Array" || self.is_module() => {}
             Some(host) => {
                 let known = self.seen(inside);
                 let message = || format!("nothing is called `{name}`");

@@ -14,8 +14,9 @@ use super::ast::*;
 /// A machine with what stands directly in it, and where it is started from.
 pub(super) struct MachineScope<'a> {
     pub node: &'a Machine,
-    /// The machine around it.
+    /// The machine around it, and which of its states, where it stands in one.
     pub outer: Option<usize>,
+    in_state: Option<usize>,
     pub vars: Vec<&'a Var>,
     pub events: Vec<&'a Event>,
     pub formulas: Vec<&'a Formula>,
@@ -56,6 +57,7 @@ pub(super) struct Scopes<'a> {
     pub exports: Vec<&'a Name>,
     pub has_imports: bool,
     pub has_gaps: bool,
+    pub has_wildcard_others: bool,
     pub n_messy_spawns: usize,
     var_by_name: BTreeMap<&'a str, usize>,
     formula_by_name: BTreeMap<&'a str, usize>,
@@ -66,7 +68,8 @@ pub(super) type Declared = (Option<usize>, usize);
 
 impl<'a> Scopes<'a> {
     pub fn new(program: &'a Program) -> Scopes<'a> {
-        let mut scopes = Scopes::default();
+        let has_wildcard_others = program.has_wildcard_others();
+        let mut scopes = Scopes { has_wildcard_others, ..Scopes::default() };
         // Machines still to be opened: the node, the machine around, the state around.
         let mut waiting: Vec<(&'a Machine, Option<usize>, Option<usize>)> = Vec::new();
         for item in &program.items {
@@ -91,7 +94,7 @@ impl<'a> Scopes<'a> {
         waiting.reverse();
         while let Some((node, outer, state)) = waiting.pop() {
             let idx = scopes.machines.len();
-            let machine = MachineScope::new(node, outer);
+            let machine = MachineScope::new(node, outer, state);
             // Pushed from the last to the first, so that they come out as they were written.
             let mut state_idx = machine.states.len();
             for item in node.items.iter().rev() {
@@ -136,7 +139,9 @@ impl<'a> Scopes<'a> {
                     };
                     let owner = inner.iter().find(has_source).or(inner.first()).copied();
                     if let Some(owner) = owner {
-                        self.machines[owner].transitions.push(exit);
+                        let transitions = &mut self.machines[owner].transitions;
+                        transitions.push(exit);
+                        transitions.sort_by_key(|transition| transition.span.start);
                     }
                 }
             }
@@ -172,13 +177,22 @@ impl<'a> Scopes<'a> {
 
     /// The machine that a state means by a name.
     pub fn spawned(&self, owner: usize, state: usize, name: &str) -> Option<usize> {
-        let here = &self.machines[owner].states[state].machines;
-        self.find_machine(here, name)
-            .or_else(|| {
-                self.around(owner)
-                    .find_map(|idx| self.find_machine(&self.machines[idx].machines, name))
-            })
-            .or_else(|| self.find_machine(&self.top, name))
+        self.machines_seen(owner, state).find(|idx| self.machines[*idx].node.name.text == name)
+    }
+
+    /// The machines a state sees, the nearest first: those that stand in it, in its machine,
+    /// in the states and machines around, at the top.
+    fn machines_seen(&self, owner: usize, state: usize) -> impl Iterator<Item = usize> {
+        let around = std::iter::successors(Some((owner, Some(state))), |(idx, _)| {
+            let machine = &self.machines[*idx];
+            Some((machine.outer?, machine.in_state))
+        });
+        let beside = around.flat_map(|(idx, state)| {
+            let machine = &self.machines[idx];
+            let in_state = state.map_or(&[][..], |state| &machine.states[state].machines);
+            in_state.iter().chain(&machine.machines)
+        });
+        beside.chain(&self.top).copied()
     }
 
     /// Whether a machine is the first of its name where it stands.
@@ -188,8 +202,8 @@ impl<'a> Scopes<'a> {
             None => &self.top,
             Some(outer) => {
                 let outer = &self.machines[outer];
-                let state = outer.states.iter().find(|state| state.machines.contains(&idx));
-                state.map_or(&outer.machines, |state| &state.machines)
+                let state = self.machines[idx].in_state;
+                state.map_or(&outer.machines, |state| &outer.states[state].machines)
             }
         };
         self.find_machine(beside, name) == Some(idx)
@@ -202,11 +216,10 @@ impl<'a> Scopes<'a> {
 
     /// The names of machines that a state could spawn.
     pub fn machine_names(&self, owner: Option<(usize, usize)>) -> Vec<&'a str> {
-        let mut all: Vec<usize> = self.top.clone();
-        if let Some((owner, state)) = owner {
-            all.extend(&self.machines[owner].states[state].machines);
-            all.extend(self.around(owner).flat_map(|idx| self.machines[idx].machines.iter()));
-        }
+        let all = match owner {
+            Some((owner, state)) => self.machines_seen(owner, state).collect(),
+            None => self.top.clone(),
+        };
         all.into_iter().map(|idx| self.machines[idx].node.name.text.as_str()).collect()
     }
 
@@ -256,10 +269,11 @@ impl<'a> Scopes<'a> {
 }
 
 impl<'a> MachineScope<'a> {
-    fn new(node: &'a Machine, outer: Option<usize>) -> MachineScope<'a> {
+    fn new(node: &'a Machine, outer: Option<usize>, in_state: Option<usize>) -> MachineScope<'a> {
         let mut scope = MachineScope {
             node,
             outer,
+            in_state,
             vars: Vec::new(),
             events: Vec::new(),
             formulas: Vec::new(),

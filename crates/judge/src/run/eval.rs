@@ -9,8 +9,8 @@ use super::{
     MOST_NESTED, NONE, Now, Run, Stop, Watch,
 };
 
-/// How deep arrays are searched for blocks that hold on to temporaries.
-const SEARCH_DEPTH: usize = 8;
+/// Values of an array that are copied in about the time of one message.
+const VALUES_PER_FUEL: usize = 64;
 
 impl<N: Now, W: Watch> Run<'_, N, W> {
     /// Runs a block of the program itself; `None` where it was abandoned.
@@ -22,13 +22,12 @@ impl<N: Now, W: Watch> Run<'_, N, W> {
         let block = &code.blocks[block as usize];
         let activation =
             if block.n_locals == 0 { NONE } else { self.activate(block.n_locals, NONE, &[]) };
-        let result = self.eval(&block.body, Env { frame, activation });
+        let mut result = self.eval(&block.body, Env { frame, activation });
         // A first value may be a block that sees the temporaries of its initialiser.
         if let Ok(value) | Err(Stop::Return(value)) = &result
-            && value.holds_activation(SEARCH_DEPTH)
-            && self.activations.len() <= MOST_KEPT
+            && let Err(stop) = self.keep_if_block(value, block.site)
         {
-            self.has_escaped = true;
+            result = Err(stop);
         }
         self.forget_activations();
         match result {
@@ -85,7 +84,7 @@ impl<N: Now, W: Watch> Run<'_, N, W> {
         let value = match &node.op {
             Op::Compare(compare, a, b) => {
                 let (a, b) = (self.eval(a, env)?, self.eval(b, env)?);
-                Value::Bool(self.compare(*compare, node, &a, &b)?)
+                Value::Bool(self.compare(*compare, node.site, has_slack(node), &a, &b)?)
             }
             Op::Channel(channel) => self.read_channel(*channel),
             Op::YesNo(channel) => match self.read_channel(*channel) {
@@ -162,6 +161,9 @@ impl<N: Now, W: Watch> Run<'_, N, W> {
             Op::SetLocal(hops, slot, value) => {
                 let value = self.eval(value, env)?;
                 let activation = self.activation_out(env.activation, *hops);
+                if (activation as usize) < self.n_kept {
+                    self.keep_if_block(&value, node.site)?;
+                }
                 self.activations[activation as usize].values[*slot as usize] = value.clone();
                 value
             }
@@ -204,7 +206,7 @@ impl<N: Now, W: Watch> Run<'_, N, W> {
                 let args: Result<Vec<Value>, Stop> =
                     args.iter().map(|arg| self.eval(arg, env)).collect();
                 let args = args?;
-                match self.old_assignment(target, &receiver, selector, &args, env) {
+                match self.old_assignment(target, &receiver, selector, &args, env)? {
                     Some(value) => value,
                     None => self.send(node.site, &receiver, selector, &args)?,
                 }
@@ -245,22 +247,23 @@ impl<N: Now, W: Watch> Run<'_, N, W> {
         selector: &str,
         args: &[Value],
         env: Env,
-    ) -> Option<Value> {
-        let ("value:", [value]) = (selector, args) else { return None };
+    ) -> Result<Option<Value>, Stop> {
+        let ("value:", [value]) = (selector, args) else { return Ok(None) };
         if matches!(receiver, Value::Block(_)) {
-            return None;
+            return Ok(None);
         }
         let (frame, slot) = match &target.op {
             Op::Var(hops, slot) => (Some(self.frame_out(env.frame, *hops)), *slot),
             Op::Global(slot) => (None, *slot),
-            _ => return None,
+            _ => return Ok(None),
         };
+        self.keep_if_block(value, target.site)?;
         self.watch.assigned(target.site, frame, slot, value);
         match frame {
             Some(frame) => self.frames[frame as usize].values[slot as usize] = value.clone(),
             None => self.globals[slot as usize] = value.clone(),
         }
-        Some(value.clone())
+        Ok(Some(value.clone()))
     }
 
     /// A quantity of a thing that was kept in a variable.
@@ -273,7 +276,7 @@ impl<N: Now, W: Watch> Run<'_, N, W> {
     }
 
     /// Six numbers at once; nil where one of them is not known yet.
-    fn vector(&self, object: u32, six: Six) -> Value {
+    pub(super) fn vector(&self, object: u32, six: Six) -> Value {
         let read = |quantity| self.now.quantity(quantity, self.tick);
         let mut components = [0.0; 6];
         for (i, component) in (0..).zip(&mut components) {
@@ -285,7 +288,9 @@ impl<N: Now, W: Watch> Run<'_, N, W> {
         Value::Vector(Vector { components, quaternion, radius: 0.0 }.into())
     }
 
-    fn frame_out(&self, mut frame: u32, hops: u32) -> u32 {
+    /// The frame so many machines out.
+    #[inline]
+    pub(super) fn frame_out(&self, mut frame: u32, hops: u32) -> u32 {
         for _ in 0..hops {
             frame = self.frames[frame as usize].outer;
         }
@@ -299,8 +304,9 @@ impl<N: Now, W: Watch> Run<'_, N, W> {
         activation
     }
 
-    fn keep_if_block(&mut self, value: &Value, site: Site) -> Result<(), Stop> {
-        if value.holds_activation(SEARCH_DEPTH) {
+    /// To be asked wherever a value is put that outlives the block that runs.
+    pub(super) fn keep_if_block(&mut self, value: &Value, site: Site) -> Result<(), Stop> {
+        if value.holds_activation() {
             if self.activations.len() > MOST_KEPT {
                 return self.fail(site, "too many blocks with temporaries are kept in variables");
             }
@@ -345,6 +351,14 @@ impl<N: Now, W: Watch> Run<'_, N, W> {
         }
     }
 
+    /// Work that grows with the number of values it looks at.
+    pub(super) fn burn_for(&mut self, site: Site, n_values: usize) -> Result<(), Stop> {
+        for _ in 0..n_values / VALUES_PER_FUEL {
+            self.burn(site)?;
+        }
+        Ok(())
+    }
+
     fn exhausted<T>(&self, site: Site, words: String) -> Result<T, Stop> {
         let help = Some("does it call itself for ever?".to_string());
         let kind = FailureKind::Exhausted;
@@ -361,26 +375,15 @@ impl<N: Now, W: Watch> Run<'_, N, W> {
     pub(super) fn compare(
         &mut self,
         compare: Compare,
-        node: &Node,
+        site: Site,
+        has_slack: bool,
         a: &Value,
         b: &Value,
     ) -> Result<bool, Stop> {
-        let has_slack = has_slack(node);
         let slack = if has_slack { self.conditions.slack } else { 0.0 };
         match (a, b) {
             (Value::Number(a), Value::Number(b)) => {
-                let Some(d) = difference(*a, *b) else {
-                    let text = self.code.text(node.site);
-                    let words = format!("`{text}` compares {a} with {b}: not a number");
-                    let help = Some("ask `isNaN` first where that may happen".to_string());
-                    let (site, kind) = (node.site, FailureKind::NotANumber);
-                    return Err(Stop::Failed(Box::new(Failure { site, words, help, kind })));
-                };
-                let radius = a.radius + b.radius;
-                let (site, tick) = (node.site, self.tick);
-                let at = Compared { site, tick, compare, difference: d, radius, has_slack };
-                self.watch.compared(&at);
-                Ok(compare.holds(d, radius, slack))
+                self.compare_numbers(compare, site, has_slack, *a, *b)
             }
             _ => match compare {
                 Compare::Equal => Ok(a.is_equal(b, slack)),
@@ -393,7 +396,7 @@ impl<N: Now, W: Watch> Run<'_, N, W> {
                     _ => {
                         let selector = compare.selector();
                         self.fail(
-                            node.site,
+                            site,
                             format!("cannot compare {} {selector} {}", shown(a), shown(b)),
                         )
                     }
@@ -402,7 +405,28 @@ impl<N: Now, W: Watch> Run<'_, N, W> {
         }
     }
 
-    fn tolerance(&mut self, site: Site, inner: Value, radius: Value) -> Evaluated {
+    pub(super) fn compare_numbers(
+        &mut self,
+        compare: Compare,
+        site: Site,
+        has_slack: bool,
+        a: Number,
+        b: Number,
+    ) -> Result<bool, Stop> {
+        let Some(difference) = difference(a, b) else {
+            let text = self.code.text(site);
+            let words = format!("`{text}` compares {a} with {b}: not a number");
+            let help = Some("ask `isNaN` first where that may happen".to_string());
+            let kind = FailureKind::NotANumber;
+            return Err(Stop::Failed(Box::new(Failure { site, words, help, kind })));
+        };
+        let (tick, radius) = (self.tick, a.radius + b.radius);
+        self.watch.compared(&Compared { site, tick, compare, difference, radius, has_slack });
+        let slack = if has_slack { self.conditions.slack } else { 0.0 };
+        Ok(compare.holds(difference, radius, slack))
+    }
+
+    pub(super) fn tolerance(&mut self, site: Site, inner: Value, radius: Value) -> Evaluated {
         let r = match radius {
             Value::Number(n) if n.value >= 0.0 => n.value,
             other => {
@@ -419,7 +443,13 @@ impl<N: Now, W: Watch> Run<'_, N, W> {
         }
     }
 
-    fn arithmetic(&mut self, op: Arithmetic, site: Site, a: &Value, b: &Value) -> Evaluated {
+    pub(super) fn arithmetic(
+        &mut self,
+        op: Arithmetic,
+        site: Site,
+        a: &Value,
+        b: &Value,
+    ) -> Evaluated {
         match (a, b) {
             (Value::Number(a), Value::Number(b)) => match combine(op, *a, *b) {
                 Some(number) => Ok(Value::Number(number)),
@@ -433,7 +463,7 @@ impl<N: Now, W: Watch> Run<'_, N, W> {
                 let radius = a.radius + b.radius;
                 Ok(Value::Vector(Vector { components, quaternion: None, radius }.into()))
             }
-            (Value::Vector(v), Value::Number(n)) if !is_sum(op) => {
+            (Value::Vector(v), Value::Number(n)) if !op.keeps_unit() => {
                 let each = |c: &f64| combine(op, Number::exact(*c), *n).map(|n| n.value);
                 let scaled: Option<Vec<f64>> = v.components.iter().map(each).collect();
                 let radius = combine(op, Number::exact(v.radius), *n).map(|n| n.value.abs());
@@ -443,25 +473,18 @@ impl<N: Now, W: Watch> Run<'_, N, W> {
                 let components = scaled.try_into().expect("as many as there were");
                 Ok(Value::Vector(Vector { components, quaternion: None, radius }.into()))
             }
-            (Value::Pair(a), Value::Pair(b)) if is_sum(op) => {
+            (Value::Pair(a), Value::Pair(b)) if is_sum(op) && a.is_point() && b.is_point() => {
                 let x = self.arithmetic(op, site, &a.0, &b.0)?;
                 let y = self.arithmetic(op, site, &a.1, &b.1)?;
-                Ok(Value::Pair((x, y).into()))
+                Ok(Value::pair(x, y))
             }
-            (Value::Pair(a), Value::Number(_)) => {
+            (Value::Pair(a), Value::Number(_)) if a.is_point() => {
                 let x = self.arithmetic(op, site, &a.0, b)?;
                 let y = self.arithmetic(op, site, &a.1, b)?;
-                Ok(Value::Pair((x, y).into()))
+                Ok(Value::pair(x, y))
             }
             _ => {
-                let sign = match op {
-                    Arithmetic::Add => "+",
-                    Arithmetic::Subtract => "-",
-                    Arithmetic::Multiply => "*",
-                    Arithmetic::Divide => "/",
-                    Arithmetic::Max => "max:",
-                    Arithmetic::Min => "min:",
-                };
+                let sign = op.selector();
                 self.fail(site, format!("cannot compute {} {sign} {}", shown(a), shown(b)))
             }
         }

@@ -26,12 +26,7 @@ impl<N: Now, W: Watch> Run<'_, N, W> {
         let known = arg.and_then(|arg| words::meaning(&code.vocabulary, host, selector, arg));
         match known {
             Some(Meaning::Quantity(quantity)) => return Ok(Some(self.quantity(quantity))),
-            Some(Meaning::Six(object, six)) => {
-                let op = crate::code::Op::Six(object, six);
-                let node = crate::code::Node { op, site };
-                let env = super::Env { frame: super::NONE, activation: super::NONE };
-                return self.eval(&node, env).map(Some);
-            }
+            Some(Meaning::Six(object, six)) => return Ok(Some(self.vector(object, six))),
             Some(Meaning::Host(other)) => return Ok(Some(Value::Host(other))),
             Some(Meaning::Text(text)) => return Ok(Some(Value::Str(text))),
             None => {}

@@ -11,15 +11,19 @@
 //! where no transition of its own fired, and what was just entered waits for the next
 //! snapshot.
 
+use std::collections::BTreeSet;
+
 use headland_base::SimTime;
 
 use crate::code::{EntryCode, GuardCode, SpawnCode, Target};
 use crate::value::Value;
 
 use super::{
-    FUEL, Failure, FailureKind, Frame, MOST_DEEP, MOST_EXHAUSTED, MOST_INSTANCES, NONE, Now, Run,
-    Watch,
+    Failure, FailureKind, Frame, MOST_DEEP, MOST_EXHAUSTED, MOST_INSTANCES, NONE, Now, Run, Watch,
 };
+
+/// Ticks on the last snapshot; machines that spawn machines could fire for very long.
+const MOST_SETTLING: usize = 10_000;
 
 /// A machine that runs.
 pub(crate) struct Instance {
@@ -29,7 +33,9 @@ pub(crate) struct Instance {
     pub parent: u32,
     /// Machines around it.
     pub depth: u32,
+    /// When it entered its state.
     pub entered: SimTime,
+    pub entered_tick: usize,
     pub children: Vec<u32>,
 }
 
@@ -40,11 +46,14 @@ pub(crate) struct Machines {
     pub free: Vec<u32>,
     /// One per root of the program; `None` where it could not start.
     pub roots: Vec<Root>,
-    /// The root whose turn it is, and the instances between it and the block that runs.
+    /// The instance whose block runs.
     pub at: u32,
-    /// Transitions that fired since the end, which none may do twice.
-    pub settled: Option<Vec<(u32, u32)>>,
+    /// While settling: what fired, as instance, machine and transition, because none may
+    /// twice.
+    pub settled: Option<BTreeSet<(u32, u32, u32)>>,
     pub n_fired: u64,
+    /// Where the roots were spawned.
+    pub started: (usize, SimTime),
 }
 
 /// A machine the program starts with.
@@ -80,6 +89,7 @@ impl<N: Now, W: Watch> Run<'_, N, W> {
     /// sight.
     pub(crate) fn start(&mut self) {
         let code = self.code;
+        self.machines.started = (self.tick, self.time);
         self.globals = vec![Value::Nil; code.globals.len()];
         for (slot, var) in code.globals.iter().enumerate() {
             if let Some(value) = self.run_block(var.init, NONE) {
@@ -89,7 +99,7 @@ impl<N: Now, W: Watch> Run<'_, N, W> {
         }
         for (i, spawn) in code.roots.iter().enumerate() {
             self.machines.roots.push(Root { instance: None, red: None });
-            let instance = self.spawn(spawn, NONE, i as u32);
+            let instance = self.spawn(spawn, NONE, i as u32, None);
             self.machines.roots[i].instance = instance;
         }
     }
@@ -120,35 +130,27 @@ impl<N: Now, W: Watch> Run<'_, N, W> {
         let state_code = &machine_code.states[state as usize];
         for &way in &state_code.ways_out {
             let transition = &machine_code.transitions[way as usize];
-            if self.has_settled(machine, way) {
+            if self.has_settled(id, machine, way) {
                 continue;
             }
             // What leads nowhere is not asked: an event of it would be run for nothing.
-            if transition.target == Target::Missing || !self.guard_holds(id, &transition.guard) {
+            let Some(target) = self.state_led_to(id, &transition.target) else { continue };
+            if !self.guard_holds(id, &transition.guard) {
                 continue;
             }
-            let target = match &transition.target {
-                Target::State(target) => Ok(*target),
-                Target::Exit(name) => match self.exit_target(id, name) {
-                    Some(target) => Err(target),
-                    None => continue,
-                },
-                Target::Missing => continue,
-            };
             self.machines.n_fired += 1;
             self.watch.fired(self.tick, machine, way);
             if let Some(settled) = &mut self.machines.settled {
-                settled.push((machine, way));
+                settled.insert((id, machine, way));
             }
-            match target {
-                Ok(target) => {
-                    self.leave(id);
-                    self.enter(id, target, root, Some((machine, way)));
-                    return Stepped::Moved;
-                }
-                Err(target) => return Stepped::Exits(target, (machine, way)),
+            if let Target::Exit(_) = transition.target {
+                return Stepped::Exits(target, (machine, way));
             }
+            self.leave(id);
+            self.enter(id, target, root, Some((machine, way)));
+            return Stepped::Moved;
         }
+        // Settling is no new snapshot: what runs at every snapshot has run here.
         if self.machines.settled.is_none() {
             let frame = self.machines.instances[id as usize].frame;
             for &block in &state_code.running {
@@ -179,17 +181,23 @@ impl<N: Now, W: Watch> Run<'_, N, W> {
         stepped
     }
 
-    fn has_settled(&self, machine: u32, transition: u32) -> bool {
+    fn has_settled(&self, instance: u32, machine: u32, transition: u32) -> bool {
         let settled = self.machines.settled.as_ref();
-        settled.is_some_and(|fired| fired.contains(&(machine, transition)))
+        settled.is_some_and(|fired| fired.contains(&(instance, machine, transition)))
     }
 
-    /// The state of the machine around it that an exit leads to.
-    fn exit_target(&self, id: u32, name: &str) -> Option<u32> {
+    /// The state a transition of an instance leads to: its own, or for an exit one of the
+    /// machine around it.
+    fn state_led_to(&self, id: u32, target: &Target) -> Option<u32> {
+        let name = match target {
+            Target::State(state) => return Some(*state),
+            Target::Missing => return None,
+            Target::Exit(name) => name,
+        };
         let parent = self.machines.instances[id as usize].parent;
         let machine = self.machines.instances.get(parent as usize)?.machine;
         let states = &self.code.machines[machine as usize].states;
-        states.iter().position(|state| state.name == name).map(|i| i as u32)
+        states.iter().position(|state| state.name == *name).map(|i| i as u32)
     }
 
     fn guard_holds(&mut self, id: u32, guard: &GuardCode) -> bool {
@@ -216,9 +224,7 @@ impl<N: Now, W: Watch> Run<'_, N, W> {
             }
             GuardCode::AfterBlock(block) => match self.run_block(*block, frame) {
                 Some(Value::Number(millis)) => {
-                    // Whole nanoseconds, so that 500 ms at ticks of 100 ms fire on the fifth.
-                    let nanos = (millis.value * 1e6).round();
-                    (self.time - entered).nanos() as f64 >= nanos
+                    (self.time - entered).nanos() as f64 >= whole_nanos(millis.value)
                 }
                 Some(other) => {
                     self.odd_guard(*block, &other, "a timeout is a number of milliseconds");
@@ -235,8 +241,15 @@ impl<N: Now, W: Watch> Run<'_, N, W> {
         self.note_failure(Failure { site, words, help: None, kind: FailureKind::Wrong });
     }
 
-    /// Starts a machine below `parent`; `None` where it names nothing.
-    fn spawn(&mut self, spawn: &SpawnCode, parent: u32, root: u32) -> Option<u32> {
+    /// Starts a machine below `parent`; `None` where it names nothing. `by` is the
+    /// transition that led here, as for [`Run::enter`].
+    fn spawn(
+        &mut self,
+        spawn: &SpawnCode,
+        parent: u32,
+        root: u32,
+        by: Option<(u32, u32)>,
+    ) -> Option<u32> {
         let (Some(machine), Some(state)) = (spawn.machine, spawn.state) else { return None };
         let depth = self.machines.instances.get(parent as usize).map_or(0, |p| p.depth + 1);
         let n_running = self.machines.instances.len() - self.machines.free.len();
@@ -252,8 +265,9 @@ impl<N: Now, W: Watch> Run<'_, N, W> {
         }
         let outer = self.frame_around(machine, parent);
         let frame = self.new_frame(machine, outer);
-        let (entered, children) = (self.time, Vec::new());
-        let instance = Instance { machine, state, frame, parent, depth, entered, children };
+        let (entered, entered_tick, children) = (self.time, self.tick, Vec::new());
+        let instance =
+            Instance { machine, state, frame, parent, depth, entered, entered_tick, children };
         let id = match self.machines.free.pop() {
             Some(id) => {
                 self.machines.instances[id as usize] = instance;
@@ -275,7 +289,7 @@ impl<N: Now, W: Watch> Run<'_, N, W> {
                 self.frames[frame as usize].values[slot] = value;
             }
         }
-        self.enter(id, state, root, None);
+        self.enter(id, state, root, by);
         Some(id)
     }
 
@@ -317,7 +331,7 @@ impl<N: Now, W: Watch> Run<'_, N, W> {
         let code = self.code;
         let instance = &mut self.machines.instances[id as usize];
         instance.state = state;
-        instance.entered = self.time;
+        (instance.entered, instance.entered_tick) = (self.time, self.tick);
         let Instance { machine, frame, parent, .. } = *instance;
         self.machines.at = id;
         self.watch.entered(self.tick, id, parent, machine, state);
@@ -328,7 +342,7 @@ impl<N: Now, W: Watch> Run<'_, N, W> {
                     self.run_block(*block, frame);
                 }
                 EntryCode::Spawn(spawn) => {
-                    self.spawn(spawn, id, root);
+                    self.spawn(spawn, id, root, by);
                     self.machines.at = id;
                 }
             }
@@ -359,12 +373,13 @@ impl<N: Now, W: Watch> Run<'_, N, W> {
         }
     }
 
-    /// Keeps ticking on the last snapshot until nothing fires, each transition once at most.
+    /// Keeps ticking on the last snapshot until nothing fires, each transition of an
+    /// instance once at most.
     pub(crate) fn settle(&mut self) {
-        self.machines.settled = Some(Vec::new());
+        self.machines.settled = Some(BTreeSet::new());
         let n_transitions: usize = self.code.machines.iter().map(|m| m.transitions.len()).sum();
-        for _ in 0..=n_transitions {
-            self.fuel = FUEL;
+        let n_instances = self.machines.instances.len();
+        for _ in 0..=n_transitions.saturating_mul(n_instances).min(MOST_SETTLING) {
             if self.is_over() || !self.step() {
                 break;
             }
@@ -384,4 +399,9 @@ impl<N: Now, W: Watch> Run<'_, N, W> {
         parts.reverse();
         parts.join("/")
     }
+}
+
+/// Whole nanoseconds, so that 500 ms at ticks of 100 ms fire on the fifth.
+pub(super) fn whole_nanos(millis: f64) -> f64 {
+    (millis * 1e6).round()
 }

@@ -164,10 +164,7 @@ impl<N: Now, W: Watch> Run<'_, N, W> {
         (!value.is_nan()).then_some(value)
     }
 
-    fn quick_variable(&self, hops: u32, slot: u32, mut frame: u32) -> &Value {
-        for _ in 0..hops {
-            frame = self.frames[frame as usize].outer;
-        }
-        &self.frames[frame as usize].values[slot as usize]
+    fn quick_variable(&self, hops: u32, slot: u32, frame: u32) -> &Value {
+        &self.frames[self.frame_out(frame, hops) as usize].values[slot as usize]
     }
 }

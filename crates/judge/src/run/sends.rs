@@ -1,18 +1,11 @@
-//! Messages to numbers, texts, arrays, dictionaries and blocks: the Smalltalk that tests use.
-
-use std::cell::RefCell;
-use std::rc::Rc;
+//! Messages to numbers, texts, pairs, blocks and vectors: the Smalltalk that tests use.
 
 use headland_base::maths;
 
-use crate::code::Site;
-use crate::value::{Number, Value};
+use crate::code::{Arithmetic, Site};
+use crate::value::{Compare, Number, Pair, Value};
 
-use super::eval::shown;
 use super::{Evaluated, MOST_ITEMS, Now, Run, Stop, Watch};
-
-/// How deep a value is searched before it may be put into an array.
-const SEARCH_DEPTH: usize = 32;
 
 impl<N: Now, W: Watch> Run<'_, N, W> {
     /// Any message that has no node of its own.
@@ -25,6 +18,11 @@ impl<N: Now, W: Watch> Run<'_, N, W> {
     ) -> Evaluated {
         self.burn(site)?;
         if let Some(value) = self.ask_anything(site, receiver, selector, args)? {
+            return Ok(value);
+        }
+        if let [arg] = args
+            && let Some(value) = self.operator(site, receiver, selector, arg)?
+        {
             return Ok(value);
         }
         let answer = match receiver {
@@ -41,12 +39,35 @@ impl<N: Now, W: Watch> Run<'_, N, W> {
                 "asInteger" | "value" => Some(Value::number(f64::from(u32::from(*c)))),
                 _ => None,
             },
-            Value::Bool(_) | Value::Nil => None,
+            Value::Bool(b) => (selector == "not").then_some(Value::Bool(!b)),
+            Value::Nil => None,
         };
         match answer {
             Some(value) => Ok(value),
             None => self.not_understood(site, receiver, selector),
         }
+    }
+
+    /// Operators have nodes of their own, except within a cascade; so have `abs`, `negated`
+    /// and `not` below.
+    fn operator(
+        &mut self,
+        site: Site,
+        receiver: &Value,
+        selector: &str,
+        arg: &Value,
+    ) -> Result<Option<Value>, Stop> {
+        if let Some(arithmetic) = Arithmetic::from_selector(selector) {
+            return self.arithmetic(arithmetic, site, receiver, arg).map(Some);
+        }
+        if let Some(compare) = Compare::from_selector(selector) {
+            let holds = self.compare(compare, site, true, receiver, arg)?;
+            return Ok(Some(Value::Bool(holds)));
+        }
+        if selector == "~" {
+            return self.tolerance(site, receiver.clone(), arg.clone()).map(Some);
+        }
+        Ok(None)
     }
 
     /// What every value understands.
@@ -67,7 +88,7 @@ impl<N: Now, W: Watch> Run<'_, N, W> {
             ("isArray", []) => Value::Bool(matches!(receiver, Value::Array(_))),
             ("isBlock", []) => Value::Bool(matches!(receiver, Value::Block(_))),
             ("yourself", []) => receiver.clone(),
-            ("->" | "@", [other]) => Value::Pair(Rc::new((receiver.clone(), other.clone()))),
+            ("->" | "@", [other]) => Value::pair(receiver.clone(), other.clone()),
             ("asString" | "printString", []) => match receiver {
                 Value::Str(s) | Value::Symbol(s) => Value::Str(s.clone()),
                 Value::Char(c) => Value::text(&c.to_string()),
@@ -114,7 +135,7 @@ impl<N: Now, W: Watch> Run<'_, N, W> {
     }
 
     /// A block that may or may not want to see the value.
-    fn value_with(&mut self, site: Site, block: &Value, arg: &Value) -> Evaluated {
+    pub(super) fn value_with(&mut self, site: Site, block: &Value, arg: &Value) -> Evaluated {
         let Value::Block(closure) = block else { return Ok(block.clone()) };
         let n_params = self.code.blocks[closure.block as usize].n_params;
         let args: &[Value] = if n_params == 0 { &[] } else { std::slice::from_ref(arg) };
@@ -133,6 +154,8 @@ impl<N: Now, W: Watch> Run<'_, N, W> {
         if args.is_empty() {
             return match selector {
                 "sqrt" => plain(maths::sqrt(x)),
+                "abs" => Ok(Some(Value::Number(Number { value: x.abs(), ..n }))),
+                "negated" => Ok(Some(Value::Number(Number { value: -x, ..n }))),
                 "squared" => plain(x * x),
                 "sin" => plain(maths::sin(x)),
                 "cos" => plain(maths::cos(x)),
@@ -183,8 +206,10 @@ impl<N: Now, W: Watch> Run<'_, N, W> {
             ("//" | "\\\\", [Value::Number(_)]) => self.fail(site, format!("{x} divided by zero")),
             ("raisedTo:" | "**", [Value::Number(b)]) => plain(maths::pow(x, b.value)),
             ("between:and:", [Value::Number(low), Value::Number(high)]) => {
-                let (low, high) = (x >= low.value, x <= high.value);
-                Ok(Some(Value::Bool(low && high)))
+                let is_between =
+                    self.compare_numbers(Compare::GreaterEqual, site, true, n, *low)?
+                        && self.compare_numbers(Compare::LessEqual, site, true, n, *high)?;
+                Ok(Some(Value::Bool(is_between)))
             }
             ("roundTo:", [Value::Number(b)]) if b.value != 0.0 => {
                 plain((x / b.value).round() * b.value)
@@ -231,213 +256,10 @@ impl<N: Now, W: Watch> Run<'_, N, W> {
         }))
     }
 
-    fn ask_array(
-        &mut self,
-        site: Site,
-        array: &Rc<RefCell<Vec<Value>>>,
-        selector: &str,
-        args: &[Value],
-    ) -> Result<Option<Value>, Stop> {
-        // Blocks called below may change the array: they see it, we see a copy.
-        let items = array.borrow().clone();
-        let n = items.len();
-        Ok(Some(match (selector, args) {
-            ("size", []) => Value::number(n as f64),
-            ("isEmpty", []) => Value::Bool(n == 0),
-            ("isNotEmpty" | "notEmpty", []) => Value::Bool(n != 0),
-            ("first", []) => self.item(site, &items, 1.0)?,
-            ("last", []) => self.item(site, &items, n as f64)?,
-            ("asArray" | "asOrderedCollection", []) => Value::array(items),
-            ("reversed" | "reverse", []) => Value::array(items.into_iter().rev().collect()),
-            ("min" | "max", []) => {
-                let wants_max = selector == "max";
-                self.extreme(site, &items, wants_max)?
-            }
-            ("sum", []) => {
-                let numbers = self.numbers(site, &items)?;
-                Value::number(numbers.iter().fold(0.0, |sum, x| sum + x))
-            }
-            ("asDictionary", []) => {
-                let entries = items.iter().map(|item| match item {
-                    Value::Pair(pair) => Ok((pair.0.clone(), pair.1.clone())),
-                    other => self.fail(site, format!("{} is no `key -> value`", shown(other))),
-                });
-                let entries: Result<Vec<_>, Stop> = entries.collect();
-                Value::Dictionary(Rc::new(RefCell::new(entries?)))
-            }
-            ("at:", [Value::Number(i)]) => self.item(site, &items, i.value)?,
-            ("at:ifAbsent:", [Value::Number(i), other]) => match index(&items, i.value) {
-                Some(i) => items[i].clone(),
-                None => self.value_of(site, other)?,
-            },
-            ("at:put:", [Value::Number(i), value]) => {
-                let Some(i) = index(&items, i.value) else {
-                    return self.no_item(site, i.value, n);
-                };
-                self.may_hold(site, value, array)?;
-                array.borrow_mut()[i] = value.clone();
-                value.clone()
-            }
-            ("add:", [value]) => {
-                if n >= MOST_ITEMS {
-                    return self.fail(site, format!("an array of more than {MOST_ITEMS} elements"));
-                }
-                self.may_hold(site, value, array)?;
-                array.borrow_mut().push(value.clone());
-                value.clone()
-            }
-            (",", [Value::Array(other)]) => {
-                let other = other.borrow();
-                if n + other.len() > MOST_ITEMS {
-                    return self.fail(site, format!("an array of more than {MOST_ITEMS} elements"));
-                }
-                Value::array(items.iter().chain(other.iter()).cloned().collect())
-            }
-            ("first:", [Value::Number(k)]) => {
-                Value::array(items.into_iter().take(loops(k.value)).collect())
-            }
-            ("last:", [Value::Number(k)]) => {
-                Value::array(items.into_iter().skip(n.saturating_sub(loops(k.value))).collect())
-            }
-            ("copyFrom:to:", [Value::Number(from), Value::Number(to)]) => {
-                let (from, to) = (loops(from.value).max(1) - 1, loops(to.value).min(n));
-                Value::array(items.get(from..to.max(from)).unwrap_or_default().to_vec())
-            }
-            ("indexOf:", [value]) => {
-                let found = items.iter().position(|item| item.is_equal(value, 0.0));
-                Value::number(found.map_or(0.0, |i| i as f64 + 1.0))
-            }
-            ("includes:", [value]) => {
-                Value::Bool(items.iter().any(|item| item.is_equal(value, 0.0)))
-            }
-            ("isEmpty:ifNotEmpty:" | "ifEmpty:ifNotEmpty:", [empty, other]) => {
-                if n == 0 {
-                    self.value_of(site, empty)?
-                } else {
-                    self.value_with(site, other, &Value::Array(Rc::clone(array)))?
-                }
-            }
-            (_, [block @ Value::Block(_)]) => return self.over(site, items, selector, block),
-            ("detect:ifNone:", [block @ Value::Block(_), none]) => {
-                for item in items {
-                    if self.is_true(site, block, &item)? {
-                        return Ok(Some(item));
-                    }
-                }
-                self.value_of(site, none)?
-            }
-            ("inject:into:", [first, Value::Block(block)]) => {
-                let mut total = first.clone();
-                for item in items {
-                    total = self.call(site, *block, &[total, item])?;
-                }
-                total
-            }
-            _ => return Ok(None),
-        }))
-    }
-
-    /// A block over every element.
-    fn over(
-        &mut self,
-        site: Site,
-        items: Vec<Value>,
-        selector: &str,
-        block: &Value,
-    ) -> Result<Option<Value>, Stop> {
-        let Value::Block(closure) = block else { unreachable!("called with a block") };
-        let mut kept = Vec::new();
-        for item in items {
-            match selector {
-                "do:" => {
-                    self.call(site, *closure, &[item])?;
-                }
-                "collect:" => kept.push(self.call(site, *closure, &[item])?),
-                "select:" | "reject:" => {
-                    if self.is_true(site, block, &item)? == (selector == "select:") {
-                        kept.push(item);
-                    }
-                }
-                "anySatisfy:" | "allSatisfy:" => {
-                    let wants = selector == "anySatisfy:";
-                    if self.is_true(site, block, &item)? == wants {
-                        return Ok(Some(Value::Bool(wants)));
-                    }
-                }
-                _ => return Ok(None),
-            }
-        }
-        Ok(Some(match selector {
-            "anySatisfy:" => Value::Bool(false),
-            "allSatisfy:" => Value::Bool(true),
-            "do:" => Value::Nil,
-            "collect:" | "select:" | "reject:" => Value::array(kept),
-            _ => return Ok(None),
-        }))
-    }
-
-    fn is_true(&mut self, site: Site, block: &Value, item: &Value) -> Result<bool, Stop> {
-        match self.value_with(site, block, item)? {
-            Value::Bool(b) => Ok(b),
-            other => self.not_boolean(site, "select:", &other),
-        }
-    }
-
-    fn ask_dictionary(
-        &mut self,
-        site: Site,
-        dictionary: &Rc<RefCell<Vec<(Value, Value)>>>,
-        selector: &str,
-        args: &[Value],
-    ) -> Result<Option<Value>, Stop> {
-        let place = |key: &Value| {
-            dictionary.borrow().iter().position(|(known, _)| known.is_equal(key, 0.0))
-        };
-        let at = |i: usize| dictionary.borrow()[i].1.clone();
-        Ok(Some(match (selector, args) {
-            ("size", []) => Value::number(dictionary.borrow().len() as f64),
-            ("isEmpty", []) => Value::Bool(dictionary.borrow().is_empty()),
-            ("isNotEmpty" | "notEmpty", []) => Value::Bool(!dictionary.borrow().is_empty()),
-            ("keys", []) => {
-                Value::array(dictionary.borrow().iter().map(|(key, _)| key.clone()).collect())
-            }
-            ("values", []) => {
-                Value::array(dictionary.borrow().iter().map(|(_, value)| value.clone()).collect())
-            }
-            ("includesKey:", [key]) => Value::Bool(place(key).is_some()),
-            ("at:", [key]) => match place(key) {
-                Some(i) => at(i),
-                None => return self.fail(site, format!("no entry {}", shown(key))),
-            },
-            ("at:ifAbsent:", [key, other]) => match place(key) {
-                Some(i) => at(i),
-                None => self.value_of(site, other)?,
-            },
-            ("at:put:", [key, value]) => {
-                let is_plain = |v: &Value| !matches!(v, Value::Dictionary(_) | Value::Array(_));
-                if !is_plain(key) || !is_plain(value) {
-                    return self.fail(site, "a dictionary holds plain values only");
-                }
-                let place = place(key);
-                let mut entries = dictionary.borrow_mut();
-                match place {
-                    Some(i) => entries[i].1 = value.clone(),
-                    None if entries.len() >= MOST_ITEMS => {
-                        let words = format!("a dictionary of more than {MOST_ITEMS} entries");
-                        return self.fail(site, words);
-                    }
-                    None => entries.push((key.clone(), value.clone())),
-                }
-                value.clone()
-            }
-            _ => return Ok(None),
-        }))
-    }
-
     fn ask_pair(
         &mut self,
         site: Site,
-        pair: &(Value, Value),
+        pair: &Pair,
         selector: &str,
         args: &[Value],
     ) -> Result<Option<Value>, Stop> {
@@ -508,72 +330,13 @@ impl<N: Now, W: Watch> Run<'_, N, W> {
             _ => None,
         }
     }
-
-    fn item(&self, site: Site, items: &[Value], i: f64) -> Evaluated {
-        match index(items, i) {
-            Some(i) => Ok(items[i].clone()),
-            None => self.no_item(site, i, items.len()),
-        }
-    }
-
-    fn no_item<T>(&self, site: Site, i: f64, n: usize) -> Result<T, Stop> {
-        self.fail(site, format!("no element {i} in an array of {n}"))
-    }
-
-    fn numbers(&self, site: Site, items: &[Value]) -> Result<Vec<f64>, Stop> {
-        let number = |item: &Value| match item {
-            Value::Number(n) => Ok(n.value),
-            other => self.fail(site, format!("{} is no number", shown(other))),
-        };
-        items.iter().map(number).collect()
-    }
-
-    fn extreme(&self, site: Site, items: &[Value], wants_max: bool) -> Evaluated {
-        let numbers = self.numbers(site, items)?;
-        let pick = |a: f64, b: f64| if (b > a) == wants_max { b } else { a };
-        match numbers.into_iter().reduce(pick) {
-            Some(value) => Ok(Value::number(value)),
-            None => self.fail(site, "an empty array has no extremes"),
-        }
-    }
-
-    /// An array within itself would never be let go.
-    fn may_hold(
-        &self,
-        site: Site,
-        value: &Value,
-        array: &Rc<RefCell<Vec<Value>>>,
-    ) -> Result<(), Stop> {
-        if holds(value, array, SEARCH_DEPTH) {
-            return self.fail(site, "an array cannot hold itself");
-        }
-        Ok(())
-    }
-}
-
-fn holds(value: &Value, array: &Rc<RefCell<Vec<Value>>>, depth: usize) -> bool {
-    let Some(deeper) = depth.checked_sub(1) else { return true };
-    match value {
-        Value::Array(items) => {
-            Rc::ptr_eq(items, array) || items.borrow().iter().any(|v| holds(v, array, deeper))
-        }
-        Value::Pair(pair) => holds(&pair.0, array, deeper) || holds(&pair.1, array, deeper),
-        // A dictionary holds plain values only.
-        _ => false,
-    }
 }
 
 fn is_with(selector: &str) -> bool {
     !selector.is_empty() && selector.split_terminator(':').all(|part| part == "with")
 }
 
-/// Smalltalk counts from 1.
-fn index(items: &[Value], i: f64) -> Option<usize> {
-    let is_whole = i.fract() == 0.0 && i >= 1.0 && i <= items.len() as f64;
-    is_whole.then(|| i as usize - 1)
-}
-
 /// How often, or how many: never more than an array may hold.
-fn loops(x: f64) -> usize {
+pub(super) fn loops(x: f64) -> usize {
     if x.is_nan() { 0 } else { x.clamp(0.0, MOST_ITEMS as f64 + 1.0) as usize }
 }

@@ -13,7 +13,7 @@ use crate::code::{Arithmetic, GuardCode, Literal, Node, Op, Target};
 use crate::value::{Compare, Number, Value};
 
 use super::eval::{combine, has_slack, takes_second};
-use super::machine::Root;
+use super::machine::{Root, whole_nanos};
 use super::{Now, Run, Watch};
 
 /// Snapshots evaluated at once. From 128 to 1024 it makes no difference; the buffers of a
@@ -132,7 +132,7 @@ impl<'a, N: Now, W: Watch> Ahead<'a, '_, N, W> {
                     else {
                         return None;
                     };
-                    let nanos = (millis * 1e6).round();
+                    let nanos = whole_nanos(millis);
                     let is_before = |t: &SimTime| ((*t - instance.entered).nanos() as f64) < nanos;
                     self.happens_after(is_before);
                 }
@@ -249,14 +249,12 @@ impl<'a, N: Now, W: Watch> Ahead<'a, '_, N, W> {
     }
 
     fn variable(&self, node: &Node, frame: u32) -> Option<&'a Value> {
+        let run = self.run;
         match &node.op {
-            Op::Global(slot) => self.run.globals.get(*slot as usize),
+            Op::Global(slot) => run.globals.get(*slot as usize),
             Op::Var(hops, slot) => {
-                let mut frame = frame;
-                for _ in 0..*hops {
-                    frame = self.run.frames.get(frame as usize)?.outer;
-                }
-                self.run.frames.get(frame as usize)?.values.get(*slot as usize)
+                let frame = &run.frames[run.frame_out(frame, *hops) as usize];
+                frame.values.get(*slot as usize)
             }
             _ => None,
         }

@@ -140,6 +140,12 @@ impl Formula {
         self.nodes.is_empty()
     }
 
+    /// The node and all it is made of, in order.
+    pub fn nodes_of(&self, root: NodeId) -> impl Iterator<Item = Node> + '_ {
+        let used = self.used_by(root);
+        self.nodes.iter().zip(used).filter_map(|(node, is_used)| is_used.then_some(*node))
+    }
+
     /// For each node, whether `root` needs it.
     fn used_by(&self, root: NodeId) -> Vec<bool> {
         let mut used = vec![false; self.nodes.len()];
