@@ -265,7 +265,7 @@ fn a_flood_of_wrong_names_is_bounded() {
         "<mujoco><worldbody>{bodies}</worldbody><contact>{excludes}</contact>\
          <actuator>{motors}</actuator></mujoco>"
     ));
-    assert!(world.is_none());
+    assert!(world.is_some(), "the rest of it is looked at");
     assert_eq!(findings.len(), Findings::MOST + 1);
     assert_eq!(findings[0].help.as_deref(), Some("did you mean `joint_0`?"));
 }
@@ -287,7 +287,7 @@ proptest! {
     ) {
         let (world, findings) = read_text(&crate::cases::broken(WHOLE, edits));
         let has_error = findings.iter().any(|d| d.severity == Severity::Error);
-        prop_assert_eq!(world.is_none(), has_error);
+        prop_assert!(world.is_some() || has_error);
     }
 
     /// Whichever way files include each other, the answer is a world or at least one error.
