@@ -215,7 +215,7 @@ fn axis() -> impl Strategy<Value = Axis> {
             damping: losses[0],
             friction: losses[1],
             armature: losses[2],
-            spring_stiffness: spring[0],
+            spring_stiffness: spring[0].abs(),
             spring_reference: spring[1],
             mimic: mimic.map(|[multiplier, offset, reference]| Mimic {
                 leader: "leader".into(),
@@ -240,7 +240,7 @@ fn joint(name: &'static str, parent: Option<&'static str>) -> impl Strategy<Valu
         })),
         axis().prop_map(JointKind::Prismatic),
         (axis(), axis()).prop_map(|(first, second)| JointKind::Universal(first, second)),
-        (axis(), number())
+        (axis(), number().prop_filter("a thread", |pitch| *pitch != 0.0))
             .prop_map(|(axis, metres_per_radian)| JointKind::Screw { axis, metres_per_radian }),
     ];
     (kind, transform(), opaque("sensor")).prop_map(move |(kind, child_from_joint, opaque)| Joint {

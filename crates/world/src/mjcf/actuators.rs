@@ -83,7 +83,7 @@ impl Reader<'_> {
         let place = self.xml.attribute_place(node, "inheritrange");
         let times = *self.xml.numbers(text, &place, false)?.first()?;
         let axis = *joint.kind.axes().first()?;
-        if times == 0.0 {
+        if times == 0.0 || self.flags.is_off("limit") {
             return None;
         }
         if times < 0.0 || !axis.lower.is_finite() || !axis.upper.is_finite() {

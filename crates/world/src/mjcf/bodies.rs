@@ -363,7 +363,7 @@ impl Reader<'_> {
         let Some(numbers) = self.xml.numbers(text, &place, false) else { return f64::INFINITY };
         match numbers[..] {
             [low, high] if low < high && low <= 0.0 && high >= 0.0 => {
-                if low != -high && self.told.insert(("lopsided-effort", 0)) {
+                if low != -high && self.told.insert(("left-out", 0)) {
                     let message = "an `actuatorfrcrange` that is not the same either way is \
                                    taken as its larger side";
                     self.xml.findings.push(Diagnostic::warning("left-out", message).at(place));
@@ -408,10 +408,11 @@ impl Reader<'_> {
         }
         let (one_way_masks, first) = notes.one_way_masks;
         if one_way_masks > 0 {
-            let message = format!(
-                "{} geoms have a `contype` that differs from their `conaffinity`; they touch whatever either bit allows",
-                one_way_masks
-            );
+            let who = match one_way_masks {
+                1 => "1 geom has a `contype` that differs from its `conaffinity`".to_string(),
+                n => format!("{n} geoms have a `contype` that differs from their `conaffinity`"),
+            };
+            let message = format!("{who}: what either bit allows is touched");
             self.xml.findings.push(Diagnostic::remark("contact-masks", message).at_maybe(first));
         }
         let mut names: Vec<&mut String> = world.models.iter_mut().map(|m| &mut m.name).collect();
