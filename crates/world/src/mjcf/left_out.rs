@@ -184,6 +184,6 @@ pub(super) fn inherited<'a>(node: Node<'a, '_>, name: &str) -> Option<&'a str> {
     let start = root.descendants().filter(is_default).find(of_class)?;
     start.ancestors().filter(is_default).find_map(|level| {
         let same = level.children().filter(|n| n.tag_name().name() == node.tag_name().name());
-        same.filter_map(|n| given(n.attribute(name))).last()
+        same.filter_map(|n| given(n.attribute(name))).next_back()
     })
 }
