@@ -36,6 +36,7 @@ const SPARE: &[&str] = &[
     "dynamics",
     "gazebo",
     "inertial",
+    "joint",
     "limit",
     "material",
     "mimic",
@@ -80,6 +81,9 @@ const COMPARED: &[&str] = &[
     "upper",
 ];
 
+/// What is said where a joint is missing.
+const MISSES_A_JOINT: &[&str] = &["no-such-joint", "two-roots", "unknown-joint"];
+
 /// Every error that those in `known` hide. `read` reads a text and says whether a world came
 /// of it, and what was found.
 pub(crate) fn besides(
@@ -87,7 +91,8 @@ pub(crate) fn besides(
     known: &[Diagnostic],
     read: impl Fn(&Arc<Source>) -> (bool, Vec<Diagnostic>),
 ) -> Vec<Diagnostic> {
-    let mut mended = Mended { text: source.text.clone(), touched: Vec::new() };
+    let mut mended =
+        Mended { text: source.text.clone(), touched: Vec::new(), is_joint_gone: false };
     let mut wrong: Vec<Diagnostic> = known.to_vec();
     let mut told: Vec<(&str, usize)> = known.iter().filter_map(code_and_start).collect();
     let mut out = Vec::new();
@@ -102,7 +107,9 @@ pub(crate) fn besides(
             let Some(place) = diagnostic.place.as_ref() else { continue };
             let Some(key) = code_and_start(diagnostic) else { continue };
             let is_ours = place.source.path == source.path;
-            if is_ours && !mended.is_touched(place.span.start) && !told.contains(&key) {
+            let is_missed = mended.is_joint_gone && MISSES_A_JOINT.contains(&diagnostic.code);
+            if is_ours && !is_missed && !mended.is_touched(place.span.start) && !told.contains(&key)
+            {
                 told.push(key);
                 out.push(diagnostic.clone().at(Place::new(source, place.span.clone())));
             }
@@ -122,6 +129,8 @@ struct Mended {
     text: String,
     /// Start tags about which nothing is believed any more.
     touched: Vec<Range<usize>>,
+    /// A joint was taken out: who holds whom is not known any more.
+    is_joint_gone: bool,
 }
 
 impl Mended {
@@ -156,7 +165,7 @@ impl Mended {
         attribute: Option<Attribute<'_, '_>>,
     ) {
         match (code, attribute) {
-            ("not-a-number" | "not-finite" | "not-positive", Some(attribute)) => {
+            ("bad-step" | "not-a-number" | "not-finite" | "not-positive", Some(attribute)) => {
                 with_good_numbers(&mut bytes[attribute.range()]);
                 self.touched.push(match COMPARED.contains(&attribute.name()) {
                     true => start_tag(node),
@@ -183,6 +192,8 @@ impl Mended {
                 }
             }
             ("unknown-element", None) => self.take_out(bytes, node),
+            // These leave every joint readable for itself.
+            ("cycle" | "no-such-link" | "two-parents" | "two-roots", _) => {}
             _ => {
                 self.touched.push(start_tag(node));
                 let is_spare = |node: &Node<'_, '_>| SPARE.contains(&node.tag_name().name());
@@ -197,6 +208,7 @@ impl Mended {
     /// a body says its mass itself: then it has it with or without this shape.
     fn take_out(&mut self, bytes: &mut [u8], node: Node<'_, '_>) {
         let is_shape = SHAPES.contains(&node.tag_name().name());
+        self.is_joint_gone |= node.has_tag_name("joint");
         let has_inertial = |body: Node<'_, '_>| xml::child(body, "inertial").is_some();
         if is_shape && node.parent_element().is_some_and(has_inertial) {
             self.touched.push(start_tag(node));

@@ -35,9 +35,10 @@ pub fn run(folder: &str, file_name: &str, read: Read) {
         let options = ReadOptions { lenient, derive_inertia, ..ReadOptions::default() };
         let mut findings = Findings::new();
         let world = read(&Source::new(file_name, text), &folder, &options, &mut findings);
+        let is_good = !findings.has_errors();
         let mut got: String = findings.into_vec().iter().map(|d| d.render(false)).collect();
         got = got.replace(&folder.display().to_string(), "CASES");
-        if let Some((world, _)) = world {
+        if let Some((world, _)) = world.filter(|_| is_good) {
             got += &summary(&world);
         }
         if env::var_os("UPDATE").is_some() {

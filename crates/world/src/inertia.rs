@@ -52,30 +52,26 @@ impl Default for Inertial {
 /// Shapes that overlap count twice, as in SDF's automatic inertia. The inertial frame
 /// stands at the centre of mass with the link's orientation.
 pub fn derive(collisions: &[Collision], density: f64) -> Result<Inertial, Diagnostic> {
+    is_density(density)?;
     let parts: Vec<_> = collisions.iter().map(|collision| (collision, density)).collect();
-    derive_each(&parts, density)
+    derive_each(&parts)
 }
 
-/// The same with a density per shape; `density` is the one the result is labelled with.
-pub(crate) fn derive_each(
-    parts: &[(&Collision, f64)],
-    density: f64,
-) -> Result<Inertial, Diagnostic> {
-    let is_uniform = parts.iter().all(|(_, own)| *own == density);
-    let mut given = parts.iter().map(|(_, own)| *own).chain(is_uniform.then_some(density));
-    if let Some(density) = given.find(|x| !(x.is_finite() && *x > 0.0)) {
-        let message = format!("a density of {density} kg/m³ gives no mass");
-        return Err(Diagnostic::error("bad-density", message).help("water is 1000, steel 7850"));
-    }
+/// The same with a density per shape; the result is labelled with their mean.
+pub(crate) fn derive_each(parts: &[(&Collision, f64)]) -> Result<Inertial, Diagnostic> {
+    let first = parts.first().map_or(1.0, |(_, own)| *own);
+    let is_uniform = parts.iter().all(|(_, own)| *own == first);
+    parts.iter().try_for_each(|(_, own)| is_density(*own))?;
     // Moments of solids that differ are summed as if each were so many times as large.
-    let common = if is_uniform { density } else { 1.0 };
-    let mut whole = Moments::default();
+    let common = if is_uniform { first } else { 1.0 };
+    let (mut whole, mut cubic_metres) = (Moments::default(), 0.0);
     for (collision, own) in parts {
         let volume = volume_of(&collision.geometry).map_err(|why| {
             let kind = collision.geometry.kind();
             let message = format!("no mass can be derived from the {kind} `{}`", collision.name);
             Diagnostic::error("no-volume", message).note(why).help("give the link an <inertial>")
         })?;
+        cubic_metres += volume.volume;
         whole.add(&volume.times(own / common).moved(&collision.link_from_shape));
     }
     if whole.volume <= 0.0 {
@@ -90,8 +86,18 @@ pub(crate) fn derive_each(
         mass,
         link_from_inertial: Transform::from_translation(centre),
         inertia,
-        origin: InertiaOrigin::Derived { density },
+        origin: InertiaOrigin::Derived {
+            density: if is_uniform { first } else { mass / cubic_metres },
+        },
     })
+}
+
+fn is_density(density: f64) -> Result<(), Diagnostic> {
+    if density.is_finite() && density > 0.0 {
+        return Ok(());
+    }
+    let message = format!("a density of {density} kg/m³ gives no mass");
+    Err(Diagnostic::error("bad-density", message).help("water is 1000, steel 7850"))
 }
 
 /// Volume integrals about a frame's origin: of 1, of position, and of its products.

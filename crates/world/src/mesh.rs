@@ -188,6 +188,10 @@ fn centre(corners: &mut [Vec3]) {
 /// Joins corners that are equal to the last bit, numbers them by first use, and drops
 /// triangles that have collapsed to a line.
 fn weld(path: &Path, corners: &[Vec3], scale: Vec3) -> Result<TriMesh, Diagnostic> {
+    // Equal corners are joined, and what is not a number equals itself to the last bit.
+    if let Some(corner) = corners.iter().position(|corner| !corner.is_finite()) {
+        return Err(bad(path, format!("corner {corner} is not a finite point")));
+    }
     let key = |i: u32| (corners[i as usize] + Vec3::ZERO).to_array().map(f64::to_bits); // -0 is 0
     let mut order: Vec<u32> = (0..corners.len() as u32).collect();
     order.sort_unstable_by_key(|i| (key(*i), *i));

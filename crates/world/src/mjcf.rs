@@ -16,10 +16,12 @@ mod actuators;
 mod bodies;
 mod geoms;
 mod include;
+mod left_out;
 #[rustfmt::skip]
 mod schema;
 mod values;
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -32,7 +34,8 @@ use crate::read::ReadOptions;
 use crate::world::{Physics, World};
 use crate::xml::{self, Xml};
 
-/// Reads a model; `None` where nothing can be made of it, which is in the findings.
+/// Reads a model, as far as it goes: it is good when the findings hold no error. `None`
+/// where nothing can be made of it.
 pub(crate) fn read(
     source: &Arc<Source>,
     base_dir: &Path,
@@ -86,11 +89,14 @@ fn read_whole(
         says_convex: root
             .descendants()
             .any(|n| n.has_tag_name("mesh") && n.attribute("inertia") == Some("convex")),
+        flags: left_out::Flags::of(root),
+        told: BTreeSet::new(),
     };
-    let world = reader.world(root)?;
+    let world = reader.world(root);
     let Reader { mut xml, kept, places, .. } = reader;
+    left_out::tell(&mut xml, root);
     kept.note(&mut xml);
-    (!xml.findings.has_errors()).then_some((world, places))
+    Some((world, places))
 }
 
 /// The content as `mjcf-rs` resolves it: defaults applied, angles in radians, orientations
@@ -153,30 +159,39 @@ struct Reader<'r> {
     notes: bodies::Notes,
     /// A mesh of the file asks for the mass of its convex hull.
     says_convex: bool,
+    flags: left_out::Flags,
+    /// What was said of a geom, and where: its shape may be asked for twice.
+    told: BTreeSet<(&'static str, usize)>,
 }
 
 impl Reader<'_> {
-    fn world(&mut self, root: Node<'_, '_>) -> Option<World> {
+    fn world(&mut self, root: Node<'_, '_>) -> World {
         let option = &self.model.option;
-        let step = SimDuration::from_secs(option.timestep).filter(|step| step.nanos() > 0);
-        let Some(step) = step else {
-            let message = format!("a timestep of {} s is not possible", option.timestep);
-            self.xml.error("bad-step", message, root);
-            return None;
-        };
+        let is_weightless = self.flags.is_off("gravity");
+        let gravity = if is_weightless { Vec3::ZERO } else { Vec3::from_array(option.gravity) };
         let mut world = World {
             name: self.model.name.clone().unwrap_or_else(|| "default".to_string()),
-            gravity: Vec3::from_array(option.gravity),
-            physics: Physics { step, engine: Some("mujoco".to_string()), ..Physics::default() },
+            gravity,
+            physics: Physics { engine: Some("mujoco".to_string()), ..Physics::default() },
             ..World::default()
         };
+        match SimDuration::from_secs(option.timestep).filter(|step| step.nanos() > 0) {
+            Some(step) => world.physics.step = step,
+            None => {
+                let message = format!("a timestep of {} s is not possible", option.timestep);
+                let given = xml::children(root, "option").filter(|n| n.has_attribute("timestep"));
+                let node = given.last().unwrap_or(root);
+                let place = self.xml.attribute_place(node, "timestep");
+                self.xml.findings.push(Diagnostic::error("bad-step", message).at(place));
+            }
+        }
         self.bodies(root, &mut world);
         self.actuators(root, &mut world);
         self.couplings(root, &mut world);
         self.excludes(root, &mut world);
         self.finish(&mut world);
         self.keep_the_rest(root, &mut world);
-        Some(world)
+        world
     }
 
     /// What a World has no place for, one note per kind.

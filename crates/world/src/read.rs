@@ -3,6 +3,7 @@
 //! The format is told by the root element, not by the name of the file. Whatever the
 //! format, the finished world goes through the same [`check`](crate::check::check).
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
@@ -78,9 +79,13 @@ pub fn read_text(
     // What was left out for its defects would be missed again: only what is wrong besides.
     let is_partial = findings.has_errors();
     let wanted = |finding: &Diagnostic| !is_partial || finding.severity == Severity::Error;
-    findings.extend(check(&world, &places).into_iter().filter(wanted));
-    let refused = findings.has_errors();
-    let findings = findings.into_vec();
+    let mut findings = findings.into_vec();
+    let key = |finding: &Diagnostic| Some((finding.code, finding.place.as_ref()?.span.start));
+    let told: BTreeSet<_> = findings.iter().filter_map(key).collect();
+    let is_news = |finding: &Diagnostic| key(finding).is_none_or(|key| !told.contains(&key));
+    let of_world = check(&world, &places).into_iter().filter(wanted);
+    findings.extend(of_world.filter(|finding| !is_partial || is_news(finding)));
+    let refused = findings.iter().any(|finding| finding.severity == Severity::Error);
     if refused { Err(findings) } else { Ok(Read { world, findings }) }
 }
 
@@ -126,8 +131,9 @@ pub(crate) fn unknown_format(source: &Arc<Source>, root: Node<'_, '_>) -> Diagno
         )
 }
 
-/// Hands a text to the reader of its format. `None` where nothing could be made of it,
-/// which is in the findings: all that is wrong with it, also what its reader did not get to.
+/// Hands a text to the reader of its format. A world is good when the findings hold no error;
+/// `None` where nothing could be made of the text: then the findings are all that is wrong
+/// with it, also what its reader did not get to.
 pub(crate) fn foreign(
     format: Format,
     source: &Arc<Source>,

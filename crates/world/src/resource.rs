@@ -56,4 +56,20 @@ impl Resources {
             )
         })
     }
+
+    /// The name under which a `model://` or `package://` file that was found is found again
+    /// from any folder: its own where a search folder holds it, its whole path where it was
+    /// found around the file that names it. Other names stay as they are.
+    pub fn uri_anywhere(&self, uri: &str, found: &Path) -> String {
+        if !uri.starts_with("model://") && !uri.starts_with("package://") {
+            return uri.to_string();
+        }
+        let whole = |path: &Path| path.canonicalize().unwrap_or(path.to_path_buf());
+        let path = uri.split_once("://").map_or("", |(_, path)| path.trim_start_matches('/'));
+        let first = self.search.iter().map(|dir| dir.join(path)).find(|path| path.exists());
+        match first {
+            Some(first) if whole(&first) == whole(found) => uri.to_string(),
+            _ => whole(found).display().to_string(),
+        }
+    }
 }

@@ -17,7 +17,7 @@ mod links;
 mod schema;
 mod tree;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -31,7 +31,8 @@ use crate::read::ReadOptions;
 use crate::world::{Model, World};
 use crate::xml::{self, Xml};
 
-/// Reads a robot; `None` where nothing can be made of it, which is in the findings.
+/// Reads a robot, as far as it goes: it is good when the findings hold no error. `None`
+/// where nothing can be made of it.
 pub(crate) fn read(
     source: &Arc<Source>,
     base_dir: &Path,
@@ -52,8 +53,16 @@ pub(crate) fn read(
     }
     xml.check_names(root, &schema::ROBOT);
     schema::check_values(&mut xml, root, is_version_1_2(root));
-    let tree = tree::check(&mut xml, root);
-    if xml.findings.has_errors() {
+    let is_readable = !xml.findings.has_errors();
+    let mut of_tree = Findings::new();
+    let mut tree_xml =
+        Xml { source: source.clone(), lenient: options.lenient, findings: &mut of_tree };
+    let tree = tree::check(&mut tree_xml, root);
+    let of_tree = of_tree.into_vec();
+    let is_parsable = of_tree.iter().all(|found| tree::CODES.contains(&found.code));
+    let is_sound = of_tree.is_empty();
+    xml.findings.extend(of_tree);
+    if !is_readable || !is_parsable {
         return None;
     }
     let robot = typed(&mut xml, root)?;
@@ -67,12 +76,12 @@ pub(crate) fn read(
         kept: Kept::default(),
         places: Places::default(),
     };
-    let model = reader.model(root, &tree?)?;
+    let mut model = reader.model(root, &tree?)?;
+    if !is_sound {
+        forget_loose_ends(&mut model);
+    }
     let Reader { mut xml, kept, places, .. } = reader;
     kept.note(&mut xml);
-    if xml.findings.has_errors() {
-        return None;
-    }
     Some((World { models: vec![model], ..World::default() }, places))
 }
 
@@ -151,9 +160,11 @@ impl Reader<'_> {
             }
             links.push(link);
         }
+        let in_tree: BTreeSet<usize> = tree.edges_from_root.iter().map(|edge| edge.1).collect();
         let mut joints = Vec::new();
         for (i, node) in joint_nodes.iter().enumerate() {
-            joints.extend(self.joint(i, *node));
+            let joint = self.joint(i, *node);
+            joints.extend(joint.filter(|_| in_tree.contains(&i)));
             let part = format!("joint {name}::{}", self.robot.joints[i].name);
             self.remember(&part, *node, &["axis", "limit"]);
         }
@@ -191,16 +202,16 @@ impl Reader<'_> {
         let joint = self.robot.joints[i].clone();
         let kind = match joint.joint_type {
             Type::Fixed => JointKind::Fixed,
-            Type::Revolute => JointKind::Revolute(self.axis(&joint, node)?),
+            Type::Revolute => JointKind::Revolute(self.axis(&joint, node)),
             Type::Continuous => {
-                let axis = self.axis(&joint, node)?;
+                let axis = self.axis(&joint, node);
                 JointKind::Continuous(Axis {
                     lower: f64::NEG_INFINITY,
                     upper: f64::INFINITY,
                     ..axis
                 })
             }
-            Type::Prismatic => JointKind::Prismatic(self.axis(&joint, node)?),
+            Type::Prismatic => JointKind::Prismatic(self.axis(&joint, node)),
             Type::Spherical => JointKind::Ball,
             Type::Floating => {
                 let message = format!("the floating joint `{}` leaves its child free", joint.name);
@@ -230,24 +241,20 @@ impl Reader<'_> {
         })
     }
 
-    fn axis(&mut self, joint: &urdf_rs::Joint, node: Node<'_, '_>) -> Option<Axis> {
+    fn axis(&mut self, joint: &urdf_rs::Joint, node: Node<'_, '_>) -> Axis {
         let given = Vec3::from_array(*joint.axis.xyz);
         let axis_node = xml::child(node, "axis").unwrap_or(node);
-        let Some(direction) = unit_vector(given) else {
-            self.xml.error(
-                "zero-vector",
-                format!("the axis of `{}` has no direction", joint.name),
-                axis_node,
-            );
-            return None;
-        };
-        if (given.length() - 1.0).abs() > 1e-3 {
+        let direction = unit_vector(given);
+        if direction.is_none() {
+            let message = format!("the axis of `{}` has no direction", joint.name);
+            self.xml.error("zero-vector", message, axis_node);
+        } else if (given.length() - 1.0).abs() > 1e-3 {
             let place = self.xml.place(axis_node);
             let message =
                 format!("the axis of `{}` has length {}, not 1", joint.name, given.length());
             self.xml.findings.push(Diagnostic::warning("non-unit-axis", message).at(place));
         }
-        let mut axis = Axis::along(direction);
+        let mut axis = Axis::along(direction.unwrap_or(Vec3::Z));
         if let Some(limit) = xml::child(node, "limit") {
             (axis.lower, axis.upper) = (joint.limit.lower, joint.limit.upper);
             // A limit of zero on effort or speed is a file that does not know it.
@@ -257,6 +264,7 @@ impl Reader<'_> {
             if axis.lower > axis.upper {
                 let message = format!("`{}` has its lower limit above its upper", joint.name);
                 self.xml.error("reversed-limits", message, limit);
+                (axis.lower, axis.upper) = (f64::NEG_INFINITY, f64::INFINITY);
             }
         } else if joint.joint_type != urdf_rs::JointType::Continuous {
             let kind = node.attribute("type").unwrap_or_default();
@@ -273,7 +281,21 @@ impl Reader<'_> {
             offset: mimic.offset.unwrap_or(0.0),
             reference: 0.0,
         });
-        Some(axis)
+        axis
+    }
+}
+
+/// Where links and joints do not form one tree, which is told: what is left is looked at for
+/// itself, without a second word on who is missing.
+fn forget_loose_ends(model: &mut Model) {
+    let mut seen = BTreeSet::new();
+    model.links.retain(|link| seen.insert(link.name.clone()));
+    let mut joints_seen = BTreeSet::new();
+    model.joints.retain(|joint| joints_seen.insert(joint.name.clone()));
+    for joint in &mut model.joints {
+        for axis in joint.kind.axes_mut() {
+            axis.mimic = None;
+        }
     }
 }
 

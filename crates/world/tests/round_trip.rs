@@ -215,7 +215,7 @@ fn axis() -> impl Strategy<Value = Axis> {
             damping: losses[0],
             friction: losses[1],
             armature: losses[2],
-            spring_stiffness: spring[0],
+            spring_stiffness: spring[0].abs(),
             spring_reference: spring[1],
             mimic: mimic.map(|[multiplier, offset, reference]| Mimic {
                 leader: "leader".into(),
@@ -240,7 +240,7 @@ fn joint(name: &'static str, parent: Option<&'static str>) -> impl Strategy<Valu
         })),
         axis().prop_map(JointKind::Prismatic),
         (axis(), axis()).prop_map(|(first, second)| JointKind::Universal(first, second)),
-        (axis(), number())
+        (axis(), number().prop_filter("a thread", |pitch| *pitch != 0.0))
             .prop_map(|(axis, metres_per_radian)| JointKind::Screw { axis, metres_per_radian }),
     ];
     (kind, transform(), opaque("sensor")).prop_map(move |(kind, child_from_joint, opaque)| Joint {
@@ -399,4 +399,37 @@ fn many_worlds() {
             Ok(())
         })
         .expect("every world comes back");
+}
+
+/// A mesh that was found around the file that names it is found again from any folder.
+#[test]
+fn a_mesh_of_a_package_is_found_from_another_folder() {
+    let (home, elsewhere) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let package = home.path().join("bot_description");
+    std::fs::create_dir_all(package.join("meshes")).unwrap();
+    std::fs::create_dir_all(package.join("urdf")).unwrap();
+    let corner = "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n";
+    std::fs::write(package.join("meshes/part.obj"), corner).unwrap();
+    let shape = |scheme: &str| format!("{scheme}://bot_description/meshes/part.obj");
+    let urdf = format!(
+        "<robot name='bot'><link name='base'><inertial><mass value='1'/>\
+         <inertia ixx='1' ixy='0' ixz='0' iyy='1' iyz='0' izz='1'/></inertial>\
+         <collision><geometry><mesh filename='{}'/></geometry></collision></link></robot>",
+        shape("package")
+    );
+    let sdf = format!(
+        "<sdf version='1.9'><model name='bot'><static>true</static><link name='base'>\
+         <collision name='c'><geometry><mesh><uri>{}</uri></mesh></geometry></collision>\
+         </link></model></sdf>",
+        shape("model")
+    );
+    for (name, text) in [("bot.urdf", urdf), ("bot.sdf", sdf)] {
+        let path = package.join("urdf").join(name);
+        std::fs::write(&path, text).unwrap();
+        let read = headland_world::read(&path, &ReadOptions::default()).unwrap();
+        let written = elsewhere.path().join("written.sdf");
+        std::fs::write(&written, sdf::write(&read.world)).unwrap();
+        let again = headland_world::read(&written, &ReadOptions::default()).unwrap();
+        assert_eq!(again.world, read.world, "{name}");
+    }
 }

@@ -100,3 +100,26 @@ fn meshes_of_included_models_are_found_again() {
     fs::write(path("written.sdf"), sdf::write(&first)).unwrap();
     assert_eq!(read(&path("written.sdf"), &ReadOptions::default()).unwrap().world, first);
 }
+
+/// The label is the density that was used: the shape's own where it says one, the mean of
+/// several.
+#[test]
+fn a_derived_inertia_is_labelled_with_its_density() {
+    let own = BOX.replace("<geometry>", "<density>5</density><geometry>");
+    let asked = ReadOptions { derive_inertia: Some(1000.0), ..ReadOptions::default() };
+    let cases = [
+        (format!("<inertial auto='true'/>{own}"), 5.0, 30.0),
+        (format!("<inertial auto='true'><density>7</density></inertial>{own}"), 5.0, 30.0),
+        (format!("<inertial auto='true'><density>7</density></inertial>{BOX}"), 7.0, 42.0),
+        (format!("{own}{}", BOX.replace("'b'", "'c'")), 502.5, 6030.0),
+        (own.clone(), 5.0, 30.0),
+    ];
+    for (link, density, mass) in cases {
+        let inertial = inertial_of(&link, &asked);
+        let InertiaOrigin::Derived { density: label } = inertial.origin else {
+            panic!("derived: {link}");
+        };
+        assert!((label - density).abs() < 1e-9, "{label} of {link}");
+        assert!((inertial.mass - mass).abs() < 1e-9, "{} of {link}", inertial.mass);
+    }
+}

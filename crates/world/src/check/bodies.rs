@@ -179,7 +179,8 @@ impl Checker<'_> {
     fn default_inertias(&mut self, links: &[PlacedLink<'_>]) {
         let mut by_robot: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
         for placed in links {
-            if !placed.is_static && placed.link.inertial.origin == InertiaOrigin::Default {
+            let is_moved = !placed.is_static && !placed.link.kinematic;
+            if is_moved && placed.link.inertial.origin == InertiaOrigin::Default {
                 by_robot.entry(placed.robot).or_default().push(&placed.name);
             }
         }

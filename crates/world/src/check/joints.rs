@@ -5,7 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use headland_base::Diagnostic;
 
 use super::{AXIS_LENGTH_SLACK, Checker};
-use crate::{Actuator, ActuatorKind, Axis, Mimic, PlacedJoint, PlacedLink, World, join_scope};
+use crate::{
+    Actuator, ActuatorKind, Axis, JointKind, Mimic, PlacedJoint, PlacedLink, World, join_scope,
+};
 
 /// A joint between bodies whose masses differ by more than this shakes in most engines.
 const EXTREME_MASS_RATIO: f64 = 1e4;
@@ -36,6 +38,7 @@ impl Checker<'_> {
                 }
             }
             self.mass_ratio(placed, child.zip(parent), links);
+            self.thread(placed);
             for (axis, name) in placed.joint.kind.axes().into_iter().zip(["axis", "axis2"]) {
                 self.axis(placed, axis, name);
                 if let Some(mimic) = &axis.mimic {
@@ -47,7 +50,9 @@ impl Checker<'_> {
         self.mimic_cycles(joints);
         world.visit_models(&mut |at| {
             for actuator in &at.model.actuators {
-                let part = format!("model {}", at.scope);
+                let own = format!("actuator {}", join_scope(at.scope, &actuator.name));
+                let is_noted = self.place(&own).is_some();
+                let part = if is_noted { own } else { format!("model {}", at.scope) };
                 self.known_joint(at.scope, &actuator.joint, &actuator.name, &part);
                 self.actuator(at.scope, actuator, joints, &part);
             }
@@ -137,6 +142,9 @@ impl Checker<'_> {
         links: &[PlacedLink<'_>],
     ) {
         let Some((child, parent)) = ends else { return };
+        if matches!(placed.joint.kind, JointKind::Fixed) {
+            return; // welded exactly: one body
+        }
         let (child, parent) = (&links[child], &links[parent]);
         let (a, b) = (child.link.inertial.mass, parent.link.inertial.mass);
         let ratio = a.max(b) / a.min(b);
@@ -144,6 +152,16 @@ impl Checker<'_> {
             let message = format!("the joint `{}` holds {a} kg to {b} kg", placed.name);
             let diagnostic = Diagnostic::remark("mass-ratio", message)
                 .note(format!("a ratio above {EXTREME_MASS_RATIO:e} shakes in most engines"));
+            self.push(diagnostic, &format!("joint {}", placed.name));
+        }
+    }
+
+    fn thread(&mut self, placed: &PlacedJoint<'_>) {
+        let JointKind::Screw { metres_per_radian, .. } = placed.joint.kind else { return };
+        if metres_per_radian == 0.0 || !metres_per_radian.is_finite() {
+            let message = format!("the screw `{}` never moves along its axis", placed.name);
+            let diagnostic = Diagnostic::error("bad-thread", message)
+                .help("give it a thread pitch, or make it `revolute`");
             self.push(diagnostic, &format!("joint {}", placed.name));
         }
     }
@@ -177,6 +195,7 @@ impl Checker<'_> {
             ("damping", axis.damping),
             ("friction", axis.friction),
             ("armature", axis.armature),
+            ("spring stiffness", axis.spring_stiffness),
             ("effort limit", axis.effort_max),
             ("velocity limit", axis.velocity_max),
         ];

@@ -8,7 +8,8 @@ use mjcf_rs::extras as mj;
 use roxmltree::Node;
 
 use super::Reader;
-use crate::joint::{JointKind, Mimic};
+use super::left_out::inherited;
+use crate::joint::{Joint, JointKind, Mimic};
 use crate::massless;
 use crate::world::{Actuator, ActuatorKind, World};
 use crate::xml;
@@ -37,7 +38,8 @@ impl Reader<'_> {
                 continue;
             };
             let has_axis = !world.models[owner].joints[driven].kind.axes().is_empty();
-            let Some((kind, gain)) = kind_of(given).filter(|_| has_axis) else {
+            let works = has_axis && !self.flags.is_off("actuation");
+            let Some((kind, gain)) = kind_of(given).filter(|_| works) else {
                 world.opaque.push(self.kept.keep(&self.xml, "mjcf", node));
                 continue;
             };
@@ -49,12 +51,22 @@ impl Reader<'_> {
             let effort_range = range(given.force_limited, given.force_range)
                 .map(|(low, high)| (low / gain, high / gain))
                 .map(|(a, b)| (a.min(b), a.max(b)));
+            let part = format!("actuator {}::{name}", world.models[owner].name);
+            let place = self.place_of(node);
+            self.places.insert(part, place);
+            let mut command_range = range(given.ctrl_limited, given.ctrl_range);
+            if command_range.is_none() && matches!(kind, ActuatorKind::Position { .. }) {
+                command_range = self.range_of_joint(node, &world.models[owner].joints[driven]);
+            }
+            if self.flags.is_off("clampctrl") {
+                command_range = None;
+            }
             world.models[owner].actuators.push(Actuator {
                 name,
                 joint: joint.clone(),
                 kind,
                 gear: given.gear[0] * gain,
-                command_range: range(given.ctrl_limited, given.ctrl_range),
+                command_range,
                 // The force range bounds what the gain gives, and is then geared; here the
                 // gain is part of the gear, so it is taken out of the range.
                 effort_range,
@@ -63,6 +75,24 @@ impl Reader<'_> {
         for model in &mut world.models {
             massless::number_repeats(model.actuators.iter_mut().map(|motor| &mut motor.name));
         }
+    }
+
+    /// `inheritrange`: commands reach so many times as far as the joint does, from its middle.
+    fn range_of_joint(&mut self, node: Node<'_, '_>, joint: &Joint) -> Option<(f64, f64)> {
+        let text = inherited(node, "inheritrange")?;
+        let place = self.xml.attribute_place(node, "inheritrange");
+        let times = *self.xml.numbers(text, &place, false)?.first()?;
+        let axis = *joint.kind.axes().first()?;
+        if times == 0.0 || self.flags.is_off("limit") {
+            return None;
+        }
+        if times < 0.0 || !axis.lower.is_finite() || !axis.upper.is_finite() {
+            let message = "`inheritrange` is more than zero, and its joint has limits";
+            self.xml.findings.push(Diagnostic::error("bad-actuator", message).at(place));
+            return None;
+        }
+        let (middle, half) = ((axis.lower + axis.upper) / 2.0, (axis.upper - axis.lower) / 2.0);
+        Some((middle - half * times, middle + half * times))
     }
 
     fn no_such_joint(&mut self, world: &World, joint: &str, node: Node<'_, '_>, attribute: &str) {
@@ -83,6 +113,9 @@ impl Reader<'_> {
     /// `equality joint` with a straight line is a joint that follows another; every other
     /// equality is kept as written.
     pub(super) fn couplings(&mut self, root: Node<'_, '_>, world: &mut World) {
+        if self.flags.is_off("equality") {
+            return;
+        }
         let nodes = xml::children(root, "equality")
             .flat_map(|section| section.children().filter(Node::is_element));
         let joints = joints_by_name(world);

@@ -1,10 +1,11 @@
 //! Bodies and joints: MuJoCo's tree becomes models, links and joints.
 
-use headland_base::{Diagnostic, Quat, Transform, Vec3};
+use headland_base::{Diagnostic, Place, Quat, Transform, Vec3};
 use mjcf_rs::body as mj;
 use roxmltree::Node;
 
 use super::Reader;
+use super::left_out::inherited;
 use crate::assets::unit_vector;
 use crate::inertia::Inertial;
 use crate::joint::{Axis, Joint, JointKind};
@@ -29,10 +30,24 @@ pub struct GeomNode<'a, 'i> {
 /// Facts that are told once, with how often they hold.
 #[derive(Default)]
 pub struct Notes {
-    pub chained: Vec<String>,
-    pub shifted: Vec<String>,
-    pub one_way_masks: usize,
-    pub ball_words: Vec<String>,
+    pub chained: Told,
+    pub shifted: Told,
+    pub one_way_masks: (usize, Option<Place>),
+    pub ball_words: Told,
+}
+
+/// The names it holds of, and where the first stands.
+#[derive(Default)]
+pub struct Told {
+    names: Vec<String>,
+    first: Option<Place>,
+}
+
+impl Told {
+    fn add(&mut self, name: &str, place: Place) {
+        self.names.push(name.to_string());
+        self.first.get_or_insert(place);
+    }
 }
 
 /// The share of a body's mass that each link between two of its joints gets.
@@ -115,7 +130,7 @@ impl Reader<'_> {
         self.xml.error("bad-mjcf", message, root);
     }
 
-    fn place_of(&self, node: Node<'_, '_>) -> headland_base::Place {
+    pub(super) fn place_of(&self, node: Node<'_, '_>) -> Place {
         self.expanded.original(self.xml.place(node))
     }
 
@@ -188,6 +203,7 @@ impl Reader<'_> {
         let is_free = body.joints.iter().any(|joint| joint.type_ == mj::JointType::Free);
         if body.joints.is_empty() && !model.is_static && !body.mocap {
             let name = format!("{}_weld", link.name);
+            self.remember_joint(model, &name, node);
             model.joints.push(joint_of(name, parent, &link.name, Vec3::ZERO, JointKind::Fixed));
         } else if is_free {
             if body.joints.len() > 1 || parent.is_some() {
@@ -228,7 +244,8 @@ impl Reader<'_> {
                 parent = Some(child);
             }
             if n_joints > 1 {
-                self.notes.chained.push(link.name.clone());
+                let place = self.xml.place(node);
+                self.notes.chained.add(&link.name, place);
                 link.inertial = share(1.0 - CARRIER_SHARE * (n_joints - 1) as f64);
             }
         }
@@ -257,7 +274,7 @@ impl Reader<'_> {
             return None;
         }
         let name = format!("{}_universal", body.name.clone().unwrap_or_default());
-        let (a, b) = (self.axis(first, *nodes.first()?)?, self.axis(second, *nodes.last()?)?);
+        let (a, b) = (self.axis(first, *nodes.first()?), self.axis(second, *nodes.last()?));
         Some((name, Vec3::from_array(first.pos), JointKind::Universal(a, b)))
     }
 
@@ -275,13 +292,13 @@ impl Reader<'_> {
         });
         let kind = match joint.type_ {
             mj::JointType::Hinge => {
-                let axis = self.axis(joint, node)?;
+                let axis = self.axis(joint, node);
                 match axis.lower.is_finite() || axis.upper.is_finite() {
                     true => JointKind::Revolute(axis),
                     false => JointKind::Continuous(axis),
                 }
             }
-            mj::JointType::Slide => JointKind::Prismatic(self.axis(joint, node)?),
+            mj::JointType::Slide => JointKind::Prismatic(self.axis(joint, node)),
             mj::JointType::Ball => {
                 let has_range =
                     joint.limited.resolve(self.model.compiler.autolimits, joint.range.is_some());
@@ -290,48 +307,87 @@ impl Reader<'_> {
                     || joint.stiffness != 0.0
                     || joint.armature != 0.0
                 {
-                    self.notes.ball_words.push(name.clone());
+                    let place = self.xml.place(node);
+                    self.notes.ball_words.add(&name, place);
                 }
                 JointKind::Ball
             }
             mj::JointType::Free => return None,
         };
         if joint.ref_ != 0.0 {
-            self.notes.shifted.push(name.clone());
+            let place = self.xml.place(node);
+            self.notes.shifted.add(&name, place);
         }
         Some((name, Vec3::from_array(joint.pos), kind))
     }
 
     /// Positions here are zero where the file draws the model, MuJoCo's are `ref` there.
-    fn axis(&mut self, joint: &mj::Joint, node: Node<'_, '_>) -> Option<Axis> {
-        let Some(direction) = unit_vector(Vec3::from_array(joint.axis)) else {
+    fn axis(&mut self, joint: &mj::Joint, node: Node<'_, '_>) -> Axis {
+        let direction = unit_vector(Vec3::from_array(joint.axis));
+        if direction.is_none() {
             self.xml.error("zero-vector", "the axis of this joint has no direction", node);
-            return None;
-        };
-        let mut axis = Axis::along(direction);
+        }
+        let mut axis = Axis::along(direction.unwrap_or(Vec3::Z));
         let is_limited =
             joint.limited.resolve(self.model.compiler.autolimits, joint.range.is_some());
         if let Some([lower, upper]) = joint.range.filter(|_| is_limited) {
-            (axis.lower, axis.upper) = (lower - joint.ref_, upper - joint.ref_);
             if lower > upper {
                 self.xml.error("reversed-limits", "the lower limit is above the upper", node);
+            } else if !self.flags.is_off("limit") {
+                (axis.lower, axis.upper) = (lower - joint.ref_, upper - joint.ref_);
             }
         }
-        axis.damping = joint.damping;
-        axis.friction = joint.frictionloss;
+        let unless = |flag: &str, value: f64| if self.flags.is_off(flag) { 0.0 } else { value };
+        axis.damping = unless("damper", joint.damping);
+        axis.friction = unless("frictionloss", joint.frictionloss);
         axis.armature = joint.armature;
-        axis.spring_stiffness = joint.stiffness;
+        axis.spring_stiffness = unless("spring", joint.stiffness);
         if joint.stiffness != 0.0 {
             axis.spring_reference = joint.springref - joint.ref_;
         }
-        Some(axis)
+        axis.effort_max = self.effort_max(node);
+        axis
+    }
+
+    /// `actuatorfrcrange`: what all motors of the joint together may give, either way.
+    fn effort_max(&mut self, node: Node<'_, '_>) -> f64 {
+        let is_limited = match inherited(node, "actuatorfrclimited").map(str::trim) {
+            Some("true") => true,
+            Some("false") => false,
+            _ => self.model.compiler.autolimits,
+        };
+        let Some(text) = inherited(node, "actuatorfrcrange").filter(|_| is_limited) else {
+            return f64::INFINITY;
+        };
+        let place = self.xml.attribute_place(node, "actuatorfrcrange");
+        let Some(numbers) = self.xml.numbers(text, &place, false) else { return f64::INFINITY };
+        match numbers[..] {
+            [low, high] if low < high && low <= 0.0 && high >= 0.0 => {
+                if low != -high && self.told.insert(("left-out", 0)) {
+                    let message = "an `actuatorfrcrange` that is not the same either way is \
+                                   taken as its larger side";
+                    self.xml.findings.push(Diagnostic::warning("left-out", message).at(place));
+                }
+                high.max(-low)
+            }
+            _ => {
+                let message = "`actuatorfrcrange` takes two numbers, the first not above zero, \
+                               the second not below";
+                self.xml.findings.push(Diagnostic::error("reversed-limits", message).at(place));
+                f64::INFINITY
+            }
+        }
     }
 
     /// Gives massless bodies up, makes names differ, and tells what was done.
     pub(super) fn finish(&mut self, world: &mut World) {
-        let mut merged = Vec::new();
+        let mut merged = Told::default();
         for model in world.models.iter_mut().filter(|model| !model.is_static) {
-            merged.extend(massless::merge(model));
+            for name in massless::merge(model) {
+                let place = self.places.find(&format!("link {}::{name}", model.name));
+                merged.first = merged.first.take().or(place);
+                merged.names.push(name);
+            }
             massless::separate_names(model);
         }
         let notes = std::mem::take(&mut self.notes);
@@ -341,21 +397,23 @@ impl Reader<'_> {
             ("shifted-joints", notes.shifted, "joints whose zero here is MuJoCo's `ref`"),
             ("ball-joint", notes.ball_words, "ball joints without their limits and springs"),
         ];
-        for (code, names, what) in told {
+        for (code, Told { names, first }, what) in told {
             if names.is_empty() {
                 continue;
             }
             let shown: Vec<String> = names.iter().take(6).map(|name| format!("`{name}`")).collect();
             let more = if names.len() > 6 { ", …" } else { "" };
             let message = format!("{what}: {}{more}", shown.join(", "));
-            self.xml.findings.push(Diagnostic::remark(code, message));
+            self.xml.findings.push(Diagnostic::remark(code, message).at_maybe(first));
         }
-        if notes.one_way_masks > 0 {
-            let message = format!(
-                "{} geoms have a `contype` that differs from their `conaffinity`; they touch whatever either bit allows",
-                notes.one_way_masks
-            );
-            self.xml.findings.push(Diagnostic::remark("contact-masks", message));
+        let (one_way_masks, first) = notes.one_way_masks;
+        if one_way_masks > 0 {
+            let who = match one_way_masks {
+                1 => "1 geom has a `contype` that differs from its `conaffinity`".to_string(),
+                n => format!("{n} geoms have a `contype` that differs from their `conaffinity`"),
+            };
+            let message = format!("{who}: what either bit allows is touched");
+            self.xml.findings.push(Diagnostic::remark("contact-masks", message).at_maybe(first));
         }
         let mut names: Vec<&mut String> = world.models.iter_mut().map(|m| &mut m.name).collect();
         massless::number_repeats(names.iter_mut().map(|name| &mut **name));

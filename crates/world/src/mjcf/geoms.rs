@@ -12,6 +12,7 @@ use roxmltree::Node;
 
 use super::Reader;
 use super::bodies::{GeomNode, transform};
+use super::left_out::inherited;
 use crate::geometry::{Geometry, HeightGrid, TriMesh};
 use crate::heightmap;
 use crate::inertia::{self, InertiaOrigin, Inertial, Moments, outer};
@@ -58,7 +59,7 @@ impl Reader<'_> {
                 });
             }
             if touches {
-                let surface = self.surface(geom);
+                let surface = self.surface(geom, at.node);
                 link.collisions.push(Collision { name, link_from_shape, geometry, surface });
             }
         }
@@ -66,11 +67,17 @@ impl Reader<'_> {
         crate::massless::number_repeats(link.visuals.iter_mut().map(|v| &mut v.name));
     }
 
-    fn surface(&mut self, geom: &mj::Geom) -> Surface {
-        self.notes.one_way_masks += usize::from(geom.contype != geom.conaffinity);
-        let mask = geom.contype | geom.conaffinity;
+    fn surface(&mut self, geom: &mj::Geom, node: Node<'_, '_>) -> Surface {
+        if geom.contype != geom.conaffinity {
+            let (count, first) = &mut self.notes.one_way_masks;
+            *count += 1;
+            first.get_or_insert_with(|| self.xml.place(node));
+        }
+        let may_touch = !self.flags.is_off("contact");
+        let mask = if may_touch { geom.contype | geom.conaffinity } else { 0 };
         Surface {
-            mu: Some(geom.friction[0]),
+            // A contact of one dimension only pushes.
+            mu: Some(if geom.condim == 1 { 0.0 } else { geom.friction[0] }),
             // Said even where it is MuJoCo's default of 1: ours is every bit of SDF's 16.
             collide_bitmask: Some(mask),
             ..Surface::default()
@@ -123,7 +130,10 @@ impl Reader<'_> {
             }
             _ if geom.type_ != mj::GeomType::Mesh && geom.mesh.is_some() => {
                 let message = "a geom fitted to a mesh is not read";
-                self.problem(Diagnostic::error("unsupported-geom", message), node, touches);
+                let help =
+                    "give its `size` and `pos`, or let the mesh itself touch: `type=\"mesh\"`";
+                let diagnostic = Diagnostic::error("unsupported-geom", message).help(help);
+                self.problem(diagnostic, node, touches);
                 return None;
             }
             mj::GeomType::Sphere => (Geometry::Sphere { radius: size.x }, vec![size.x]),
@@ -145,13 +155,25 @@ impl Reader<'_> {
             mj::GeomType::Hfield => (self.hfield(geom, node, touches)?, Vec::new()),
             mj::GeomType::Sdf => {
                 let message = "a geom given by a distance function is not read";
-                self.problem(Diagnostic::error("unsupported-geom", message), node, touches);
+                let help = "give it a mesh: `type=\"mesh\"`";
+                let diagnostic = Diagnostic::error("unsupported-geom", message).help(help);
+                self.problem(diagnostic, node, touches);
                 return None;
             }
         };
         if !positive(&used) {
-            let message = format!("the sizes of this {} must be positive", geometry.kind());
-            self.problem(Diagnostic::error("not-positive", message), node, true);
+            let kind = geometry.kind();
+            let found = inherited(node, "size").map_or(0, |text| text.split_whitespace().count());
+            let wanted = if geom.fromto.is_some() { 1 } else { used.len() };
+            let diagnostic = if found < wanted {
+                let plural = if wanted == 1 { "size" } else { "sizes" };
+                let message = format!("a {kind} takes {wanted} {plural}, found {found}");
+                Diagnostic::error("wrong-count", message)
+            } else {
+                let message = format!("the sizes of this {kind} must be positive");
+                Diagnostic::error("not-positive", message)
+            };
+            self.problem(diagnostic, node, true);
             return None;
         }
         Some((pose, geometry))
@@ -162,8 +184,10 @@ impl Reader<'_> {
         if !touches {
             diagnostic.severity = Severity::Warning;
         }
-        let place = self.xml.place(node);
-        self.xml.findings.push(diagnostic.at(place));
+        if self.told.insert((diagnostic.code, node.range().start)) {
+            let place = self.xml.place(node);
+            self.xml.findings.push(diagnostic.at(place));
+        }
     }
 
     /// A mesh, and where the file's own frame is in the geom's: `refpos` and `refquat` say
@@ -192,6 +216,7 @@ impl Reader<'_> {
             Err(Diagnostic::error("unsupported-mesh", message))
         } else {
             match model.resolve_mesh_file(asset, self.base_dir) {
+                Some(path) if !path.is_file() => Err(missing(&path)),
                 Some(path) => self.meshes.load(&path, scale),
                 None => inline(asset, scale),
             }
@@ -226,7 +251,10 @@ impl Reader<'_> {
         let hfield_dir = compiler.mesh_dir.as_ref().or(compiler.asset_dir.as_ref());
         let hfield_dir = Path::new(hfield_dir.map_or("", String::as_str));
         let loaded = match &asset.file {
-            Some(file) => heightmap::load(&self.base_dir.join(hfield_dir).join(file), size),
+            Some(file) => {
+                let path = self.base_dir.join(hfield_dir).join(file);
+                if path.is_file() { heightmap::load(&path, size) } else { Err(missing(&path)) }
+            }
             None => flat_or_given(asset),
         };
         match loaded.map(|grid| (stretched(&grid, height), grid)) {
@@ -277,6 +305,7 @@ impl Reader<'_> {
         body: Node<'_, '_>,
     ) -> Inertial {
         let (mut whole, mut volume) = (Moments::default(), 0.0);
+        let mut is_guess = false; // a geom is missing, so the sum proves nothing
         for (geom, at) in geoms.iter().zip(nodes) {
             let density = geom.density.unwrap_or(DENSITY);
             let is_weightless = geom.mass == Some(0.0) || (geom.mass.is_none() && density == 0.0);
@@ -284,7 +313,17 @@ impl Reader<'_> {
             if is_weightless || has_no_inside {
                 continue;
             }
-            let Some((pose, geometry)) = self.shape(geom, at, true) else { continue };
+            let weight = geom.mass.map_or(("density", density), |mass| ("mass", mass));
+            if !(weight.1 > 0.0 && weight.1.is_finite()) {
+                let message = format!("the {} of a geom cannot be {}", weight.0, weight.1);
+                self.problem(Diagnostic::error("bad-mass", message), at.node, true);
+                is_guess = true;
+                continue;
+            }
+            let Some((pose, geometry)) = self.shape(geom, at, true) else {
+                is_guess = true;
+                continue;
+            };
             let moments = match &geometry {
                 Geometry::Mesh { mesh, .. } => self.mesh_moments(geom, mesh),
                 other => Moments::of(other),
@@ -304,8 +343,12 @@ impl Reader<'_> {
                     .note(why)
                     .help("give the body an <inertial>");
                     self.problem(diagnostic, at.node, true);
+                    is_guess = true;
                 }
             }
+        }
+        if is_guess {
+            return Inertial::default();
         }
         if whole.volume <= 0.0 {
             return massless();
@@ -454,6 +497,11 @@ fn rotation_from_z(to: Vec3) -> Quat {
     let w = 1.0 + to.z;
     let q = Quat::from_xyzw(-to.y, to.x, 0.0, w);
     q * (1.0 / sqrt(q.dot(q)))
+}
+
+fn missing(path: &Path) -> Diagnostic {
+    Diagnostic::error("missing-file", format!("cannot find `{}`", path.display()))
+        .help("`meshdir` and `assetdir` of `compiler` say where files are looked for")
 }
 
 /// A mesh whose points and faces stand in the file itself.

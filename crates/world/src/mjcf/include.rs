@@ -178,7 +178,7 @@ impl Expander<'_> {
     fn beyond_bounds(&self, file: &str, whole_path: &PathBuf) -> Option<Diagnostic> {
         if self.chain.contains(whole_path) {
             let message = format!("`{file}` includes itself");
-            return Some(Diagnostic::error("cyclic-include", message));
+            return Some(Diagnostic::error("include-cycle", message));
         }
         if self.chain.len() >= MOST_DEPTH {
             let message = format!("includes are chained more than {MOST_DEPTH} deep");

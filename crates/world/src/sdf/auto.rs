@@ -2,7 +2,7 @@
 
 use headland_base::Diagnostic;
 
-use crate::{Collision, Inertial, inertia};
+use crate::{Collision, InertiaOrigin, Inertial, inertia};
 
 /// Sums what each shape weighs; scaled to `mass` where the file gives one.
 pub(super) fn derive(
@@ -14,10 +14,13 @@ pub(super) fn derive(
     assert_eq!(collisions.len(), densities.len(), "one density, or none, per collision");
     let densities = densities.iter().map(|density| density.unwrap_or(density_of_link));
     let parts: Vec<_> = collisions.iter().zip(densities).collect();
-    let mut whole = inertia::derive_each(&parts, density_of_link)?;
+    let mut whole = inertia::derive_each(&parts)?;
     if let Some(mass) = mass
         && whole.mass > 0.0
     {
+        if let InertiaOrigin::Derived { density } = &mut whole.origin {
+            *density *= mass / whole.mass;
+        }
         whole.inertia *= mass / whole.mass;
         whole.mass = mass;
     }

@@ -147,13 +147,16 @@ enum Names<'s> {
 impl Missing<'_> {
     /// The nearest name that is there.
     pub fn suggestion(&self, findings: &Findings) -> Option<String> {
+        let is_given = |name: &&str| !name.starts_with(super::reader::UNNAMED);
         match self.known {
-            Names::Scope(frames) => {
-                findings.suggestion(&self.word, frames.iter().map(|known| known.name.as_str()))
-            }
-            Names::Graph(nodes) => {
-                findings.suggestion(&self.word, nodes.iter().map(|node| node.name.as_str()))
-            }
+            Names::Scope(frames) => findings.suggestion(
+                &self.word,
+                frames.iter().map(|known| known.name.as_str()).filter(is_given),
+            ),
+            Names::Graph(nodes) => findings.suggestion(
+                &self.word,
+                nodes.iter().map(|node| node.name.as_str()).filter(is_given),
+            ),
         }
     }
 

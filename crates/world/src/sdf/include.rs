@@ -22,7 +22,7 @@ use crate::{Light, Opaque};
 /// The longest chain of files that include each other; real ones stay below 5.
 const MOST_CHAINED: usize = 20;
 /// The most includes in one world.
-const MOST_INCLUDES: usize = 100_000;
+const MOST_INCLUDES: usize = 20_000;
 /// The most text all includes of one world may sum up to.
 const MOST_BYTES: usize = 1 << 30;
 

@@ -77,21 +77,21 @@ impl Reader<'_, '_> {
         Some(match word.name.as_str() {
             "fixed" => (JointKind::Fixed, [None, None]),
             "ball" => (JointKind::Ball, [None, None]),
-            "revolute" => one(self.axis(node, "axis", whole)?, JointKind::Revolute),
-            "prismatic" => one(self.axis(node, "axis", whole)?, JointKind::Prismatic),
+            "revolute" => one(self.axis(node, "axis", whole), JointKind::Revolute),
+            "prismatic" => one(self.axis(node, "axis", whole), JointKind::Prismatic),
             "continuous" => {
-                let (mut axis, frame) = self.axis(node, "axis", whole)?;
+                let (mut axis, frame) = self.axis(node, "axis", whole);
                 (axis.lower, axis.upper) = (f64::NEG_INFINITY, f64::INFINITY);
                 one((axis, frame), JointKind::Continuous)
             }
             "universal" => {
                 let (first, second) =
                     (self.axis(node, "axis", whole), self.axis(node, "axis2", whole));
-                let ((first, first_frame), (second, second_frame)) = (first?, second?);
+                let ((first, first_frame), (second, second_frame)) = (first, second);
                 (JointKind::Universal(first, second), [first_frame, second_frame])
             }
             "screw" => {
-                let (axis, frame) = self.axis(node, "axis", whole)?;
+                let (axis, frame) = self.axis(node, "axis", whole);
                 let metres_per_radian = self.metres_per_radian(node);
                 (JointKind::Screw { axis, metres_per_radian }, [frame, None])
             }
@@ -145,13 +145,10 @@ impl Reader<'_, '_> {
         }
     }
 
-    fn axis(
-        &mut self,
-        joint: Node<'_, '_>,
-        name: &str,
-        whole: &str,
-    ) -> Option<(Axis, Option<Named>)> {
-        let node = self.required(joint, name)?;
+    /// An axis. One without a direction, which is reported, is along z, so that the rest of
+    /// the joint gets its look.
+    fn axis(&mut self, joint: Node<'_, '_>, name: &str, whole: &str) -> (Axis, Option<Named>) {
+        let Some(node) = self.required(joint, name) else { return (Axis::along(Vec3::Z), None) };
         let (direction, frame) = match self.one(node, "xyz") {
             Some(xyz) => {
                 self.shared
@@ -162,7 +159,7 @@ impl Reader<'_, '_> {
             None => (Some(Vec3::Z), None),
         };
         let frame = self.old_axis_frame(node).or(frame);
-        let mut axis = Axis::along(direction?);
+        let mut axis = Axis::along(direction.unwrap_or(Vec3::Z));
         if let Some(dynamics) = self.one(node, "dynamics") {
             axis.damping = self.number_in(dynamics, "damping").unwrap_or(0.0);
             axis.friction = self.number_in(dynamics, "friction").unwrap_or(0.0);
@@ -183,7 +180,7 @@ impl Reader<'_, '_> {
             .number_in(node, "headland:initial_position")
             .or_else(|| self.number_in(node, "initial_position"));
         axis.initial_position = position.unwrap_or(0.0);
-        Some((axis, frame))
+        (axis, frame)
     }
 
     /// A direction of length one, or the finding that it is not.
@@ -316,7 +313,8 @@ impl JointDraft {
         };
         Some(Joint {
             name: self.name,
-            parent: parent?,
+            // A parent that is not there is told; the rest of the joint gets its look.
+            parent: parent.flatten(),
             child,
             child_from_joint: super::tidy(child_from_joint),
             kind: self.kind,

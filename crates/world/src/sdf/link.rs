@@ -19,6 +19,17 @@ pub(super) struct LinkDraft {
     pub place: Place,
 }
 
+/// What an inertia can be derived from.
+struct Shapes<'s> {
+    collisions: &'s [Collision],
+    /// Each shape's own density, where it says one.
+    densities: &'s [Option<f64>],
+    /// Every shape could be read.
+    is_complete: bool,
+    /// Every shape is where it will be: none waits for a frame.
+    is_placed: bool,
+}
+
 /// Which part of a link.
 #[derive(Clone, Copy)]
 pub(super) enum Part {
@@ -43,7 +54,7 @@ impl Reader<'_, '_> {
         };
         let (mut collisions_seen, mut visuals_seen) = (Siblings::default(), Siblings::default());
         let mut lights_seen = Siblings::default();
-        let mut densities = Vec::new();
+        let (mut densities, mut is_shape_lost) = (Vec::new(), false);
         for child in node.children().filter(Node::is_element) {
             match child.tag_name().name() {
                 _ if xml::is_named(child, "headland:foreign") => {
@@ -56,6 +67,7 @@ impl Reader<'_, '_> {
                     };
                     let density = self.number_in(child, "density");
                     let Some((collision, pose)) = self.collision(child, name, whole) else {
+                        is_shape_lost = true;
                         continue;
                     };
                     densities.push(density);
@@ -79,7 +91,13 @@ impl Reader<'_, '_> {
                 _ => {}
             }
         }
-        link.inertial = self.inertial(node, whole, &link.collisions, &densities);
+        let shapes = Shapes {
+            collisions: &link.collisions,
+            densities: &densities,
+            is_complete: !is_shape_lost,
+            is_placed: parts.is_empty(),
+        };
+        link.inertial = self.inertial(node, whole, &shapes);
         if self.flag(node, "self_collide", false)
             && let Some(child) = xml::child(node, "self_collide")
         {
@@ -101,14 +119,10 @@ impl Reader<'_, '_> {
     }
 
     /// `inertial`, as given, or computed from the shapes where it says `auto`.
-    fn inertial(
-        &mut self,
-        link: Node<'_, '_>,
-        whole: &str,
-        collisions: &[Collision],
-        densities: &[Option<f64>],
-    ) -> Inertial {
-        let Some(node) = self.one(link, "inertial") else { return Inertial::default() };
+    fn inertial(&mut self, link: Node<'_, '_>, whole: &str, shapes: &Shapes<'_>) -> Inertial {
+        let Some(node) = self.one(link, "inertial") else {
+            return self.asked_inertial(shapes).unwrap_or_default();
+        };
         let place = self.xml.place(node);
         self.shared.places.insert(format_args!("link {whole}#inertial"), place);
         let auto = match self.attribute(node, "auto") {
@@ -125,7 +139,7 @@ impl Reader<'_, '_> {
             self.not_interpreted(added);
         }
         if auto {
-            return self.auto_inertial(node, mass, collisions, densities);
+            return self.auto_inertial(node, mass, shapes);
         }
         let inertia = self.one(node, "inertia").map(|child| {
             self.shared.places.insert(format_args!("link {whole}#inertia"), self.xml.place(child));
@@ -156,6 +170,17 @@ impl Reader<'_, '_> {
             inertia: inertia.unwrap_or(Mat3::IDENTITY),
             origin: self.origin(node),
         }
+    }
+
+    /// Where the caller asks for inertias from shapes and a shape says its own density. The
+    /// others are derived once the whole world is known.
+    fn asked_inertial(&mut self, shapes: &Shapes<'_>) -> Option<Inertial> {
+        let density = self.shared.options.derive_inertia?;
+        let says_own = shapes.densities.iter().any(Option::is_some);
+        if !says_own || !shapes.is_complete || !shapes.is_placed {
+            return None;
+        }
+        super::auto::derive(shapes.collisions, shapes.densities, density, None).ok()
     }
 
     /// How the inertia was known before the world was written by us.
@@ -194,11 +219,13 @@ impl Reader<'_, '_> {
         &mut self,
         node: Node<'_, '_>,
         mass: Option<f64>,
-        collisions: &[Collision],
-        densities: &[Option<f64>],
+        shapes: &Shapes<'_>,
     ) -> Inertial {
         let of_link = self.number_in(node, "density").unwrap_or(1000.0);
-        let derived = super::auto::derive(collisions, densities, of_link, mass);
+        if !shapes.is_complete {
+            return Inertial::default(); // what is left of the shapes proves nothing
+        }
+        let derived = super::auto::derive(shapes.collisions, shapes.densities, of_link, mass);
         derived.unwrap_or_else(|diagnostic| {
             let place = self.xml.place(node);
             self.xml.findings.push(diagnostic.at(place));

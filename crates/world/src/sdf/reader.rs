@@ -66,6 +66,9 @@ const WORTH_A_NOTE: &[&str] = &[
     "wind",
 ];
 
+/// How a name starts that was made up for a part without one of its own.
+pub(super) const UNNAMED: &str = "unnamed_";
+
 impl Reader<'_, '_> {
     /// The one child of that name. A second one is reported: the file says two things, or
     /// one thing twice, which only deserves a warning.
@@ -180,14 +183,16 @@ impl Reader<'_, '_> {
         match node.attribute("name").map(str::trim).filter(|name| !name.is_empty()) {
             Some(name) => {
                 let kind = node.tag_name().name();
-                self.is_new(name, kind, node, seen).then(|| name.to_string())
+                if self.is_new(name, kind, node, seen) {
+                    return Some(name.to_string());
+                }
             }
-            // What stands inside is read all the same, for its defects.
             None => {
                 self.required_attribute(node, "name");
-                Some(format!("unnamed_{}", node.id().get()))
             }
         }
+        // What stands inside is read all the same, for its defects.
+        Some(format!("{UNNAMED}{}", node.id().get()))
     }
 
     /// Whether no sibling has that name yet; reports when one has.

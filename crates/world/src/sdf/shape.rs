@@ -79,6 +79,14 @@ impl Reader<'_, '_> {
     fn positive_vec3(&mut self, shape: Node<'_, '_>, name: &str) -> Option<Vec3> {
         let node = self.required(shape, name)?;
         let sizes = self.xml.vec3(node)?;
+        let wrong: Vec<f64> = sizes.to_array().into_iter().filter(|size| *size <= 0.0).collect();
+        if wrong.len() > 1 {
+            let shown: Vec<String> = wrong.iter().map(f64::to_string).collect();
+            let place = self.xml.text_place(node);
+            let message = format!("`{name}` must be more than zero, found {}", shown.join(" and "));
+            self.xml.findings.push(Diagnostic::error("not-positive", message).at(place));
+            return None;
+        }
         self.positive(node, sizes.min_element()).map(|_| sizes)
     }
 
@@ -265,15 +273,16 @@ impl Reader<'_, '_> {
 
     /// A name for the file that means the same from the outermost file's folder, which is
     /// where a World's names are looked up. Nothing changes unless the file that says it
-    /// was included from elsewhere.
+    /// was included from elsewhere, or found around it and on no search path.
     fn uri_from_root(&self, uri: String, path: &Path) -> String {
+        let resources = &self.shared.options.resources;
         if self.shared.chain.len() <= 1 {
-            return uri;
+            return resources.uri_anywhere(&uri, path);
         }
         let root_dir = &self.shared.root_dir;
         let same = |found: &Path| found.canonicalize().ok() == path.canonicalize().ok();
-        match self.shared.options.resources.resolve(&uri, root_dir) {
-            Ok(found) if same(&found) => uri,
+        match resources.resolve(&uri, root_dir) {
+            Ok(found) if same(&found) => resources.uri_anywhere(&uri, path),
             _ => relative_path(root_dir, path).unwrap_or_else(|| path.display().to_string()),
         }
     }

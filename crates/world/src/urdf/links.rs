@@ -125,14 +125,14 @@ impl Reader<'_> {
             urdf_rs::Geometry::Mesh { filename, scale } => {
                 let scale = scale.map_or(Vec3::ONE, |s| Vec3::from_array(*s));
                 let found = self.options.resources.resolve(filename, self.base_dir);
-                match found.and_then(|path| self.meshes.load(&path, scale)) {
-                    Ok(mesh) => Geometry::Mesh {
-                        uri: filename.clone(),
-                        scale,
-                        submesh: None,
-                        mesh,
-                        convex: false,
-                    },
+                let loaded = found.and_then(|path| {
+                    let mesh = self.meshes.load(&path, scale)?;
+                    Ok((self.options.resources.uri_anywhere(filename, &path), mesh))
+                });
+                match loaded {
+                    Ok((uri, mesh)) => {
+                        Geometry::Mesh { uri, scale, submesh: None, mesh, convex: false }
+                    }
                     Err(mut diagnostic) => {
                         let node =
                             xml::child(owner, "geometry").and_then(|g| xml::child(g, "mesh"));

@@ -138,6 +138,6 @@ proptest! {
     ) {
         let (world, findings) = read_text(&crate::cases::broken(WHOLE, edits));
         let has_error = findings.iter().any(|d| d.severity == headland_base::Severity::Error);
-        prop_assert_eq!(world.is_none(), has_error);
+        prop_assert!(world.is_some() || has_error);
     }
 }

@@ -16,6 +16,10 @@ pub struct Tree {
     pub edges_from_root: Vec<(usize, usize, usize)>,
 }
 
+/// Defects that leave every link and joint readable for itself.
+pub const CODES: &[&str] =
+    &["cycle", "duplicate-name", "no-such-joint", "no-such-link", "two-parents", "two-roots"];
+
 /// The tree of a robot; reports every duplicate name, unknown link, joint that is not
 /// whole, second parent, cycle and second root.
 pub fn check(xml: &mut Xml<'_>, robot: Node<'_, '_>) -> Option<Tree> {
@@ -33,10 +37,14 @@ pub fn check(xml: &mut Xml<'_>, robot: Node<'_, '_>) -> Option<Tree> {
 
     let mut carried_by: BTreeMap<usize, usize> = BTreeMap::new();
     let mut children: BTreeMap<usize, Vec<(usize, usize)>> = BTreeMap::new();
+    let mut is_whole = true; // every joint has two ends
     for (i, joint) in joints.iter().enumerate() {
         let ends = joint_ends(xml, *joint, &link_by_name);
         check_joint(xml, *joint, &joint_by_name);
-        let Some((parent, child)) = ends else { continue };
+        let Some((parent, child)) = ends else {
+            is_whole = false;
+            continue;
+        };
         if let Some(first) = carried_by.get(&child) {
             let name = links[child].attribute("name").unwrap_or_default();
             let place = xml.place(*joint);
@@ -52,7 +60,7 @@ pub fn check(xml: &mut Xml<'_>, robot: Node<'_, '_>) -> Option<Tree> {
         carried_by.insert(child, i);
         children.entry(parent).or_default().push((i, child));
     }
-    connected(xml, &links, &carried_by, &children)
+    connected(xml, &links, &carried_by, &children, is_whole)
 }
 
 fn by_name<'a>(
@@ -167,15 +175,14 @@ fn connected(
     links: &[Node<'_, '_>],
     carried_by: &BTreeMap<usize, usize>,
     children: &BTreeMap<usize, Vec<(usize, usize)>>,
+    is_whole: bool,
 ) -> Option<Tree> {
     let name = |i: usize| links[i].attribute("name").unwrap_or_default();
     let roots: Vec<usize> = (0..links.len()).filter(|i| !carried_by.contains_key(i)).collect();
     // A link without a name, or with another's, is no joint's child: that is told already.
     let names: std::collections::BTreeSet<&str> = (0..links.len()).map(name).collect();
-    if names.len() != links.len() || names.contains("") {
-        return None;
-    }
-    for other in roots.iter().skip(1) {
+    let are_named = names.len() == links.len() && !names.contains("");
+    for other in roots.iter().skip(1).filter(|_| are_named && is_whole) {
         let message = format!("`{}` and `{}` are both roots", name(roots[0]), name(*other));
         let place = xml.place(links[*other]);
         xml.findings.push(
@@ -198,5 +205,6 @@ fn connected(
         let message = format!("`{}` carries itself, through its own children", name(lost));
         xml.error("cycle", message, links[lost]);
     }
-    (roots.len() == 1).then(|| Tree { root: roots[0], edges_from_root })
+    // Whatever is wrong is told; a robot of several trees has the first one's root.
+    Some(Tree { root: roots.first().copied().unwrap_or(0), edges_from_root })
 }
