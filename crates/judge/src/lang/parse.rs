@@ -41,6 +41,7 @@ impl Form {
 const IN_PROGRAM: &[Holder] = &[Holder::Program];
 const IN_MACHINE: &[Holder] = &[Holder::Machine];
 const IN_STATE: &[Holder] = &[Holder::State];
+const TOP_OR_MACHINE: &str = "it belongs at the top of the program or directly in a machine";
 const AT_TOP: &str = "it belongs at the top of the program, outside every machine";
 const MACHINE_ONLY: &str = "it belongs directly in a machine, beside its states; \
                             is a parenthesis closed too early or too late?";
@@ -57,12 +58,7 @@ const fn form(
 
 /// Every form there is, in the order help pages list them.
 const FORMS: &[Form] = &[
-    form(
-        "var",
-        &[Holder::Program, Holder::Machine],
-        "it belongs at the top of the program or directly in a machine",
-        "(var name := [value])",
-    ),
+    form("var", &[Holder::Program, Holder::Machine], TOP_OR_MACHINE, "(var name := [value])"),
     form("machine", &[Holder::Program, Holder::Machine, Holder::State], "", "(machine name ...)"),
     form("state", IN_MACHINE, MACHINE_ONLY, "(state name ...)"),
     form("event", IN_MACHINE, MACHINE_ONLY, "(event name [condition])"),
@@ -88,7 +84,7 @@ const FORMS: &[Form] = &[
     form(
         "formula",
         &[Holder::Program, Holder::Machine],
-        "it belongs at the top of the program or directly in a machine",
+        TOP_OR_MACHINE,
         "(formula name := always [condition])",
     ),
     form("require", IN_PROGRAM, AT_TOP, "(require formula)"),
