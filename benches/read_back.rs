@@ -50,7 +50,7 @@ fn record(file: &Path, secs: f64) {
     let setup = Setup::new(&model, SimDuration::from_secs(secs).expect("short"));
     let mut writer = Writer::create(file, &WriteOptions::new("bench")).expect("a file");
     let mut recorder = Recorder::start(&mut writer, &model, &[]).expect("channels");
-    let mut engine = (headland_engines::ENGINES[0].make)();
+    let mut engine = (headland_engines::rapier::ENTRY.make)(&headland_engines::rapier::ENTRY);
     let tick = &mut |_| ControlFlow::Continue(());
     run(&model, &setup, engine.as_mut(), &mut Cast::default(), &mut recorder, tick).expect("runs");
     writer.finish().expect("written");

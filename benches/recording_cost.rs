@@ -62,7 +62,7 @@ fn measure(n: usize, secs: f64, rounds: usize, file: &Path) {
 }
 
 fn go(model: &Model, setup: &Setup, observer: &mut dyn Observer) {
-    let mut engine = (headland_engines::ENGINES[0].make)();
+    let mut engine = (headland_engines::rapier::ENTRY.make)(&headland_engines::rapier::ENTRY);
     let tick = &mut |_| ControlFlow::Continue(());
     run(model, setup, engine.as_mut(), &mut Cast::default(), observer, tick).expect("runs");
 }

@@ -10,12 +10,17 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand};
 use headland_base::SimTime;
 use headland_record::{FORMATS, Format, parse_seconds};
+use headland_sim::Housing;
 
-/// The version with everything that decides the bytes of a recording.
+/// The version with everything in this process that decides the bytes of a recording. Engines
+/// are only looked for when somebody asks; programs, which take seconds to answer, not here.
 static VERSION: LazyLock<String> = LazyLock::new(|| {
-    let engines = headland_engines::ENGINES.iter().map(|entry| {
-        let version = (entry.version)();
-        format!("\n{} {}", entry.name, version.as_deref().unwrap_or("not found"))
+    let is_asked = std::env::args().any(|arg| arg == "--version" || arg == "-V");
+    let here = headland_engines::ENGINES
+        .iter()
+        .filter(|entry| is_asked && entry.housing != Housing::Program);
+    let engines = here.map(|entry| {
+        format!("\n{} {}", entry.name, entry.version().as_deref().unwrap_or("not found"))
     });
     let build = crate::context::BUILD.trim_start_matches("headland ");
     format!("{build}{}", engines.collect::<String>())
@@ -148,6 +153,12 @@ pub struct HowArgs {
     /// Samples per simulated second, at most one a step [default: every step]
     #[arg(long, requires = "world", value_name = "HZ", allow_negative_numbers = true, value_parser = positive)]
     pub record_rate: Option<f64>,
+    /// Leave the engine at its own defaults: what somebody gets who only loads the world
+    #[arg(long, requires = "world")]
+    pub raw: bool,
+    /// Wall-clock seconds an engine may take for one step before it is given up
+    #[arg(long, requires = "world", value_name = "SECS", default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    pub patience: u64,
     /// Where all chance comes from
     #[arg(long, default_value_t = 0)]
     pub seed: u64,

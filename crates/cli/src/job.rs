@@ -62,8 +62,8 @@ pub fn record(
     job: &Job<'_>,
     cast: &mut Cast,
 ) -> Result<Recorded, Vec<Diagnostic>> {
-    let mut engine = (job.engine.make)();
-    let mut checked = engine.check(job.model);
+    let mut engine = (job.engine.make)(job.engine);
+    let mut checked = engine.check(job.model, &job.setup.engine_options());
     checked.extend(headland_sim::coarse_step(job.model, job.setup.step));
     if checked.iter().any(|diagnostic| diagnostic.severity == Severity::Error) {
         return Err(checked);
@@ -145,7 +145,7 @@ fn open(output: &Path, options: &WriteOptions) -> Result<Writer, Diagnostic> {
 /// Writes the facts around a run: enough to run it again.
 fn describe(writer: &mut Writer, job: &Job<'_>, checked: &[Diagnostic]) -> Result<(), Diagnostic> {
     let world: &World = &job.model.world;
-    let (setup, version) = (job.setup, (job.engine.version)());
+    let (setup, version) = (job.setup, job.engine.version());
     let mut facts = BTreeMap::from([
         ("build", BUILD.to_string()),
         ("engine", job.engine.name.to_string()),

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use headland_base::{Diagnostic, Seed, SimDuration};
 use headland_sim::{Cast, Condition, Gains, Model, Setup};
@@ -71,6 +72,8 @@ fn setup(how: &HowArgs, model: &Model) -> Result<Setup, Vec<Diagnostic>> {
             .map_or(Ok(step), |rate| secs(1.0 / rate, "a sample period"))?,
         seed: Seed::new(how.seed),
         n_threads: usize::from(how.threads),
+        raw: how.raw,
+        patience: Duration::from_secs(how.patience),
         gains: how.gains.map(|(kp, kd)| Gains { kp, kd }),
         watchdog: how.watchdog.map(|limit| secs(limit, "a watchdog")).transpose()?,
         until: until.transpose()?,

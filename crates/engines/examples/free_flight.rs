@@ -20,7 +20,7 @@ pub struct FreeFlight;
 
 impl Engine for FreeFlight {
     /// Says before the run what it cannot do, all of it at once.
-    fn check(&self, model: &Model) -> Vec<Diagnostic> {
+    fn check(&self, model: &Model, _: &EngineOptions) -> Vec<Diagnostic> {
         let joints = model.joints.iter().map(|joint| {
             Diagnostic::error("no-joints", format!("joint `{}`: nothing is held here", joint.name))
         });

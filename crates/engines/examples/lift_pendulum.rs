@@ -13,7 +13,8 @@ use headland_base::{Diagnostic, Seed, Severity, SimDuration};
 use headland_record::messages::{Float64, encode};
 use headland_record::{WriteOptions, Writer};
 use headland_sim::{
-    Cast, Command, Commands, Controller, Mode, Model, Recorder, RunEnd, Sensor, Setup, State, run,
+    Cast, Command, Commands, Controller, EngineOptions, Mode, Model, Recorder, RunEnd, Sensor,
+    Setup, State, run,
 };
 use headland_world::ReadOptions;
 use rand_chacha::ChaCha8Rng;
@@ -84,8 +85,9 @@ pub fn lift(world: &Path, recording: &Path) -> Result<RunEnd, Vec<Diagnostic>> {
         sensors: vec![Box::new(Altimeter { object_idx, noise: setup.seed.rng() })],
     };
 
-    let mut engine = (headland_engines::find("rapier").map_err(|fault| vec![fault])?.make)();
-    let notes = engine.check(&model);
+    let entry = headland_engines::find("rapier").map_err(|fault| vec![fault])?;
+    let mut engine = (entry.make)(entry);
+    let notes = engine.check(&model, &EngineOptions::new(model.world.physics.step));
     if notes.iter().any(|note| note.severity == Severity::Error) {
         return Err(notes);
     }

@@ -5,7 +5,7 @@ use std::path::Path;
 use headland_base::maths::{FRAC_PI_2, TAU};
 use headland_base::{Severity, Source};
 use headland_record::{LoadOptions, Reader, load};
-use headland_sim::{Engine as _, Model};
+use headland_sim::{Engine as _, EngineOptions, Model};
 
 #[allow(dead_code, reason = "its `main` is not called here")]
 #[path = "../examples/free_flight.rs"]
@@ -47,6 +47,7 @@ fn free_flight_is_exact_and_refuses_joints() {
     let source = Source::new("pendulum.sdf", text);
     let read = headland_world::read_text(source, Path::new(WORLDS), &Default::default());
     let model = Model::compile(&std::sync::Arc::new(read.expect("a world").world)).expect("one");
-    let refused = free_flight::FreeFlight.check(&model);
+    let refused =
+        free_flight::FreeFlight.check(&model, &EngineOptions::new(model.world.physics.step));
     assert!(refused.iter().any(|d| d.severity == Severity::Error && d.code == "no-joints"));
 }

@@ -1,5 +1,7 @@
 //! The one trait every physics engine stands behind.
 
+use std::time::Duration;
+
 use headland_base::{Diagnostic, SimDuration, Vec3};
 
 use crate::control::Gains;
@@ -12,8 +14,8 @@ use crate::state::State;
 /// and two engines given the same pair may be compared sample by sample.
 pub trait Engine {
     /// What it makes of the model, asked before the run: errors for what it cannot move at
-    /// all, notes for what it realises differently from what was asked.
-    fn check(&self, model: &Model) -> Vec<Diagnostic>;
+    /// all, notes of code `realised` for what it realises differently from what was asked.
+    fn check(&self, model: &Model, options: &EngineOptions) -> Vec<Diagnostic>;
 
     /// Builds its own picture of the model at `state`. Called once, after `check` found no
     /// error and before the first step.
@@ -32,10 +34,25 @@ pub trait Engine {
 }
 
 /// What a run asks of any engine.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct EngineOptions {
+    /// The step of the run, the same from beginning to end. Some engines want it early.
+    pub step: SimDuration,
     /// Threads it may use; the result must not depend on it.
     pub n_threads: usize,
+    /// Leave whatever the world does not say outright at the engine's own defaults, and its
+    /// combination rules, damping and solver settings too: what somebody gets who only loads
+    /// the world.
+    pub raw: bool,
+    /// A step may take this long; an engine that runs as a program is ended after it.
+    pub patience: Duration,
+}
+
+impl EngineOptions {
+    /// Everything as asked, on one thread, with a minute for a step.
+    pub fn new(step: SimDuration) -> EngineOptions {
+        EngineOptions { step, n_threads: 1, raw: false, patience: Duration::from_secs(60) }
+    }
 }
 
 /// What acts on the world during one step.
@@ -73,12 +90,51 @@ pub struct EngineEntry {
     pub name: &'static str,
     /// One line.
     pub summary: &'static str,
-    /// The version, when the engine is there.
-    pub version: fn() -> Option<String>,
+    /// Where it lives.
+    pub housing: Housing,
+    /// The text of an adapter that is part of headland, or the path of one that is not.
+    /// Nothing for engines that are no programs.
+    pub source: &'static str,
+    /// Looks for it: its version and where it was found, or why it is not there.
+    pub find: fn(&EngineEntry) -> Result<Found, String>,
     /// What it cannot represent, or realises differently.
     pub limits: &'static [&'static str],
-    /// How to get it.
+    /// The command that installs it.
     pub install: &'static str,
-    /// Makes a fresh one.
-    pub make: fn() -> Box<dyn Engine>,
+    /// Makes a fresh one. One that is not there says so in its `check`.
+    pub make: fn(&EngineEntry) -> Box<dyn Engine>,
+}
+
+/// Where an engine lives, and so what it can break.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Housing {
+    /// Part of headland, in Rust.
+    Embedded,
+    /// A library in another language. It can take its process down, so a run on it is a
+    /// process of its own.
+    Library,
+    /// A program of its own at the other end of a pipe.
+    Program,
+}
+
+/// An engine that is there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Found {
+    /// Its version, as it says it.
+    pub version: String,
+    /// The file or the interpreter that was found.
+    pub place: String,
+}
+
+impl EngineEntry {
+    /// Its version, if it is there.
+    pub fn version(&self) -> Option<String> {
+        (self.find)(self).ok().map(|found| found.version)
+    }
+
+    /// What to say of one that is not there.
+    pub fn missing(&self, why: &str) -> Diagnostic {
+        Diagnostic::error("engine-missing", format!("engine `{}` is not there: {why}", self.name))
+            .help(format!("install it: {}", self.install))
+    }
 }

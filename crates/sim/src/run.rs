@@ -17,6 +17,7 @@
 //! asks what time it is outside.
 
 use std::ops::ControlFlow;
+use std::time::Duration;
 
 use headland_base::{Diagnostic, Seed, SimDuration, SimTime};
 
@@ -40,6 +41,10 @@ pub struct Setup {
     pub seed: Seed,
     /// Threads the engine may use; the result does not depend on it.
     pub n_threads: usize,
+    /// Engines stay at their own defaults.
+    pub raw: bool,
+    /// How long a step may take outside, where it can be told.
+    pub patience: Duration,
     /// Gains of axes whose model gives none.
     pub gains: Option<Gains>,
     /// Motors let go when no command has come for this long.
@@ -58,10 +63,18 @@ impl Setup {
             record_period: step,
             seed: Seed::new(0),
             n_threads: 1,
+            raw: false,
+            patience: EngineOptions::new(step).patience,
             gains: None,
             watchdog: None,
             until: None,
         }
+    }
+
+    /// What it asks of the engine.
+    pub fn engine_options(&self) -> EngineOptions {
+        let Setup { step, n_threads, raw, patience, .. } = *self;
+        EngineOptions { step, n_threads, raw, patience }
     }
 }
 
@@ -187,9 +200,8 @@ impl<'a> Run<'a> {
     ) -> Result<Run<'a>, Vec<Diagnostic>> {
         assert!(setup.step > SimDuration::ZERO, "a step is longer than nothing");
         let state = State::initial(model);
-        let options = EngineOptions { n_threads: setup.n_threads };
         engine
-            .start(model, &state, &options)
+            .start(model, &state, &setup.engine_options())
             .map_err(|Fault(text)| vec![Diagnostic::error("engine-start", text)])?;
         for sensor in &mut cast.sensors {
             let seed = setup.seed.child("sensor").child(sensor.topic());

@@ -50,7 +50,7 @@ fn hinge(axis: Axis) -> JointKind {
 struct Still;
 
 impl Engine for Still {
-    fn check(&self, _: &Model) -> Vec<Diagnostic> {
+    fn check(&self, _: &Model, _: &EngineOptions) -> Vec<Diagnostic> {
         Vec::new()
     }
     fn start(&mut self, _: &Model, _: &State, _: &EngineOptions) -> Result<(), Fault> {

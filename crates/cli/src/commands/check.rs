@@ -8,7 +8,7 @@ use std::sync::Arc;
 use headland_base::{Diagnostic, Severity};
 use headland_record::{Format, Item};
 use headland_report::count;
-use headland_sim::{EngineEntry, Model};
+use headland_sim::{EngineEntry, EngineOptions, Model};
 use headland_world::World;
 
 use crate::args::CheckArgs;
@@ -85,7 +85,8 @@ fn world(context: &Context, file: &Path, args: &CheckArgs, engine: Option<&Engin
     let world = Arc::new(read.world);
     let model = Model::compile(&world)?;
     if let Some(entry) = engine {
-        let notes = (entry.make)().check(&model);
+        let options = EngineOptions::new(model.world.physics.step);
+        let notes = (entry.make)(entry).check(&model, &options);
         if notes.iter().any(|diagnostic| diagnostic.severity == Severity::Error) {
             return Err(notes);
         }

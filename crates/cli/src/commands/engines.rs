@@ -12,7 +12,7 @@ pub fn run(context: &Context, _: &EnginesArgs) -> Ended {
             .iter()
             .map(|entry| {
                 json!({
-                    "name": entry.name, "version": (entry.version)(), "summary": entry.summary,
+                    "name": entry.name, "version": entry.version(), "summary": entry.summary,
                     "limits": entry.limits, "install": entry.install,
                 })
             })
@@ -26,7 +26,7 @@ pub fn run(context: &Context, _: &EnginesArgs) -> Ended {
 }
 
 fn describe(entry: &headland_sim::EngineEntry) -> String {
-    let version = (entry.version)().unwrap_or_else(|| "not found".to_string());
+    let version = entry.version().unwrap_or_else(|| "not found".to_string());
     let limits: String = entry.limits.iter().map(|limit| format!("  - {limit}\n")).collect();
     format!("{} {version}: {}\n{limits}  {}\n", entry.name, entry.summary, entry.install)
 }

@@ -181,7 +181,7 @@ fn read_test(path: &Path) -> MaybeTest {
 /// The engines asked for; `all` are those that are there.
 fn engines(args: &TestArgs) -> Result<Vec<&'static EngineEntry>, Vec<Diagnostic>> {
     if args.engines.iter().any(|name| name == "all") {
-        let there = headland_engines::ENGINES.iter().filter(|entry| (entry.version)().is_some());
+        let there = headland_engines::ENGINES.iter().filter(|entry| entry.version().is_some());
         return Ok(there.collect());
     }
     let (mut found, mut faults) = (Vec::new(), Vec::new());

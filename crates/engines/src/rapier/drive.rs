@@ -10,13 +10,13 @@
 
 use headland_base::{Mat3, Vec3};
 use headland_sim::joint::turned_inertia;
-use headland_sim::{Gains, Inputs, Model, Motion, State};
+use headland_sim::lever::Side;
+use headland_sim::{Action, Forces, Gains, Inputs, Lever, Model, Motion, State};
 use headland_world::JointKind;
 use rapier3d_f64::prelude as rp;
 
 use super::N_SUBSTEPS;
 use super::joints::{Inserted, left_to_drive};
-use super::lever::{Action, Forces, Lever, Side};
 
 /// Share of a tie's position error that is corrected per step.
 const TIE_CORRECTION: f64 = 0.2;
@@ -131,7 +131,7 @@ impl Drive {
             forces.add_along(&lever, *effort);
         }
         self.keep_ties(model, dt, state, &masses, &mut forces);
-        forces.put(model, physics, handles);
+        put(&forces, model, physics, handles);
     }
 
     /// The effort on each axis, of its motor, spring and damper, and how it gives way.
@@ -301,4 +301,25 @@ fn centre_motion(model: &Model, state: &State, rigid_idx: usize) -> (Vec3, Vec3)
     let now = &state.rigids[rigid_idx];
     let arm = now.world_from_rigid.vector(model.rigids[rigid_idx].centre);
     (now.twist.linear + now.twist.angular.cross(arm), now.twist.angular)
+}
+
+/// Puts forces on rapier's bodies, in place of those of the step before.
+fn put(
+    forces: &Forces,
+    model: &Model,
+    physics: &mut rp::PhysicsWorld,
+    handles: &[rp::RigidBodyHandle],
+) {
+    for (i, rigid) in model.rigids.iter().enumerate() {
+        if rigid.motion == Motion::Dynamic {
+            let body = &mut physics.bodies[handles[i]];
+            body.reset_forces(false);
+            body.reset_torques(false);
+            let (force, torque) = forces.total[i];
+            if force != Vec3::ZERO || torque != Vec3::ZERO {
+                body.add_force(force, true);
+                body.add_torque(torque, true);
+            }
+        }
+    }
 }

@@ -16,14 +16,12 @@ mod contacts;
 mod drive;
 mod hull;
 mod joints;
-mod lever;
 mod shapes;
-
-use std::collections::{BTreeMap, BTreeSet};
 
 use headland_base::{Diagnostic, Mat3, SimDuration, Transform, Vec3};
 use headland_sim::{
-    Engine, EngineEntry, EngineOptions, Fault, Inputs, Model, Motion, Rigid, State,
+    Engine, EngineEntry, EngineOptions, Fault, Found, Housing, Inputs, Model, Motion, Rigid, State,
+    TouchFilter,
 };
 use headland_world::Twist;
 use rapier3d_f64::prelude as rp;
@@ -32,7 +30,9 @@ use rapier3d_f64::prelude as rp;
 pub const ENTRY: EngineEntry = EngineEntry {
     name: "rapier",
     summary: "embedded; impulse-based contacts and joints, double precision, always there",
-    version: || Some(VERSION.to_string()),
+    housing: Housing::Embedded,
+    source: "",
+    find: |_| Ok(Found { version: VERSION.to_string(), place: "part of headland".to_string() }),
     limits: &[
         "friction is the same in every direction: the mean of mu and mu2",
         "a moving mesh touches as a convex hull of at most 1,030 points, an ellipsoid of 642",
@@ -44,7 +44,7 @@ pub const ENTRY: EngineEntry = EngineEntry {
         "slip, torsional friction, friction directions and bounce thresholds are left out",
     ],
     install: "nothing to install: it is part of headland",
-    make: || Box::new(Rapier::default()),
+    make: |_| Box::new(Rapier::default()),
 };
 
 /// The version Cargo.lock holds; a test compares the two.
@@ -74,7 +74,7 @@ struct Built {
 }
 
 impl Engine for Rapier {
-    fn check(&self, model: &Model) -> Vec<Diagnostic> {
+    fn check(&self, model: &Model, _: &EngineOptions) -> Vec<Diagnostic> {
         let mut out = Vec::new();
         for rigid in model.rigids.iter().filter(|rigid| rigid.motion == Motion::Dynamic) {
             if rigid.mass <= 0.0 {
@@ -119,7 +119,8 @@ impl Engine for Rapier {
         }
         let inserted = joints::insert(model, state, &mut physics, &handles);
         let drive = drive::Drive::of(model, inertias, inserted);
-        self.world = Some(Built { physics, handles, drive, filter: PairFilter::of(model) });
+        self.world =
+            Some(Built { physics, handles, drive, filter: PairFilter(TouchFilter::of(model)) });
         Ok(())
     }
 
@@ -235,57 +236,13 @@ fn pose(transform: Transform) -> rp::Pose {
     rp::Pose::from_parts(transform.translation, transform.rotation)
 }
 
-/// Which bodies never touch: neighbours on a joint, links of one robot that does not
-/// collide with itself, and the pairs the world excludes.
-struct PairFilter {
-    /// Pairs of bodies, smaller index first.
-    excluded: BTreeSet<(usize, usize)>,
-    /// Pairs of rigids, smaller index first.
-    neighbours: BTreeSet<(usize, usize)>,
-    bodies: Vec<FilteredBody>,
-}
-
-#[derive(Clone, Copy)]
-struct FilteredBody {
-    rigid_idx: usize,
-    robot_idx: usize,
-    self_collide: bool,
-}
-
-impl PairFilter {
-    fn of(model: &Model) -> PairFilter {
-        let robots: BTreeSet<&str> = model.bodies.iter().map(|body| body.robot.as_str()).collect();
-        let robots: BTreeMap<&str, usize> =
-            robots.into_iter().enumerate().map(|(i, name)| (name, i)).collect();
-        let neighbours = model.joints.iter().filter_map(|joint| {
-            let (a, b) = (joint.parent_rigid?, joint.child_rigid);
-            Some((a.min(b), a.max(b)))
-        });
-        PairFilter {
-            excluded: model.contact_excludes.iter().copied().collect(),
-            neighbours: neighbours.collect(),
-            bodies: model
-                .bodies
-                .iter()
-                .map(|body| FilteredBody {
-                    rigid_idx: body.rigid_idx,
-                    robot_idx: robots[body.robot.as_str()],
-                    self_collide: body.self_collide,
-                })
-                .collect(),
-        }
-    }
-}
+/// Rapier asks this of every pair of colliders.
+struct PairFilter(TouchFilter);
 
 impl rp::PhysicsHooks for PairFilter {
     fn filter_contact_pair(&self, context: &rp::PairFilterContext) -> Option<rp::SolverFlags> {
         let index = |handle: rp::ColliderHandle| context.colliders[handle].user_data as usize;
         let (i, j) = (index(context.collider1), index(context.collider2));
-        let (a, b) = (self.bodies[i], self.bodies[j]);
-        let rigids = (a.rigid_idx.min(b.rigid_idx), a.rigid_idx.max(b.rigid_idx));
-        let never = (a.robot_idx == b.robot_idx && !(a.self_collide && b.self_collide))
-            || self.neighbours.contains(&rigids)
-            || self.excluded.contains(&(i.min(j), i.max(j)));
-        (!never).then_some(rp::SolverFlags::COMPUTE_RIGID_IMPULSES)
+        self.0.may_touch(i, j).then_some(rp::SolverFlags::COMPUTE_RIGID_IMPULSES)
     }
 }

@@ -1,44 +1,54 @@
 //! How an effort on an axis acts on the two rigids of its joint, and the sum of all that acts.
 //!
 //! A model, a state and an axis go in; forces and torques about centres of mass come out, in
-//! the world's frame. Deliberately absent: which efforts there are; that is `drive`.
+//! the world's frame, for engines that know no joint coordinates. Deliberately absent: which
+//! efforts there are; that is each engine's own.
 
 use headland_base::{Mat3, Transform, Vec3};
-use headland_sim::{Joint, Model, Motion, State};
 use headland_world::JointKind;
-use rapier3d_f64::prelude as rp;
 
-#[derive(Clone, Copy, PartialEq)]
-pub(super) enum Action {
+use crate::model::{Joint, Model};
+use crate::state::State;
+
+/// What an effort does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// It turns the child about the axis.
     Turn,
+    /// It pushes the child along the axis.
     Slide,
 }
 
 impl Action {
     /// What an effort on an axis of this joint does.
-    pub(super) fn of(joint: &Joint) -> Action {
+    pub fn of(joint: &Joint) -> Action {
         if matches!(joint.kind, JointKind::Prismatic(_)) { Action::Slide } else { Action::Turn }
     }
 }
 
 /// What a unit of effort on an axis does to the two rigids of its joint.
-pub(super) struct Lever {
+#[derive(Clone, Copy, Debug)]
+pub struct Lever {
     child: Side,
     parent: Option<Side>,
 }
 
 /// What it does to one of them, about its centre of mass.
-#[derive(Clone, Copy)]
-pub(super) struct Side {
-    pub(super) rigid_idx: usize,
-    pub(super) force: Vec3,
-    pub(super) torque: Vec3,
+#[derive(Clone, Copy, Debug)]
+pub struct Side {
+    /// Which rigid.
+    pub rigid_idx: usize,
+    /// At its centre of mass.
+    pub force: Vec3,
+    /// About its centre of mass.
+    pub torque: Vec3,
     /// From the centre of mass to the joint.
     arm: Vec3,
 }
 
 impl Lever {
-    pub(super) fn of(
+    /// Of one axis, where the state has its joint.
+    pub fn of(
         model: &Model,
         state: &State,
         joint: &Joint,
@@ -75,7 +85,7 @@ impl Lever {
     /// What a unit of effort accelerates, if each rigid could only turn about the axis, or
     /// only slide along it, with the other one held. `masses` are inverse, by rigid, inertias
     /// in the world's frame.
-    pub(super) fn give(&self, masses: &[(f64, Mat3)]) -> f64 {
+    pub fn give(&self, masses: &[(f64, Mat3)]) -> f64 {
         let one = |side: Side| {
             let (inverse_mass, inverse_inertia) = masses[side.rigid_idx];
             if inverse_mass == 0.0 || side.force != Vec3::ZERO {
@@ -87,51 +97,36 @@ impl Lever {
         self.sides().map(one).sum()
     }
 
-    pub(super) fn sides(&self) -> impl Iterator<Item = Side> {
+    /// The child's side, and the parent's where that is not the world.
+    pub fn sides(&self) -> impl Iterator<Item = Side> {
         std::iter::once(self.child).chain(self.parent)
     }
 }
 
 /// Force and torque on each rigid's centre of mass, added up.
-pub(super) struct Forces {
-    pub(super) total: Vec<(Vec3, Vec3)>,
+#[derive(Clone, Debug)]
+pub struct Forces {
+    /// One pair per rigid of the model.
+    pub total: Vec<(Vec3, Vec3)>,
 }
 
 impl Forces {
-    pub(super) fn new(model: &Model) -> Forces {
+    /// Nothing on any rigid.
+    pub fn new(model: &Model) -> Forces {
         Forces { total: vec![(Vec3::ZERO, Vec3::ZERO); model.rigids.len()] }
     }
 
-    pub(super) fn add(&mut self, rigid_idx: usize, force: Vec3, torque: Vec3) {
+    /// A force and a torque more, at the centre of mass.
+    pub fn add(&mut self, rigid_idx: usize, force: Vec3, torque: Vec3) {
         let (f, t) = &mut self.total[rigid_idx];
         *f += force;
         *t += torque;
     }
 
-    pub(super) fn add_along(&mut self, lever: &Lever, effort: f64) {
+    /// An effort on an axis more.
+    pub fn add_along(&mut self, lever: &Lever, effort: f64) {
         for Side { rigid_idx, force, torque, .. } in lever.sides() {
             self.add(rigid_idx, force * effort, torque * effort);
-        }
-    }
-
-    /// Puts them on rapier's bodies, in place of those of the step before.
-    pub(super) fn put(
-        &self,
-        model: &Model,
-        physics: &mut rp::PhysicsWorld,
-        handles: &[rp::RigidBodyHandle],
-    ) {
-        for (i, rigid) in model.rigids.iter().enumerate() {
-            if rigid.motion == Motion::Dynamic {
-                let body = &mut physics.bodies[handles[i]];
-                body.reset_forces(false);
-                body.reset_torques(false);
-                let (force, torque) = self.total[i];
-                if force != Vec3::ZERO || torque != Vec3::ZERO {
-                    body.add_force(force, true);
-                    body.add_torque(torque, true);
-                }
-            }
         }
     }
 }

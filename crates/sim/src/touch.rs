@@ -1,0 +1,94 @@
+//! Who touches whom, and what two surfaces make of each other: one meaning for every engine.
+//!
+//! Where an engine combines surfaces by a rule of its own, it is told the result of this one.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use headland_world::Surface;
+
+use crate::model::Model;
+
+/// What holds between two surfaces that touch: the lesser of the two, which is what SDF's own
+/// engine does with friction. A surface that does not bounce is not made to.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SurfacePair {
+    /// Coulomb friction along the first direction.
+    pub mu: f64,
+    /// Coulomb friction along the second direction.
+    pub mu2: f64,
+    /// Coefficient of restitution.
+    pub restitution: f64,
+}
+
+impl SurfacePair {
+    /// What two surfaces make of each other.
+    pub fn of(a: &Surface, b: &Surface) -> SurfacePair {
+        SurfacePair {
+            mu: a.mu().min(b.mu()),
+            mu2: a.mu2().min(b.mu2()),
+            restitution: a.restitution().min(b.restitution()),
+        }
+    }
+
+    /// Friction for engines that know no direction: the mean of the two.
+    pub fn mean_mu(&self) -> f64 {
+        0.5 * (self.mu + self.mu2)
+    }
+}
+
+/// Which bodies never touch: those of one rigid, neighbours on a joint, links of one robot
+/// that does not collide with itself, and the pairs the world excludes. Masks are a matter of
+/// shapes, and each engine's own.
+#[derive(Clone, Debug)]
+pub struct TouchFilter {
+    /// Pairs of bodies, smaller index first.
+    excluded: BTreeSet<(usize, usize)>,
+    /// Pairs of rigids, smaller index first.
+    neighbours: BTreeSet<(usize, usize)>,
+    bodies: Vec<FilteredBody>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct FilteredBody {
+    rigid_idx: usize,
+    robot_idx: usize,
+    self_collide: bool,
+}
+
+impl TouchFilter {
+    /// Of a model.
+    pub fn of(model: &Model) -> TouchFilter {
+        let robots: BTreeSet<&str> = model.bodies.iter().map(|body| body.robot.as_str()).collect();
+        let robots: BTreeMap<&str, usize> =
+            robots.into_iter().enumerate().map(|(i, name)| (name, i)).collect();
+        let neighbours = model.joints.iter().filter_map(|joint| {
+            let (a, b) = (joint.parent_rigid?, joint.child_rigid);
+            Some((a.min(b), a.max(b)))
+        });
+        TouchFilter {
+            excluded: model.contact_excludes.iter().copied().collect(),
+            neighbours: neighbours.collect(),
+            bodies: model
+                .bodies
+                .iter()
+                .map(|body| FilteredBody {
+                    rigid_idx: body.rigid_idx,
+                    robot_idx: robots[body.robot.as_str()],
+                    self_collide: body.self_collide,
+                })
+                .collect(),
+        }
+    }
+
+    /// Whether two bodies, by their indices, may touch.
+    pub fn may_touch(&self, i: usize, j: usize) -> bool {
+        let (a, b) = (self.bodies[i], self.bodies[j]);
+        let rigids = (a.rigid_idx.min(b.rigid_idx), a.rigid_idx.max(b.rigid_idx));
+        let is_one_robot = a.robot_idx == b.robot_idx && !(a.self_collide && b.self_collide);
+        let is_apart = is_one_robot
+            || a.rigid_idx == b.rigid_idx
+            || self.neighbours.contains(&rigids)
+            || self.excluded.contains(&(i.min(j), i.max(j)));
+        !is_apart
+    }
+}
