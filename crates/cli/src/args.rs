@@ -3,6 +3,7 @@
 //! Help texts teach: each command ends with examples. Help, completions and manual pages are all
 //! made from here. Deliberately absent: what a command does; that is `commands`.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::LazyLock;
 
@@ -92,7 +93,7 @@ pub enum Command {
 }
 
 /// How worlds are read.
-#[derive(Debug, Default, Args)]
+#[derive(Clone, Debug, Default, PartialEq, Args)]
 pub struct WorldArgs {
     /// Unknown elements and attributes are warnings, not errors
     #[arg(long)]
@@ -136,7 +137,7 @@ pub struct RunArgs {
 }
 
 /// How a world is moved: what `run` and `test` share.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, PartialEq, Args)]
 pub struct HowArgs {
     /// How long, in simulated seconds, up to the next whole step [default: 10, or no end with --until]
     #[arg(long, short, requires = "world", value_name = "SECS", allow_negative_numbers = true, value_parser = positive)]
@@ -176,6 +177,34 @@ pub struct HowArgs {
     pub watchdog: Option<f64>,
     #[command(flatten)]
     pub world_args: WorldArgs,
+}
+
+impl HowArgs {
+    /// The words that say the same to `headland run`.
+    pub fn to_args(&self) -> Vec<OsString> {
+        let mut out: Vec<OsString> = Vec::new();
+        let mut say = |word: &str, value: Option<OsString>| {
+            if let Some(value) = value {
+                out.extend([word.into(), value]);
+            }
+        };
+        let number = |value: Option<f64>| value.map(|value| value.to_string().into());
+        say("--duration", number(self.duration));
+        say("--iterations", self.iterations.map(|n| n.to_string().into()));
+        say("--until", self.until.as_ref().map(OsString::from));
+        say("--step", number(self.step));
+        say("--record-rate", number(self.record_rate));
+        say("--patience", Some(self.patience.to_string().into()));
+        say("--seed", Some(self.seed.to_string().into()));
+        say("--threads", Some(self.threads.to_string().into()));
+        say("--command", self.command.as_ref().map(OsString::from));
+        say("--gains", self.gains.map(|(kp, kd)| format!("{kp},{kd}").into()));
+        say("--watchdog", number(self.watchdog));
+        say("--derive-inertia", number(self.world_args.derive_inertia));
+        out.extend(self.raw.then(|| "--raw".into()));
+        out.extend(self.world_args.lenient.then(|| "--lenient".into()));
+        out
+    }
 }
 
 /// `headland test`

@@ -38,6 +38,10 @@ const NOT_WRITTEN: &[&str] =
     &["recording-not-written", "bag-not-written", "not-written", "cannot-write"];
 
 impl Outcome {
+    /// All of them.
+    pub const ALL: [Outcome; 5] =
+        [Outcome::Passed, Outcome::Partial, Outcome::Failed, Outcome::Broken, Outcome::BadInput];
+
     /// Of a command that gave up for these reasons.
     pub fn of_faults(faults: &[Diagnostic]) -> Outcome {
         if faults.iter().any(|fault| NOT_WRITTEN.contains(&fault.code)) {
@@ -73,6 +77,7 @@ impl Outcome {
 pub type Ended = Result<Outcome, Vec<Diagnostic>>;
 
 /// Results on stdout, everything else on stderr.
+#[derive(Clone)]
 pub struct Context {
     json: bool,
     quiet: bool,
@@ -88,6 +93,25 @@ impl Context {
             quiet: global.quiet,
             colour: !no_colour && std::io::stderr().is_terminal(),
         }
+    }
+
+    /// The options that give a run apart the same context.
+    pub fn to_args(&self) -> Vec<std::ffi::OsString> {
+        let asked = [("--json", self.json), ("--quiet", self.quiet)];
+        asked.iter().filter(|(_, is_asked)| *is_asked).map(|(word, _)| (*word).into()).collect()
+    }
+
+    /// A diagnostic as [`Context::show`] would show it.
+    pub fn rendered(&self, diagnostic: &Diagnostic) -> String {
+        match self.json {
+            true => format!("{}\n", diagnostic.to_json()),
+            false => diagnostic.render(self.colour),
+        }
+    }
+
+    /// What a run apart said, in our place.
+    pub fn hand_on(&self, said: &str) {
+        eprint!("{said}");
     }
 
     /// Whether a program reads the results.
@@ -145,11 +169,7 @@ impl Context {
             if self.quiet && diagnostic.severity == Severity::Note {
                 continue;
             }
-            if self.json {
-                eprintln!("{}", diagnostic.to_json());
-            } else {
-                eprint!("{}", diagnostic.render(self.colour));
-            }
+            eprint!("{}", self.rendered(diagnostic));
         }
     }
 

@@ -11,9 +11,9 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::atomic::Ordering;
 
-use headland_base::{Diagnostic, Severity};
+use headland_base::{Diagnostic, Severity, SimDuration};
 use headland_record::{WriteOptions, Writer, Written};
-use headland_sim::{Cast, Ending, EngineEntry, Model, Recorder, RunEnd, Setup};
+use headland_sim::{Cast, Ending, EngineEntry, Housing, Model, Recorder, RunEnd, Setup};
 use headland_world::World;
 
 use crate::context::{BUILD, Context};
@@ -21,6 +21,11 @@ use crate::live::{Judge, LiveCode, LiveVerdict, Names};
 use crate::progress::Progress;
 use crate::signals::interrupted;
 use crate::test_file::TestFile;
+use crate::watchdog::Watchdog;
+
+/// What an engine that takes its process down can take with it: what is recorded since the
+/// last chunk.
+const SPAN_AT_RISK: SimDuration = SimDuration::from_nanos(50_000_000);
 
 /// One run and where it goes.
 pub struct Job<'a> {
@@ -73,7 +78,11 @@ pub fn record(
     let is_red = Cell::new(false);
     let watchers = code.watchers(job, &is_red)?;
 
-    let options = WriteOptions::new(BUILD).threaded(job.setup.n_threads > 1);
+    let mut options = WriteOptions::new(BUILD).threaded(job.setup.n_threads > 1);
+    let watchdog = (job.engine.housing == Housing::Library).then(|| {
+        options.chunk_span = SPAN_AT_RISK;
+        Watchdog::start(context, job.engine.name, job.setup.patience)
+    });
     let mut writer = open(job.output, &options)?;
     describe(&mut writer, job, &checked)?;
 
@@ -89,6 +98,9 @@ pub fn record(
         &mut observer,
         &mut |time| {
             progress.tick(time);
+            if let Some(watchdog) = &watchdog {
+                watchdog.tick();
+            }
             if stop.load(Ordering::Relaxed) || job.stops_on_red && is_red.get() {
                 ControlFlow::Break(())
             } else {
@@ -96,6 +108,7 @@ pub fn record(
             }
         },
     );
+    drop(watchdog);
     progress.finish();
     let verdicts = observer.finish(ended.as_ref().ok());
     // The file is closed even when the run failed: what was recorded stays readable.

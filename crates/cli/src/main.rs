@@ -1,6 +1,7 @@
 //! `headland`: read, call one function, print, exit code. Everything worth testing is in
 //! the rooms below.
 
+mod apart;
 mod args;
 mod commands;
 mod context;
@@ -14,6 +15,7 @@ mod progress;
 mod schedule;
 mod signals;
 mod test_file;
+mod watchdog;
 mod watching;
 
 use std::process::ExitCode;
@@ -34,6 +36,7 @@ fn main() -> ExitCode {
         }
     };
     signals::survive_file_limit();
+    apart::end_with_parent();
     let context = Context::new(&cli.global);
     let ended = match &cli.command {
         Command::Run(args) => commands::run::run(&context, args),

@@ -1,7 +1,7 @@
 //! A progress bar for long runs, on a terminal only. The one place that looks at a clock;
 //! what it shows never reaches a recording.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use headland_base::{SimDuration, SimTime};
 use indicatif::{ProgressBar, ProgressStyle};
@@ -54,6 +54,39 @@ impl Progress {
     /// Seconds since the start.
     pub fn secs(&self) -> f64 {
         self.started.elapsed().as_secs_f64()
+    }
+
+    /// Takes the bar away.
+    pub fn finish(&self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+    }
+}
+
+/// How many of many runs are done.
+pub struct CellProgress {
+    bar: Option<ProgressBar>,
+}
+
+impl CellProgress {
+    /// A bar of `n` runs; one alone needs none.
+    pub fn new(shown: bool, n: usize) -> CellProgress {
+        let bar = (shown && n > 1).then(|| {
+            let template = "{bar:30} {pos} of {len} runs, {elapsed}";
+            let style = ProgressStyle::with_template(template).expect("a template of ours");
+            let bar = ProgressBar::new(n as u64).with_style(style);
+            bar.enable_steady_tick(Duration::from_millis(200));
+            bar
+        });
+        CellProgress { bar }
+    }
+
+    /// One more is done.
+    pub fn tick(&self) {
+        if let Some(bar) = &self.bar {
+            bar.inc(1);
+        }
     }
 
     /// Takes the bar away.

@@ -6,8 +6,9 @@
 use std::path::{Path, PathBuf};
 
 use headland_base::Diagnostic;
-use headland_sim::{Ending, EngineEntry};
+use headland_sim::{Ending, EngineEntry, Housing};
 
+use crate::apart::{self, Words};
 use crate::args::RunArgs;
 use crate::context::{Context, Ended, Outcome, refuse_same};
 use crate::job::{Job, Recorded, is_stdout, record};
@@ -17,12 +18,27 @@ use crate::test_file::TestFile;
 
 pub fn run(context: &Context, args: &RunArgs) -> Ended {
     let engine = headland_engines::find(&args.engine)?;
+    let output = args.output.clone().unwrap_or_else(|| default_output(&args.world));
+    if engine.housing == Housing::Library && !apart::is_apart() {
+        return apart::again(context, engine, &output);
+    }
+    run_here(context, args, engine, &output).inspect_err(|faults| {
+        let fault = faults.first().map(|fault| fault.message.clone());
+        Words { fault, ..Words::default() }.leave();
+    })
+}
+
+fn run_here(
+    context: &Context,
+    args: &RunArgs,
+    engine: &'static EngineEntry,
+    output: &Path,
+) -> Ended {
     let Prepared { model, setup, mut cast, commands } = prepare(context, &args.world, &args.how)?;
     context.show(&odd_end(&setup));
-    let output = args.output.clone().unwrap_or_else(|| default_output(&args.world));
     let sources = [Some(&args.world), args.how.command.as_ref()].into_iter().flatten();
     for source in sources.chain(&args.test) {
-        refuse_same(source, &output)?;
+        refuse_same(source, output)?;
     }
     let tests = TestFile::read_all(&args.test)?;
     let job = Job {
@@ -30,7 +46,7 @@ pub fn run(context: &Context, args: &RunArgs) -> Ended {
         model: &model,
         setup: &setup,
         seed: args.how.seed,
-        output: &output,
+        output,
         commands,
         tests: &tests,
         stops_on_red: args.stop_on_red,
@@ -38,12 +54,24 @@ pub fn run(context: &Context, args: &RunArgs) -> Ended {
     let recorded = match record(context, &job, &mut cast) {
         Err(faults) if faults.iter().any(|fault| fault.code == "output-closed") => {
             context.show(&faults);
+            Words::default().leave();
             return Ok(Outcome::Partial);
         }
         recorded => recorded?,
     };
-    report(context, &output, engine, &recorded);
+    report(context, output, engine, &recorded);
     let end = &recorded.end;
+    let fault = match &end.ending {
+        Ending::Fault(fault) => Some(fault.0.clone()),
+        _ => None,
+    };
+    Words {
+        fault,
+        n_steps: end.n_steps,
+        simulated_secs: end.state.time.secs(),
+        wall_secs: recorded.secs,
+    }
+    .leave();
     let ended = match end.ending {
         Ending::Duration | Ending::Condition if end.contained.is_empty() => Outcome::Passed,
         // A simulation that broke its own rules is no evidence.

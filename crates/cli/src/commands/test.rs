@@ -7,14 +7,14 @@ use headland_base::Diagnostic;
 use headland_report::{
     Matrix, explained, junit, matrix, noticed, page, reached, summary, verdicts_json,
 };
-use headland_sim::{Ending, EngineEntry};
+use headland_sim::EngineEntry;
 
+use crate::apart::Cell;
 use crate::args::TestArgs;
 use crate::context::{BUILD, Context, Ended, Outcome, refuse_same, write_file};
-use crate::job::{Job, record};
 use crate::judging::{Asked, Loaded, MaybeTest, Round, Unread, judge_all};
 use crate::parallel;
-use crate::prepare::{Prepared, prepare};
+use crate::progress::CellProgress;
 use crate::signals::interrupted;
 use crate::test_file::TestFile;
 use crate::watching::{PERIOD, SETTLING, Watched};
@@ -85,7 +85,7 @@ impl<'a> Session<'a> {
             let place = args.keep.as_deref().or(folder.as_ref().map(|f| f.path()));
             let place = place.expect("a folder to keep or a temporary one");
             make_folder(place)?;
-            let (made, ended) = run_worlds(context, args, &engines, place);
+            let (made, ended) = run_worlds(context, args, &engines, place)?;
             origins.extend(made);
             outcome = outcome.max(ended);
         }
@@ -201,69 +201,51 @@ struct Origin {
     fault: Option<String>,
 }
 
-/// Runs every world on every engine.
+/// Runs every world on every engine, each in a process of its own.
 fn run_worlds(
     context: &Context,
     args: &TestArgs,
     engines: &[&'static EngineEntry],
     folder: &Path,
-) -> (Vec<Origin>, Outcome) {
-    let mut outcome = Outcome::Passed;
-    let mut made: Vec<Origin> = Vec::new();
+) -> Result<(Vec<Origin>, Outcome), Vec<Diagnostic>> {
+    let mut cells: Vec<Cell> = Vec::new();
     for world in &args.world {
         for engine in engines {
             let stem = world.file_stem().unwrap_or(world.as_os_str()).to_string_lossy();
-            let base = format!("{stem}-{}", engine.name);
-            let place = |name: &str| folder.join(format!("{name}.mcap"));
+            let base = format!("{stem}-{}", file_name_of(engine.name));
             let numbered = (2..).map(|n| format!("{base}-{n}"));
-            let is_free = |name: &String| made.iter().all(|origin| origin.path != place(name));
-            let name = std::iter::once(base.clone()).chain(numbered).find(is_free);
-            let name = name.expect("numbers do not end");
-            let path = place(&name);
-            let mut fault = None;
-            match run_one(context, args, world, engine, &path) {
-                Ok(ended) => outcome = outcome.max(ended),
-                Err(faults) => {
-                    context.show(&faults);
-                    outcome = outcome.max(Outcome::of_faults(&faults));
-                    fault = faults.into_iter().next().map(|fault| fault.message);
-                }
-            }
-            let name = if args.keep.is_some() { path.display().to_string() } else { name };
-            made.push(Origin { name, path, fault });
+            let place = |name: String| folder.join(format!("{name}.mcap"));
+            let is_free = |path: &PathBuf| cells.iter().all(|cell| cell.output != *path);
+            let output = std::iter::once(base.clone()).chain(numbered).map(place).find(is_free);
+            let output = output.expect("numbers do not end");
+            cells.push(Cell { world, engine: engine.name, how: &args.how, output });
         }
     }
-    (made, outcome)
+    let progress = CellProgress::new(context.shows_progress(), cells.len());
+    let ends = parallel::map(cells.len(), |i| {
+        let end = cells[i].run(context);
+        progress.tick();
+        end
+    });
+    progress.finish();
+    let (mut outcome, mut made) = (Outcome::Passed, Vec::new());
+    for (cell, end) in cells.into_iter().zip(ends) {
+        let end = end?;
+        context.hand_on(&end.said);
+        outcome = outcome.max(end.outcome);
+        let path = cell.output;
+        let name = match &args.keep {
+            Some(_) => path.display().to_string(),
+            None => path.file_stem().unwrap_or_default().to_string_lossy().into_owned(),
+        };
+        made.push(Origin { name, path, fault: end.fault });
+    }
+    Ok((made, outcome))
 }
 
-fn run_one(
-    context: &Context,
-    args: &TestArgs,
-    world: &Path,
-    engine: &'static EngineEntry,
-    output: &Path,
-) -> Ended {
-    let Prepared { model, setup, mut cast, commands } = prepare(context, world, &args.how)?;
-    let job = Job {
-        engine,
-        model: &model,
-        setup: &setup,
-        seed: args.how.seed,
-        output,
-        commands,
-        tests: &[],
-        stops_on_red: false,
-    };
-    let end = record(context, &job, &mut cast)?.end;
-    Ok(match end.ending {
-        Ending::Duration | Ending::Condition => Outcome::Passed,
-        Ending::Interrupted => Outcome::Partial,
-        Ending::Fault(fault) => {
-            context.show(&[Diagnostic::error("engine-fault", fault.0)
-                .note(format!("the recording is kept up to {}", end.state.time))]);
-            Outcome::Broken
-        }
-    })
+/// An engine's name in a file's: one that is a path would name a folder.
+fn file_name_of(engine: &str) -> String {
+    engine.rsplit('/').next().unwrap_or(engine).to_string()
 }
 
 fn temporary() -> Result<tempfile::TempDir, Vec<Diagnostic>> {

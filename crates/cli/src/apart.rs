@@ -1,0 +1,217 @@
+//! A run in a process of its own: this program again, watched by the first.
+//!
+//! ```text
+//! world × engine × options ─► headland run … ─► recording, last words, exit code ─► CellEnd
+//! ```
+//!
+//! A library in another language can end its process, or corrupt it; then only its own run is
+//! lost, and not even that: chunks that were written stay. What ends without last words was
+//! taken down. A run that hangs is ended from within, by `watchdog`.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::Read as _;
+use std::os::unix::process::ExitStatusExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use headland_base::Diagnostic;
+use headland_record::{Reader, overview};
+use headland_sim::EngineEntry;
+use rustix::process::{Pid, Signal, kill_process, set_parent_process_death_signal};
+use serde_json::{Value, json};
+
+use crate::args::HowArgs;
+use crate::context::{Context, Ended, Outcome};
+use crate::signals::interrupted;
+
+/// Names the file for the last words of a run, and so says that it is one apart.
+const LAST_WORDS: &str = "HEADLAND_LAST_WORDS";
+
+/// How often somebody looks whether a run is over.
+const PERIOD: Duration = Duration::from_millis(3);
+
+/// What is kept of what a run says.
+const MAX_SAID: u64 = 1 << 20;
+
+/// Whether this process is a run of another's.
+pub fn is_apart() -> bool {
+    std::env::var_os(LAST_WORDS).is_some()
+}
+
+/// A run apart ends with the one that wants it.
+pub fn end_with_parent() {
+    if is_apart() {
+        // Where the system has no such thing, the run goes on to its end.
+        _ = set_parent_process_death_signal(Some(Signal::TERM));
+    }
+}
+
+/// What a run says before it ends, to whoever started it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Words {
+    /// Why it ended badly.
+    pub fault: Option<String>,
+    /// Steps made.
+    pub n_steps: u64,
+    /// How far it came \[s\].
+    pub simulated_secs: f64,
+    /// How long that took, recording included \[s\].
+    pub wall_secs: f64,
+}
+
+impl Words {
+    /// Leaves them, if somebody waits for them.
+    pub fn leave(&self) {
+        let Some(path) = std::env::var_os(LAST_WORDS) else { return };
+        let words = json!({
+            "fault": self.fault, "steps": self.n_steps,
+            "simulated_secs": self.simulated_secs, "wall_secs": self.wall_secs,
+        });
+        // Without them the run counts as taken down, which is what a full disk looks like.
+        _ = std::fs::write(path, words.to_string());
+    }
+
+    fn read(path: &Path) -> Option<Words> {
+        let json: Value = serde_json::from_slice(&std::fs::read(path).ok()?).ok()?;
+        Some(Words {
+            fault: json["fault"].as_str().map(str::to_string),
+            n_steps: json["steps"].as_u64()?,
+            simulated_secs: json["simulated_secs"].as_f64()?,
+            wall_secs: json["wall_secs"].as_f64()?,
+        })
+    }
+}
+
+/// Runs this very command line again, apart; its terminal is ours.
+pub fn again(context: &Context, engine: &EngineEntry, output: &Path) -> Ended {
+    let words = temporary_file()?;
+    let mut command = this_program()?;
+    command.args(std::env::args_os().skip(1)).env(LAST_WORDS, words.path());
+    let status = wait(command.spawn().map_err(|error| vec![not_started(&error)])?)?;
+    match (Words::read(words.path()), outcome_of(status)) {
+        (Some(_), Some(outcome)) => Ok(outcome),
+        _ => {
+            context.show(&[taken_down(engine.name, status, output)]);
+            Ok(Outcome::Broken)
+        }
+    }
+}
+
+/// One world on one engine.
+pub struct Cell<'a> {
+    /// The world's file.
+    pub world: &'a Path,
+    /// What `--engine` takes.
+    pub engine: &'a str,
+    /// How it is moved.
+    pub how: &'a HowArgs,
+    /// Where the recording goes.
+    pub output: PathBuf,
+}
+
+/// How a cell went.
+#[derive(Clone, Debug)]
+pub struct CellEnd {
+    /// What its exit code says.
+    pub outcome: Outcome,
+    /// Why there is no whole recording.
+    pub fault: Option<String>,
+    /// What it said to people.
+    pub said: String,
+    /// How far it came, if it lived to tell.
+    pub words: Option<Words>,
+}
+
+impl Cell<'_> {
+    /// Runs it. Nothing it does reaches our terminal; what it said is handed back.
+    pub fn run(&self, context: &Context) -> Result<CellEnd, Vec<Diagnostic>> {
+        let (words, said) = (temporary_file()?, temporary_file()?);
+        let stderr = said.reopen().map_err(|error| vec![not_started(&error)])?;
+        let mut command = this_program()?;
+        command
+            .args(self.arguments(context))
+            .env(LAST_WORDS, words.path())
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(stderr);
+        let status = wait(command.spawn().map_err(|error| vec![not_started(&error)])?)?;
+        let words = Words::read(words.path());
+        let mut text = Vec::new();
+        // What cannot be read was not said.
+        _ = File::open(said.path()).and_then(|file| file.take(MAX_SAID).read_to_end(&mut text));
+        let mut said = String::from_utf8_lossy(&text).into_owned();
+        let (outcome, fault) = match (&words, outcome_of(status)) {
+            (Some(words), Some(outcome)) => (outcome, words.fault.clone()),
+            _ => {
+                let fault = taken_down(self.engine, status, &self.output);
+                said += &context.rendered(&fault);
+                (Outcome::Broken, Some(fault.message))
+            }
+        };
+        Ok(CellEnd { outcome, fault, said, words })
+    }
+
+    fn arguments(&self, context: &Context) -> Vec<OsString> {
+        let mut out: Vec<OsString> = vec!["run".into(), self.world.into()];
+        out.extend(["--engine".into(), self.engine.into(), "--output".into()]);
+        out.push(self.output.clone().into());
+        out.extend(self.how.to_args());
+        out.extend(context.to_args());
+        out
+    }
+}
+
+fn this_program() -> Result<Command, Vec<Diagnostic>> {
+    let program = std::env::current_exe().map_err(|error| vec![not_started(&error)])?;
+    Ok(Command::new(program))
+}
+
+fn temporary_file() -> Result<tempfile::NamedTempFile, Vec<Diagnostic>> {
+    tempfile::NamedTempFile::new().map_err(|error| vec![not_started(&error)])
+}
+
+fn not_started(error: &std::io::Error) -> Diagnostic {
+    Diagnostic::error("not-started", format!("no process for the run: {error}"))
+}
+
+/// Waits for a run, and hands on that somebody wants it to end. Ctrl-C it hears by itself.
+fn wait(mut child: Child) -> Result<ExitStatus, Vec<Diagnostic>> {
+    let stop = interrupted();
+    let mut is_told = false;
+    loop {
+        if let Some(status) = child.try_wait().map_err(|error| vec![not_started(&error)])? {
+            return Ok(status);
+        }
+        if stop.load(Ordering::Relaxed) && !std::mem::replace(&mut is_told, true) {
+            // One that is gone by now needs no telling.
+            _ = kill_process(Pid::from_child(&child), Signal::TERM);
+        }
+        std::thread::sleep(PERIOD);
+    }
+}
+
+fn outcome_of(status: ExitStatus) -> Option<Outcome> {
+    let code = status.code()?;
+    Outcome::ALL.into_iter().find(|outcome| i32::from(outcome.code()) == code)
+}
+
+/// What is to be said of a run that ended without a word.
+fn taken_down(engine: &str, status: ExitStatus, output: &Path) -> Diagnostic {
+    let how = match (status.signal(), status.code()) {
+        (Some(signal), _) => {
+            let name = signal_hook::low_level::signal_name(signal);
+            name.map_or_else(|| format!("signal {signal}"), str::to_string)
+        }
+        (None, code) => format!("exit code {}", code.unwrap_or(-1)),
+    };
+    let message = format!("engine `{engine}` took its process down ({how})");
+    let kept = Reader::open(output).ok().and_then(|reader| overview(reader).0.span);
+    let note = match kept {
+        Some((_, end)) => format!("the recording is kept up to {end}"),
+        None => "nothing was recorded yet".to_string(),
+    };
+    Diagnostic::error("engine-crashed", message).note(note)
+}
