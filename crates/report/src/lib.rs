@@ -9,12 +9,14 @@
 //! printing, files, terminals and the question whether to use colours; whoever has them
 //! decides.
 
+mod card;
 mod chart;
 mod explained;
 mod json;
 mod junit;
 mod markup;
 mod matrix;
+mod overlay;
 mod page;
 mod plot;
 mod table;
@@ -22,11 +24,13 @@ mod units;
 mod verdicts;
 mod vocabulary;
 
+pub use card::{Card, Measure, MeasureRow, Probed, Ran, card, card_json, card_page};
 pub use chart::{Chart, chart};
 pub use explained::{action_errors, explained, noticed, reached};
 pub use json::verdicts_json;
 pub use junit::junit;
 pub use matrix::{cell_text, matrix, summary};
+pub use overlay::parted;
 pub use page::page;
 pub use table::{Align, table};
 pub use units::{bytes, count, quantity, secs};

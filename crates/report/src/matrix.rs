@@ -12,7 +12,7 @@ const WIDE: usize = 120;
 const GREEN: &str = "\x1b[32m";
 const RED: &str = "\x1b[31m";
 const YELLOW: &str = "\x1b[33m";
-const MAGENTA: &str = "\x1b[35m";
+pub(crate) const MAGENTA: &str = "\x1b[35m";
 
 /// The table: a row per test, a column per recording; the other way round where that would
 /// be too wide to read.
@@ -63,7 +63,7 @@ impl<'a> Layout<'a> {
     }
 }
 
-fn ansi(cell: &Cell) -> &'static str {
+pub(crate) fn ansi(cell: &Cell) -> &'static str {
     match cell.verdict() {
         Some(Verdict::Green) => GREEN,
         Some(Verdict::Red) => RED,

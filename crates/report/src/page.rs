@@ -10,6 +10,7 @@ use headland_judge::{Explanation, Verdict};
 use crate::explained::{is_explained, margin_words, robustness};
 use crate::markup::escaped;
 use crate::matrix::cell_text;
+use crate::overlay::overlay;
 use crate::plot::drawings;
 use crate::units::count;
 use crate::verdicts::{Cell, Judged, Matrix, Row, Spot};
@@ -18,22 +19,32 @@ const STYLE: &str = include_str!("page.css");
 
 /// The page. `build` says who made it.
 pub fn page(matrix: &Matrix, build: &str) -> String {
-    let mut out = format!(
-        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-         <title>{}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<main>\n",
-        escaped(&title(matrix))
-    );
-    _ = writeln!(out, "<h1>{}</h1>", escaped(&title(matrix)));
+    let mut out = format!("<h1>{}</h1>\n", escaped(&title(matrix)));
     out += &overview(matrix);
     for (r, row) in matrix.rows.iter().enumerate() {
+        let drawn = overlay(row, &matrix.recordings);
+        if !drawn.is_empty() {
+            let name = escaped(&row.test);
+            _ = writeln!(out, "<section>\n<h2>{name}: all together</h2>\n{drawn}</section>");
+        }
         for (c, (recording, cell)) in matrix.recordings.iter().zip(&row.cells).enumerate() {
             out += &section(&row.test, recording, cell, &format!("r{r}c{c}"));
         }
         out += &around(row);
     }
-    _ = writeln!(out, "<footer>{}</footer>", escaped(build));
-    out + "</main>\n</body>\n</html>\n"
+    framed(&title(matrix), &out, build)
+}
+
+/// What is inside a page, as a page.
+pub(crate) fn framed(title: &str, inside: &str, build: &str) -> String {
+    format!(
+        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <title>{}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<main>\n{inside}\
+         <footer>{}</footer>\n</main>\n</body>\n</html>\n",
+        escaped(title),
+        escaped(build)
+    )
 }
 
 fn title(matrix: &Matrix) -> String {

@@ -19,27 +19,33 @@ use crate::verdicts::Judged;
 /// Width of everything with a time axis.
 const WIDTH: f64 = 960.0;
 /// Room on the left for names and scales.
-const LEFT: f64 = 150.0;
+pub(crate) const LEFT: f64 = 150.0;
 /// Where the time axis ends, so that a mark at the very end is seen whole.
-const RIGHT: f64 = WIDTH - 6.0;
-const LANE_HEIGHT: f64 = 22.0;
-const PLOT_HEIGHT: f64 = 84.0;
+pub(crate) const RIGHT: f64 = WIDTH - 6.0;
+pub(crate) const LANE_HEIGHT: f64 = 22.0;
+pub(crate) const PLOT_HEIGHT: f64 = 84.0;
 /// Quantities beyond this many are named, not drawn.
 const MOST_PLOTS: usize = 16;
 /// Colours of states that are neither green nor red, in the order states appear.
 const N_COLOURS: usize = 8;
 
 /// Times to pixels.
-struct Axis {
+pub(crate) struct Axis {
     start: f64,
     secs: f64,
 }
 
 impl Axis {
     fn new(times: &[SimTime]) -> Axis {
-        let at = |time: Option<&SimTime>| time.map_or(0.0, |t| t.secs());
-        let start = at(times.first());
-        Axis { start, secs: (at(times.last()) - start).max(1e-9) }
+        Axis::over(std::iter::once(times))
+    }
+
+    /// From the first moment of all to the last.
+    pub(crate) fn over<'a>(all: impl Iterator<Item = &'a [SimTime]>) -> Axis {
+        let ends = all.filter_map(|times| Some((times.first()?.secs(), times.last()?.secs())));
+        let span = ends.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)));
+        let (start, end) = span.unwrap_or_default();
+        Axis { start, secs: (end - start).max(1e-9) }
     }
 
     fn x(&self, secs: f64) -> f64 {
@@ -64,9 +70,7 @@ pub(crate) fn drawings(judged: &Judged) -> String {
         out += &svg(height, "states over time", &(bands + &marks(height)));
         out += &legend(&judged.code, timeline);
     }
-    let is_drawn =
-        |quantity: &&Quantity| !matches!(quantity, Quantity::Formula(_) | Quantity::Time);
-    let read: Vec<&Quantity> = judged.code.channels.iter().filter(is_drawn).collect();
+    let read: Vec<&Quantity> = judged.code.channels.iter().filter(|q| is_drawn(q)).collect();
     for quantity in read.iter().take(MOST_PLOTS) {
         let column = judged.scene.column(**quantity);
         let name = judged.code.vocabulary.written(**quantity).to_string();
@@ -80,7 +84,12 @@ pub(crate) fn drawings(judged: &Judged) -> String {
     out + &svg(18.0, "time", &ticks(&axis))
 }
 
-fn svg(height: f64, label: &str, inside: &str) -> String {
+/// Whether a quantity is a curve.
+pub(crate) fn is_drawn(quantity: &Quantity) -> bool {
+    !matches!(quantity, Quantity::Formula(_) | Quantity::Time)
+}
+
+pub(crate) fn svg(height: f64, label: &str, inside: &str) -> String {
     format!(
         "<svg viewBox=\"0 0 {WIDTH} {height}\" role=\"img\" aria-label=\"{}\">{inside}</svg>\n",
         escaped(label)
@@ -110,8 +119,19 @@ fn marks(judged: &Judged, axis: &Axis, height: f64) -> String {
 
 // --- bands -----------------------------------------------------------------------------
 
+/// The states of the first machine, in one lane.
+pub(crate) fn root_bands(judged: &Judged, axis: &Axis) -> String {
+    let Some(timeline) = &judged.timeline else { return String::new() };
+    let first = Timeline {
+        lanes: timeline.lanes.iter().take(1).map(|_| String::new()).collect(),
+        bands: timeline.bands.iter().filter(|band| band.lane == 0).cloned().collect(),
+        ..Timeline::default()
+    };
+    bands(&judged.code, &first, judged.scene.times(), axis)
+}
+
 fn bands(code: &Code, timeline: &Timeline, times: &[SimTime], axis: &Axis) -> String {
-    let end = axis.start + axis.secs;
+    let end = times.last().map_or(axis.start, |time| time.secs());
     let x = |tick: usize| axis.x(times.get(tick).map_or(end, |time| time.secs()));
     let mut out = String::new();
     let mut busy: Vec<Option<Range<f64>>> = vec![None; timeline.lanes.len()];
@@ -209,7 +229,7 @@ fn legend(code: &Code, timeline: &Timeline) -> String {
 }
 
 /// The end of a long path is what tells machines apart.
-fn shortened(name: &str) -> String {
+pub(crate) fn shortened(name: &str) -> String {
     const MOST: usize = 21;
     let n = name.chars().count();
     if n <= MOST {
@@ -264,7 +284,7 @@ fn curve(
 }
 
 /// As many digits as tell the two ends of a scale apart.
-fn number(value: f64, span: f64) -> String {
+pub(crate) fn number(value: f64, span: f64) -> String {
     match span {
         s if s >= 100.0 => format!("{value:.0}"),
         s if s >= 1.0 => format!("{value:.2}"),
@@ -275,7 +295,12 @@ fn number(value: f64, span: f64) -> String {
 
 /// One line through the values; of those on one pixel only the first, the extremes and the
 /// last.
-fn path(column: &Column, times: &[SimTime], axis: &Axis, y: impl Fn(f64) -> f64) -> String {
+pub(crate) fn path(
+    column: &Column,
+    times: &[SimTime],
+    axis: &Axis,
+    y: impl Fn(f64) -> f64,
+) -> String {
     let mut out = String::new();
     let mut is_down = false;
     let mut pixel = i64::MIN;
@@ -321,7 +346,7 @@ fn thinned(points: &[(f64, f64)]) -> Vec<(f64, f64)> {
 
 // --- time ------------------------------------------------------------------------------
 
-fn ticks(axis: &Axis) -> String {
+pub(crate) fn ticks(axis: &Axis) -> String {
     let step = round_step(axis.secs / 8.0);
     let first = (axis.start / step).ceil() as i64;
     let last = ((axis.start + axis.secs) / step).floor() as i64;

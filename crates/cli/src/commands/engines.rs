@@ -1,32 +1,65 @@
 //! `headland engines`: which physics engines there are, made from the one list of `engines`.
 
 use headland_engines::ENGINES;
+use headland_sim::{EngineEntry, Found, Housing};
 use serde_json::{Value, json};
 
 use crate::args::EnginesArgs;
+use crate::card;
 use crate::context::{Context, Ended, Outcome};
+use crate::parallel;
 
-pub fn run(context: &Context, _: &EnginesArgs) -> Ended {
+pub fn run(context: &Context, args: &EnginesArgs) -> Ended {
+    if args.report_card {
+        return card::run(context, args);
+    }
+    // Some are asked by starting a program, which takes a second each.
+    let found = parallel::map(ENGINES.len(), |i| (ENGINES[i].find)(&ENGINES[i]));
+    let listed = ENGINES.iter().zip(&found);
     let text = if context.json() {
-        let engines: Vec<Value> = ENGINES
-            .iter()
-            .map(|entry| {
-                json!({
-                    "name": entry.name, "version": entry.version(), "summary": entry.summary,
-                    "limits": entry.limits, "install": entry.install,
-                })
-            })
-            .collect();
+        let engines: Vec<Value> = listed.map(|(entry, found)| entry_json(entry, found)).collect();
         format!("{}\n", Value::from(engines))
     } else {
-        ENGINES.iter().map(describe).collect()
+        listed.map(|(entry, found)| describe(entry, found)).collect()
     };
     context.print(&text);
+    if found.iter().any(Result::is_err) {
+        context.say("engines of your own: `--engine ./my_engine.py`, see the book, \"An engine of your own\"");
+    }
     Ok(Outcome::Passed)
 }
 
-fn describe(entry: &headland_sim::EngineEntry) -> String {
-    let version = entry.version().unwrap_or_else(|| "not found".to_string());
-    let limits: String = entry.limits.iter().map(|limit| format!("  - {limit}\n")).collect();
-    format!("{} {version}: {}\n{limits}  {}\n", entry.name, entry.summary, entry.install)
+fn entry_json(entry: &EngineEntry, found: &Result<Found, String>) -> Value {
+    let (version, place, missing) = match found {
+        Ok(found) => (Some(&found.version), Some(&found.place), None),
+        Err(why) => (None, None, Some(why)),
+    };
+    json!({
+        "name": entry.name, "version": version, "place": place, "missing": missing,
+        "housing": housing(entry.housing), "summary": entry.summary, "limits": entry.limits,
+        "install": entry.install,
+    })
+}
+
+fn housing(housing: Housing) -> &'static str {
+    match housing {
+        Housing::Embedded => "embedded",
+        Housing::Library => "library",
+        Housing::Program => "program",
+    }
+}
+
+fn describe(entry: &EngineEntry, found: &Result<Found, String>) -> String {
+    let mut out = match found {
+        Ok(found) => format!("{} {}: {}\n", entry.name, found.version, entry.summary),
+        Err(_) => format!("{} (not found): {}\n", entry.name, entry.summary),
+    };
+    out += &match found {
+        Ok(found) => format!("  found: {}\n", found.place),
+        Err(why) => format!("  {why}\n  to get it: {}\n", entry.install),
+    };
+    for limit in entry.limits {
+        out += &format!("  - {limit}\n");
+    }
+    out
 }

@@ -50,6 +50,10 @@ pub const ENTRY: EngineEntry = EngineEntry {
 /// The version Cargo.lock holds; a test compares the two.
 pub const VERSION: &str = "0.36.1";
 
+/// What `--raw` means here.
+const RAW: &str = "raw: rapier's own averages of friction and restitution, its friction of 0.5 \
+                   where the world says none, its solver settings, its sleeping";
+
 /// Steps rapier makes inside one of ours: its own default. With one, a screw's thread
 /// slips and a universal joint's cross bends; with eight nothing measured here improves.
 const N_SUBSTEPS: usize = 4;
@@ -71,11 +75,15 @@ struct Built {
     handles: Vec<rp::RigidBodyHandle>,
     drive: drive::Drive,
     filter: PairFilter,
+    raw: bool,
 }
 
 impl Engine for Rapier {
-    fn check(&self, model: &Model, _: &EngineOptions) -> Vec<Diagnostic> {
+    fn check(&self, model: &Model, options: &EngineOptions) -> Vec<Diagnostic> {
         let mut out = Vec::new();
+        if options.raw {
+            out.push(Diagnostic::remark("realised", RAW));
+        }
         for rigid in model.rigids.iter().filter(|rigid| rigid.motion == Motion::Dynamic) {
             if rigid.mass <= 0.0 {
                 let name = &model.bodies[rigid.body_idxs[0]].name;
@@ -91,7 +99,12 @@ impl Engine for Rapier {
         out
     }
 
-    fn start(&mut self, model: &Model, state: &State, _: &EngineOptions) -> Result<(), Fault> {
+    fn start(
+        &mut self,
+        model: &Model,
+        state: &State,
+        options: &EngineOptions,
+    ) -> Result<(), Fault> {
         let mut physics = rp::PhysicsWorld { gravity: model.world.gravity, ..Default::default() };
         let rotors = joints::rotor_inertias(model);
         let inertias: Vec<Mat3> =
@@ -103,24 +116,31 @@ impl Engine for Rapier {
             joint.parent_rigid.into_iter().for_each(|i| is_jointed[i] = true);
         }
         for (i, (rigid, now)) in model.rigids.iter().zip(&state.rigids).enumerate() {
-            let mut body = body_of(rigid, inertias[i], now.world_from_rigid, now.twist);
+            let mut body =
+                body_of(rigid, inertias[i], now.world_from_rigid, now.twist, options.raw);
             // With rapier's gyroscopic torque on links, four public robots were tried and all
             // went non-finite within two seconds; without it three of them stay whole.
-            body.enable_gyroscopic_forces(!is_jointed[i]);
+            body.enable_gyroscopic_forces(options.raw || !is_jointed[i]);
             handles.push(physics.insert_body(body));
         }
         for (body_idx, body) in model.bodies.iter().enumerate() {
             let is_fixed = model.rigids[body.rigid_idx].motion == Motion::Static;
             for shape in &body.shapes {
-                for collider in shapes::colliders(shape, body.rigid_from_body, body_idx, is_fixed) {
+                let place = body.rigid_from_body;
+                for collider in shapes::colliders(shape, place, body_idx, is_fixed, options.raw) {
                     physics.insert_collider(collider, Some(handles[body.rigid_idx]));
                 }
             }
         }
         let inserted = joints::insert(model, state, &mut physics, &handles);
         let drive = drive::Drive::of(model, inertias, inserted);
-        self.world =
-            Some(Built { physics, handles, drive, filter: PairFilter(TouchFilter::of(model)) });
+        self.world = Some(Built {
+            physics,
+            handles,
+            drive,
+            filter: PairFilter(TouchFilter::of(model)),
+            raw: options.raw,
+        });
         Ok(())
     }
 
@@ -131,9 +151,12 @@ impl Engine for Rapier {
         dt: SimDuration,
         state: &mut State,
     ) -> Result<(), Fault> {
-        let Built { physics, handles, drive, filter } =
+        let Built { physics, handles, drive, filter, raw } =
             self.world.as_mut().expect("start comes first");
-        tune(&mut physics.integration_parameters, dt.secs());
+        match raw {
+            true => physics.integration_parameters.dt = dt.secs(),
+            false => tune(&mut physics.integration_parameters, dt.secs()),
+        }
         for (i, rigid) in model.rigids.iter().enumerate() {
             if rigid.motion == Motion::Kinematic {
                 let now = &state.rigids[i];
@@ -201,6 +224,7 @@ fn body_of(
     inertia: Mat3,
     world_from_rigid: Transform,
     twist: Twist,
+    raw: bool,
 ) -> rp::RigidBody {
     let kind = match rigid.motion {
         Motion::Static => rp::RigidBodyType::Fixed,
@@ -216,8 +240,8 @@ fn body_of(
         .gravity_scale(if rigid.gravity { 1.0 } else { 0.0 })
         .linear_damping(rigid.velocity_decay.0)
         .angular_damping(rigid.velocity_decay.1)
-        .allow_fast_rotation(true)
-        .can_sleep(false)
+        .allow_fast_rotation(!raw)
+        .can_sleep(raw)
         .build()
 }
 

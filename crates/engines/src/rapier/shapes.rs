@@ -76,6 +76,9 @@ fn left_out(name: &str, surface: &Surface) -> Option<Diagnostic> {
     (!words.is_empty()).then(|| Diagnostic::remark("realised", message))
 }
 
+/// Friction of a collider nobody said anything about.
+const RAW_FRICTION: f64 = 0.5;
+
 /// Friction of a shape in every direction.
 fn friction(shape: &Shape) -> f64 {
     0.5 * (shape.surface.mu() + shape.surface.mu2())
@@ -87,9 +90,14 @@ pub(super) fn colliders(
     rigid_from_body: Transform,
     body_idx: usize,
     is_fixed: bool,
+    raw: bool,
 ) -> Vec<rp::Collider> {
     let rigid_from_shape = rigid_from_body * shape.body_from_shape;
     let groups = rp::Group::from_bits_truncate(shape.surface.collide_bitmask());
+    let (rule, mu) = match raw {
+        true => (rp::CoefficientCombineRule::Average, shape.surface.mu.unwrap_or(RAW_FRICTION)),
+        false => (rp::CoefficientCombineRule::Min, friction(shape)),
+    };
     collider_shapes(&shape.geometry, is_fixed)
         .unwrap_or_default()
         .into_iter()
@@ -97,10 +105,10 @@ pub(super) fn colliders(
             rp::ColliderBuilder::new(part)
                 .position(pose(rigid_from_shape * shape_from_part))
                 .density(0.0) // mass comes from the inertial, never from the shape
-                .friction(friction(shape))
-                .friction_combine_rule(rp::CoefficientCombineRule::Min)
+                .friction(mu)
+                .friction_combine_rule(rule)
                 .restitution(shape.surface.restitution())
-                .restitution_combine_rule(rp::CoefficientCombineRule::Min)
+                .restitution_combine_rule(rule)
                 .collision_groups(rp::InteractionGroups::new(
                     groups,
                     groups,

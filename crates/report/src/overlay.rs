@@ -1,0 +1,208 @@
+//! One test over several recordings, drawn over one another: a lane of states for each, and
+//! every number the test read as a curve for each.
+//!
+//! Deliberately absent: what a single recording shows; that is `plot`.
+
+use std::fmt::Write as _;
+
+use headland_judge::vocabulary::Quantity;
+use headland_judge::{Column, Course, companies, parting};
+
+use crate::markup::escaped;
+use crate::plot::{Axis, LANE_HEIGHT, LEFT, PLOT_HEIGHT, RIGHT, number, path, svg, ticks};
+use crate::plot::{is_drawn, root_bands, shortened};
+use crate::verdicts::{Cell, Judged, Row};
+
+/// Curves are told apart by colour up to this many.
+const N_LINES: usize = 8;
+/// Quantities beyond this many are left to the drawings of each recording.
+const MOST_PLOTS: usize = 6;
+const HEIGHT: f64 = 1.6 * PLOT_HEIGHT;
+
+/// A recording that was judged, with its column's name.
+struct Line<'a> {
+    name: &'a str,
+    judged: &'a Judged,
+}
+
+fn lines<'a>(row: &'a Row, recordings: &'a [String]) -> Vec<Line<'a>> {
+    let cells = recordings.iter().zip(&row.cells);
+    cells
+        .filter_map(|(name, cell)| match cell {
+            Cell::Judged(judged) if !judged.scene.times().is_empty() => Some(Line { name, judged }),
+            _ => None,
+        })
+        .collect()
+}
+
+/// Bands and curves of a row, if there is more than one recording to draw.
+pub(crate) fn overlay(row: &Row, recordings: &[String]) -> String {
+    let lines = lines(row, recordings);
+    if lines.len() < 2 {
+        return String::new();
+    }
+    let axis = Axis::over(lines.iter().map(|line| line.judged.scene.times()));
+    let mut out = bands(&lines, &axis);
+    let partings: String = parted(row, recordings)
+        .iter()
+        .map(|said| format!("<li>{}</li>\n", escaped(said)))
+        .collect();
+    _ = write!(out, "<ul class=\"facts\">\n{partings}</ul>\n");
+    let quantities = lines[0].judged.code.channels.iter().filter(|quantity| is_drawn(quantity));
+    let mut is_drawn = false;
+    for quantity in quantities.take(MOST_PLOTS) {
+        out += &curves(&lines, *quantity, &axis);
+        is_drawn = true;
+    }
+    if is_drawn {
+        out += &svg(18.0, "time", &ticks(&axis));
+        out += &legend(&lines);
+    }
+    out
+}
+
+/// Which recordings take the same transitions, and where the others part from the first.
+pub fn parted(row: &Row, recordings: &[String]) -> Vec<String> {
+    let lines = lines(row, recordings);
+    let courses: Vec<(&str, Course<'_>)> = lines
+        .iter()
+        .filter_map(|line| {
+            let Judged { code, scene, timeline, .. } = line.judged;
+            let timeline = timeline.as_ref()?;
+            Some((line.name, Course { code, timeline, times: scene.times() }))
+        })
+        .collect();
+    let (names, courses): (Vec<&str>, Vec<Course<'_>>) = courses.into_iter().unzip();
+    let companies = companies(&courses);
+    let Some(first) = companies.first() else { return Vec::new() };
+    let list = |company: &[usize]| company.iter().map(|i| names[*i]).collect::<Vec<_>>().join(", ");
+    if companies.len() == 1 {
+        return vec![format!("all take the same transitions: {}", list(first))];
+    }
+    let from_first = |company: &Vec<usize>| {
+        let parting = parting(courses[first[0]], courses[company[0]])?;
+        let told = |step: &Option<(headland_base::SimTime, String)>| match step {
+            Some((time, arc)) => format!("`{arc}` at {time}"),
+            None => "nothing more".to_string(),
+        };
+        Some(format!(
+            "{} and {} part at {}, after {} in common: {} against {}",
+            list(first),
+            list(company),
+            parting.time,
+            crate::count(parting.n_shared as u64, "transition"),
+            told(&parting.first),
+            told(&parting.second)
+        ))
+    };
+    companies[1..].iter().filter_map(from_first).collect()
+}
+
+fn bands(lines: &[Line<'_>], axis: &Axis) -> String {
+    let drawn: Vec<&Line<'_>> =
+        lines.iter().filter(|line| line.judged.timeline.is_some()).collect();
+    let mut out = String::new();
+    for (i, line) in drawn.iter().enumerate() {
+        let y = i as f64 * LANE_HEIGHT;
+        _ = write!(
+            out,
+            "<text class=\"name\" x=\"{}\" y=\"{}\">{}</text>",
+            LEFT - 8.0,
+            y + LANE_HEIGHT * 0.68,
+            escaped(&shortened(line.name))
+        );
+        _ = write!(out, "<g transform=\"translate(0 {y})\">{}</g>", root_bands(line.judged, axis));
+    }
+    if drawn.is_empty() { out } else { svg(drawn.len() as f64 * LANE_HEIGHT, "states", &out) }
+}
+
+fn curves(lines: &[Line<'_>], quantity: Quantity, axis: &Axis) -> String {
+    let vocabulary = &lines[0].judged.code.vocabulary;
+    let name = vocabulary.written(quantity).to_string();
+    // The same words may be another number of another recording's list.
+    let columns: Vec<(usize, &Line<'_>, std::sync::Arc<Column>)> = lines
+        .iter()
+        .enumerate()
+        .filter_map(|(i, line)| {
+            let code = &line.judged.code;
+            let own = code
+                .channels
+                .iter()
+                .find(|own| code.vocabulary.written(**own).to_string() == name)?;
+            Some((i, line, line.judged.scene.column(*own)))
+        })
+        .collect();
+    let (low, high) = range(columns.iter().map(|(_, _, column)| column.as_ref()));
+    let unit = vocabulary.unit(quantity);
+    let title = if unit.is_empty() { name.clone() } else { format!("{name} [{unit}]") };
+    let mut out = format!(
+        "<rect class=\"frame\" x=\"{LEFT}\" y=\"16\" width=\"{}\" height=\"{}\"/>\
+         <text class=\"title\" x=\"{}\" y=\"11\">{}</text>",
+        RIGHT - LEFT,
+        HEIGHT - 18.0,
+        LEFT + 4.0,
+        escaped(&title)
+    );
+    if low > high {
+        return svg(HEIGHT, &name, &out);
+    }
+    let (low, high) = if high > low { (low, high) } else { (low - 0.5, high + 0.5) };
+    let y = |value: f64| {
+        (HEIGHT - 6.0) - (value.clamp(low, high) - low) / (high - low) * (HEIGHT - 26.0)
+    };
+    for value in [low, high] {
+        _ = write!(
+            out,
+            "<text class=\"scale\" x=\"{}\" y=\"{:.1}\">{}</text>",
+            LEFT - 8.0,
+            y(value) + 4.0,
+            number(value, high - low)
+        );
+    }
+    for (i, line, column) in &columns {
+        let path = path(column, line.judged.scene.times(), axis, y);
+        _ = write!(
+            out,
+            "<path class=\"curve l{}\" d=\"{path}\"><title>{}</title></path>",
+            i % N_LINES,
+            escaped(line.name)
+        );
+    }
+    svg(HEIGHT, &name, &out)
+}
+
+/// The range most curves stay in: one that explodes must not flatten the others.
+fn range<'a>(columns: impl Iterator<Item = &'a Column>) -> (f64, f64) {
+    let mut spans: Vec<(f64, f64)> = columns
+        .map(|column| {
+            let known = column.values.iter().skip(column.first_known).filter(|v| v.is_finite());
+            known.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), v| {
+                (low.min(*v), high.max(*v))
+            })
+        })
+        .filter(|(low, high)| low <= high)
+        .collect();
+    let all = |spans: &[(f64, f64)]| {
+        spans.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), span| {
+            (low.min(span.0), high.max(span.1))
+        })
+    };
+    spans.sort_by(|a, b| (a.1 - a.0).total_cmp(&(b.1 - b.0)));
+    let usual = spans[..spans.len().div_ceil(2).max(spans.len().saturating_sub(2))].to_vec();
+    let (low, high) = all(&usual);
+    let (lowest, highest) = all(&spans);
+    let room = 2.0 * (high - low);
+    (lowest.max(low - room), highest.min(high + room))
+}
+
+fn legend(lines: &[Line<'_>]) -> String {
+    let items = lines.iter().enumerate().map(|(i, line)| {
+        format!(
+            "<span><svg class=\"key\" viewBox=\"0 0 10 10\"><line class=\"curve l{}\" x1=\"0\" \
+             x2=\"10\" y1=\"5\" y2=\"5\"/></svg>{}</span>",
+            i % N_LINES,
+            escaped(line.name)
+        )
+    });
+    format!("<p class=\"legend\">{}</p>\n", items.collect::<Vec<_>>().join(" "))
+}
