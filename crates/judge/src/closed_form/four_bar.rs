@@ -36,7 +36,7 @@ pub const FORMS: &[ClosedForm] = &[
         what: "how much energy changes, at most, as a share of the largest kinetic energy",
         formula: "|E − E₀|/(E₀ − min V)",
         unit: "1",
-        usual: 0.01,
+        usual: 0.02,
         of: energy_drift,
     },
 ];
