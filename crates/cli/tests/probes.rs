@@ -1,18 +1,20 @@
-//! The constants of the closed forms are those of the worlds: two places, compared.
-
-mod common;
+//! Closed forms in three places, compared: their constants with the worlds, their list with the
+//! book.
 
 use std::path::Path;
 use std::sync::Arc;
 
-use common::ROOT;
 use headland_base::{Mat3, Vec3};
+use headland_judge::CLOSED_FORMS;
 use headland_judge::closed_form::{
     Part, ball, cradle, cylinders, double_pendulum, four_bar, free_box, gripper, pendulum, rolling,
     slider, stack,
 };
 use headland_sim::{Model, State, SurfacePair};
 use headland_world::{Geometry, ReadOptions};
+
+/// The workspace's root.
+const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 
 fn model(world: &str) -> Model {
     let path = format!("{ROOT}/worlds/{world}.sdf");
@@ -200,5 +202,18 @@ fn rolling_slider_and_four_bar() {
         let motion = state.relative_motion(joint);
         near(motion.parent_from_child.translation.length(), 0.0);
         near(motion.twist.linear.length(), 0.0);
+    }
+}
+
+/// The page of the book has a row for each form, in its own words.
+#[test]
+fn the_book_lists_every_form() {
+    let page = std::fs::read_to_string(format!("{ROOT}/docs/src/report-card.md")).expect("a page");
+    for form in CLOSED_FORMS.iter().copied().flatten() {
+        let unit = if form.unit == "1" { String::new() } else { format!(" {}", form.unit) };
+        let formula = form.formula.replace('|', "\\|");
+        let row =
+            format!("| `{}` | {} | `{formula}` | {:?}{unit} |\n", form.name, form.what, form.usual);
+        assert!(page.contains(&row), "missing in report-card.md:\n{row}");
     }
 }
