@@ -278,11 +278,11 @@ mod tests {
 
     /// Rapier's known faults: fingers of 0.5 kg close through a ball of 0.1 g.
     const KNOWN: &[(&str, &str)] = &[
-        ("gripper_light_3n", "gripper-gap"),
-        ("gripper_light_3n", "gripper-gap-end"),
-        ("gripper_light_4n", "gripper-gap"),
-        ("gripper_light_4n", "gripper-gap-end"),
-        ("gripper_light_4n", "gripper-height"),
+        ("gripper_light_3n", "gripper_gap"),
+        ("gripper_light_3n", "gripper_gap_end"),
+        ("gripper_light_4n", "gripper_gap"),
+        ("gripper_light_4n", "gripper_gap_end"),
+        ("gripper_light_4n", "gripper_height"),
     ];
 
     fn run(probe: &Probe, step_secs: f64) -> Recording {

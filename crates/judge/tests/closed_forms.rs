@@ -113,18 +113,18 @@ fn ball() {
         });
         made
     };
-    near(made(0.7).error("ball-impact"), 0.0, 2e-6);
-    near(made(0.7).error("ball-ratio"), 0.0, 2e-5);
-    near(made(0.65).error("ball-ratio"), 0.49 - 0.4225, 2e-5);
-    near(made(0.0).error("ball-ratio"), 0.49, 1e-9);
+    near(made(0.7).error("ball_impact"), 0.0, 2e-6);
+    near(made(0.7).error("ball_ratio"), 0.0, 2e-5);
+    near(made(0.65).error("ball_ratio"), 0.49 - 0.4225, 2e-5);
+    near(made(0.0).error("ball_ratio"), 0.49, 1e-9);
     // One that is thrown up by the ground and does not come back within the recording.
     let mut lost = Made::new("ball", DOWN, 5.0, 0.001);
     lost.point("ball", |t| {
         let (z, v) = if t < 0.782 { (3.0 - 0.5 * G * t * t, -G * t) } else { (10.0 * t, 10.0) };
         (Vec3::Z * (z + 0.5), Vec3::Z * v)
     });
-    near(lost.measure("ball-ratio").measured, 50.0 / 3.0, 1e-9);
-    near(lost.error("ball-impact"), 0.0, 1e-3);
+    near(lost.measure("ball_ratio").measured, 50.0 / 3.0, 1e-9);
+    near(lost.error("ball_impact"), 0.0, 1e-3);
 }
 
 #[test]
@@ -144,14 +144,14 @@ fn cylinders_slide_and_stick() {
         made
     };
     let exact = made(1.0, 0.0, 0.0);
-    for form in ["slide-distance", "slide-tilt", "stick-drift"] {
+    for form in ["slide_distance", "slide_tilt", "stick_drift"] {
         near(exact.error(form), 0.0, 1e-9);
     }
-    near(exact.measure("slide-distance").expected, 6.802, 5e-4);
+    near(exact.measure("slide_distance").expected, 6.802, 5e-4);
     let off = made(1.01, 0.03, 0.02);
-    near(off.error("slide-distance"), 0.01 * 6.8019, 1e-4);
-    near(off.error("slide-tilt"), 0.03, 1e-9);
-    near(off.error("stick-drift"), 0.02, 1e-6);
+    near(off.error("slide_distance"), 0.01 * 6.8019, 1e-4);
+    near(off.error("slide_tilt"), 0.03, 1e-9);
+    near(off.error("stick_drift"), 0.02, 1e-6);
     assert_eq!(cylinders::FORMS.len(), 3);
 }
 
@@ -175,22 +175,22 @@ fn gripper() {
     };
     for press in [3.0, 4.0] {
         let light = made("gripper_light", press, 2.0001 * (G + 1.0), 1.0, 0.2);
-        near(light.measure("gripper-height").expected, 4.6, 1e-9);
-        for form in ["gripper-height", "gripper-gap", "gripper-gap-end"] {
+        near(light.measure("gripper_height").expected, 4.6, 1e-9);
+        for form in ["gripper_height", "gripper_gap", "gripper_gap_end"] {
             near(light.error(form), 0.0, 1e-9);
         }
     }
     // Through the ball, and carried along.
     let through = made("gripper_light", 3.0, 2.0001 * (G + 1.0), 1.0, 0.0);
-    near(through.error("gripper-height"), 0.0, 1e-9);
-    near(through.error("gripper-gap"), 0.2, 1e-9);
+    near(through.error("gripper_height"), 0.0, 1e-9);
+    near(through.error("gripper_gap"), 0.2, 1e-9);
     // By hand: 0.65·10.81 = 7.03 N is more than 2·3 N and less than 2·4 N.
     let heavy = |press| made("gripper_heavy", press, 2.65 * (G + 1.0), 1.0, 0.2);
-    near(heavy(4.0).measure("gripper-height").expected, 4.6, 1e-9);
-    near(heavy(4.0).error("gripper-gap-end"), 0.0, 1e-9);
-    near(heavy(3.0).measure("gripper-height").expected, 0.1, 1e-9);
-    near(heavy(3.0).error("gripper-height"), 4.5, 1e-9);
-    near(heavy(3.0).measure("gripper-gap-end").expected, 0.0, 1e-9);
+    near(heavy(4.0).measure("gripper_height").expected, 4.6, 1e-9);
+    near(heavy(4.0).error("gripper_gap_end"), 0.0, 1e-9);
+    near(heavy(3.0).measure("gripper_height").expected, 0.1, 1e-9);
+    near(heavy(3.0).error("gripper_height"), 4.5, 1e-9);
+    near(heavy(3.0).measure("gripper_gap_end").expected, 0.0, 1e-9);
 }
 
 #[test]
@@ -205,10 +205,10 @@ fn stack() {
         }
         made
     };
-    near(made(0.0, 0.0).error("stack-height"), 0.0, 1e-12);
-    near(made(0.0, 0.0).error("stack-drift"), 0.0, 1e-12);
-    near(made(0.1, 0.0).error("stack-height"), 0.1, 1e-12);
-    near(made(0.0, 0.03).error("stack-drift"), 0.03, 1e-12);
+    near(made(0.0, 0.0).error("stack_height"), 0.0, 1e-12);
+    near(made(0.0, 0.0).error("stack_drift"), 0.0, 1e-12);
+    near(made(0.1, 0.0).error("stack_height"), 0.1, 1e-12);
+    near(made(0.0, 0.03).error("stack_drift"), 0.03, 1e-12);
 }
 
 /// Another road than the form's: angular momentum is held, `ω = R·I⁻¹·Rᵀ·H`, and the turn of the
@@ -252,7 +252,7 @@ fn free_boxes() {
             });
             made
         };
-        let name = |what: &str| format!("{case}-box-{what}");
+        let name = |what: &str| format!("{case}_box_{what}");
         let exact = made(0.0, 0.0, 0.0);
         near(exact.error(&name("position")), 0.0, 1e-9);
         near(exact.error(&name("momentum")), 0.0, 1e-9);
@@ -303,11 +303,11 @@ fn pendulum_swings() {
         });
         made
     };
-    near(made(1.0, 1.0).error("pendulum-period"), 0.0, 1e-7);
-    near(made(1.0, 1.0).error("pendulum-energy"), 0.0, 1e-8);
-    near(made(1.01, 1.0).error("pendulum-period"), 0.01 * 2.04844, 1e-5);
+    near(made(1.0, 1.0).error("pendulum_period"), 0.0, 1e-7);
+    near(made(1.0, 1.0).error("pendulum_energy"), 0.0, 1e-8);
+    near(made(1.01, 1.0).error("pendulum_period"), 0.01 * 2.04844, 1e-5);
     // All of the swing's energy is kinetic at the lowest point.
-    near(made(1.0, 1.01).error("pendulum-energy"), 1.01 * 1.01 - 1.0, 1e-5);
+    near(made(1.0, 1.01).error("pendulum_energy"), 1.01 * 1.01 - 1.0, 1e-5);
     // The series of the textbook: 1 + θ²/16 + 11·θ⁴/3072 + 173·θ⁶/737280 + 22931·θ⁸/1321205760.
     let terms = [1.0, 1.0 / 16.0, 11.0 / 3072.0, 173.0 / 737_280.0, 22_931.0 / 1_321_205_760.0];
     let series = terms.iter().rev().fold(0.0, |sum, term| sum * 0.25 + term);
@@ -335,9 +335,9 @@ fn double_pendulum_obeys_energy_and_angular_momentum() {
         (made, states)
     };
     let (exact, states) = made(0.0);
-    near(exact.error("double-pendulum-energy"), 0.0, 1e-9);
-    near(exact.error("double-pendulum-path"), 0.0, 1e-9);
-    near(made(0.02).0.error("double-pendulum-path"), 0.02, 1e-9);
+    near(exact.error("double_pendulum_energy"), 0.0, 1e-9);
+    near(exact.error("double_pendulum_path"), 0.0, 1e-9);
+    near(made(0.02).0.error("double_pendulum_path"), 0.02, 1e-9);
 
     let shoulder = Vec3::Z * double_pendulum::HEIGHT;
     let spin_and_torque = |state: &[f64; 4]| {
@@ -392,11 +392,11 @@ fn rolling() {
         });
         made
     };
-    for form in ["rolling-acceleration", "rolling-speed", "rolling-slip"] {
+    for form in ["rolling_acceleration", "rolling_speed", "rolling_slip"] {
         near(made(1.0).error(form), 0.0, 1e-9);
     }
-    near(made(1.02).error("rolling-acceleration"), 0.02 * 2.396584, 1e-6);
-    near(made(1.02).error("rolling-speed"), 0.05, 1e-9);
+    near(made(1.02).error("rolling_acceleration"), 0.02 * 2.396584, 1e-6);
+    near(made(1.02).error("rolling_speed"), 0.05, 1e-9);
 }
 
 #[test]
@@ -422,12 +422,12 @@ fn newtons_cradle() {
         }
         made
     };
-    near(made(1.0).error("cradle-speed"), 0.0, 1e-5); // the lowest point is between two samples
-    near(made(1.0).error("cradle-rest"), 0.0, 1e-9);
-    near(made(1.0).error("cradle-energy"), 0.0, 1e-6);
-    near(made(0.9).error("cradle-speed"), 0.1 * made(0.9).measure("cradle-speed").expected, 1e-5);
-    near(made(0.9).error("cradle-rest"), 0.05, 1e-9);
-    assert!(made(0.9).error("cradle-energy") > 0.18, "it lost 1 − 0.9² of it");
+    near(made(1.0).error("cradle_speed"), 0.0, 1e-5); // the lowest point is between two samples
+    near(made(1.0).error("cradle_rest"), 0.0, 1e-9);
+    near(made(1.0).error("cradle_energy"), 0.0, 1e-6);
+    near(made(0.9).error("cradle_speed"), 0.1 * made(0.9).measure("cradle_speed").expected, 1e-5);
+    near(made(0.9).error("cradle_rest"), 0.05, 1e-9);
+    assert!(made(0.9).error("cradle_energy") > 0.18, "it lost 1 − 0.9² of it");
 }
 
 #[test]
@@ -440,10 +440,10 @@ fn slider() {
         });
         made
     };
-    near(made(3.0).error("slider-distance"), 0.0, 1e-9);
-    near(made(3.0).error("slider-creep"), 0.0, 1e-12);
-    near(made(2.0).error("slider-distance"), 1.5, 1e-9); // 4.5 m, reached at 3 s
-    assert!(made(2.0).error("slider-creep") > 0.1);
+    near(made(3.0).error("slider_distance"), 0.0, 1e-9);
+    near(made(3.0).error("slider_creep"), 0.0, 1e-12);
+    near(made(2.0).error("slider_distance"), 1.5, 1e-9); // 4.5 m, reached at 3 s
+    assert!(made(2.0).error("slider_creep") > 0.1);
 }
 
 /// Angle of the rocker by halving, from the length of the coupler alone.
@@ -542,11 +542,11 @@ fn four_bar_linkage() {
         );
         made
     };
-    near(made(0.0, 1.0).error("four-bar-angle"), 0.0, 1e-7);
-    near(made(0.0, 1.0).error("four-bar-energy"), 0.0, 1e-7);
-    near(made(0.01, 1.0).error("four-bar-angle"), 0.01, 1e-7);
+    near(made(0.0, 1.0).error("four_bar_angle"), 0.0, 1e-7);
+    near(made(0.0, 1.0).error("four_bar_energy"), 0.0, 1e-7);
+    near(made(0.01, 1.0).error("four_bar_angle"), 0.01, 1e-7);
     // The largest kinetic energy is the scale, so 1 % more speed is 2.01 % of it.
-    near(made(0.0, 1.01).error("four-bar-energy"), 1.01 * 1.01 - 1.0, 1e-4);
+    near(made(0.0, 1.01).error("four_bar_energy"), 1.01 * 1.01 - 1.0, 1e-4);
 }
 
 /// References are solved in steps of 0.5 ms; with samples at every 0.25 ms they go half as far.
@@ -575,10 +575,10 @@ fn references_do_not_depend_on_their_step() {
 
 #[test]
 fn what_cannot_be_measured_is_said_in_words() {
-    let form = about("ball").find(|form| form.name == "ball-impact").expect("a form");
+    let form = about("ball").find(|form| form.name == "ball_impact").expect("a form");
     let why = |made: &Made| form.measure(&made.recording).expect_err("it cannot be measured");
     let other = Made::new("pendulum", DOWN, 1.0, 0.1);
-    assert_eq!(why(&other), "`ball-impact` is about ball, not pendulum");
+    assert_eq!(why(&other), "`ball_impact` is about ball, not pendulum");
     let empty = Made::new("ball", DOWN, 5.0, 0.1);
     assert_eq!(why(&empty), "the recording has no poses and velocities of `ball`");
     let mut short = Made::new("ball", DOWN, 1.0, 0.1);

@@ -23,7 +23,7 @@ const SECS: f64 = 4.0;
 /// What is known of it.
 pub const FORMS: &[ClosedForm] = &[
     ClosedForm {
-        name: "ball-impact",
+        name: "ball_impact",
         worlds: &["ball"],
         what: "when the ball first hits the ground",
         formula: "√(2·h/g)",
@@ -32,7 +32,7 @@ pub const FORMS: &[ClosedForm] = &[
         of: impact,
     },
     ClosedForm {
-        name: "ball-ratio",
+        name: "ball_ratio",
         worlds: &["ball"],
         what: "of the first four bounces, the one furthest from its share of the height before",
         formula: "e² = 0.49",

@@ -24,7 +24,7 @@ const ABOUT_HINGE: f64 = INERTIA + MASS * LENGTH * LENGTH;
 /// What is known of it.
 pub const FORMS: &[ClosedForm] = &[
     ClosedForm {
-        name: "cradle-speed",
+        name: "cradle_speed",
         worlds: &["cradle"],
         what: "how fast the last ball leaves",
         formula: "ω = √(2·m·g·l·(1 − cos θ₀)/I), that of the first",
@@ -33,7 +33,7 @@ pub const FORMS: &[ClosedForm] = &[
         of: speed,
     },
     ClosedForm {
-        name: "cradle-rest",
+        name: "cradle_rest",
         worlds: &["cradle"],
         what: "how fast the others are when it is at its highest, at most",
         formula: "0, half a period after the start",
@@ -42,7 +42,7 @@ pub const FORMS: &[ClosedForm] = &[
         of: rest,
     },
     ClosedForm {
-        name: "cradle-energy",
+        name: "cradle_energy",
         worlds: &["cradle"],
         what: "how much energy changes, at most, as a share of the swing's",
         formula: "|E − E₀|/(m·g·l·(1 − cos θ₀))",

@@ -16,7 +16,7 @@ pub const SECS: f64 = 3.0;
 /// What is known of it.
 pub const FORMS: &[ClosedForm] = &[
     ClosedForm {
-        name: "slide-distance",
+        name: "slide_distance",
         worlds: &["cylinders"],
         what: "how far the cylinder with μ = 0.2 slides down the slope in 3 s",
         formula: "g·(sin α − μ·cos α)·t²/2",
@@ -25,7 +25,7 @@ pub const FORMS: &[ClosedForm] = &[
         of: slide_distance,
     },
     ClosedForm {
-        name: "slide-tilt",
+        name: "slide_tilt",
         worlds: &["cylinders"],
         what: "how far it turns on the way, at most",
         formula: "0",
@@ -34,7 +34,7 @@ pub const FORMS: &[ClosedForm] = &[
         of: |recording| tilt(recording, "slide"),
     },
     ClosedForm {
-        name: "stick-drift",
+        name: "stick_drift",
         worlds: &["cylinders"],
         what: "how far the cylinder with μ = 1 moves, at most",
         formula: "0",

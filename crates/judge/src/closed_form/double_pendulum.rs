@@ -29,7 +29,7 @@ const REFERENCE_STEP: f64 = 5e-4;
 /// What is known of it.
 pub const FORMS: &[ClosedForm] = &[
     ClosedForm {
-        name: "double-pendulum-energy",
+        name: "double_pendulum_energy",
         worlds: &["double_pendulum"],
         what: "how much energy changes, at most, as a share of what it has above hanging",
         formula: "|E − E₀|/(E₀ − E_hanging)",
@@ -38,7 +38,7 @@ pub const FORMS: &[ClosedForm] = &[
         of: energy_drift,
     },
     ClosedForm {
-        name: "double-pendulum-path",
+        name: "double_pendulum_path",
         worlds: &["double_pendulum"],
         what: "how far the middle of the lower rod is off its way in the first 2 s, at most",
         formula: "Lagrange's equations, solved to 1 nm",

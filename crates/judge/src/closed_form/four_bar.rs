@@ -22,7 +22,7 @@ pub const SECS: f64 = 5.0;
 /// What is known of it.
 pub const FORMS: &[ClosedForm] = &[
     ClosedForm {
-        name: "four-bar-angle",
+        name: "four_bar_angle",
         worlds: &["four_bar"],
         what: "how far the rocker's angle is off what the crank's says, at most",
         formula: "K1·cos φ − K2·cos θ + K3 = cos(θ − φ)",
@@ -31,7 +31,7 @@ pub const FORMS: &[ClosedForm] = &[
         of: angle,
     },
     ClosedForm {
-        name: "four-bar-energy",
+        name: "four_bar_energy",
         worlds: &["four_bar"],
         what: "how much energy changes, at most, as a share of the largest kinetic energy",
         formula: "|E − E₀|/(E₀ − min V)",

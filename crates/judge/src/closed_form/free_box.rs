@@ -23,14 +23,14 @@ const COMPLEX: &[&str] = &["free_box_complex"];
 
 /// What is known of it.
 pub const FORMS: &[ClosedForm] = &[
-    ClosedForm { worlds: SIMPLE, usual: 1e-6, name: "simple-box-position", ..POSITION },
-    ClosedForm { worlds: SIMPLE, usual: 1e-6, name: "simple-box-momentum", ..MOMENTUM },
-    ClosedForm { worlds: SIMPLE, usual: 1e-6, name: "simple-box-energy", ..ENERGY },
-    ClosedForm { worlds: SIMPLE, usual: 1e-3, name: "simple-box-orientation", ..ORIENTATION },
-    ClosedForm { worlds: COMPLEX, usual: 0.05, name: "complex-box-position", ..POSITION },
-    ClosedForm { worlds: COMPLEX, usual: 0.025, name: "complex-box-momentum", ..MOMENTUM },
-    ClosedForm { worlds: COMPLEX, usual: 0.025, name: "complex-box-energy", ..ENERGY },
-    ClosedForm { worlds: COMPLEX, usual: 0.5, name: "complex-box-orientation", ..ORIENTATION },
+    ClosedForm { worlds: SIMPLE, usual: 1e-6, name: "simple_box_position", ..POSITION },
+    ClosedForm { worlds: SIMPLE, usual: 1e-6, name: "simple_box_momentum", ..MOMENTUM },
+    ClosedForm { worlds: SIMPLE, usual: 1e-6, name: "simple_box_energy", ..ENERGY },
+    ClosedForm { worlds: SIMPLE, usual: 1e-3, name: "simple_box_orientation", ..ORIENTATION },
+    ClosedForm { worlds: COMPLEX, usual: 0.05, name: "complex_box_position", ..POSITION },
+    ClosedForm { worlds: COMPLEX, usual: 0.025, name: "complex_box_momentum", ..MOMENTUM },
+    ClosedForm { worlds: COMPLEX, usual: 0.025, name: "complex_box_energy", ..ENERGY },
+    ClosedForm { worlds: COMPLEX, usual: 0.5, name: "complex_box_orientation", ..ORIENTATION },
 ];
 
 const POSITION: ClosedForm = ClosedForm {

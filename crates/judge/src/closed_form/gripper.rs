@@ -23,7 +23,7 @@ const WORLDS: &[&str] = &["gripper_light", "gripper_heavy"];
 /// What is known of it.
 pub const FORMS: &[ClosedForm] = &[
     ClosedForm {
-        name: "gripper-height",
+        name: "gripper_height",
         worlds: WORLDS,
         what: "how high the ball is after 4 s",
         formula: "r + a·t²/2 where 2·μ·F ≥ m·(g + a), else r",
@@ -32,7 +32,7 @@ pub const FORMS: &[ClosedForm] = &[
         of: height,
     },
     ClosedForm {
-        name: "gripper-gap",
+        name: "gripper_gap",
         worlds: WORLDS,
         what: "how far the fingers are apart when lifting begins",
         formula: "2·r",
@@ -41,7 +41,7 @@ pub const FORMS: &[ClosedForm] = &[
         of: |recording| gap(recording, TIMES.0),
     },
     ClosedForm {
-        name: "gripper-gap-end",
+        name: "gripper_gap_end",
         worlds: WORLDS,
         what: "how far the fingers are apart after 4 s",
         formula: "2·r where 2·μ·F ≥ m·(g + a), else 0",

@@ -33,7 +33,7 @@ pub use reading::{Part, energy};
 /// A quantity of a shipped world that is known beforehand.
 #[derive(Clone, Copy, Debug)]
 pub struct ClosedForm {
-    /// Stable and unique: `pendulum-period`.
+    /// Stable and unique: `pendulum_period`.
     pub name: &'static str,
     /// The world it is about, as recordings name it; several where they differ in numbers only.
     pub worlds: &'static [&'static str],

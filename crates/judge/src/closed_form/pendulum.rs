@@ -20,7 +20,7 @@ pub const SECS: f64 = 10.0;
 /// What is known of it.
 pub const FORMS: &[ClosedForm] = &[
     ClosedForm {
-        name: "pendulum-period",
+        name: "pendulum_period",
         worlds: &["pendulum"],
         what: "how long a swing to and fro takes, over all of 10 s",
         formula: "2π·√(I/(m·g·l))/agm(1, cos(θ₀/2))",
@@ -29,7 +29,7 @@ pub const FORMS: &[ClosedForm] = &[
         of: measured_period,
     },
     ClosedForm {
-        name: "pendulum-energy",
+        name: "pendulum_energy",
         worlds: &["pendulum"],
         what: "how much energy changes, at most, as a share of the swing's",
         formula: "|E − E₀|/(m·g·l·(1 − cos θ₀))",

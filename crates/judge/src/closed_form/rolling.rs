@@ -18,7 +18,7 @@ pub const SECS: f64 = 2.0;
 /// What is known of it.
 pub const FORMS: &[ClosedForm] = &[
     ClosedForm {
-        name: "rolling-acceleration",
+        name: "rolling_acceleration",
         worlds: &["rolling"],
         what: "with what acceleration a ball rolls down the slope, over 2 s",
         formula: "5/7·g·sin α",
@@ -27,7 +27,7 @@ pub const FORMS: &[ClosedForm] = &[
         of: acceleration,
     },
     ClosedForm {
-        name: "rolling-speed",
+        name: "rolling_speed",
         worlds: &["rolling"],
         what: "how fast the ball that was thrown without spin is once it rolls",
         formula: "5/7·v₀",
@@ -39,7 +39,7 @@ pub const FORMS: &[ClosedForm] = &[
         },
     },
     ClosedForm {
-        name: "rolling-slip",
+        name: "rolling_slip",
         worlds: &["rolling"],
         what: "how fast it slips on the ground then",
         formula: "v − ω·r = 0",

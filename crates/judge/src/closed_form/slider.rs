@@ -17,7 +17,7 @@ pub const SECS: f64 = 3.0;
 /// What is known of it.
 pub const FORMS: &[ClosedForm] = &[
     ClosedForm {
-        name: "slider-distance",
+        name: "slider_distance",
         worlds: &["slider"],
         what: "where the cart stops",
         formula: "m·v²/(2·F)",
@@ -26,7 +26,7 @@ pub const FORMS: &[ClosedForm] = &[
         of: distance,
     },
     ClosedForm {
-        name: "slider-creep",
+        name: "slider_creep",
         worlds: &["slider"],
         what: "how far it moves from 2.5 s to 3 s",
         formula: "0",

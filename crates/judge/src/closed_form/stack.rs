@@ -15,7 +15,7 @@ pub const SECS: f64 = 3.0;
 /// What is known of it.
 pub const FORMS: &[ClosedForm] = &[
     ClosedForm {
-        name: "stack-height",
+        name: "stack_height",
         worlds: &["stack"],
         what: "how high the top box is after 3 s",
         formula: "(n − 1/2)·edge",
@@ -24,7 +24,7 @@ pub const FORMS: &[ClosedForm] = &[
         of: height,
     },
     ClosedForm {
-        name: "stack-drift",
+        name: "stack_drift",
         worlds: &["stack"],
         what: "how far any box moves to the side, at most",
         formula: "0",
