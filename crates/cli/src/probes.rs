@@ -1,7 +1,7 @@
 //! The probe worlds: what engines are graded on.
 //!
 //! ```text
-//! PROBES ─ prepare ─► model, setup, cast ─ job ─► Recording ─┬─ tests ─► verdicts
+//! PROBES ─ write_to ─► world, commands ─ a run ─► Recording ─┬─ tests ─► verdicts
 //!                                                            └─ forms ─► errors
 //! ```
 //!
@@ -10,18 +10,13 @@
 //!
 //! Deliberately absent: engines. A probe is run on whichever there is.
 
-use std::path::Path;
-use std::sync::Arc;
+use std::path::{Path, PathBuf};
 
-use headland_base::{Diagnostic, SimDuration, Source};
+use headland_base::{Diagnostic, Source};
 use headland_judge::ClosedForm;
 use headland_judge::closed_form::about;
-use headland_sim::{Cast, Model, Setup};
 
-use crate::args::WorldArgs;
-use crate::context::read_options;
-use crate::prepare::Prepared;
-use crate::schedule::Schedule;
+use crate::context::write_file;
 use crate::test_file::TestFile;
 
 /// A file of `worlds/`, embedded.
@@ -48,12 +43,21 @@ pub struct Probe {
     pub duration_secs: f64,
     /// Steps worth trying, the finest first \[s\].
     pub steps_secs: &'static [f64],
-    /// How often it is recorded \[s\]; every step where nothing is said.
-    pub record_period_secs: Option<f64>,
+    /// Samples per simulated second; every step where nothing is said.
+    pub record_rate: Option<f64>,
     /// What must happen.
     pub tests: &'static [File],
     /// What to draw of a run: a key of its recording.
     pub curve: &'static str,
+}
+
+/// A probe's files on disk.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Written {
+    /// The world.
+    pub world: PathBuf,
+    /// The table of commands.
+    pub commands: Option<PathBuf>,
 }
 
 /// A millisecond, which most robots use; four; and the 60 Hz that games and some engines were
@@ -79,7 +83,7 @@ const LIGHT: Probe = Probe {
     commands: Some(shipped!("gripper_light_3n.csv")),
     duration_secs: 4.0,
     steps_secs: STEPS_SECS,
-    record_period_secs: None,
+    record_rate: None,
     tests: &[test!("holds.lrp")],
     curve: "ball/pose/z",
 };
@@ -134,7 +138,7 @@ pub const PROBES: &[Probe] = &[
         commands: None,
         duration_secs: 3.0,
         // Twenty boxes with eighty contacts, which hardly move.
-        record_period_secs: Some(0.02),
+        record_rate: Some(50.0),
         tests: &[test!("stands.lrp")],
         curve: "box_19/pose/z",
         ..LIGHT
@@ -240,23 +244,14 @@ impl Probe {
         self.tests.iter().map(read).collect()
     }
 
-    /// A run of it at this step.
-    pub fn prepare(&self, step: SimDuration) -> Result<Prepared, Vec<Diagnostic>> {
-        let secs = |secs: f64| SimDuration::from_secs(secs).expect("a few seconds");
-        let source = Source::new(self.world.name, self.world.text);
-        let options = read_options(&WorldArgs::default());
-        let world = headland_world::read_text(source, Path::new("."), &options)?.world;
-        let model = Model::compile(&Arc::new(world))?;
-        let mut setup = Setup::new(&model, secs(self.duration_secs));
-        (setup.step, setup.record_period) = (step, self.record_period_secs.map_or(step, secs));
-        let mut cast = Cast::default();
-        if let Some(table) = self.commands {
-            let (schedule, _) =
-                Schedule::of_table(table.text.as_bytes(), table.name, &model, step)?;
-            cast.controllers.push(Box::new(schedule));
-        }
-        let commands = self.commands.map(|table| table.text.as_bytes().to_vec());
-        Ok(Prepared { model, setup, cast, commands })
+    /// Writes its world and its commands into a folder, where runs find them.
+    pub fn write_to(&self, folder: &Path) -> Result<Written, Vec<Diagnostic>> {
+        let write = |file: File| {
+            let path = folder.join(file.name);
+            write_file(&path, file.text).map(|()| path)
+        };
+        let commands = self.commands.map(write).transpose()?;
+        Ok(Written { world: write(self.world)?, commands })
     }
 }
 
@@ -270,9 +265,9 @@ mod tests {
     use headland_record::{LoadOptions, Reader, Recording, load};
 
     use super::*;
-    use crate::args::Cli;
-    use crate::context::Context;
-    use crate::job::{Job, record};
+    use crate::args::{Cli, Command};
+    use crate::commands;
+    use crate::context::{Context, Outcome};
 
     const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 
@@ -285,25 +280,26 @@ mod tests {
         ("gripper_light_4n", "gripper_height"),
     ];
 
+    /// A run as the command line makes it.
     fn run(probe: &Probe, step_secs: f64) -> Recording {
-        let cli = Cli::try_parse_from(["headland", "engines", "--quiet"]).expect("a command");
-        let step = SimDuration::from_secs(step_secs).expect("a step");
-        let mut prepared = probe.prepare(step).expect("a sound probe");
         let folder = tempfile::tempdir().expect("a folder");
-        let output = folder.path().join("probe.mcap");
-        let job = Job {
-            engine: headland_engines::find("rapier").expect("embedded"),
-            model: &prepared.model,
-            setup: &prepared.setup,
-            seed: 0,
-            output: &output,
-            commands: prepared.commands.clone(),
-            tests: &[],
-            stops_on_red: false,
-        };
-        record(&Context::new(&cli.global), &job, &mut prepared.cast).expect("a run");
-        let (recording, findings) =
-            load(Reader::open(&output).expect("a file"), &LoadOptions::default());
+        let (files, output) =
+            (probe.write_to(folder.path()).expect("written"), folder.path().join("probe.mcap"));
+        let mut line = vec!["headland".to_string(), "run".to_string(), "--quiet".to_string()];
+        let mut say = |word: &str, value: String| line.extend([word.to_string(), value]);
+        say("--engine", "rapier".to_string());
+        say("--duration", probe.duration_secs.to_string());
+        say("--step", step_secs.to_string());
+        say("--output", output.display().to_string());
+        probe.record_rate.iter().for_each(|rate| say("--record-rate", rate.to_string()));
+        files.commands.iter().for_each(|path| say("--command", path.display().to_string()));
+        line.push(files.world.display().to_string());
+        let cli = Cli::try_parse_from(line).expect("a command");
+        let Command::Run(args) = &cli.command else { panic!("a run") };
+        let ended = commands::run::run(&Context::new(&cli.global), args);
+        assert_eq!(ended, Ok(Outcome::Passed), "{}", probe.name);
+        let reader = Reader::open(&output).expect("a file");
+        let (recording, findings) = load(reader, &LoadOptions::default());
         assert!(!findings.has_errors());
         recording
     }

@@ -27,18 +27,7 @@ impl Schedule {
         let text = std::fs::read(path).map_err(|error| {
             Diagnostic::error("missing-file", format!("cannot open `{name}`: {error}"))
         })?;
-        let (schedule, findings) = Schedule::of_table(&text, &name, model, step)?;
-        Ok((schedule, findings, text))
-    }
-
-    /// The same of a table in memory; `name` is for diagnostics.
-    pub fn of_table(
-        text: &[u8],
-        name: &str,
-        model: &Model,
-        step: SimDuration,
-    ) -> Result<(Schedule, Vec<Diagnostic>), Vec<Diagnostic>> {
-        let (table, _, findings) = csv::read(text, name, &TableOptions::default());
+        let (table, _, findings) = csv::read(&text[..], &name, &TableOptions::default());
         if findings.has_errors() {
             return Err(findings.into_vec());
         }
@@ -50,7 +39,7 @@ impl Schedule {
         });
         for (joint, track, columns) in joints {
             let Some(dof_idx) = model.find_dof(&joint) else {
-                wrong.push(unknown_joint(model, &joint, name));
+                wrong.push(unknown_joint(model, &joint, &name));
                 continue;
             };
             let there = Mode::ALL.iter().filter_map(|(property, mode)| {
@@ -89,7 +78,7 @@ impl Schedule {
             return Err(wrong);
         }
         commands.sort_by_key(|(time, dof_idx, _)| (*time, *dof_idx));
-        Ok((Schedule { period: step, commands, next: 0 }, findings.into_vec()))
+        Ok((Schedule { period: step, commands, next: 0 }, findings.into_vec(), text))
     }
 
     /// Refuses before the run when a joint has no gains to follow its commands.

@@ -210,7 +210,7 @@ fn rolling_slider_and_four_bar() {
 fn the_book_lists_every_form() {
     let page = std::fs::read_to_string(format!("{ROOT}/docs/src/report-card.md")).expect("a page");
     for form in CLOSED_FORMS.iter().copied().flatten() {
-        let unit = if form.unit == "1" { String::new() } else { format!(" {}", form.unit) };
+        let unit = if form.unit.is_empty() { String::new() } else { format!(" {}", form.unit) };
         let formula = form.formula.replace('|', "\\|");
         let row =
             format!("| `{}` | {} | `{formula}` | {:?}{unit} |\n", form.name, form.what, form.usual);

@@ -36,7 +36,7 @@ pub const FORMS: &[ClosedForm] = &[
         worlds: &["ball"],
         what: "of the first four bounces, the one furthest from its share of the height before",
         formula: "e² = 0.49",
-        unit: "1",
+        unit: "",
         usual: 0.01,
         of: ratio,
     },

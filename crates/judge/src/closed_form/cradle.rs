@@ -46,7 +46,7 @@ pub const FORMS: &[ClosedForm] = &[
         worlds: &["cradle"],
         what: "how much energy changes, at most, as a share of the swing's",
         formula: "|E − E₀|/(m·g·l·(1 − cos θ₀))",
-        unit: "1",
+        unit: "",
         usual: 0.04,
         of: energy_drift,
     },

@@ -33,7 +33,7 @@ pub const FORMS: &[ClosedForm] = &[
         worlds: &["double_pendulum"],
         what: "how much energy changes, at most, as a share of what it has above hanging",
         formula: "|E − E₀|/(E₀ − E_hanging)",
-        unit: "1",
+        unit: "",
         usual: 0.01,
         of: energy_drift,
     },

@@ -35,7 +35,7 @@ pub const FORMS: &[ClosedForm] = &[
         worlds: &["four_bar"],
         what: "how much energy changes, at most, as a share of the largest kinetic energy",
         formula: "|E − E₀|/(E₀ − min V)",
-        unit: "1",
+        unit: "",
         usual: 0.02,
         of: energy_drift,
     },

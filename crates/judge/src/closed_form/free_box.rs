@@ -45,14 +45,14 @@ const POSITION: ClosedForm = ClosedForm {
 const MOMENTUM: ClosedForm = ClosedForm {
     what: "how much angular momentum changes, at most, as a share of it",
     formula: "|H − H₀|/|H₀|, H = R·I·Rᵀ·ω",
-    unit: "1",
+    unit: "",
     of: momentum,
     ..POSITION
 };
 const ENERGY: ClosedForm = ClosedForm {
     what: "how much energy changes, at most, as a share of it",
     formula: "|E − E₀|/E₀, E = m·v²/2 + ω·H/2 − m·g·p",
-    unit: "1",
+    unit: "",
     of: energy_drift,
     ..POSITION
 };

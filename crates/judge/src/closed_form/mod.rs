@@ -41,7 +41,7 @@ pub struct ClosedForm {
     pub what: &'static str,
     /// The formula, in one line.
     pub formula: &'static str,
-    /// Of expected, measured and error alike: `m`, `s`, `rad`; `1` for a share.
+    /// Of expected, measured and error alike: `m`, `s`, `rad`; empty for a share.
     pub unit: &'static str,
     /// An error that a sound engine of first order makes at a step of 1 ms, with some room. More
     /// is worth a look.
