@@ -16,6 +16,7 @@
 //! Start reading at [`judge()`], which runs what [`compile()`] makes; `run/machine.rs` is the
 //! heart of it.
 
+pub mod closed_form;
 pub mod code;
 pub mod compile;
 pub mod coverage;
@@ -37,6 +38,7 @@ pub mod verdict;
 pub mod vocabulary;
 pub mod words;
 
+pub use closed_form::{CLOSED_FORMS, ClosedForm, Measured};
 pub use compile::compile;
 pub use coverage::Coverage;
 pub use explain::{Explanation, explain};
