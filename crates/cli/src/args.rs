@@ -179,6 +179,27 @@ pub struct HowArgs {
     pub world_args: WorldArgs,
 }
 
+impl Default for HowArgs {
+    /// What is meant where nothing is said; a test compares it with the command line.
+    fn default() -> HowArgs {
+        HowArgs {
+            duration: None,
+            iterations: None,
+            until: None,
+            step: None,
+            record_rate: None,
+            raw: false,
+            patience: 60,
+            seed: 0,
+            threads: 2,
+            command: None,
+            gains: None,
+            watchdog: None,
+            world_args: WorldArgs::default(),
+        }
+    }
+}
+
 impl HowArgs {
     /// The words that say the same to `headland run`.
     pub fn to_args(&self) -> Vec<OsString> {
@@ -478,5 +499,40 @@ fn gains(text: &str) -> Result<(f64, f64), String> {
             Ok((*kp, *kd))
         }
         _ => Err("write two numbers, not below zero, with a comma between: 100,10".to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn how(words: &[OsString]) -> HowArgs {
+        let line = ["headland", "run", "ball.sdf"].iter().map(OsString::from);
+        let cli = Cli::try_parse_from(line.chain(words.iter().cloned())).expect("a command line");
+        let Command::Run(args) = cli.command else { panic!("a run") };
+        args.how
+    }
+
+    #[test]
+    fn words_for_a_run_apart_say_the_same() {
+        assert_eq!(how(&[]), HowArgs::default());
+        let every = HowArgs {
+            duration: Some(0.1 + 0.2),
+            iterations: None,
+            until: Some("ball/pose/z < 0.6".into()),
+            step: Some(1.0 / 60.0),
+            record_rate: Some(50.0),
+            raw: true,
+            patience: 7,
+            seed: u64::MAX,
+            threads: 1,
+            command: Some("moves.csv".into()),
+            gains: Some((100.0, 0.3)),
+            watchdog: Some(0.5),
+            world_args: WorldArgs { lenient: true, derive_inertia: Some(1000.0) },
+        };
+        assert_eq!(how(&every.to_args()), every);
+        let steps = HowArgs { iterations: Some(12), ..HowArgs::default() };
+        assert_eq!(how(&steps.to_args()), steps);
     }
 }

@@ -48,6 +48,11 @@ impl Default for Asked {
 }
 
 impl Asked {
+    /// Verdicts, margins, and what the tests did on the way.
+    pub fn with_timelines() -> Asked {
+        Asked { timelines: true, ..Asked::default() }
+    }
+
     /// From the command line.
     pub fn new(args: &TestArgs) -> Asked {
         Asked {

@@ -3,6 +3,7 @@
 
 mod apart;
 mod args;
+mod card;
 mod commands;
 mod context;
 mod glob;
@@ -11,7 +12,6 @@ mod judging;
 mod live;
 mod parallel;
 mod prepare;
-#[cfg_attr(not(test), expect(dead_code, reason = "the report card of engines reads it"))]
 mod probes;
 mod progress;
 mod schedule;

@@ -10,12 +10,12 @@
 
 use std::fmt::Write as _;
 
-use headland_judge::Verdict;
+use headland_judge::{Measured, Verdict};
 use serde_json::{Value, json};
 
 use crate::json::verdicts_json;
 use crate::markup::escaped;
-use crate::matrix::{ansi, cell_text};
+use crate::matrix::{MAGENTA, YELLOW, ansi, cell_text};
 use crate::overlay::{overlay, parted};
 use crate::page::framed;
 use crate::table::{Align, painted};
@@ -53,23 +53,18 @@ pub struct Probed {
 /// One measure, per engine.
 #[derive(Clone, Debug)]
 pub struct MeasureRow {
-    /// In words: `distance after 3 s`.
+    /// The closed form's: `slide_distance`.
     pub name: String,
-    /// Of the measure and of its error.
+    /// In words.
+    pub what: String,
+    /// By which it is expected.
+    pub formula: String,
+    /// Of the measure and of its error; nothing for a share.
     pub unit: String,
+    /// An error up to this is usual; more is worth a look.
+    pub usual: f64,
     /// One per engine.
-    pub cells: Vec<Result<Measure, String>>,
-}
-
-/// What was measured, and what it should be.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Measure {
-    /// By the closed form.
-    pub expected: f64,
-    /// In the recording.
-    pub measured: f64,
-    /// How far off.
-    pub error: f64,
+    pub cells: Vec<Result<Measured, String>>,
 }
 
 /// How a run went.
@@ -94,8 +89,9 @@ fn lines(probed: &Probed, is_last_step: bool) -> Vec<Line> {
     let mut out = Vec::new();
     for row in &probed.measures {
         let cells = row.cells.iter().enumerate().map(|(i, cell)| match cell {
-            Ok(measure) => (quantity(measure.error, &row.unit), ""),
-            Err(_) if broken(i) => ("broke".to_string(), crate::matrix::MAGENTA),
+            Ok(measure) if measure.error <= row.usual => (quantity(measure.error, &row.unit), ""),
+            Ok(measure) => (format!("{} !", quantity(measure.error, &row.unit)), YELLOW),
+            Err(_) if broken(i) => ("broke".to_string(), MAGENTA),
             Err(_) => ("—".to_string(), ""),
         });
         let expected = row.cells.iter().flatten().map(|measure| measure.expected).next();
@@ -109,7 +105,7 @@ fn lines(probed: &Probed, is_last_step: bool) -> Vec<Line> {
     }
     let speed = |ran: &Ran| match ran.real_time_factor {
         Some(factor) => (format!("{}×", quantity(factor, "")), ""),
-        None => ("broke".to_string(), crate::matrix::MAGENTA),
+        None => ("broke".to_string(), MAGENTA),
     };
     if is_last_step || !probed.runs.is_empty() {
         out.push(Line {
@@ -287,16 +283,28 @@ fn section(card: &Card, probed: &Probed, number: usize, is_first: bool) -> Strin
         "<div class=\"scroll\"><table class=\"card\">\n<thead><tr><th></th>{head}</tr></thead>\n<tbody>"
     );
     for row in &probed.measures {
-        _ = write!(out, "<tr><th>{} <span class=\"on\">error</span></th>", escaped(&row.name));
+        _ = write!(
+            out,
+            "<tr><th title=\"{}\">{} <span class=\"on\">{}</span></th>",
+            escaped(&row.formula),
+            escaped(&row.name),
+            escaped(&row.what)
+        );
         for cell in &row.cells {
-            let (text, title) = match cell {
+            let (text, title, class) = match cell {
                 Ok(m) => (
                     quantity(m.error, &row.unit),
                     format!("{} instead of {}", m.measured, m.expected),
+                    if m.error <= row.usual { "" } else { "unusual" },
                 ),
-                Err(why) => ("—".to_string(), why.clone()),
+                Err(why) => ("—".to_string(), why.clone(), ""),
             };
-            _ = write!(out, "<td title=\"{}\">{}</td>", escaped(&title), escaped(&text));
+            _ = write!(
+                out,
+                "<td class=\"{class}\" title=\"{}\">{}</td>",
+                escaped(&title),
+                escaped(&text)
+            );
         }
         out += "</tr>\n";
     }

@@ -11,7 +11,7 @@ const WIDE: usize = 120;
 
 const GREEN: &str = "\x1b[32m";
 const RED: &str = "\x1b[31m";
-const YELLOW: &str = "\x1b[33m";
+pub(crate) const YELLOW: &str = "\x1b[33m";
 pub(crate) const MAGENTA: &str = "\x1b[35m";
 
 /// The table: a row per test, a column per recording; the other way round where that would

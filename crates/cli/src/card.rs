@@ -1,0 +1,238 @@
+//! The report card: every probe, at every step, on every engine; then judged and measured.
+//!
+//! ```text
+//! PROBES × steps × engines ─ apart (in parallel) ─► recordings ─► verdicts, errors ─► Card
+//! ```
+
+use std::path::{Path, PathBuf};
+
+use headland_base::{Diagnostic, names};
+use headland_engines::ENGINES;
+use headland_report::{Card, MeasureRow, Probed, Ran, card, card_json, card_page};
+use headland_sim::EngineEntry;
+
+use crate::apart::{Cell, CellEnd};
+use crate::args::{EnginesArgs, HowArgs};
+use crate::context::{BUILD, Context, Ended, Outcome, write_file};
+use crate::judging::{Asked, Loaded, MaybeTest, judge_all};
+use crate::parallel;
+use crate::probes::{PROBES, Probe, Written};
+use crate::progress::CellProgress;
+
+/// Runs and shows it.
+pub fn run(context: &Context, args: &EnginesArgs) -> Ended {
+    let (engines, missing) = choose_engines(&args.engines)?;
+    let probes = choose_probes(&args.probes)?;
+    let temporary = match &args.keep {
+        Some(_) => None,
+        None => Some(tempfile::tempdir().map_err(|error| vec![no_folder(&error)])?),
+    };
+    let folder = args.keep.as_deref().or(temporary.as_ref().map(|folder| folder.path()));
+    let folder = folder.expect("one to keep or a temporary one");
+    let runs = list_runs(&probes, folder, args)?;
+    let ends = run_all(context, &runs, &engines)?;
+
+    let mut made = Card {
+        engines: engines
+            .iter()
+            .map(|(entry, version)| (entry.name.into(), version.clone()))
+            .collect(),
+        missing,
+        probes: Vec::new(),
+    };
+    let mut outcome = if engines.is_empty() { Outcome::Partial } else { Outcome::Passed };
+    for (run, ends) in runs.iter().zip(ends.chunks(engines.len().max(1))) {
+        let (probed, findings) = grade(run, &engines, ends)?;
+        // A probe is ours: what is wrong with its test is a bug of ours, and loud.
+        context.show(&findings);
+        if probed.runs.iter().any(|ran| ran.fault.is_some()) {
+            outcome = outcome.max(Outcome::Broken);
+        }
+        made.probes.push(probed);
+    }
+    if context.json() {
+        context.print(&format!("{}\n", card_json(&made)));
+    } else {
+        context.print(&card(&made, context.paints()));
+    }
+    if let Some(path) = &args.html {
+        write_file(path, &card_page(&made, BUILD))?;
+        context.say(&format!("the page with the curves: {}", path.display()));
+    }
+    Ok(outcome)
+}
+
+/// The engines that take part with their versions, and of those that cannot name and cure.
+type Chosen = (Vec<(&'static EngineEntry, String)>, Vec<(String, String)>);
+
+fn choose_engines(names: &[String]) -> Result<Chosen, Vec<Diagnostic>> {
+    let is_all = names.iter().any(|name| name == "all");
+    let asked: Vec<&'static EngineEntry> = if is_all {
+        ENGINES.iter().collect()
+    } else {
+        let asked = names.iter().map(|name| headland_engines::find(name.trim()));
+        asked.collect::<Result<_, _>>()?
+    };
+    let found = parallel::map(asked.len(), |i| (asked[i].find)(asked[i]));
+    let (mut engines, mut missing, mut faults) = (Vec::new(), Vec::new(), Vec::new());
+    for (entry, found) in asked.into_iter().zip(found) {
+        match found {
+            Ok(found) => engines.push((entry, found.version)),
+            Err(_) if is_all => missing.push((entry.name.to_string(), entry.install.to_string())),
+            Err(why) => faults.push(entry.missing(&why)),
+        }
+    }
+    if faults.is_empty() { Ok((engines, missing)) } else { Err(faults) }
+}
+
+fn choose_probes(asked: &[String]) -> Result<Vec<&'static Probe>, Vec<Diagnostic>> {
+    if asked.is_empty() {
+        return Ok(PROBES.iter().collect());
+    }
+    let one = |name: &String| {
+        let name = name.trim();
+        PROBES.iter().find(|probe| probe.name == name).ok_or_else(|| {
+            let known = PROBES.iter().map(|probe| probe.name);
+            Diagnostic::error("unknown-probe", format!("no probe `{name}`"))
+                .help_maybe(names::suggestion(name, known.clone()))
+                .note(format!("there are {}", known.collect::<Vec<_>>().join(", ")))
+        })
+    };
+    let (found, faults): (Vec<_>, Vec<_>) = asked.iter().map(one).partition(Result::is_ok);
+    let faults: Vec<Diagnostic> = faults.into_iter().filter_map(Result::err).collect();
+    if faults.is_empty() { Ok(found.into_iter().flatten().collect()) } else { Err(faults) }
+}
+
+/// One probe at one step.
+struct ProbeRun {
+    probe: &'static Probe,
+    step_secs: f64,
+    world: PathBuf,
+    how: HowArgs,
+    folder: PathBuf,
+}
+
+impl ProbeRun {
+    fn output(&self, engine: &str) -> PathBuf {
+        let engine = engine.rsplit('/').next().unwrap_or(engine);
+        let step_us = (self.step_secs * 1e6).round();
+        self.folder.join(format!("{}-{step_us}us-{engine}.mcap", self.probe.name))
+    }
+}
+
+/// Writes what runs need into the folder, and lists them.
+fn list_runs(
+    probes: &[&'static Probe],
+    folder: &Path,
+    args: &EnginesArgs,
+) -> Result<Vec<ProbeRun>, Vec<Diagnostic>> {
+    std::fs::create_dir_all(folder).map_err(|error| vec![no_folder(&error)])?;
+    let mut out = Vec::new();
+    for probe in probes {
+        let Written { world, commands } = probe.write_to(folder)?;
+        for step_secs in probe.steps_secs {
+            let how = HowArgs {
+                duration: Some(probe.duration_secs),
+                step: Some(*step_secs),
+                command: commands.clone(),
+                record_rate: probe.record_rate,
+                raw: args.raw,
+                patience: args.patience,
+                threads: 1,
+                ..HowArgs::default()
+            };
+            out.push(ProbeRun {
+                probe,
+                step_secs: *step_secs,
+                world: world.clone(),
+                how,
+                folder: folder.to_path_buf(),
+            });
+        }
+    }
+    Ok(out)
+}
+
+/// The ends of all runs, engine by engine within each.
+fn run_all(
+    context: &Context,
+    runs: &[ProbeRun],
+    engines: &[(&'static EngineEntry, String)],
+) -> Result<Vec<CellEnd>, Vec<Diagnostic>> {
+    let n = runs.len() * engines.len();
+    let progress = CellProgress::new(context.shows_progress(), n);
+    let ends = parallel::map(n, |i| {
+        let (run, (engine, _)) = (&runs[i / engines.len()], &engines[i % engines.len()]);
+        let output = run.output(engine.name);
+        let cell = Cell { world: &run.world, engine: engine.name, how: &run.how, output };
+        let end = cell.run(context);
+        progress.tick();
+        end
+    });
+    progress.finish();
+    ends.into_iter().collect()
+}
+
+/// Judges and measures the recordings of one probe at one step.
+fn grade(
+    run: &ProbeRun,
+    engines: &[(&'static EngineEntry, String)],
+    ends: &[CellEnd],
+) -> Result<(Probed, Vec<Diagnostic>), Vec<Diagnostic>> {
+    let recordings: Vec<Loaded> = parallel::map(engines.len(), |i| {
+        let name = engines[i].0.name;
+        let path = run.output(name);
+        match &ends[i].fault {
+            Some(why) => Loaded::missing(name, &path, why),
+            None => Loaded::read(name, &path, (None, None)),
+        }
+    });
+    let tests: Vec<MaybeTest> = run.probe.test_files().into_iter().map(Ok).collect();
+    let asked = Asked::with_timelines();
+    let round = judge_all(&tests, &recordings, asked);
+    let forms: Vec<_> = run.probe.forms().collect();
+    let measures = parallel::map(forms.len(), |i| {
+        let cells = recordings.iter().map(|loaded| match &loaded.scene {
+            Ok(scene) => forms[i].measure(scene.recording()),
+            Err(why) => Err(why.clone()),
+        });
+        MeasureRow {
+            name: forms[i].name.into(),
+            what: forms[i].what.into(),
+            formula: forms[i].formula.into(),
+            unit: forms[i].unit.into(),
+            usual: forms[i].usual,
+            cells: cells.collect(),
+        }
+    });
+    let runs = ends.iter().zip(&recordings).map(|(end, loaded)| Ran {
+        real_time_factor: end
+            .words
+            .as_ref()
+            .filter(|_| end.fault.is_none())
+            .map(|words| words.simulated_secs / words.wall_secs.max(1e-9)),
+        fault: end.fault.clone(),
+        realised: realised(loaded),
+    });
+    let probed = Probed {
+        name: run.probe.name.to_string(),
+        what: run.probe.what.to_string(),
+        step_secs: run.step_secs,
+        measures,
+        matrix: round.matrix,
+        runs: runs.collect(),
+    };
+    Ok((probed, round.findings))
+}
+
+fn realised(loaded: &Loaded) -> Vec<String> {
+    let Ok(scene) = &loaded.scene else { return Vec::new() };
+    let metadata = &scene.recording().facts.metadata;
+    let said = metadata.get("headland.realised").into_iter().flat_map(|said| said.values());
+    said.cloned().collect()
+}
+
+fn no_folder(error: &std::io::Error) -> Diagnostic {
+    Diagnostic::error("not-created", format!("no folder for recordings: {error}"))
+        .help("name one: --keep FOLDER")
+}
