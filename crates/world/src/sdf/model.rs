@@ -257,7 +257,7 @@ impl Contents {
         for link in model.links {
             if reader.is_new(&link.name, "link", node, &mut self.links_seen) {
                 let pose = posed(link.model_from_link);
-                self.links.push(LinkDraft { link, pose, parts: Vec::new(), place: place.clone() });
+                self.links.push(LinkDraft::finished(link, pose, place.clone()));
             }
         }
         for inner in model.models {
@@ -306,11 +306,8 @@ impl Contents {
     /// format gave gets its scope. Readers bound the nesting, so the recursion is shallow.
     fn of(model: &Model, xml: &mut Xml<'_>, place: &Place) -> Contents {
         let named = |name: String| Named { name, place: place.clone() };
-        let links = model.links.iter().map(|link| LinkDraft {
-            link: link.clone(),
-            pose: Pose::plain(link.model_from_link),
-            parts: Vec::new(),
-            place: place.clone(),
+        let links = model.links.iter().map(|link| {
+            LinkDraft::finished(link.clone(), Pose::plain(link.model_from_link), place.clone())
         });
         let frames = model.frames.iter().map(|frame| FrameDraft {
             name: frame.name.clone(),
@@ -497,6 +494,11 @@ impl FrameDraft {
 }
 
 impl LinkDraft {
+    /// A link all of whose parts are in their places.
+    fn finished(link: Link, pose: Pose, place: Place) -> LinkDraft {
+        LinkDraft { link, pose, parts: Vec::new(), derive: None, place }
+    }
+
     fn place(self, xml: &mut Xml<'_>, scope: &Scope, scope_from_link: Transform) -> Link {
         let mut link = self.link;
         link.model_from_link = scope_from_link;
@@ -512,6 +514,10 @@ impl LinkDraft {
                 Part::Visual(i) => link.visuals[i].link_from_shape = link_from_part,
                 Part::Light(i) => link.lights[i].scope_from_light = link_from_part,
             }
+        }
+        if let Some(derive) = self.derive {
+            let derived = derive.inertial(&link.collisions, xml.findings);
+            link.inertial = derived.unwrap_or_default();
         }
         link
     }
