@@ -29,7 +29,7 @@ impl Derive {
             (Ok(inertial), _) => Some(inertial),
             (Err(diagnostic), Some(place)) => {
                 findings.push(diagnostic.at(place));
-                None
+                Some(Inertial::stand_in())
             }
             (Err(_), None) => None,
         }

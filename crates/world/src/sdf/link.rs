@@ -5,7 +5,7 @@ use roxmltree::Node;
 
 use super::auto::Derive;
 use super::frames::Pose;
-use super::reader::Reader;
+use super::reader::{Reader, UNNAMED};
 use super::siblings::Siblings;
 use crate::xml::{self, HEADLAND_NAMESPACE};
 use crate::{Collision, InertiaOrigin, Inertial, Light, LightKind, Link, Material, Twist, Visual};
@@ -42,6 +42,7 @@ impl Reader<'_, '_> {
         let place = self.xml.place(node);
         self.shared.places.insert(format_args!("link {whole}"), place.clone());
         let mut parts = Vec::new();
+        let is_unnamed = name.starts_with(UNNAMED);
         let mut link = Link {
             name,
             gravity: self.flag(node, "gravity", true),
@@ -90,12 +91,18 @@ impl Reader<'_, '_> {
             }
         }
         let derive = match self.inertial(node, whole, densities) {
+            // Who has no name cannot be named as one without inertia.
             Mass::Known(inertial) => {
-                link.inertial = inertial;
+                let is_missed = inertial.origin == InertiaOrigin::Default && is_unnamed;
+                link.inertial = if is_missed { Inertial::stand_in() } else { inertial };
                 None
             }
-            // What is left of the shapes would prove nothing.
-            Mass::FromShapes(derive) => (!is_shape_lost).then_some(derive),
+            Mass::FromShapes(_) if is_shape_lost => {
+                // What is left of the shapes would prove nothing, also not that there are none.
+                link.inertial = Inertial::stand_in();
+                None
+            }
+            Mass::FromShapes(derive) => Some(derive),
         };
         if self.flag(node, "self_collide", false)
             && let Some(child) = xml::child(node, "self_collide")

@@ -9,10 +9,10 @@
 use headland_base::{Diagnostic, Place, Transform, names};
 use roxmltree::Node as Element;
 
-use super::frames::{self, MovesWith, Named, Node, Pose, Scope};
+use super::frames::{self, Lost, MovesWith, Named, Node, Pose, Scope};
 use super::joint::JointDraft;
 use super::link::{LinkDraft, Part};
-use super::reader::Reader;
+use super::reader::{Reader, UNNAMED};
 use super::siblings::Siblings;
 use super::tidy;
 use crate::world::join_scope;
@@ -49,6 +49,8 @@ pub(super) struct Contents {
     finished_joints: Vec<(Joint, Place)>,
     /// The frames of models that were merged into this scope.
     merged: Vec<Node>,
+    /// What includes that could not be read would have brought.
+    lost: Lost,
     pub lights: Vec<(Light, Pose)>,
     pub regions: Vec<(Region, Pose)>,
     /// Included things that are kept, not interpreted.
@@ -245,6 +247,17 @@ impl Contents {
         self.models.pop()
     }
 
+    /// An include that gives nothing, which is reported: the frame its pose is in must be
+    /// there all the same, and what it would have brought is not missed a second time.
+    pub fn lose(&mut self, element: Element<'_, '_>, place: Place, name: Option<&str>, pose: Pose) {
+        match name {
+            Some(name) => _ = self.lost.names.insert(name.to_string()),
+            None => self.lost.has_nameless = true,
+        }
+        let unnamed = format!("{UNNAMED}{}", element.id().get());
+        self.merged.push(node(&unnamed, &place, pose, None, MovesWith::Scope));
+    }
+
     /// All that stands in a finished model, without the model around it
     /// (`include merge="true"`): placed through a frame that stands where the model would.
     pub fn merge(&mut self, reader: &mut Reader<'_, '_>, node: Element<'_, '_>, draft: ModelDraft) {
@@ -342,7 +355,7 @@ impl Contents {
         self.report_shared_names(xml);
         let nodes = self.nodes();
         let n_joints = self.joints.len() + self.finished_joints.len();
-        let (transforms, scope) = frames::resolve(xml, is_world, canonical, nodes);
+        let (transforms, scope) = frames::resolve(xml, is_world, self.lost, canonical, nodes);
         let (placed, joints_placed) = transforms.split_at(transforms.len() - n_joints);
 
         let mut placed = placed.iter().copied();
