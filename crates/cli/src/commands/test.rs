@@ -247,6 +247,7 @@ fn run_one(
     let job = Job {
         engine,
         model: &model,
+        world_file: world,
         setup: &setup,
         seed: args.how.seed,
         output,
