@@ -23,8 +23,9 @@ use crate::{Light, Opaque};
 const MOST_CHAINED: usize = 20;
 /// The most includes in one world.
 const MOST_INCLUDES: usize = 20_000;
-/// The most text all includes of one world may sum up to.
-const MOST_BYTES: usize = 256 << 20;
+/// The most text all includes of one world may sum up to. Of small links, the densest text
+/// there is, a world takes some 23 times as much memory: at 256 MiB six gigabytes.
+const MOST_BYTES: usize = 64 << 20;
 
 /// What an `include` says instead of the file it names.
 struct Asked {
