@@ -306,6 +306,32 @@ impl Findings {
         self.extend(other.list);
     }
 
+    /// Without those that are not wanted; what is only counted stays counted.
+    pub fn retain(&mut self, mut is_wanted: impl FnMut(&Diagnostic) -> bool) {
+        let n_errors = &mut self.n_errors;
+        self.list.retain(|diagnostic| {
+            let is_kept = is_wanted(diagnostic);
+            *n_errors -= usize::from(!is_kept && diagnostic.severity == Severity::Error);
+            is_kept
+        });
+    }
+
+    /// Each of those that are kept, changed; not how much it matters.
+    pub fn map(mut self, change: impl FnMut(Diagnostic) -> Diagnostic) -> Findings {
+        self.list = self.list.into_iter().map(change).collect();
+        self
+    }
+
+    /// How many are counted and not kept.
+    pub fn n_only_counted(&self) -> usize {
+        self.n_dropped
+    }
+
+    /// So many of those that are only counted have been counted elsewhere.
+    pub fn discount(&mut self, n_counted_elsewhere: usize) {
+        self.n_dropped = self.n_dropped.saturating_sub(n_counted_elsewhere);
+    }
+
     /// All that is kept, in the order found.
     pub fn kept(&self) -> &[Diagnostic] {
         &self.list
@@ -461,5 +487,24 @@ help: did you mean `radius`?
         assert_eq!(list.len(), Findings::MOST + 1);
         assert!(list[Findings::MOST].message.contains("801 more"));
         assert_eq!(list[Findings::MOST].severity, Severity::Error);
+    }
+    #[test]
+    fn what_was_told_elsewhere_is_neither_kept_nor_counted_again() {
+        let mut findings = Findings::new();
+        findings.extend((0..250).map(|i| Diagnostic::error("e", i.to_string())));
+        assert_eq!(findings.n_only_counted(), 50);
+        let mut again = findings.clone();
+        again.retain(|_| false);
+        again.discount(findings.n_only_counted());
+        let mut odd = findings.clone();
+        odd.retain(|diagnostic| diagnostic.message.ends_with('1'));
+        findings.append(again);
+        let list = findings.map(|diagnostic| diagnostic.note("seen")).into_vec();
+        assert_eq!((list.len(), list[199].notes.len()), (201, 1));
+        assert_eq!(list[200].message, "and 50 more like these");
+        odd.discount(50);
+        assert_eq!((odd.kept().len(), odd.has_errors()), (20, true));
+        odd.retain(|_| false);
+        assert!(odd.is_empty());
     }
 }

@@ -149,11 +149,10 @@ impl Context {
         Outcome::of_faults(&faults)
     }
 
-    /// A result beside one that goes to standard output.
-    pub fn note(&self, text: &str) {
-        if !self.quiet {
-            eprint!("{text}");
-        }
+    /// A result, beside a recording that goes to standard output. `--quiet` silences words,
+    /// not results.
+    pub fn print_beside(&self, text: &str) {
+        eprint!("{text}");
     }
 
     /// A word to the person, not a result.
@@ -238,9 +237,14 @@ pub fn open_recording(path: &Path) -> Result<Reader<BufReader<File>>, Vec<Diagno
     Err(vec![Diagnostic::error("not-mcap", format!("`{shown}` is not an MCAP file")).help(help)])
 }
 
+/// Whether an output is standard output.
+pub fn is_stdout(output: &Path) -> bool {
+    output == Path::new("-")
+}
+
 /// Refuses standard output where a file is needed: `-` is no name anybody means.
 pub fn refuse_stdout(output: &Path, why: &str) -> Result<(), Vec<Diagnostic>> {
-    if !crate::job::is_stdout(output) {
+    if !is_stdout(output) {
         return Ok(());
     }
     let message = format!("`-` for standard output is not possible here: {why}");

@@ -14,9 +14,9 @@ use std::sync::atomic::Ordering;
 use headland_base::{Diagnostic, Severity, SimDuration};
 use headland_record::{WriteOptions, Writer, Written};
 use headland_sim::{Cast, Ending, EngineEntry, Housing, Model, Recorder, RunEnd, Setup};
-use headland_world::World;
+use headland_world::{World, sdf};
 
-use crate::context::{BUILD, Context};
+use crate::context::{BUILD, Context, is_stdout};
 use crate::live::{Judge, LiveCode, LiveVerdict, Names};
 use crate::progress::Progress;
 use crate::signals::interrupted;
@@ -33,6 +33,8 @@ pub struct Job<'a> {
     pub engine: &'static EngineEntry,
     /// What moves.
     pub model: &'a Model,
+    /// The file it was read from.
+    pub world_file: &'a Path,
     /// How.
     pub setup: &'a Setup,
     /// The number behind `setup.seed`.
@@ -61,6 +63,19 @@ pub struct Recorded {
     pub is_stopped_by_red: bool,
 }
 
+impl Recorded {
+    /// Why it ended, in a word or two.
+    pub fn ending_word(&self) -> &'static str {
+        match self.end.ending {
+            Ending::Interrupted if self.is_stopped_by_red => "a test is red",
+            Ending::Duration => "duration",
+            Ending::Condition => "condition",
+            Ending::Interrupted => "interrupted",
+            Ending::Fault(_) => "engine fault",
+        }
+    }
+}
+
 /// Runs and records.
 pub fn record(
     context: &Context,
@@ -74,6 +89,7 @@ pub fn record(
         return Err(checked);
     }
     context.show(&checked);
+    context.show(&shapes_by_name(&job.model.world));
     let code = compile_tests(context, job, &checked)?;
     let is_red = Cell::new(false);
     let watchers = code.watchers(job, &is_red)?;
@@ -83,10 +99,10 @@ pub fn record(
         options.chunk_span = SPAN_AT_RISK;
         Watchdog::start(context, job.engine.name, job.setup.patience)
     });
+    let stop = interrupted(); // before there is a file that could be left half done
     let mut writer = open(job.output, &options)?;
     describe(&mut writer, job, &checked)?;
 
-    let stop = interrupted();
     let mut progress = Progress::new(context.shows_progress(), job.setup.duration);
     let recorder = Recorder::start(&mut writer, job.model, &cast.sensors)?;
     let mut observer = Judge::start(recorder, watchers)?;
@@ -138,11 +154,6 @@ fn compile_tests(
     Ok(code)
 }
 
-/// Whether an output is standard output.
-pub fn is_stdout(output: &Path) -> bool {
-    output == Path::new("-")
-}
-
 fn open(output: &Path, options: &WriteOptions) -> Result<Writer, Diagnostic> {
     if !is_stdout(output) {
         return Writer::create(output, options);
@@ -169,6 +180,10 @@ fn describe(writer: &mut Writer, job: &Job<'_>, checked: &[Diagnostic]) -> Resul
         ("record_period_ns", setup.record_period.nanos().to_string()),
         ("gravity", format!("{:?}", world.gravity.to_array())),
     ]);
+    if let Shapes::ByName(_) = Shapes::of(world) {
+        let name = job.world_file.file_name().unwrap_or_default().display();
+        facts.insert("shapes", format!("by name, from the folder of {name}"));
+    }
     if let Some(duration) = setup.duration {
         facts.insert("duration_ns", duration.nanos().to_string());
     }
@@ -196,9 +211,41 @@ fn describe(writer: &mut Writer, job: &Job<'_>, checked: &[Diagnostic]) -> Resul
     if let Some(table) = &job.commands {
         writer.attach("commands.csv", "text/csv", table.clone())?;
     }
-    writer.attach(
-        "world.sdf",
-        "application/sdf+xml",
-        headland_world::sdf::write(world).into_bytes(),
-    )
+    let text = match Shapes::of(world) {
+        Shapes::Inside => sdf::write(&sdf::with_shapes_inside(world)),
+        Shapes::ByName(_) => sdf::write(world),
+    };
+    writer.attach("world.sdf", "application/sdf+xml", text.into_bytes())
+}
+
+/// The most numbers of meshes and heightmaps that go into a recording with its world: as text
+/// two or three megabytes, what a minute of a small robot takes. Detailed robots have more,
+/// and a campaign records them a thousand times.
+const MOST_SHAPE_NUMBERS: usize = 200_000;
+
+/// How a recording has the meshes and heightmaps of its world.
+enum Shapes {
+    /// In the world that is attached: it can be read anywhere.
+    Inside,
+    /// By the names of their files, because they are so many numbers.
+    ByName(usize),
+}
+
+impl Shapes {
+    fn of(world: &World) -> Shapes {
+        match sdf::n_numbers_in_files(world) {
+            n if n <= MOST_SHAPE_NUMBERS => Shapes::Inside,
+            n => Shapes::ByName(n),
+        }
+    }
+}
+
+/// Says that a recording will not have the shapes of its world.
+fn shapes_by_name(world: &World) -> Vec<Diagnostic> {
+    let Shapes::ByName(n_numbers) = Shapes::of(world) else { return Vec::new() };
+    let message = "the recording names the files of meshes and heightmaps and does not hold them";
+    let note =
+        format!("they are {n_numbers} numbers; up to {MOST_SHAPE_NUMBERS} go with the world");
+    let help = "keep the files with the recording to run its world again";
+    vec![Diagnostic::remark("shapes-by-name", message).note(note).help(help)]
 }

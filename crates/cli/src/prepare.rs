@@ -32,8 +32,8 @@ pub fn prepare(
     world: &Path,
     how: &HowArgs,
 ) -> Result<Prepared, Vec<Diagnostic>> {
-    let world = context.read_world(world, &how.world_args)?.world;
-    let model = Model::compile(&Arc::new(world))?;
+    let read = context.read_world(world, &how.world_args)?;
+    let model = Model::compile_read(&Arc::new(read.world), &read.places)?;
     let setup = setup(how, &model)?;
     let mut cast = Cast::default();
     let mut commands = None;

@@ -3,6 +3,7 @@
 mod common;
 
 use std::fs;
+use std::path::Path;
 
 use common::{ROOT, expect, headland, text};
 use serde_json::Value;
@@ -494,6 +495,124 @@ fn the_demo_speaks_json_too() {
         let ratio = bounce["of_the_one_before"].as_f64().expect("a number");
         assert!((ratio - 0.49).abs() < 0.02, "{bounce}");
     }
+}
+
+/// Interrupted, the demo says how far it came. The signal may come too late to matter, so it
+/// is tried again until once it does not.
+#[cfg(unix)]
+#[test]
+fn an_interrupted_demo_says_how_far_it_came() {
+    for _ in 0..20 {
+        let dir = tempfile::tempdir().expect("a folder");
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_headland"));
+        command.args(["demo", "--json"]).current_dir(dir.path());
+        let command = command.stdout(std::process::Stdio::piped());
+        let child = command.stderr(std::process::Stdio::null()).spawn().expect("it starts");
+        while !dir.path().join("demo.mcap").exists() {
+            std::thread::yield_now();
+        }
+        let kill = ["-INT", &child.id().to_string()];
+        assert!(std::process::Command::new("kill").args(kill).status().unwrap().success());
+        let output = child.wait_with_output().expect("it ends");
+        let json: Value = serde_json::from_slice(&output.stdout).expect("one object");
+        let secs = json["simulated_secs"].as_f64().expect("a number");
+        if json["ended"] == "interrupted" {
+            assert!(secs < 5.0, "{json}");
+            assert_ne!(output.status.code(), Some(0), "{json}");
+            return;
+        }
+        assert_eq!((secs, &json["ended"]), (5.0, &Value::from("duration")), "{json}");
+    }
+    panic!("the demo was never interrupted");
+}
+
+/// Where the recording goes to standard output its result stands beside it, also when told
+/// to be quiet: that silences words, not results.
+#[test]
+fn the_result_of_a_piped_run_is_said_even_quietly() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let ball = ball();
+    let args = ["run", &ball, "--duration", "0.1", "-o", "-"];
+    let said = |more: &[&str]| text(&expect(dir.path(), &[&args[..], more].concat(), 0).stderr);
+    let quiet = said(&["--quiet"]);
+    assert!(quiet.starts_with("standard output: 0.100 s of rapier"), "{quiet}");
+    assert_eq!(quiet.lines().count(), 1, "{quiet}");
+    let json: Value = serde_json::from_str(&said(&["--quiet", "--json"])).expect("one object");
+    assert_eq!((&json["recording"], &json["ended"]), (&"-".into(), &"duration".into()));
+}
+
+/// A recording opened elsewhere has the meshes of its world, unless they are very many
+/// numbers: then it says that it has not.
+#[test]
+fn the_world_of_a_recording_has_its_meshes() {
+    let (here, elsewhere) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let world = "<sdf version='1.11'><world name='w'>\
+        <model name='ground'><static>true</static><link name='l'><collision name='c'>\
+        <geometry><mesh><uri>meshes/floor.obj</uri><scale>2 2 1</scale></mesh></geometry>\
+        </collision></link></model>\
+        <model name='ball'><pose>0.1 0.2 0.6 0 0 0</pose><link name='l'>\
+        <inertial auto='true'/><collision name='c'><geometry><sphere><radius>0.5</radius>\
+        </sphere></geometry></collision></link></model></world></sdf>";
+    fs::write(here.path().join("world.sdf"), world).unwrap();
+    fs::create_dir(here.path().join("meshes")).unwrap();
+    let run = |dir: &Path, world: &str, output: &str| {
+        expect(dir, &["run", world, "--duration", "0.5", "-o", output], 0)
+    };
+    let attached = |dir: &Path, recording: &str| {
+        expect(dir, &["cat", recording, "--attachment", "world.sdf"], 0).stdout
+    };
+
+    fs::write(here.path().join("meshes/floor.obj"), floor(3)).unwrap();
+    run(here.path(), "world.sdf", "a.mcap");
+    fs::copy(here.path().join("a.mcap"), elsewhere.path().join("a.mcap")).unwrap();
+    let sdf = attached(elsewhere.path(), "a.mcap");
+    assert!(text(&sdf).contains("<uri>inline://floor.obj</uri>"), "{}", text(&sdf));
+    fs::write(elsewhere.path().join("again.sdf"), sdf).unwrap();
+    run(elsewhere.path(), "again.sdf", "b.mcap");
+    let [a, b] = ["a.mcap", "b.mcap"].map(|name| fs::read(elsewhere.path().join(name)).unwrap());
+    assert!(a == b, "the attached world is the one that was run");
+
+    fs::write(here.path().join("meshes/floor.obj"), floor(160)).unwrap();
+    let said = text(&run(here.path(), "world.sdf", "large.mcap").stderr);
+    assert!(said.contains("note[shapes-by-name]"), "{said}");
+    assert!(text(&attached(here.path(), "large.mcap")).contains("meshes/floor.obj"));
+    let info = text(&expect(here.path(), &["info", "large.mcap"], 0).stdout);
+    assert!(info.contains("shapes by name, from the folder of world.sdf"), "{info}");
+}
+
+/// A square of 2 m in `n` by `n` points, as Wavefront OBJ.
+fn floor(n: usize) -> String {
+    let mut obj = String::new();
+    for i in 0..n * n {
+        let at = |k: usize| 2.0 * k as f64 / (n - 1) as f64 - 1.0;
+        obj += &format!("v {} {} 0\n", at(i % n), at(i / n));
+    }
+    for corner in (0..n * (n - 1)).filter(|i| i % n + 1 < n).map(|i| i + 1) {
+        let (right, up) = (corner + 1, corner + n);
+        obj += &format!("f {corner} {right} {up}\nf {right} {} {up}\n", up + 1);
+    }
+    obj
+}
+
+/// What is found about a world only when it is to move has its place too.
+#[test]
+fn a_disagreement_of_welded_links_has_its_place() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let link = |name: &str, inside: &str| {
+        let inertial = "<inertial><mass>1</mass><inertia><ixx>1</ixx><iyy>1</iyy><izz>1</izz>\
+                        </inertia></inertial>";
+        format!("<link name='{name}'>{inertial}{inside}</link>\n")
+    };
+    let world = format!(
+        "<sdf version='1.11'><model name='m'>\n{}{}\
+         <joint name='j' type='fixed'><parent>a</parent><child>b</child></joint></model></sdf>",
+        link("a", ""),
+        link("b", "<gravity>false</gravity>")
+    );
+    fs::write(dir.path().join("two.sdf"), world).unwrap();
+    let said = text(&expect(dir.path(), &["check", "two.sdf"], 2).stderr);
+    assert!(said.contains("error[weld-disagrees]") && said.contains("--> two.sdf:3:2"), "{said}");
+    assert!(said.contains("`m::a` is at two.sdf:2:2"), "{said}");
 }
 
 /// A recording in a pipe is the recording in a file, and nothing else is in the pipe.

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use headland_base::{Diagnostic, Findings, Mat3, Transform, Vec3, names};
-use headland_world::{Axis, Geometry, JointKind, Surface, Twist, World, join_scope};
+use headland_world::{Axis, Geometry, JointKind, Places, Surface, Twist, World, join_scope};
 
 mod joints;
 mod objects;
@@ -170,8 +170,14 @@ pub struct Object {
 impl Model {
     /// Compiles a world, or says everything that keeps it from moving.
     pub fn compile(world: &Arc<World>) -> Result<Model, Vec<Diagnostic>> {
+        Model::compile_read(world, &Places::default())
+    }
+
+    /// Compiles a world that was read from files, or says everything that keeps it from moving
+    /// and where that was written.
+    pub fn compile_read(world: &Arc<World>, places: &Places) -> Result<Model, Vec<Diagnostic>> {
         let mut findings = Findings::new();
-        let links = Links::of(world);
+        let links = Links::of(world, places);
         let joints = found_joints(world, &links, &mut findings);
         if findings.has_errors() {
             return Err(findings.into_vec());
@@ -229,13 +235,15 @@ impl Model {
 struct Links<'a> {
     placed: Vec<headland_world::PlacedLink<'a>>,
     by_name: BTreeMap<String, usize>,
+    /// Where they were written.
+    places: &'a Places,
 }
 
 impl<'a> Links<'a> {
-    fn of(world: &'a World) -> Links<'a> {
+    fn of(world: &'a World, places: &'a Places) -> Links<'a> {
         let placed = world.links();
         let by_name = placed.iter().enumerate().map(|(i, link)| (link.name.clone(), i)).collect();
-        Links { placed, by_name }
+        Links { placed, by_name, places }
     }
 
     fn find(&self, scope: &str, name: &str, what: &str, findings: &mut Findings) -> Option<usize> {

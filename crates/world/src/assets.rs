@@ -1,28 +1,52 @@
-//! What the URDF and MJCF readers share: meshes read once, elements kept as written,
+//! What the readers share: meshes and heightmaps read once, elements kept as written,
 //! attributes as numbers.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use headland_base::maths::sqrt;
 use headland_base::{Diagnostic, Place, Vec3};
 use roxmltree::Node;
 
-use crate::geometry::TriMesh;
-use crate::mesh;
+use crate::geometry::{HeightGrid, TriMesh};
 use crate::world::Opaque;
 use crate::xml::{self, Xml};
+use crate::{heightmap, mesh};
 
-/// Meshes already read, by file and scale; the same one is shared, not read twice.
-#[derive(Default)]
-pub struct Meshes(BTreeMap<(String, [u64; 3]), Result<Arc<TriMesh>, Diagnostic>>);
+/// Shapes already read, by file, part of it and size; whoever asks again shares the shape, or
+/// hears of the same fault at its own place.
+pub struct Loaded<T>(BTreeMap<Asked, Result<Arc<T>, Diagnostic>>);
 
-impl Meshes {
-    /// The mesh of a file, stretched.
-    pub fn load(&mut self, path: &Path, scale: Vec3) -> Result<Arc<TriMesh>, Diagnostic> {
-        let key = (path.display().to_string(), scale.to_array().map(f64::to_bits));
-        let load = || mesh::load(path, None, scale).map(Arc::new);
+/// File, part, and size down to the last bit.
+type Asked = (PathBuf, String, [u64; 3]);
+
+impl<T> Default for Loaded<T> {
+    fn default() -> Loaded<T> {
+        Loaded(BTreeMap::new())
+    }
+}
+
+impl Loaded<TriMesh> {
+    /// The mesh of a file, or the part of that name in it, centred where that is wanted;
+    /// stretched.
+    pub fn load(
+        &mut self,
+        path: &Path,
+        part: Option<(&str, bool)>,
+        scale: Vec3,
+    ) -> Result<Arc<TriMesh>, Diagnostic> {
+        let key = (path.to_path_buf(), format!("{part:?}"), scale.to_array().map(f64::to_bits));
+        let load = || mesh::load(path, part, scale).map(Arc::new);
+        self.0.entry(key).or_insert_with(load).clone()
+    }
+}
+
+impl Loaded<HeightGrid> {
+    /// The heights of a file, for a heightmap of this size.
+    pub fn load(&mut self, path: &Path, size: Vec3) -> Result<Arc<HeightGrid>, Diagnostic> {
+        let key = (path.to_path_buf(), String::new(), size.to_array().map(f64::to_bits));
+        let load = || heightmap::load(path, size).map(Arc::new);
         self.0.entry(key).or_insert_with(load).clone()
     }
 }
@@ -44,13 +68,21 @@ impl Kept {
     /// The element as written, counted for the note at the end.
     pub fn keep(&mut self, xml: &Xml<'_>, format: &'static str, node: Node<'_, '_>) -> Opaque {
         let kind = xml::local_name(node);
-        self.0.entry(kind.clone()).or_insert_with(|| (0, xml.place(node))).0 += 1;
+        self.count(&kind, || xml.place(node));
         let name = node.attribute("name").or_else(|| node.attribute("reference"));
         Opaque {
             format,
             kind,
             name: name.map(str::to_string),
             xml: xml::verbatim(&xml.source, node).to_string(),
+        }
+    }
+
+    /// One more of a kind; where the first of it stands.
+    pub fn count(&mut self, kind: &str, place: impl FnOnce() -> Place) {
+        match self.0.get_mut(kind) {
+            Some((count, _)) => *count += 1,
+            None => _ = self.0.insert(kind.to_string(), (1, place())),
         }
     }
 

@@ -84,7 +84,7 @@ const COMPARED: &[&str] = &[
 /// What is said where a joint is missing.
 const MISSES_A_JOINT: &[&str] = &["no-such-joint", "two-roots", "unknown-joint"];
 
-/// Every error that those in `known` hide. `read` reads a text and says whether a world came
+/// Every error and warning that those in `known` hide. `read` reads a text and says whether a world came
 /// of it, and what was found.
 pub(crate) fn besides(
     source: &Arc<Source>,
@@ -102,7 +102,7 @@ pub(crate) fn besides(
         }
         let (is_world, found) = read(&Source::new(source.path.clone(), mended.text.clone()));
         wrong = found;
-        wrong.retain(|diagnostic| diagnostic.severity == Severity::Error);
+        wrong.retain(|diagnostic| diagnostic.severity >= Severity::Warning);
         for diagnostic in &wrong {
             let Some(place) = diagnostic.place.as_ref() else { continue };
             let Some(key) = code_and_start(diagnostic) else { continue };
@@ -185,7 +185,7 @@ impl Mended {
                     self.touched.push(sized.range());
                 }
             }
-            ("reversed-limits", None) => {
+            ("bad-limits", None) => {
                 self.touched.push(start_tag(node));
                 for end in node.attributes().filter(|a| COMPARED.contains(&a.name())) {
                     blank(&mut bytes[end.range()]);

@@ -47,6 +47,14 @@ impl Default for Inertial {
     }
 }
 
+impl Inertial {
+    /// In the place of one that could not be read or computed, which is reported: nobody is
+    /// to say as well that the link has none.
+    pub(crate) fn stand_in() -> Inertial {
+        Inertial { origin: InertiaOrigin::Given, ..Inertial::default() }
+    }
+}
+
 /// Mass, centre and inertia of shapes filled with one material.
 ///
 /// Shapes that overlap count twice, as in SDF's automatic inertia. The inertial frame

@@ -17,6 +17,7 @@ mod bodies;
 mod geoms;
 mod include;
 mod left_out;
+mod reflected;
 #[rustfmt::skip]
 mod schema;
 mod values;
@@ -28,32 +29,37 @@ use std::sync::Arc;
 use headland_base::{Diagnostic, Findings, SimDuration, Source, Vec3};
 use roxmltree::Node;
 
-use crate::assets::{Kept, Meshes};
+use crate::assets::{Kept, Loaded};
+use crate::geometry::TriMesh;
 use crate::places::Places;
 use crate::read::ReadOptions;
 use crate::world::{Physics, World};
 use crate::xml::{self, Xml};
 
-/// Reads a model, as far as it goes: it is good when the findings hold no error. `None`
-/// where nothing can be made of it.
-pub(crate) fn read(
+pub(crate) use include::Expanded;
+
+/// Puts every include in place and hands the whole to `read`. What that finds is said of the
+/// files that were included, as they are written.
+pub(crate) fn with_includes(
     source: &Arc<Source>,
     base_dir: &Path,
-    options: &ReadOptions,
     findings: &mut Findings,
+    read: impl FnOnce(&Expanded, &mut Findings) -> Option<(World, Places)>,
 ) -> Option<(World, Places)> {
-    let expanded = include::Expanded::new(source, base_dir, findings)?;
+    let expanded = Expanded::new(source, base_dir, findings)?;
     let mut own = Findings::new();
-    let world = read_whole(&expanded, base_dir, options, &mut own);
-    findings.extend(own.into_vec().into_iter().map(|mut diagnostic| {
+    let made = read(&expanded, &mut own);
+    findings.append(own.map(|mut diagnostic| {
         diagnostic.place = diagnostic.place.map(|place| expanded.original(place));
         diagnostic
     }));
-    world
+    made.map(|(world, places)| (world, places.map(|place| expanded.original(place))))
 }
 
-fn read_whole(
-    expanded: &include::Expanded,
+/// Reads a model whose includes are in place, as far as it goes: it is good when the findings
+/// hold no error. Places are in that text. `None` where nothing can be made of it.
+pub(crate) fn read_whole(
+    expanded: &Expanded,
     base_dir: &Path,
     options: &ReadOptions,
     findings: &mut Findings,
@@ -70,7 +76,9 @@ fn read_whole(
     }
     xml.check_names(root, &schema::MUJOCO);
     values::check(&mut xml, expanded, root);
-    if xml.findings.has_errors() {
+    // Without an included file nothing is known of its defaults and names, on which all that
+    // follows depends.
+    if xml.findings.has_errors() || !expanded.is_whole {
         return None;
     }
     if root.first_child().is_none() {
@@ -79,13 +87,13 @@ fn read_whole(
     let model = typed(&mut xml, root, base_dir)?;
     let mut reader = Reader {
         xml,
-        expanded,
         base_dir,
         model: &model,
-        meshes: Meshes::default(),
+        meshes: Loaded::default(),
         kept: Kept::default(),
         places: Places::default(),
         notes: bodies::Notes::default(),
+        ratios: reflected::Ratios::default(),
         says_convex: root
             .descendants()
             .any(|n| n.has_tag_name("mesh") && n.attribute("inertia") == Some("convex")),
@@ -150,13 +158,13 @@ fn push_what_counts(out: &mut String, text: &str, section: Node<'_, '_>) {
 
 struct Reader<'r> {
     xml: Xml<'r>,
-    expanded: &'r include::Expanded,
     base_dir: &'r Path,
     model: &'r mjcf_rs::Model,
-    meshes: Meshes,
+    meshes: Loaded<TriMesh>,
     kept: Kept,
     places: Places,
     notes: bodies::Notes,
+    ratios: reflected::Ratios,
     /// A mesh of the file asks for the mass of its convex hull.
     says_convex: bool,
     flags: left_out::Flags,
@@ -187,6 +195,7 @@ impl Reader<'_> {
         }
         self.bodies(root, &mut world);
         self.actuators(root, &mut world);
+        self.resolve_ratios(&mut world);
         self.couplings(root, &mut world);
         self.excludes(root, &mut world);
         self.finish(&mut world);

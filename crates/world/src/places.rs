@@ -41,6 +41,12 @@ impl Places {
         self.noted.push((start..self.names.len(), place));
     }
 
+    /// The same parts, each place changed.
+    pub(crate) fn map(mut self, change: impl Fn(Place) -> Place) -> Places {
+        self.noted = self.noted.into_iter().map(|(part, place)| (part, change(place))).collect();
+        self
+    }
+
     /// Takes over what is known of a model and of all that is in it, under the whole name it
     /// has here. Poured into the world, which has no name, its parts lose the model's.
     pub(crate) fn adopt(&mut self, other: &Places, model: &str, whole: &str) {

@@ -13,7 +13,7 @@ use roxmltree::{Document, Node};
 
 use crate::besides::besides;
 use crate::check::check;
-use crate::resource::Resources;
+use crate::resource::{self, Resources};
 use crate::{InertiaOrigin, Model, Places, World, inertia, mjcf, sdf, urdf, xml};
 
 /// How to read.
@@ -35,6 +35,8 @@ pub struct Read {
     pub world: World,
     /// Warnings and notes; errors would have refused the world.
     pub findings: Vec<Diagnostic>,
+    /// Where each part was written, for whoever finds something about it later.
+    pub places: Places,
 }
 
 /// The largest file that is read; a tree of it fits into memory.
@@ -78,7 +80,7 @@ pub fn read_text(
     }
     // What was left out for its defects would be missed again: only what is wrong besides.
     let is_partial = findings.has_errors();
-    let wanted = |finding: &Diagnostic| !is_partial || finding.severity == Severity::Error;
+    let wanted = |finding: &Diagnostic| !is_partial || finding.severity >= Severity::Warning;
     let mut findings = findings.into_vec();
     let key = |finding: &Diagnostic| Some((finding.code, finding.place.as_ref()?.span.start));
     let told: BTreeSet<_> = findings.iter().filter_map(key).collect();
@@ -86,7 +88,7 @@ pub fn read_text(
     let of_world = check(&world, &places).into_iter().filter(wanted);
     findings.extend(of_world.filter(|finding| !is_partial || is_news(finding)));
     let refused = findings.iter().any(|finding| finding.severity == Severity::Error);
-    if refused { Err(findings) } else { Ok(Read { world, findings }) }
+    if refused { Err(findings) } else { Ok(Read { world, findings, places }) }
 }
 
 /// The languages a file can be written in.
@@ -141,34 +143,53 @@ pub(crate) fn foreign(
     options: &ReadOptions,
     findings: &mut Findings,
 ) -> Option<(World, Places)> {
-    let reader = match format {
-        Format::Urdf => urdf::read,
-        Format::Mjcf => mjcf::read,
+    match format {
+        Format::Urdf => {
+            with_besides(source, findings, |text, found| urdf::read(text, base_dir, options, found))
+        }
+        Format::Mjcf => mjcf::with_includes(source, base_dir, findings, |expanded, findings| {
+            with_besides(&expanded.source, findings, |text, found| {
+                mjcf::read_whole(&expanded.with_text(text), base_dir, options, found)
+            })
+        }),
         Format::Sdf => unreachable!("SDF is not foreign; its reader is called with the document"),
-    };
+    }
+}
+
+/// Reads a text; where nothing can be made of it, what its defects hide is found too.
+fn with_besides(
+    source: &Arc<Source>,
+    findings: &mut Findings,
+    read: impl Fn(&Arc<Source>, &mut Findings) -> Option<(World, Places)>,
+) -> Option<(World, Places)> {
     let mut own = Findings::new(); // a reader may look whether anything is wrong so far
-    let read = reader(source, base_dir, options, &mut own);
-    let besides = match &read {
+    let made = read(source, &mut own);
+    let besides = match &made {
         Some(_) => Vec::new(),
+        // Further ones would only be counted, and some a second time.
+        None if own.n_only_counted() > 0 => Vec::new(),
         None => besides(source, own.kept(), |mended| {
             let mut found = Findings::new();
-            let read = reader(mended, base_dir, options, &mut found);
-            if let Some((world, places)) = &read {
+            let made = read(mended, &mut found);
+            if let Some((world, places)) = &made {
                 found.extend(check(world, places));
             }
-            (read.is_some(), found.into_vec())
+            (made.is_some(), found.into_vec())
         }),
     };
     findings.append(own);
     findings.extend(besides);
-    read
+    made
 }
 
 /// The text of a file, or in words why there is none.
 pub(crate) fn source_of(path: &Path) -> Result<Arc<Source>, Diagnostic> {
     let shown = path.display();
     let metadata = fs::metadata(path).map_err(|error| {
-        Diagnostic::error("missing-file", format!("cannot open {shown}")).note(error.to_string())
+        let is_missing = error.kind() == std::io::ErrorKind::NotFound;
+        Diagnostic::error("missing-file", format!("cannot open {shown}"))
+            .note(error.to_string())
+            .help_maybe(is_missing.then(|| resource::help_for_typed(path)).flatten())
     })?;
     if metadata.is_dir() {
         return Err(Diagnostic::error("not-a-file", format!("{shown} is a folder"))

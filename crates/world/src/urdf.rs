@@ -24,7 +24,8 @@ use std::sync::Arc;
 use headland_base::{Diagnostic, Findings, Source, Transform, Vec3};
 use roxmltree::Node;
 
-use crate::assets::{Kept, Meshes, unit_vector};
+use crate::assets::{Kept, Loaded, unit_vector};
+use crate::geometry::TriMesh;
 use crate::joint::{Axis, Joint, JointKind, Mimic};
 use crate::places::Places;
 use crate::read::ReadOptions;
@@ -72,7 +73,7 @@ pub(crate) fn read(
         options,
         materials: materials_of(&robot),
         robot,
-        meshes: Meshes::default(),
+        meshes: Loaded::default(),
         kept: Kept::default(),
         places: Places::default(),
     };
@@ -133,7 +134,7 @@ struct Reader<'r> {
     options: &'r ReadOptions,
     robot: urdf_rs::Robot,
     materials: BTreeMap<String, urdf_rs::Material>,
-    meshes: Meshes,
+    meshes: Loaded<TriMesh>,
     kept: Kept,
     places: Places,
 }
@@ -263,7 +264,7 @@ impl Reader<'_> {
             axis.velocity_max = unless_zero(joint.limit.velocity);
             if axis.lower > axis.upper {
                 let message = format!("`{}` has its lower limit above its upper", joint.name);
-                self.xml.error("reversed-limits", message, limit);
+                self.xml.error("bad-limits", message, limit);
                 (axis.lower, axis.upper) = (f64::NEG_INFINITY, f64::INFINITY);
             }
         } else if joint.joint_type != urdf_rs::JointType::Continuous {

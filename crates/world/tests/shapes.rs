@@ -123,3 +123,52 @@ fn a_derived_inertia_is_labelled_with_its_density() {
         assert!((inertial.mass - mass).abs() < 1e-9, "{} of {link}", inertial.mass);
     }
 }
+
+/// The same two cubes, once where the link's own frame puts them and once through a frame of
+/// the model and through the other link: 3 kg at the origin and 1 kg two metres along x.
+#[test]
+fn shapes_are_in_their_places_before_they_are_weighed() {
+    let cube = |name: &str, pose: &str, density: f64| {
+        format!(
+            "<collision name='{name}'>{pose}<density>{density}</density>\
+             <geometry><box><size>1 1 1</size></box></geometry></collision>"
+        )
+    };
+    let plain = [
+        cube("heavy", "<pose>0 0 0 0 0 0</pose>", 3.0),
+        cube("light", "<pose>2 0 0 0 0 0</pose>", 1.0),
+    ];
+    // The link stands at (5, 0, 1) and is turned a quarter about z: its x is the model's y.
+    let framed = [
+        cube("heavy", "<pose relative_to='aside'>5 0 0 0 0 0</pose>", 3.0),
+        cube("light", "<pose relative_to='other'>5 3 1 0 0 0</pose>", 1.0),
+    ];
+    let asked = ReadOptions { derive_inertia: Some(1000.0), ..ReadOptions::default() };
+    for (inertial, options) in [("<inertial auto='true'/>", &ReadOptions::default()), ("", &asked)]
+    {
+        let found = [&plain, &framed].map(|cubes| {
+            let text = format!(
+                "<sdf version='1.11'><model name='m'>\
+                 <frame name='aside'><pose relative_to='__model__'>0 0 1 0 0 0</pose></frame>\
+                 <link name='a'><pose>5 0 1 0 0 1.5707963267948966</pose>{inertial}{}</link>\
+                 <link name='other'><pose>0 -1 0 0 0 0</pose><inertial><mass>1</mass><inertia>\
+                 <ixx>1</ixx><iyy>1</iyy><izz>1</izz></inertia></inertial></link>\
+                 </model></sdf>",
+                cubes.concat()
+            );
+            let source = Source::new("t.sdf", text);
+            let read = read_text(source, Path::new(""), options).expect("a sound model");
+            read.world.models[0].links[0].inertial.clone()
+        });
+        for inertial in found {
+            let (centre, i) = (inertial.link_from_inertial.translation, inertial.inertia);
+            assert!((inertial.mass - 4.0).abs() < 1e-12, "{}", inertial.mass);
+            assert!(centre.distance(Vec3::new(0.5, 0.0, 0.0)) < 1e-12, "{centre}");
+            // Each cube m/6; across x the two point masses add 3·0.5² + 1·1.5² = 3.
+            let diagonal = Vec3::new(i.x_axis.x, i.y_axis.y, i.z_axis.z);
+            let wanted = Vec3::new(0.0, 3.0, 3.0) + Vec3::splat(4.0 / 6.0);
+            assert!(diagonal.distance(wanted) < 1e-12, "{diagonal}");
+            assert_eq!(inertial.origin, InertiaOrigin::Derived { density: 2.0 });
+        }
+    }
+}

@@ -83,7 +83,7 @@ fn is_about_output(diagnostic: &Diagnostic) -> bool {
 fn world(context: &Context, file: &Path, args: &CheckArgs, engine: Option<&EngineEntry>) -> Ended {
     let read = context.read_world(file, &args.world_args)?;
     let world = Arc::new(read.world);
-    let model = Model::compile(&world)?;
+    let model = Model::compile_read(&world, &read.places)?;
     if let Some(entry) = engine {
         let options = EngineOptions::new(model.world.physics.step);
         let notes = (entry.make)(entry).check(&model, &options);

@@ -10,12 +10,12 @@ use headland_base::{Diagnostic, Source};
 use headland_judge::Scene;
 use headland_record::{LoadOptions, Reader, Recording, load};
 use headland_report::{Align, Chart, chart, matrix, table, verdicts_json};
-use headland_sim::{Cast, Model, Setup};
+use headland_sim::{Cast, Ending, Model, Setup};
 use serde_json::{Value, json};
 
 use crate::args::{DemoArgs, WorldArgs};
-use crate::context::{Context, Ended, read_options, refuse_stdout};
-use crate::job::{Job, record};
+use crate::context::{Context, Ended, Outcome, read_options, refuse_stdout};
+use crate::job::{Job, Recorded, record};
 use crate::judging::{Asked, Loaded, MaybeTest, judge_all};
 use crate::test_file::TestFile;
 
@@ -38,6 +38,7 @@ pub fn run(context: &Context, args: &DemoArgs) -> Ended {
     let job = Job {
         engine,
         model: &model,
+        world_file: Path::new("ball.sdf"),
         setup: &setup,
         seed: 0,
         output: &args.output,
@@ -59,15 +60,21 @@ pub fn run(context: &Context, args: &DemoArgs) -> Ended {
     let tests: Vec<MaybeTest> = tests.into_iter().map(Ok).collect();
     let round = judge_all(&tests, &[loaded], Asked::default());
     context.show(&round.findings);
-    let factor = DURATION_SECS / recorded.secs.max(1e-9);
+    let simulated = recorded.end.state.time;
+    let factor = simulated.secs() / recorded.secs.max(1e-9);
     context.print(&if context.json() {
-        let mut json = bounces.as_json(&args.output, recorded.written.n_messages);
+        let mut json = bounces.as_json(&args.output, &recorded);
         json["verdicts"] = verdicts_json(&round.matrix)["results"].take();
         format!("{json}\n")
     } else {
         bounces.story(&args.output, factor, &matrix(&round.matrix, context.paints()))
     });
-    Ok(round.outcome)
+    // Of a run that was broken off, what is shown is not the demo.
+    let ended = match recorded.end.ending {
+        Ending::Interrupted => Outcome::Partial,
+        _ => Outcome::Passed,
+    };
+    Ok(round.outcome.max(ended))
 }
 
 /// What the recording says about the ball.
@@ -106,13 +113,14 @@ impl Bounces {
         Ok(Bounces { curve, tops })
     }
 
-    fn as_json(&self, output: &Path, n_messages: u64) -> Value {
+    fn as_json(&self, output: &Path, recorded: &Recorded) -> Value {
         let tops = self.tops.iter().map(|top| {
             json!({"secs": top.time_secs, "height_m": top.height, "of_the_one_before": top.ratio})
         });
         json!({
-            "recording": output, "engine": ENGINE, "simulated_secs": DURATION_SECS,
-            "messages": n_messages, "bounces": tops.collect::<Vec<_>>(),
+            "recording": output, "engine": ENGINE,
+            "simulated_secs": recorded.end.state.time.secs(), "ended": recorded.ending_word(),
+            "messages": recorded.written.n_messages, "bounces": tops.collect::<Vec<_>>(),
         })
     }
 

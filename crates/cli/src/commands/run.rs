@@ -3,6 +3,7 @@
 //! `prepare` makes a run of the options and refuses before anything moves, `job` runs and
 //! records, `live` judges on the way.
 
+use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use headland_base::Diagnostic;
@@ -10,8 +11,8 @@ use headland_sim::{Ending, EngineEntry, Housing};
 
 use crate::apart::{self, Words};
 use crate::args::RunArgs;
-use crate::context::{Context, Ended, Outcome, refuse_same};
-use crate::job::{Job, Recorded, is_stdout, record};
+use crate::context::{Context, Ended, Outcome, is_stdout, refuse_same};
+use crate::job::{Job, Recorded, record};
 use crate::live::LiveVerdict;
 use crate::prepare::{Prepared, odd_end, prepare};
 use crate::test_file::TestFile;
@@ -44,6 +45,7 @@ fn run_here(
     let job = Job {
         engine,
         model: &model,
+        world_file: &args.world,
         setup: &setup,
         seed: args.how.seed,
         output,
@@ -91,70 +93,80 @@ fn default_output(world: &Path) -> PathBuf {
 }
 
 fn report(context: &Context, output: &Path, engine: &EngineEntry, recorded: &Recorded) {
-    let Recorded { end, written, secs, verdicts, .. } = recorded;
-    if let Some((name, time)) = end.contained.first() {
-        let n_more = end.contained.len() - 1;
-        let others =
-            if n_more == 0 { String::new() } else { format!(", and {n_more} more after it") };
-        context.show(&[Diagnostic::warning(
-            "non-finite",
-            format!("link `{name}` went non-finite at {time}{others}; held at the last good pose"),
-        )
-        .note("what was recorded before that moment may be wrong already")
-        .help("a smaller --step often helps; `/events` in the recording has every moment")]);
-    }
-    if let Ending::Fault(fault) = &end.ending {
-        context.show(&[Diagnostic::error("engine-fault", fault.0.clone())
-            .note(format!("the recording is kept up to {}", end.state.time))]);
-    }
-    for verdict in verdicts {
+    context.show(&faults(recorded));
+    for verdict in &recorded.verdicts {
         context.show(&verdict.errors);
     }
     // Where the recording itself is the output, what is said about it goes beside it.
     let result = |text: &str| match is_stdout(output) {
-        true => context.note(text),
+        true => context.print_beside(text),
         false => context.print(text),
     };
-    let simulated = end.state.time;
     if context.json() {
-        let mut json = serde_json::json!({
-            "recording": output, "engine": engine.name, "steps": end.n_steps,
-            "simulated_secs": simulated.secs(), "ended": ending_word(recorded),
-            "messages": written.n_messages, "bytes": written.n_bytes,
-            "non_finite": end.contained.iter().map(|(name, _)| name).collect::<Vec<_>>(),
-        });
-        if !verdicts.is_empty() {
-            json["verdicts"] = verdicts.iter().map(LiveVerdict::to_json).collect();
-        }
-        result(&format!("{json}\n"));
-        return;
+        return result(&format!("{}\n", as_json(output, engine, recorded)));
     }
-    let factor = simulated.secs() / secs.max(1e-9);
-    result(&format!(
-        "{}: {} of {}, {} ({})\n",
-        if is_stdout(output) { "standard output".into() } else { output.display().to_string() },
-        simulated,
-        engine.name,
-        headland_report::count(written.n_messages, "message"),
-        headland_report::bytes(written.n_bytes),
-    ));
-    for verdict in verdicts {
-        result(&format!("{verdict}\n"));
-    }
+    result(&in_words(output, engine, recorded));
+    let (end, secs) = (&recorded.end, recorded.secs);
     context.say(&format!(
-        "{} in {}, {factor:.1} × real time; ended: {}",
+        "{} in {}, {:.1} × real time; ended: {}",
         headland_report::count(end.n_steps, "step"),
-        headland_report::secs(*secs),
-        ending_word(recorded)
+        headland_report::secs(secs),
+        end.state.time.secs() / secs.max(1e-9),
+        recorded.ending_word()
     ));
 }
 
-fn ending_word(recorded: &Recorded) -> &'static str {
-    match recorded.end.ending {
-        Ending::Interrupted if recorded.is_stopped_by_red => "a test is red",
-        Ending::Duration => "duration",
-        Ending::Condition => "condition",
-        Ending::Interrupted => "interrupted",
-        Ending::Fault(_) => "engine fault",
+/// What went wrong with the simulation itself.
+fn faults(recorded: &Recorded) -> Vec<Diagnostic> {
+    let end = &recorded.end;
+    let mut faults = Vec::new();
+    if let Some((name, time)) = end.contained.first() {
+        let n_more = end.contained.len() - 1;
+        let others =
+            if n_more == 0 { String::new() } else { format!(", and {n_more} more after it") };
+        let message =
+            format!("link `{name}` went non-finite at {time}{others}; held at the last good pose");
+        faults.push(
+            Diagnostic::warning("non-finite", message)
+                .note("what was recorded before that moment may be wrong already")
+                .help("a smaller --step often helps; `/events` in the recording has every moment"),
+        );
     }
+    if let Ending::Fault(fault) = &end.ending {
+        faults.push(
+            Diagnostic::error("engine-fault", fault.0.clone())
+                .note(format!("the recording is kept up to {}", end.state.time)),
+        );
+    }
+    faults
+}
+
+fn as_json(output: &Path, engine: &EngineEntry, recorded: &Recorded) -> serde_json::Value {
+    let Recorded { end, written, verdicts, .. } = recorded;
+    let mut json = serde_json::json!({
+        "recording": output, "engine": engine.name, "steps": end.n_steps,
+        "simulated_secs": end.state.time.secs(), "ended": recorded.ending_word(),
+        "messages": written.n_messages, "bytes": written.n_bytes,
+        "non_finite": end.contained.iter().map(|(name, _)| name).collect::<Vec<_>>(),
+    });
+    if !verdicts.is_empty() {
+        json["verdicts"] = verdicts.iter().map(LiveVerdict::to_json).collect();
+    }
+    json
+}
+
+fn in_words(output: &Path, engine: &EngineEntry, recorded: &Recorded) -> String {
+    let shown =
+        if is_stdout(output) { "standard output".into() } else { output.display().to_string() };
+    let mut text = format!(
+        "{shown}: {} of {}, {} ({})\n",
+        recorded.end.state.time,
+        engine.name,
+        headland_report::count(recorded.written.n_messages, "message"),
+        headland_report::bytes(recorded.written.n_bytes),
+    );
+    for verdict in &recorded.verdicts {
+        _ = writeln!(text, "{verdict}");
+    }
+    text
 }

@@ -133,7 +133,7 @@ fn parallel_axis(mass: f64, d: Vec3) -> Mat3 {
 fn agree(rigid: &mut Rigid, bodies: &[Body], links: &Links<'_>, findings: &mut Findings) {
     let parts: Vec<(usize, &Link)> =
         rigid.body_idxs.iter().map(|&i| (i, links.placed[i].link)).collect();
-    let first = &bodies[rigid.body_idxs[0]].name;
+    let first = rigid.body_idxs[0];
     if rigid.motion == Motion::Dynamic && parts.iter().any(|(_, link)| link.kinematic) {
         rigid.motion = Motion::Kinematic;
     }
@@ -142,14 +142,9 @@ fn agree(rigid: &mut Rigid, bodies: &[Body], links: &Links<'_>, findings: &mut F
         return;
     }
     if let Some((i, _)) = parts.iter().find(|(_, link)| link.gravity != rigid.gravity) {
-        let message = format!(
-            "`{first}` and `{}` are one body, but gravity pulls on one of them only",
-            bodies[*i].name
-        );
-        findings.push(
-            Diagnostic::error("weld-disagrees", message)
-                .help("say <gravity> alike on all links that fixed joints hold together"),
-        );
+        let what = "gravity pulls on one of them only";
+        let help = "say <gravity> alike on all links that fixed joints hold together";
+        findings.push(disagreement(links, (first, *i), what).help(help));
     }
     // The mean by mass is what the parts would feel together.
     let mean = |of: fn(&Link) -> f64| {
@@ -164,16 +159,22 @@ fn agree(rigid: &mut Rigid, bodies: &[Body], links: &Links<'_>, findings: &mut F
         let apart = linear.distance(link.initial_twist.linear)
             + rigid.twist.angular.distance(link.initial_twist.angular);
         if apart > 1e-6 {
-            let message = format!(
-                "`{first}` and `{}` are one body, but start with two motions",
-                bodies[*i].name
-            );
-            findings.push(
-                Diagnostic::error("weld-disagrees", message).help(
-                    "give <headland:twist> to one of the links that fixed joints hold together",
-                ),
-            );
+            let help = "give <headland:twist> to one of the links that fixed joints hold together";
+            findings
+                .push(disagreement(links, (first, *i), "they start with two motions").help(help));
         }
+    }
+}
+
+/// Two links of one rigid say different things; at the second, which could say the same.
+fn disagreement(links: &Links<'_>, (first, second): (usize, usize), what: &str) -> Diagnostic {
+    let [first, second] = [first, second].map(|i| &links.placed[i].name);
+    let place_of = |name: &str| links.places.find(&format!("link {name}"));
+    let message = format!("`{first}` and `{second}` are one body, but {what}");
+    let diagnostic = Diagnostic::error("weld-disagrees", message).at_maybe(place_of(second));
+    match place_of(first) {
+        Some(place) => diagnostic.note(format!("`{first}` is at {}", place.label())),
+        None => diagnostic,
     }
 }
 

@@ -71,6 +71,7 @@ impl Reader<'_> {
                 // gain is part of the gear, so it is taken out of the range.
                 effort_range,
             });
+            self.note_servo(node, owner, &mut world.models[owner]);
         }
         for model in &mut world.models {
             massless::number_repeats(model.actuators.iter_mut().map(|motor| &mut motor.name));

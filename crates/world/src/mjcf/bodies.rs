@@ -131,7 +131,7 @@ impl Reader<'_> {
     }
 
     pub(super) fn place_of(&self, node: Node<'_, '_>) -> Place {
-        self.expanded.original(self.xml.place(node))
+        self.xml.place(node)
     }
 
     /// Every body's name, made up where the file gives none.
@@ -206,13 +206,15 @@ impl Reader<'_> {
             self.remember_joint(model, &name, node);
             model.joints.push(joint_of(name, parent, &link.name, Vec3::ZERO, JointKind::Fixed));
         } else if is_free {
+            self.note_springs(model, "", &joint_nodes);
             if body.joints.len() > 1 || parent.is_some() {
                 let message = "a free joint stands alone, in a body of the world";
                 self.xml.error("free-joint", message, node);
             }
         } else if let Some((name, at, kind)) = self.universal(body, &joint_nodes) {
             self.remember_joint(model, &name, node);
-            model.joints.push(joint_of(name, parent, &link.name, at, kind));
+            model.joints.push(joint_of(name.clone(), parent, &link.name, at, kind));
+            self.note_springs(model, &name, &joint_nodes);
         } else {
             let n_joints = body.joints.len();
             let whole = link.inertial.clone();
@@ -240,7 +242,8 @@ impl Reader<'_> {
                     });
                 }
                 self.remember_joint(model, &name, joint_node);
-                model.joints.push(joint_of(name, parent, &child, at, kind));
+                model.joints.push(joint_of(name.clone(), parent, &child, at, kind));
+                self.note_springs(model, &name, &[joint_node]);
                 parent = Some(child);
             }
             if n_joints > 1 {
@@ -332,7 +335,7 @@ impl Reader<'_> {
             joint.limited.resolve(self.model.compiler.autolimits, joint.range.is_some());
         if let Some([lower, upper]) = joint.range.filter(|_| is_limited) {
             if lower > upper {
-                self.xml.error("reversed-limits", "the lower limit is above the upper", node);
+                self.xml.error("bad-limits", "the lower limit is above the upper", node);
             } else if !self.flags.is_off("limit") {
                 (axis.lower, axis.upper) = (lower - joint.ref_, upper - joint.ref_);
             }
@@ -342,7 +345,7 @@ impl Reader<'_> {
         axis.friction = unless("frictionloss", joint.frictionloss);
         axis.armature = joint.armature;
         axis.spring_stiffness = unless("spring", joint.stiffness);
-        if joint.stiffness != 0.0 {
+        if joint.stiffness != 0.0 || inherited(node, "springdamper").is_some() {
             axis.spring_reference = joint.springref - joint.ref_;
         }
         axis.effort_max = self.effort_max(node);
@@ -373,7 +376,7 @@ impl Reader<'_> {
             _ => {
                 let message = "`actuatorfrcrange` takes two numbers, the first not above zero, \
                                the second not below";
-                self.xml.findings.push(Diagnostic::error("reversed-limits", message).at(place));
+                self.xml.findings.push(Diagnostic::error("bad-limits", message).at(place));
                 f64::INFINITY
             }
         }

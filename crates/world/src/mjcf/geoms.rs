@@ -217,7 +217,7 @@ impl Reader<'_> {
         } else {
             match model.resolve_mesh_file(asset, self.base_dir) {
                 Some(path) if !path.is_file() => Err(missing(&path)),
-                Some(path) => self.meshes.load(&path, scale),
+                Some(path) => self.meshes.load(&path, None, scale),
                 None => inline(asset, scale),
             }
         };
@@ -348,7 +348,7 @@ impl Reader<'_> {
             }
         }
         if is_guess {
-            return Inertial::default();
+            return Inertial::stand_in();
         }
         if whole.volume <= 0.0 {
             return massless();
@@ -501,7 +501,7 @@ fn rotation_from_z(to: Vec3) -> Quat {
 
 fn missing(path: &Path) -> Diagnostic {
     Diagnostic::error("missing-file", format!("cannot find `{}`", path.display()))
-        .help("`meshdir` and `assetdir` of `compiler` say where files are looked for")
+        .help("`meshdir` and `assetdir` of `compiler`, from the folder of the model's own file, say where files are looked for")
 }
 
 /// A mesh whose points and faces stand in the file itself.

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use headland_base::{Diagnostic, Findings, Place, Source};
 use roxmltree::Node;
 
+use crate::resource::not_found;
 use crate::xml;
 
 /// Files that include each other are followed so deep.
@@ -20,8 +21,10 @@ const MOST_BYTES: usize = 64 << 20;
 pub struct Expanded {
     /// The whole, under the name of the outermost file.
     pub source: Arc<Source>,
+    /// Every include is in place. Where one could not be, it is missing from the text.
+    pub is_whole: bool,
     /// Where each stretch of the whole came from, in order.
-    stretches: Vec<Stretch>,
+    stretches: Arc<[Stretch]>,
 }
 
 struct Stretch {
@@ -33,7 +36,8 @@ struct Stretch {
 }
 
 impl Expanded {
-    /// Puts every include in place; `None` where one cannot be, which is in the findings.
+    /// Puts every include in place; what cannot be is in the findings. `None` where no text
+    /// comes of it.
     pub fn new(source: &Arc<Source>, base_dir: &Path, findings: &mut Findings) -> Option<Expanded> {
         let mut expander = Expander {
             base_dir,
@@ -41,12 +45,28 @@ impl Expanded {
             whole: String::new(),
             stretches: Vec::new(),
             chain: Vec::new(),
+            is_cut: false,
             n_includes: 0,
             n_bytes_read: 0,
         };
-        expander.file(source, None)?;
-        let Expander { whole, stretches, .. } = expander;
-        Some(Expanded { source: Source::new(source.path.clone(), whole), stretches })
+        let is_whole = expander.file(source, None).is_some();
+        let Expander { whole, stretches, is_cut, .. } = expander;
+        let expanded = Expanded {
+            source: Source::new(source.path.clone(), whole),
+            is_whole,
+            stretches: stretches.into(),
+        };
+        (!is_cut && !expanded.stretches.is_empty()).then_some(expanded)
+    }
+
+    /// The same with another text of the same length.
+    pub fn with_text(&self, source: &Arc<Source>) -> Expanded {
+        assert_eq!(source.text.len(), self.source.text.len(), "places stay what they are");
+        Expanded {
+            source: Arc::clone(source),
+            is_whole: self.is_whole,
+            stretches: Arc::clone(&self.stretches),
+        }
     }
 
     /// The same place in the file it was written in.
@@ -69,6 +89,8 @@ struct Expander<'f> {
     whole: String,
     stretches: Vec<Stretch>,
     chain: Vec<PathBuf>,
+    /// The text became too long and ends somewhere.
+    is_cut: bool,
     n_includes: usize,
     n_bytes_read: usize,
 }
@@ -122,6 +144,7 @@ impl Expander<'_> {
             let message = format!("with its includes this is longer than {} MiB", MOST_BYTES >> 20);
             self.findings
                 .push(Diagnostic::error("too-large", message).at_maybe(included_at.clone()));
+            self.is_cut = true;
             return None;
         }
         self.stretches.push(Stretch {
@@ -142,10 +165,12 @@ impl Expander<'_> {
             return None;
         };
         let beside = Path::new(&source.path).parent().map(|dir| dir.join(file));
-        let candidates = [Some(self.base_dir.join(file)), beside];
-        let Some(path) = candidates.into_iter().flatten().find(|path| path.is_file()) else {
-            let message = format!("cannot find `{file}`");
-            self.findings.push(Diagnostic::error("missing-file", message).at(place));
+        let mut candidates = vec![self.base_dir.join(file)];
+        candidates.extend(beside.filter(|beside| *beside != candidates[0]));
+        let Some(path) = candidates.iter().find(|path| path.is_file()).cloned() else {
+            let help = "a file to include is named from the folder of the outermost model, or \
+                        of the file that includes it";
+            self.findings.push(not_found(file, &candidates, help).at(place));
             return None;
         };
         let whole_path = path.canonicalize().unwrap_or_else(|_| path.clone());

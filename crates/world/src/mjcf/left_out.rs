@@ -49,13 +49,11 @@ const ON: &[&str] = &["enable"];
 const OFF: &[&str] = &["disable"];
 
 const TABLE: &[LeftOut] = &[
-    lost(&["position"], &["dampratio"], &["0"], "the motor has no damping unless `kv` gives it"),
     lost(&["position"], &["timeconst"], &["0"], "the motor follows its command at once"),
     lost(MOTORS, &["delay"], &["0"], "commands act at once"),
     lost(MOTORS, &["armature"], &["0"], "write it on the joint"),
     lost(MOTORS, &["damping"], &["0"], "write it on the joint"),
     lost(MOTORS, &["input", "velrange", "ffrange"], &[], "a motor takes one command"),
-    lost(&["joint"], &["springdamper"], &["0 0"], "give `stiffness` and `damping` instead"),
     lost(&["joint"], &["actuatorgravcomp"], NO, "gravity is not made up for"),
     lost(&["body"], &["gravcomp"], &["0", "1"], "only 0 and 1 are read: gravity pulls in full"),
     lost(&["option"], &["density"], &["0"], "nothing moves through a fluid"),

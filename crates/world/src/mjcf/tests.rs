@@ -1,6 +1,6 @@
 use super::*;
-use crate::JointKind;
 use crate::read::{Format, foreign};
+use crate::{ActuatorKind, JointKind};
 use headland_base::{Mat3, Severity};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
@@ -11,6 +11,18 @@ fn cases() {
     crate::cases::run("mjcf_cases", "model.xml", |source, base_dir, options, findings| {
         foreign(Format::Mjcf, source, base_dir, options, findings)
     });
+}
+
+/// The reader alone, without what its defects hide.
+fn read(
+    source: &Arc<Source>,
+    base_dir: &Path,
+    options: &ReadOptions,
+    findings: &mut Findings,
+) -> Option<(World, Places)> {
+    with_includes(source, base_dir, findings, |expanded, findings| {
+        read_whole(expanded, base_dir, options, findings)
+    })
 }
 
 fn read_text(text: &str) -> (Option<World>, Vec<Diagnostic>) {
@@ -356,3 +368,73 @@ const PIECES: &[&str] = &[
     "<frame><body/></frame>",
     " ",
 ];
+
+/// What MJCF gives as ratios, against the masses worked out by hand.
+#[test]
+fn ratios_become_springs_and_dampers() {
+    let read = |bodies: &str, motors: &str| {
+        let (world, findings) = read_text(&format!(
+            "<mujoco><compiler angle='radian'/><worldbody>{bodies}</worldbody>\
+             <actuator>{motors}</actuator></mujoco>"
+        ));
+        (world.expect("a world"), findings)
+    };
+    let spring = |world: &World, joint: &str| {
+        let joint = world.models[0].joints.iter().find(|known| known.name == joint);
+        let axis = joint.expect("a joint").kind.axes()[0].clone();
+        (axis.spring_stiffness, axis.damping, axis.spring_reference)
+    };
+    let near = |found: f64, wanted: f64| {
+        assert!((found - wanted).abs() < 1e-9 * wanted, "{found} for {wanted}");
+    };
+
+    // Two rods end to end along x on hinges about y, the first held by the world. While all
+    // others are free, a joint of two feels M11 − M12²/M22.
+    let (m1, m2, i1, i2, armature) = (2.0, 3.0, 0.1, 0.2, 0.05);
+    let (x1, x2) = (0.5, 1.4); // of the two centres; the second hinge is at 1
+    let rods = format!(
+        "<body name='a'><joint name='p' axis='0 1 0' springdamper='0.1 2' springref='0.3' \
+           armature='{armature}' stiffness='9' damping='9'/>\
+         <inertial pos='{x1} 0 0' mass='{m1}' diaginertia='{i1} {i1} {i1}'/>\
+         <body name='b' pos='1 0 0'><joint name='q' axis='0 1 0' springdamper='0 2' stiffness='7'/>\
+         <inertial pos='{} 0 0' mass='{m2}' diaginertia='{i2} {i2} {i2}'/></body></body>",
+        x2 - 1.0
+    );
+    let servo = "<position name='s' joint='p' kp='100' dampratio='0.5'/>";
+    let (world, findings) = read(&rods, servo);
+    assert!(findings.iter().all(|d| d.code != "left-out"), "{findings:?}");
+    let m11 = m1 * x1 * x1 + i1 + m2 * x2 * x2 + i2 + armature;
+    let (m22, m12) = (m2 * 0.4 * 0.4 + i2, m2 * x2 * 0.4 + i2);
+    let felt = m11 - m12 * m12 / m22;
+    let (stiffness, damping, reference) = spring(&world, "p");
+    near(stiffness, felt / (0.1 * 0.1 * 2.0 * 2.0));
+    near(damping, 2.0 * felt / 0.1);
+    near(reference, 0.3);
+    assert_eq!(spring(&world, "q").0, 7.0, "a time constant of zero says nothing");
+    // A servo takes the other joints for held.
+    let ActuatorKind::Position { kv, .. } = world.models[0].actuators[0].kind else { panic!() };
+    near(kv, 2.0 * 0.5 * (100.0 * m11).sqrt());
+
+    // On a free body of 3 kg a slider of 1 kg feels the reduced mass, 3·1/(3+1).
+    let slider = "<body name='a'><freejoint/><inertial pos='0 0 0' mass='3' diaginertia='1 1 1'/>\
+         <body name='b'><joint name='p' type='slide' axis='1 0 0' springdamper='0.5 1'/>\
+         <inertial pos='0.2 0 0' mass='1' diaginertia='1 1 1'/></body></body>";
+    let motors = "<position joint='p' kp='100' dampratio='1' gear='2'/>\
+         <general joint='p' gainprm='100' biastype='affine' biasprm='0 -100 1'/>\
+         <position joint='p' kp='100' dampratio='1' kv='3'/>";
+    let (world, findings) = read(slider, motors);
+    near(spring(&world, "p").0, 0.75 / 0.25);
+    near(spring(&world, "p").1, 2.0 * 0.75 / 0.5);
+    // Through a gear of 2 the kilogram is a quarter.
+    for (actuator, wanted) in world.models[0].actuators.iter().zip([10.0, 20.0]) {
+        let ActuatorKind::Position { kv, .. } = actuator.kind else { panic!() };
+        near(kv, wanted);
+    }
+    let codes: Vec<&str> = findings.iter().map(|d| d.code).collect();
+    assert!(codes.contains(&"bad-actuator"), "kv and dampratio: {codes:?}");
+
+    // Nothing is made up for a joint that has no axis here, or that feels no mass.
+    let ball = "<body name='a'><joint type='ball' springdamper='1 1'/><geom size='1'/></body>";
+    let (_, findings) = read(ball, "");
+    assert!(findings.iter().any(|d| d.code == "left-out"), "{findings:?}");
+}

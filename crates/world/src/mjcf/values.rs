@@ -131,7 +131,9 @@ pub fn check(xml: &mut Xml<'_>, expanded: &Expanded, root: Node<'_, '_>) {
         }
         check_special(xml, node, tag, inside);
     }
-    check_classes(xml, root);
+    if expanded.is_whole {
+        check_classes(xml, root);
+    }
     check_repeated_names(xml, expanded, root);
 }
 

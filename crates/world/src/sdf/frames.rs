@@ -10,6 +10,7 @@
 //! it is followed without recursion, because a file may chain ten thousand frames.
 
 use std::cell::OnceCell;
+use std::collections::BTreeSet;
 
 use headland_base::{Diagnostic, Findings, Place, Transform};
 
@@ -68,10 +69,27 @@ pub(super) struct Node {
     pub placement: Option<Named>,
 }
 
+/// What an include that could not be read would have brought into a scope. A name that may
+/// be there is not reported as missing: the include is.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Lost {
+    /// Models, by the name their include gives them.
+    pub names: BTreeSet<String>,
+    /// Some under names that only the file knows.
+    pub has_nameless: bool,
+}
+
+impl Lost {
+    fn may_hold(&self, word: &str) -> bool {
+        self.has_nameless || self.names.contains(word)
+    }
+}
+
 /// The finished frames of a model or of the world.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Scope {
     is_world: bool,
+    lost: Lost,
     frames: Vec<Known>,
     by_name: ByName,
     /// The link the scope itself moves with.
@@ -134,6 +152,8 @@ pub(super) struct Found {
 pub(super) struct Missing<'s> {
     word: String,
     known: Names<'s>,
+    /// It may be in a file that could not be read, which is reported instead.
+    pub is_excused: bool,
 }
 
 #[derive(Debug)]
@@ -162,6 +182,9 @@ impl Missing<'_> {
 
     /// Says so.
     pub fn report(&self, whole: &str, place: &Place, findings: &mut Findings) {
+        if self.is_excused {
+            return;
+        }
         let shown: String = whole.chars().take(80).collect();
         let diagnostic = Diagnostic::error("unknown-frame", format!("no frame named `{shown}`"))
             .at(place.clone())
@@ -222,7 +245,12 @@ impl Scope {
     }
 
     fn missing(&self, word: &str) -> Missing<'_> {
-        Missing { word: word.to_string(), known: Names::Scope(&self.frames) }
+        let first = word.split_once("::").map_or(word, |(first, _)| first);
+        Missing {
+            word: word.to_string(),
+            known: Names::Scope(&self.frames),
+            is_excused: self.lost.may_hold(first),
+        }
     }
 }
 
@@ -250,10 +278,11 @@ enum Target {
 pub(super) fn resolve(
     xml: &mut Xml<'_>,
     is_world: bool,
+    lost: Lost,
     canonical: Option<Named>,
     nodes: Vec<Node>,
 ) -> (Vec<Transform>, Scope) {
-    let graph = Graph { is_world, nodes: &nodes, by_name: ByName::default() };
+    let graph = Graph { is_world, lost: &lost, nodes: &nodes, by_name: ByName::default() };
     let canonical = graph.canonical(xml, canonical);
     let mut in_a_cycle = vec![false; nodes.len()];
 
@@ -291,7 +320,7 @@ pub(super) fn resolve(
         inner: node.inner,
     });
     let frames = frames.collect();
-    (transforms, Scope { is_world, frames, by_name: ByName::default(), canonical })
+    (transforms, Scope { is_world, lost, frames, by_name: ByName::default(), canonical })
 }
 
 impl Node {
@@ -307,6 +336,7 @@ impl Node {
 
 struct Graph<'n> {
     is_world: bool,
+    lost: &'n Lost,
     nodes: &'n [Node],
     by_name: ByName,
 }
@@ -350,7 +380,11 @@ impl Graph<'_> {
                 Ok(_) => return Target::Node(i, Some(rest.to_string())),
                 Err(missing) => missing,
             },
-            _ => Missing { word: first.to_string(), known: Names::Graph(self.nodes) },
+            _ => Missing {
+                word: first.to_string(),
+                known: Names::Graph(self.nodes),
+                is_excused: self.lost.may_hold(first),
+            },
         };
         if let Some(place) = place {
             missing.report(name, place, xml.findings);

@@ -11,7 +11,7 @@ use roxmltree::Node;
 
 use super::frames::{Named, Pose};
 use super::model::{Contents, ModelDraft};
-use super::reader::Reader;
+use super::reader::{Reader, Text};
 use super::schema;
 use super::world::{NEWEST, OLDEST};
 use crate::read::{self, Format};
@@ -23,8 +23,30 @@ use crate::{Light, Opaque};
 const MOST_CHAINED: usize = 20;
 /// The most includes in one world.
 const MOST_INCLUDES: usize = 20_000;
-/// The most text all includes of one world may sum up to.
-const MOST_BYTES: usize = 1 << 30;
+/// The most text all includes of one world may sum up to. Of small links, the densest text
+/// there is, a world takes some 23 times as much memory: at 256 MiB six gigabytes.
+const MOST_BYTES: usize = 64 << 20;
+
+/// What an `include` says instead of the file it names.
+struct Asked {
+    name: Option<String>,
+    /// Poured into the scope, without a model around it.
+    merge: bool,
+    pose: Option<Pose>,
+    placement: Option<Named>,
+    is_static: Option<bool>,
+    opaque: Vec<Opaque>,
+}
+
+impl Asked {
+    /// Where it says something, that holds, and not what the model's own file says.
+    fn override_in(self, draft: &mut ModelDraft) {
+        draft.pose = self.pose.unwrap_or(std::mem::take(&mut draft.pose));
+        draft.placement = self.placement.or(draft.placement.take());
+        draft.model.is_static = self.is_static.unwrap_or(draft.model.is_static);
+        draft.model.opaque.extend(self.opaque);
+    }
+}
 
 /// What an included file gives.
 enum Included {
@@ -36,23 +58,26 @@ enum Included {
 impl Reader<'_, '_> {
     /// An `include` element; what it gives is added to `contents`.
     pub fn include(&mut self, node: Node<'_, '_>, scope: &str, contents: &mut Contents) {
-        let Some(uri) = self.required_text(node, "uri") else { return };
-        let Some(found) = self.find_file(&uri) else { return };
-        let Some(path) = self.file_in(found, &uri) else { return };
-        let merge = match self.attribute(node, "merge") {
-            Some(named) => self.xml.boolean_in(&named.name, named.place).unwrap_or(false),
-            None => false,
-        };
-        let name =
-            self.one(node, "name").and_then(|child| self.text(child)).map(|named| named.name);
-        let scope = if merge { Inside::Merged(scope) } else { Inside::Own(scope) };
-        let Some(included) = self.included(&path, &uri.place, name, scope) else { return };
-        let pose = self.one(node, "pose").map(|child| self.pose_of(child));
+        // All that it says is looked at, also where its file is not there.
+        let uri = self.required_text(node, "uri");
+        let asked = self.asked(node);
+        let inside = if asked.merge { Inside::Merged(scope) } else { Inside::Own(scope) };
+        let included = uri.and_then(|uri| {
+            let found = self.find_file(&uri)?;
+            let path = self.file_in(found, &uri)?;
+            self.included(&path, &uri.place, asked.name.clone(), inside)
+        });
         match included {
-            Included::Model(mut draft) => {
-                self.overrides(node, &mut draft, pose);
+            None => {
+                let name = asked.name.as_deref().filter(|_| !asked.merge);
+                contents.lose(node, self.xml.place(node), name, asked.pose.unwrap_or_default());
+            }
+            Some(Included::Model(mut draft)) => {
+                let merge = asked.merge;
+                draft.place = self.xml.place(node);
+                asked.override_in(&mut draft);
                 match merge {
-                    true if scope.is_world() && !draft.model.links.is_empty() => {
+                    true if inside.is_world() && !draft.model.links.is_empty() => {
                         let message = "a model with links cannot be merged into the world";
                         self.xml.error("bad-merge", message, node);
                     }
@@ -60,30 +85,35 @@ impl Reader<'_, '_> {
                     false => contents.add_model(self, node, *draft),
                 }
             }
-            Included::Light(light) => {
+            Some(Included::Light(light)) => {
                 let (mut light, own_pose) = *light;
-                let pose = pose.unwrap_or(own_pose);
+                let pose = asked.pose.unwrap_or(own_pose);
                 light.scope_from_light = pose.transform;
                 if self.is_new(&light.name, "light", node, &mut contents.lights_seen) {
                     contents.lights.push((light, pose));
                 }
             }
-            Included::Opaque(opaque) => contents.opaque.push(opaque),
+            Some(Included::Opaque(opaque)) => contents.opaque.push(opaque),
         }
     }
 
-    /// What the `include` says about the model instead of the model's own file.
-    fn overrides(&mut self, node: Node<'_, '_>, draft: &mut ModelDraft, pose: Option<Pose>) {
-        draft.pose = pose.unwrap_or(std::mem::take(&mut draft.pose));
-        draft.place = self.xml.place(node);
-        draft.model.is_static = self.flag(node, "static", draft.model.is_static);
-        if let Some(placement) = self.one(node, "placement_frame") {
-            draft.placement = self.text(placement);
-        }
-        for child in node.children().filter(Node::is_element) {
-            if xml::is_named(child, "plugin") || xml::is_named(child, "model_state") {
-                draft.model.opaque.push(self.keep(child));
-            }
+    /// What an `include` says besides which file it means.
+    fn asked(&mut self, node: Node<'_, '_>) -> Asked {
+        let merge = self.attribute(node, "merge");
+        let mut text = |name: &str| self.one(node, name).and_then(|child| self.text(child));
+        let (name, placement) = (text("name").map(|named| named.name), text("placement_frame"));
+        let kept = node.children().filter(|child| {
+            xml::is_named(*child, "plugin") || xml::is_named(*child, "model_state")
+        });
+        Asked {
+            name,
+            placement,
+            merge: merge
+                .and_then(|named| self.xml.boolean_in(&named.name, named.place))
+                .unwrap_or(false),
+            pose: self.one(node, "pose").map(|child| self.pose_of(child)),
+            is_static: self.one(node, "static").and_then(|child| self.xml.boolean(child)),
+            opaque: kept.map(|child| self.keep(child)).collect(),
         }
     }
 
@@ -115,8 +145,9 @@ impl Reader<'_, '_> {
             return None;
         }
         let known = self.shared.texts.get(&key).cloned();
+        let n_counted_before = known.as_ref().map_or(0, |known| known.n_only_counted);
         let source = match known {
-            Some(source) => source,
+            Some(known) => known.source,
             None => match read::source_of(path) {
                 Ok(source) => source,
                 Err(diagnostic) => {
@@ -127,8 +158,7 @@ impl Reader<'_, '_> {
         };
         self.shared.n_includes += 1;
         self.shared.n_included_bytes += source.text.len();
-        self.shared.texts.insert(key.clone(), Arc::clone(&source));
-        self.shared.chain.push(key);
+        self.shared.chain.push(key.clone());
         let mut own = Findings::new();
         let mut reader = Reader {
             xml: Xml { source: Arc::clone(&source), lenient: self.xml.lenient, findings: &mut own },
@@ -141,11 +171,11 @@ impl Reader<'_, '_> {
         let included = reader.included_file(&source, place, name, scope);
         reader.note_what_was_kept();
         self.shared.chain.pop();
-        for diagnostic in own.into_vec() {
-            if self.is_news(&diagnostic, &source.path) {
-                self.xml.findings.push(diagnostic);
-            }
-        }
+        let n_only_counted = own.n_only_counted().max(n_counted_before);
+        own.discount(n_counted_before);
+        own.retain(|diagnostic| self.is_news(diagnostic, &source.path));
+        self.xml.findings.append(own);
+        self.shared.texts.insert(key, Text { source, n_only_counted });
         included
     }
 
@@ -375,4 +405,43 @@ fn newest_in_folder(folder: &Path) -> Result<PathBuf, Diagnostic> {
             .at(Place::new(&source, start..start + 1))
             .note(format!("versions 1.{OLDEST} to 1.{NEWEST} are read"))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::super::{read_file, reader::Shared};
+    use super::*;
+    use crate::ReadOptions;
+
+    /// Files that each include the next ten times: a million million models. What is read is
+    /// counted, whatever the machine: no more files than the bound, no file's text twice in
+    /// memory, and each file says once that there are too many.
+    #[test]
+    fn files_that_fan_out_are_read_up_to_the_bound() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let n_files = 12;
+        for i in 0..n_files {
+            let includes: String = (0..10)
+                .map(|k| format!("<include><name>i{k}</name><uri>f{}.sdf</uri></include>", i + 1))
+                .collect();
+            let inside = if i + 1 < n_files { includes } else { "<link name='l'/>".to_string() };
+            let text = format!("<sdf version='1.9'><model name='m'>{inside}</model></sdf>");
+            fs::write(folder.path().join(format!("f{i}.sdf")), text).expect("a file");
+        }
+        let path = folder.path().join("f0.sdf");
+        let source = read::source_of(&path).expect("a file");
+        let document = xml::parse(&source).expect("XML");
+        let options = ReadOptions::default();
+        let mut shared = Shared::new(&options, folder.path().to_path_buf(), path);
+        let mut findings = Findings::new();
+        read_file(&source, document.root_element(), &mut shared, &mut findings);
+        assert_eq!(shared.n_includes, MOST_INCLUDES);
+        assert!(shared.n_included_bytes < MOST_BYTES);
+        assert_eq!(shared.texts.len(), n_files - 1);
+        let told = findings.into_vec();
+        assert!(told.iter().all(|d| d.code == "too-many-includes"), "{told:?}");
+        assert!((1..=10 * n_files).contains(&told.len()), "{}", told.len());
+    }
 }

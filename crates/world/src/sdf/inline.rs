@@ -12,7 +12,7 @@ use roxmltree::Node;
 
 use super::reader::Reader;
 use crate::xml;
-use crate::{HeightGrid, TriMesh};
+use crate::{Geometry, HeightGrid, Link, TriMesh, World};
 
 /// How the uri of a shape starts that has no file behind it.
 pub(crate) const SCHEME: &str = "inline://";
@@ -20,6 +20,37 @@ pub(crate) const SCHEME: &str = "inline://";
 /// The uri of such a shape.
 pub(crate) fn uri(name: &str) -> String {
     format!("{SCHEME}{}", name.trim())
+}
+
+/// The same world with every mesh and heightmap in it, so that it can be read where their
+/// files are not. Only the last part of a file's name is kept: the folders are those of this
+/// machine.
+pub fn with_shapes_inside(world: &World) -> World {
+    let last_part = |name: &str| name.rsplit('/').next().unwrap_or_default().to_string();
+    world.clone().with_uris(&|name| match is_inline(name) {
+        true => name.to_string(),
+        false => uri(&last_part(name)),
+    })
+}
+
+/// How many numbers the meshes and heightmaps are that a world has by the names of files.
+pub fn n_numbers_in_files(world: &World) -> usize {
+    let of_link = |link: &Link| {
+        let touching = link.collisions.iter().map(|collision| &collision.geometry);
+        let seen = link.visuals.iter().map(|visual| &visual.geometry);
+        touching.chain(seen).map(n_numbers_of).sum::<usize>()
+    };
+    world.links().iter().map(|placed| of_link(placed.link)).sum()
+}
+
+/// How many numbers a shape from a file is.
+fn n_numbers_of(geometry: &Geometry) -> usize {
+    match geometry {
+        Geometry::Mesh { uri, .. } | Geometry::Heightmap { uri, .. } if is_inline(uri) => 0,
+        Geometry::Mesh { mesh, .. } => 3 * (mesh.vertices().len() + mesh.triangles().len()),
+        Geometry::Heightmap { heights, .. } => heights.n_columns() * heights.n_rows(),
+        _ => 0,
+    }
 }
 
 /// Whether a uri says that the points follow.

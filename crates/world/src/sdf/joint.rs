@@ -176,10 +176,14 @@ impl Reader<'_, '_> {
             axis.velocity_max = self.most_in(limit, "velocity");
         }
         axis.mimic = self.mimic(node);
-        let position = self
-            .number_in(node, "headland:initial_position")
-            .or_else(|| self.number_in(node, "initial_position"));
-        axis.initial_position = position.unwrap_or(0.0);
+        let said = self
+            .one(node, "headland:initial_position")
+            .or_else(|| self.one(node, "initial_position"));
+        axis.initial_position = match said {
+            None => 0.0,
+            // A number that is none is reported; it is not also outside the limits.
+            Some(said) => self.xml.number(said).unwrap_or(0f64.max(axis.lower).min(axis.upper)),
+        };
         (axis, frame)
     }
 
@@ -329,6 +333,7 @@ fn end_of(xml: &mut Xml<'_>, scope: &Scope, end: &Named) -> Option<Option<String
     match scope.find(&end.name) {
         Ok(found) => Some(found.link),
         Err(_) if end.name == "world" => Some(None),
+        Err(missing) if missing.is_excused => None,
         Err(missing) => {
             let message = format!("no link or frame named `{}`", end.name);
             let help = missing.suggestion(xml.findings);

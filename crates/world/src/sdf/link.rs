@@ -3,8 +3,9 @@
 use headland_base::{Diagnostic, Mat3, Place, Vec3};
 use roxmltree::Node;
 
+use super::auto::Derive;
 use super::frames::Pose;
-use super::reader::Reader;
+use super::reader::{Reader, UNNAMED};
 use super::siblings::Siblings;
 use crate::xml::{self, HEADLAND_NAMESPACE};
 use crate::{Collision, InertiaOrigin, Inertial, Light, LightKind, Link, Material, Twist, Visual};
@@ -15,19 +16,16 @@ pub(super) struct LinkDraft {
     pub pose: Pose,
     /// Parts whose pose names a frame of the model.
     pub parts: Vec<(Part, Pose)>,
+    /// The inertia, where it comes from the shapes.
+    pub derive: Option<Derive>,
     /// Where it was written.
     pub place: Place,
 }
 
-/// What an inertia can be derived from.
-struct Shapes<'s> {
-    collisions: &'s [Collision],
-    /// Each shape's own density, where it says one.
-    densities: &'s [Option<f64>],
-    /// Every shape could be read.
-    is_complete: bool,
-    /// Every shape is where it will be: none waits for a frame.
-    is_placed: bool,
+/// How a link's inertia will be known.
+enum Mass {
+    Known(Inertial),
+    FromShapes(Derive),
 }
 
 /// Which part of a link.
@@ -44,6 +42,7 @@ impl Reader<'_, '_> {
         let place = self.xml.place(node);
         self.shared.places.insert(format_args!("link {whole}"), place.clone());
         let mut parts = Vec::new();
+        let is_unnamed = name.starts_with(UNNAMED);
         let mut link = Link {
             name,
             gravity: self.flag(node, "gravity", true),
@@ -91,19 +90,26 @@ impl Reader<'_, '_> {
                 _ => {}
             }
         }
-        let shapes = Shapes {
-            collisions: &link.collisions,
-            densities: &densities,
-            is_complete: !is_shape_lost,
-            is_placed: parts.is_empty(),
+        let derive = match self.inertial(node, whole, densities) {
+            // Who has no name cannot be named as one without inertia.
+            Mass::Known(inertial) => {
+                let is_missed = inertial.origin == InertiaOrigin::Default && is_unnamed;
+                link.inertial = if is_missed { Inertial::stand_in() } else { inertial };
+                None
+            }
+            Mass::FromShapes(_) if is_shape_lost => {
+                // What is left of the shapes would prove nothing, also not that there are none.
+                link.inertial = Inertial::stand_in();
+                None
+            }
+            Mass::FromShapes(derive) => Some(derive),
         };
-        link.inertial = self.inertial(node, whole, &shapes);
         if self.flag(node, "self_collide", false)
             && let Some(child) = xml::child(node, "self_collide")
         {
             self.not_interpreted(child); // the model's own is
         }
-        LinkDraft { link, pose: self.pose(node), parts, place }
+        LinkDraft { link, pose: self.pose(node), parts, derive, place }
     }
 
     fn twist(&mut self, node: Node<'_, '_>) -> Twist {
@@ -119,10 +125,8 @@ impl Reader<'_, '_> {
     }
 
     /// `inertial`, as given, or computed from the shapes where it says `auto`.
-    fn inertial(&mut self, link: Node<'_, '_>, whole: &str, shapes: &Shapes<'_>) -> Inertial {
-        let Some(node) = self.one(link, "inertial") else {
-            return self.asked_inertial(shapes).unwrap_or_default();
-        };
+    fn inertial(&mut self, link: Node<'_, '_>, whole: &str, densities: Vec<Option<f64>>) -> Mass {
+        let Some(node) = self.one(link, "inertial") else { return self.asked_inertial(densities) };
         let place = self.xml.place(node);
         self.shared.places.insert(format_args!("link {whole}#inertial"), place);
         let auto = match self.attribute(node, "auto") {
@@ -139,7 +143,10 @@ impl Reader<'_, '_> {
             self.not_interpreted(added);
         }
         if auto {
-            return self.auto_inertial(node, mass, shapes);
+            // At each shape's own density, the link's, or water's.
+            let density_of_link = self.number_in(node, "density").unwrap_or(1000.0);
+            let place = Some(self.xml.place(node));
+            return Mass::FromShapes(Derive { densities, density_of_link, mass, place });
         }
         let inertia = self.one(node, "inertia").map(|child| {
             self.shared.places.insert(format_args!("link {whole}#inertia"), self.xml.place(child));
@@ -164,23 +171,23 @@ impl Reader<'_, '_> {
                     .help("remove the attribute and write the pose in the link's frame"),
             );
         }
-        Inertial {
+        Mass::Known(Inertial {
             mass: mass.unwrap_or(1.0),
             link_from_inertial: pose.transform,
             inertia: inertia.unwrap_or(Mat3::IDENTITY),
             origin: self.origin(node),
-        }
+        })
     }
 
     /// Where the caller asks for inertias from shapes and a shape says its own density. The
     /// others are derived once the whole world is known.
-    fn asked_inertial(&mut self, shapes: &Shapes<'_>) -> Option<Inertial> {
-        let density = self.shared.options.derive_inertia?;
-        let says_own = shapes.densities.iter().any(Option::is_some);
-        if !says_own || !shapes.is_complete || !shapes.is_placed {
-            return None;
+    fn asked_inertial(&self, densities: Vec<Option<f64>>) -> Mass {
+        match self.shared.options.derive_inertia {
+            Some(density_of_link) if densities.iter().any(Option::is_some) => {
+                Mass::FromShapes(Derive { densities, density_of_link, mass: None, place: None })
+            }
+            _ => Mass::Known(Inertial::default()),
         }
-        super::auto::derive(shapes.collisions, shapes.densities, density, None).ok()
     }
 
     /// How the inertia was known before the world was written by us.
@@ -211,26 +218,6 @@ impl Reader<'_, '_> {
             return Mat3::IDENTITY; // the numbers that are left prove nothing
         }
         Mat3::from_cols(Vec3::new(xx, xy, xz), Vec3::new(xy, yy, yz), Vec3::new(xz, yz, zz))
-    }
-
-    /// `auto="true"`: from the shapes, at each one's own density, the link's, or water's.
-    /// A `mass` beside it scales the result.
-    fn auto_inertial(
-        &mut self,
-        node: Node<'_, '_>,
-        mass: Option<f64>,
-        shapes: &Shapes<'_>,
-    ) -> Inertial {
-        let of_link = self.number_in(node, "density").unwrap_or(1000.0);
-        if !shapes.is_complete {
-            return Inertial::default(); // what is left of the shapes proves nothing
-        }
-        let derived = super::auto::derive(shapes.collisions, shapes.densities, of_link, mass);
-        derived.unwrap_or_else(|diagnostic| {
-            let place = self.xml.place(node);
-            self.xml.findings.push(diagnostic.at(place));
-            Inertial::default()
-        })
     }
 
     fn collision(

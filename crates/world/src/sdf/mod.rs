@@ -41,18 +41,19 @@ mod surface;
 mod world;
 mod write;
 
-use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
 use headland_base::maths::unit_quat;
 use headland_base::{Findings, Source, Transform};
-use roxmltree::Document;
+use roxmltree::{Document, Node};
 
+use crate::assets::Kept;
 use crate::read::ReadOptions;
 use crate::xml::Xml;
 use crate::{Places, World};
 
+pub use inline::{n_numbers_in_files, with_shapes_inside};
 pub use write::write;
 
 /// Reads a parsed document whose root is `sdf`. The world is what could be made of it;
@@ -65,32 +66,32 @@ pub(crate) fn read(
     findings: &mut Findings,
 ) -> (World, Places) {
     let root = document.root_element();
-    let own_path = Path::new(&source.path).canonicalize();
-    let mut shared = reader::Shared {
-        options,
-        root_dir: base_dir.to_path_buf(),
-        places: Places::default(),
-        chain: vec![own_path.unwrap_or(source.path.clone().into())],
-        told: Default::default(),
-        texts: BTreeMap::new(),
-        meshes: BTreeMap::new(),
-        heightmaps: BTreeMap::new(),
-        n_includes: 0,
-        n_included_bytes: 0,
-    };
+    let own_path = Path::new(&source.path).canonicalize().unwrap_or(source.path.clone().into());
+    let mut shared = reader::Shared::new(options, base_dir.to_path_buf(), own_path);
+    let world = read_file(source, root, &mut shared, findings);
+    (world, shared.places)
+}
+
+/// Reads the outermost file; `shared` then knows what that took.
+fn read_file(
+    source: &Arc<Source>,
+    root: Node<'_, '_>,
+    shared: &mut reader::Shared<'_>,
+    findings: &mut Findings,
+) -> World {
     let mut reader = reader::Reader {
-        xml: Xml { source: Arc::clone(source), lenient: options.lenient, findings },
-        shared: &mut shared,
+        xml: Xml { source: Arc::clone(source), lenient: shared.options.lenient, findings },
         version: world::NEWEST,
-        dir: base_dir.to_path_buf(),
-        kept: BTreeMap::new(),
+        dir: shared.root_dir.clone(),
+        shared,
+        kept: Kept::default(),
         nesting: 0,
     };
     reader.version = reader.version_of(root);
     reader.xml.check_names(root, &schema::SDF);
     let world = reader.root(root);
     reader.note_what_was_kept();
-    (world, shared.places)
+    world
 }
 
 /// A transform whose rotation is of unit length again after a chain of products.

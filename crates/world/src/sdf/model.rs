@@ -9,10 +9,10 @@
 use headland_base::{Diagnostic, Place, Transform, names};
 use roxmltree::Node as Element;
 
-use super::frames::{self, MovesWith, Named, Node, Pose, Scope};
+use super::frames::{self, Lost, MovesWith, Named, Node, Pose, Scope};
 use super::joint::JointDraft;
 use super::link::{LinkDraft, Part};
-use super::reader::Reader;
+use super::reader::{Reader, UNNAMED};
 use super::siblings::Siblings;
 use super::tidy;
 use crate::world::join_scope;
@@ -49,6 +49,8 @@ pub(super) struct Contents {
     finished_joints: Vec<(Joint, Place)>,
     /// The frames of models that were merged into this scope.
     merged: Vec<Node>,
+    /// What includes that could not be read would have brought.
+    lost: Lost,
     pub lights: Vec<(Light, Pose)>,
     pub regions: Vec<(Region, Pose)>,
     /// Included things that are kept, not interpreted.
@@ -245,6 +247,17 @@ impl Contents {
         self.models.pop()
     }
 
+    /// An include that gives nothing, which is reported: the frame its pose is in must be
+    /// there all the same, and what it would have brought is not missed a second time.
+    pub fn lose(&mut self, element: Element<'_, '_>, place: Place, name: Option<&str>, pose: Pose) {
+        match name {
+            Some(name) => _ = self.lost.names.insert(name.to_string()),
+            None => self.lost.has_nameless = true,
+        }
+        let unnamed = format!("{UNNAMED}{}", element.id().get());
+        self.merged.push(node(&unnamed, &place, pose, None, MovesWith::Scope));
+    }
+
     /// All that stands in a finished model, without the model around it
     /// (`include merge="true"`): placed through a frame that stands where the model would.
     pub fn merge(&mut self, reader: &mut Reader<'_, '_>, node: Element<'_, '_>, draft: ModelDraft) {
@@ -257,7 +270,7 @@ impl Contents {
         for link in model.links {
             if reader.is_new(&link.name, "link", node, &mut self.links_seen) {
                 let pose = posed(link.model_from_link);
-                self.links.push(LinkDraft { link, pose, parts: Vec::new(), place: place.clone() });
+                self.links.push(LinkDraft::finished(link, pose, place.clone()));
             }
         }
         for inner in model.models {
@@ -306,11 +319,8 @@ impl Contents {
     /// format gave gets its scope. Readers bound the nesting, so the recursion is shallow.
     fn of(model: &Model, xml: &mut Xml<'_>, place: &Place) -> Contents {
         let named = |name: String| Named { name, place: place.clone() };
-        let links = model.links.iter().map(|link| LinkDraft {
-            link: link.clone(),
-            pose: Pose::plain(link.model_from_link),
-            parts: Vec::new(),
-            place: place.clone(),
+        let links = model.links.iter().map(|link| {
+            LinkDraft::finished(link.clone(), Pose::plain(link.model_from_link), place.clone())
         });
         let frames = model.frames.iter().map(|frame| FrameDraft {
             name: frame.name.clone(),
@@ -345,7 +355,7 @@ impl Contents {
         self.report_shared_names(xml);
         let nodes = self.nodes();
         let n_joints = self.joints.len() + self.finished_joints.len();
-        let (transforms, scope) = frames::resolve(xml, is_world, canonical, nodes);
+        let (transforms, scope) = frames::resolve(xml, is_world, self.lost, canonical, nodes);
         let (placed, joints_placed) = transforms.split_at(transforms.len() - n_joints);
 
         let mut placed = placed.iter().copied();
@@ -497,6 +507,11 @@ impl FrameDraft {
 }
 
 impl LinkDraft {
+    /// A link all of whose parts are in their places.
+    fn finished(link: Link, pose: Pose, place: Place) -> LinkDraft {
+        LinkDraft { link, pose, parts: Vec::new(), derive: None, place }
+    }
+
     fn place(self, xml: &mut Xml<'_>, scope: &Scope, scope_from_link: Transform) -> Link {
         let mut link = self.link;
         link.model_from_link = scope_from_link;
@@ -512,6 +527,10 @@ impl LinkDraft {
                 Part::Visual(i) => link.visuals[i].link_from_shape = link_from_part,
                 Part::Light(i) => link.lights[i].scope_from_light = link_from_part,
             }
+        }
+        if let Some(derive) = self.derive {
+            let derived = derive.inertial(&link.collisions, xml.findings);
+            link.inertial = derived.unwrap_or_default();
         }
         link
     }

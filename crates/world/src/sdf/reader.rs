@@ -6,11 +6,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use headland_base::maths::{PI, unit_quat};
-use headland_base::{Diagnostic, Place, Quat, Severity, Source, Transform, Vec3};
+use headland_base::{Diagnostic, Quat, Severity, Source, Transform, Vec3};
 use roxmltree::Node;
 
 use super::frames::{Named, Pose};
 use super::siblings::Siblings;
+use crate::assets::{Kept, Loaded};
 use crate::read::ReadOptions;
 use crate::xml::{self, Xml};
 use crate::{HeightGrid, Opaque, Places, TriMesh};
@@ -26,12 +27,37 @@ pub(super) struct Shared<'o> {
     /// What was told of included files: code, how much it matters, file and where in it.
     pub told: BTreeSet<(&'static str, Severity, String, Option<usize>)>,
     /// Files included so far.
-    pub texts: BTreeMap<PathBuf, Arc<Source>>,
-    /// `None` where loading failed and was reported.
-    pub meshes: BTreeMap<(PathBuf, String, [u64; 3]), Option<Arc<TriMesh>>>,
-    pub heightmaps: BTreeMap<(PathBuf, [u64; 3]), Option<Arc<HeightGrid>>>,
+    pub texts: BTreeMap<PathBuf, Text>,
+    pub meshes: Loaded<TriMesh>,
+    pub heightmaps: Loaded<HeightGrid>,
     pub n_includes: usize,
     pub n_included_bytes: usize,
+}
+
+impl<'o> Shared<'o> {
+    /// Nothing read yet but the outermost file.
+    pub fn new(options: &'o ReadOptions, root_dir: PathBuf, own_path: PathBuf) -> Shared<'o> {
+        Shared {
+            options,
+            root_dir,
+            places: Places::default(),
+            chain: vec![own_path],
+            told: BTreeSet::new(),
+            texts: BTreeMap::new(),
+            meshes: Loaded::default(),
+            heightmaps: Loaded::default(),
+            n_includes: 0,
+            n_included_bytes: 0,
+        }
+    }
+}
+
+/// A file that was included.
+#[derive(Clone)]
+pub(super) struct Text {
+    pub source: Arc<Source>,
+    /// How many of its findings were past what is kept; they are counted once.
+    pub n_only_counted: usize,
 }
 
 /// One file being read.
@@ -42,8 +68,8 @@ pub(super) struct Reader<'r, 'o> {
     pub version: u32,
     /// The folder of this file; what it names is looked for from here.
     pub dir: PathBuf,
-    /// How many elements of each kind were kept without understanding them, and the first.
-    pub kept: BTreeMap<String, (usize, Place)>,
+    /// What was kept without understanding it.
+    pub kept: Kept,
     /// How many models are around the one being read.
     pub nesting: usize,
 }
@@ -305,8 +331,7 @@ impl Reader<'_, '_> {
     pub fn keep(&mut self, node: Node<'_, '_>) -> Opaque {
         let kind = node.tag_name().name();
         if WORTH_A_NOTE.contains(&kind) {
-            let place = self.xml.place(node);
-            self.kept.entry(kind.to_string()).or_insert((0, place)).0 += 1;
+            self.kept.count(kind, || self.xml.place(node));
         }
         Opaque {
             format: "sdf",
@@ -346,11 +371,7 @@ impl Reader<'_, '_> {
 
     /// One note per kind of element that was kept without understanding it.
     pub fn note_what_was_kept(&mut self) {
-        for (kind, (count, first)) in std::mem::take(&mut self.kept) {
-            let what = if count == 1 { kind } else { plural(&kind) };
-            let message = format!("{count} {what} kept, not interpreted");
-            self.xml.findings.push(Diagnostic::remark("kept-opaque", message).at(first));
-        }
+        std::mem::take(&mut self.kept).note(&mut self.xml);
     }
 }
 

@@ -1,7 +1,6 @@
 //! `geometry`: every shape, its sizes checked, its files loaded.
 
 use std::path::{Component, Path, PathBuf};
-use std::sync::Arc;
 
 use headland_base::maths::Vec2;
 use headland_base::{Diagnostic, Vec3};
@@ -174,16 +173,8 @@ impl Reader<'_, '_> {
         };
         let path = path?;
         let part = submesh.as_ref().map(|(name, center)| (name.as_str(), *center));
-        let key = (path.clone(), format!("{part:?}"), scale.to_array().map(f64::to_bits));
-        let mesh = match self.shared.meshes.get(&key) {
-            Some(known) => known.clone(),
-            None => {
-                let loaded = crate::mesh::load(&path, part, scale).map(Arc::new);
-                let loaded = self.loaded(loaded, &uri);
-                self.shared.meshes.insert(key, loaded.clone());
-                loaded
-            }
-        }?;
+        let loaded = self.shared.meshes.load(&path, part, scale);
+        let mesh = self.loaded(loaded, &uri)?;
         let uri = self.uri_from_root(uri.name, &path);
         Some(Geometry::Mesh { uri, scale, submesh, mesh, convex })
     }
@@ -239,16 +230,8 @@ impl Reader<'_, '_> {
             return Some(Geometry::Heightmap { uri: uri.name, size, position, heights });
         };
         let path = path?;
-        let key = (path.clone(), size.to_array().map(f64::to_bits));
-        let heights = match self.shared.heightmaps.get(&key) {
-            Some(known) => known.clone(),
-            None => {
-                let loaded = crate::heightmap::load(&path, size).map(Arc::new);
-                let loaded = self.loaded(loaded, &uri);
-                self.shared.heightmaps.insert(key, loaded.clone());
-                loaded
-            }
-        }?;
+        let loaded = self.shared.heightmaps.load(&path, size);
+        let heights = self.loaded(loaded, &uri)?;
         let uri = self.uri_from_root(uri.name, &path);
         Some(Geometry::Heightmap { uri, size, position, heights })
     }

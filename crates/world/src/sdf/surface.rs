@@ -26,7 +26,7 @@ impl Reader<'_, '_> {
         }
         if let Some(soft) = self.one(node, "soft_contact") {
             let place = self.xml.place(soft);
-            self.kept.entry("soft_contact".to_string()).or_insert((0, place)).0 += 1;
+            self.kept.count("soft_contact", || place);
         }
         surface.surface_type = self
             .one(node, "headland:surface_type")

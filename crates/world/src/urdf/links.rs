@@ -126,7 +126,7 @@ impl Reader<'_> {
                 let scale = scale.map_or(Vec3::ONE, |s| Vec3::from_array(*s));
                 let found = self.options.resources.resolve(filename, self.base_dir);
                 let loaded = found.and_then(|path| {
-                    let mesh = self.meshes.load(&path, scale)?;
+                    let mesh = self.meshes.load(&path, None, scale)?;
                     Ok((self.options.resources.uri_anywhere(filename, &path), mesh))
                 });
                 match loaded {
