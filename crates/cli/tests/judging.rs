@@ -356,8 +356,7 @@ fn the_live_verdict_is_the_one_of_the_recording_with_commands_between_samples() 
 #[test]
 fn commands_are_seen_live_as_in_the_recording() {
     let dir = folder();
-    let targets =
-        |i: usize| format!("(recording channel: 'gripper/joint_command/target/{i}')");
+    let targets = |i: usize| format!("(recording channel: 'gripper/joint_command/target/{i}')");
     let or_one = |i: usize| format!("({0} isNil ifTrue: [1] ifFalse: [{0} abs])", targets(i));
     let sum = [or_one(0), or_one(1), or_one(2)].join(" + ");
     let sums = format!(

@@ -51,6 +51,8 @@ pub struct Code {
     pub formulas: Vec<FormulaCode>,
     /// What they say.
     pub temporal: Formula,
+    /// Where each of its nodes stands, by the node's number.
+    pub temporal_sites: Vec<Site>,
     /// Blocks of the atoms, by the atom's number.
     pub atoms: Vec<u32>,
     /// Formulas that decide the verdict too.

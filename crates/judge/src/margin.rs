@@ -15,7 +15,9 @@
 
 use headland_base::SimTime;
 
+use crate::blame::Judged;
 use crate::code::{Code, Node, Op, Site};
+use crate::formula;
 use crate::judge::{JudgeOptions, judge_watched};
 use crate::run::{Compared, Watch};
 use crate::scene::Scene;
@@ -108,18 +110,32 @@ impl Search<'_> {
         let mut after = FirstFlip { found: None, ..before };
         let flips_to = self.judged(sign * high, &mut after);
         let earlier = [before.found, after.found].into_iter().flatten();
-        let (site, time) = match earlier.min_by_key(|(tick, _)| *tick) {
-            Some((tick, site)) => (Some(site), self.scene.times()[tick]),
+        let found = earlier.min_by_key(|(tick, _)| *tick).map(|(tick, site)| (site, tick));
+        let found = found.or_else(|| self.in_formula(sign * low));
+        let (site, time) = match found {
+            Some((site, tick)) => (Some(site), self.scene.times()[tick]),
             None => (None, judgement.time),
         };
-        let unit = match site {
-            Some(site) => unit_at(self.code, site),
-            None => self.code.atoms.iter().find_map(|block| {
-                unit_within(self.code, &self.code.blocks[*block as usize].body, None)
-            }),
-        };
-        let unit = unit.unwrap_or_default();
+        let unit = site.and_then(|site| unit_at(self.code, site)).unwrap_or_default();
         Margin { amount: low, unit, is_harder: sign < 0.0, flips_to, site, time }
+    }
+}
+
+impl Search<'_> {
+    /// The comparison that decides the formula with the least to spare, and when.
+    fn in_formula(&self, slack: f64) -> Option<(Site, usize)> {
+        let (code, scene) = (self.code, self.scene);
+        let range = 0..scene.times().len();
+        let (formulas, atoms) = formula::columns(code, scene, &range, slack);
+        let judged = Judged { code, scene, range: &range, formulas: &formulas, atoms: &atoms };
+        let roots = code.required.iter().filter_map(|id| {
+            let (formula, evaluated) = (&code.formulas[*id as usize], &formulas[*id as usize]);
+            let verdict = evaluated.verdict(formula, &range, scene.times());
+            let spare = verdict.robustness.map(f64::abs).filter(|spare| !spare.is_nan())?;
+            Some((spare, formula.root?, verdict.tick))
+        });
+        let (_, root, tick) = roots.min_by(|a, b| a.0.total_cmp(&b.0))?;
+        judged.comparison(root, tick)
     }
 }
 
@@ -144,13 +160,13 @@ impl Watch for FirstFlip {
 
 /// The unit of the comparison at a place.
 pub fn unit_at(code: &Code, site: Site) -> Option<&'static str> {
-    code.blocks.iter().find_map(|block| unit_within(code, &block.body, Some(site)))
+    code.blocks.iter().find_map(|block| unit_within(code, &block.body, site))
 }
 
-/// The unit of the first comparison in a node, or of the one at a place.
-fn unit_within(code: &Code, node: &Node, site: Option<Site>) -> Option<&'static str> {
+/// The unit of the comparison at a place within a node.
+fn unit_within(code: &Code, node: &Node, site: Site) -> Option<&'static str> {
     if let Op::Compare(_, a, b) = &node.op
-        && site.is_none_or(|site| site == node.site)
+        && site == node.site
     {
         return unit_of(code, a).or_else(|| unit_of(code, b)).or(Some(""));
     }

@@ -4,6 +4,8 @@ mod common;
 
 use std::collections::BTreeMap;
 
+use std::sync::Arc;
+
 use headland_base::maths::{Quat, Vec3};
 use headland_base::{Diagnostic, Findings, SimTime, Source, Transform};
 use headland_judge::code::Code;
@@ -107,7 +109,7 @@ fn an_explanation_leads_from_the_transition_to_the_assignments() {
   (on [ball time >= stopTime] bouncing -> green))
 (spawn lower bouncing)";
     let table = "ms z vz\n0 9 0\n100 1 -1\n200 0.2 5\n300 0.5 -0.1\n400 0.2 5\n500 1.3 -0.1\n600 1 -1\n700 0 0";
-    let scene = Scene::new(common::recording(table));
+    let scene = Arc::new(Scene::new(common::recording(table)));
     let code = compiled(lower, &scene);
     let judgement = judge(&code, &scene, &JudgeOptions::default());
     let [explanation] = &explain(&code, &scene, &judgement)[..] else { panic!("one red root") };
@@ -136,7 +138,7 @@ fn an_explanation_leads_from_the_transition_to_the_assignments() {
 
 #[test]
 fn what_ended_elsewhere_is_explained_by_its_ways_out() {
-    let scene = Scene::new(common::recording(BOUNCE));
+    let scene = Arc::new(Scene::new(common::recording(BOUNCE)));
     let text = "(machine m (state waiting) (state green) (on [ball pose z > 5] waiting -> green))
         (spawn m waiting)";
     let code = compiled(text, &scene);

@@ -159,7 +159,7 @@ fn errors(judged: &Judged) -> String {
 /// What is said of a test over all its recordings.
 fn around(row: &Row) -> String {
     let mut out = String::new();
-    if let Some(covered) = &row.coverage {
+    if let Some(covered) = row.coverage.as_ref().filter(|covered| covered.n_parts > 0) {
         let head =
             format!("{} of {} states and transitions reached", covered.n_reached, covered.n_parts);
         out += &spots(&head, "never reached: ", &covered.missed);

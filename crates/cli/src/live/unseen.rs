@@ -35,13 +35,12 @@ fn walk(node: &Node, each: &mut impl FnMut(&Node)) {
 fn unseen(node: &Node, sensors: &[&str]) -> Option<&'static str> {
     let name = match &node.op {
         Op::Unknown(name) => name.as_str(),
-        Op::Send(_, selector, args) if matches!(&**selector, "report:" | "channel:") => match args
-            .first()
-            .map(|arg| &arg.op)
-        {
-            Some(Op::Literal(Literal::Str(name) | Literal::Symbol(name))) => name,
-            _ => return None,
-        },
+        Op::Send(_, selector, args) if matches!(&**selector, "report:" | "channel:") => {
+            match args.first().map(|arg| &arg.op) {
+                Some(Op::Literal(Literal::Str(name) | Literal::Symbol(name))) => name,
+                _ => return None,
+            }
+        }
         _ => return None,
     };
     let name = name.trim_start_matches('/');

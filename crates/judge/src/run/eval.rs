@@ -1,6 +1,6 @@
 //! Nodes into values.
 
-use crate::code::{Arithmetic, Literal, Node, Op, Site};
+use crate::code::{Arithmetic, BlockCode, Literal, Node, Op, Site};
 use crate::value::{Closure, Compare, Number, Value, Vector, difference};
 use crate::vocabulary::{Quantity, Six};
 
@@ -49,6 +49,13 @@ impl<N: Now, W: Watch> Run<'_, N, W> {
             Ok(value) | Err(Stop::Return(value)) => Some(value),
             Err(Stop::Failed(_)) => None,
         }
+    }
+
+    /// The same for a block with temporaries of its own.
+    pub(crate) fn evaluate_block(&mut self, block: &BlockCode) -> Option<Value> {
+        let activation =
+            if block.n_locals == 0 { NONE } else { self.activate(block.n_locals, NONE, &[]) };
+        self.evaluate(&block.body, Env { frame: NONE, activation })
     }
 
     fn activate(&mut self, n_locals: usize, outer: u32, args: &[Value]) -> u32 {
