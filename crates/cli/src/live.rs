@@ -227,10 +227,13 @@ impl<'a, 'w> Judge<'a, 'w> {
         };
         for watcher in &mut self.watchers.tests {
             watcher.live.tick(time);
-            if watcher.live.is_red() && !std::mem::replace(&mut watcher.was_red, true) {
+            if !watcher.was_red
+                && let Some(why) = watcher.live.red()
+            {
+                watcher.was_red = true;
                 self.watchers.is_red.set(true);
                 let word = Verdict::Red.word();
-                self.recorder.writer().event(channel, time, watcher.name, word, "touched red")?;
+                self.recorder.writer().event(channel, time, watcher.name, word, &why)?;
             }
         }
         Ok(())

@@ -17,7 +17,7 @@ use std::sync::Arc;
 use headland_base::SimTime;
 
 use crate::code::{Code, Node as Expression, Op, Site};
-use crate::formula::{Atom, Evaluated, NOWHERE};
+use crate::formula::{self, Atom, Evaluated, NOWHERE, of_comparison};
 use crate::judge::new_run;
 use crate::lang::ast::Window;
 use crate::run::{Conditions, Nobody, Run, Watch};
@@ -51,6 +51,8 @@ pub(crate) struct Judged<'a> {
     pub range: &'a Range<usize>,
     pub formulas: &'a [Evaluated],
     pub atoms: &'a [Atom],
+    /// Every comparison so much easier.
+    pub slack: f64,
 }
 
 /// Truth first, and by how much where that is the same.
@@ -195,18 +197,30 @@ impl Judged<'_> {
             Quantity::Formula(id) => Arc::clone(&self.formulas[*id as usize].holds),
             other => self.scene.column(*other),
         });
-        let conditions = Conditions::over(self.times(), 0.0);
+        let conditions = Conditions::over(self.times(), self.slack);
         let mut run = new_run(self.code, self.scene, watch, columns.collect(), conditions);
         (run.tick, run.row, run.time) = (tick, tick, self.scene.times()[tick]);
         run
     }
 
-    /// The comparison that decides a formula, and at which snapshot.
+    /// Of the comparisons that decide a formula the one nearest to flipping, and at which
+    /// snapshot.
     pub(crate) fn comparison(&self, root: NodeId, tick: usize) -> Option<(Site, usize)> {
-        let steps = self.steps(root, tick);
-        let (atom, tick) = steps.iter().find_map(|step| Some((step.atom?, step.tick)))?;
-        let body = &self.code.blocks[self.code.atoms[atom] as usize].body;
-        Some((first_comparison(body)?, tick))
+        let mut nearest: Option<(f64, Site, usize)> = None;
+        for step in self.steps(root, tick) {
+            let Some(atom) = step.atom else { continue };
+            let mut comparisons = Vec::new();
+            let body = &self.code.blocks[self.code.atoms[atom] as usize].body;
+            list_comparisons(body, &mut comparisons);
+            let mut run = self.stand_at(step.tick, Nobody);
+            for node in comparisons {
+                let away = of_comparison(&mut run, node).0.abs();
+                if away.is_finite() && nearest.is_none_or(|(least, ..)| away < least) {
+                    nearest = Some((away, node.site, step.tick));
+                }
+            }
+        }
+        nearest.map(|(_, site, tick)| (site, tick))
     }
 
     /// What a formula depends on that is not known, and when, in words.
@@ -226,10 +240,46 @@ impl Judged<'_> {
     }
 }
 
-fn first_comparison(node: &Expression) -> Option<Site> {
+/// The comparison that decides the first formula to be one thing with one slack and another
+/// with another, and at which snapshot. A required formula is asked where it is judged, one
+/// that events read at every snapshot.
+pub(crate) fn flipping_comparison(
+    code: &Code,
+    scene: &Scene,
+    (low, high): (f64, f64),
+) -> Option<(Site, usize)> {
+    let range = 0..scene.times().len();
+    let (formulas, atoms) = formula::columns(code, scene, &range, low);
+    let (flipped, _) = formula::columns(code, scene, &range, high);
+    let read = code.channels.iter().filter_map(|quantity| match quantity {
+        Quantity::Formula(id) => Some(*id),
+        _ => None,
+    });
+    let asked = |id: u32| {
+        let differs = |tick: &usize| {
+            formulas[id as usize].truth_at(*tick) != flipped[id as usize].truth_at(*tick)
+        };
+        range.clone().find(differs).map(|tick| (tick, id))
+    };
+    let required = code.required.iter().filter_map(|id| {
+        let tick = code.formulas[*id as usize].judged_at(range.len());
+        let differs = formulas[*id as usize].truth_at(tick) != flipped[*id as usize].truth_at(tick);
+        differs.then_some((tick, *id))
+    });
+    let (tick, id) = required.chain(read.filter_map(asked)).min()?;
+    let judged =
+        Judged { code, scene, range: &range, formulas: &formulas, atoms: &atoms, slack: low };
+    judged.comparison(code.formulas[id as usize].root?, tick)
+}
+
+/// Comparisons that can be asked by themselves: without temporaries around them.
+fn list_comparisons<'n>(node: &'n Expression, out: &mut Vec<&'n Expression>) {
     match &node.op {
-        Op::Compare(..) => Some(node.site),
-        _ => node.children().find_map(first_comparison),
+        Op::Compare(..) => out.push(node),
+        Op::And(..) | Op::Or(..) | Op::Not(_) => {
+            node.children().for_each(|child| list_comparisons(child, out));
+        }
+        _ => {}
     }
 }
 

@@ -212,6 +212,13 @@ pub struct FormulaCode {
     pub site: Site,
 }
 
+impl FormulaCode {
+    /// Which of so many snapshots decides it as a whole.
+    pub fn judged_at(&self, n_snapshots: usize) -> usize {
+        if self.looks_back { n_snapshots - 1 } else { 0 }
+    }
+}
+
 /// A literal.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Literal {

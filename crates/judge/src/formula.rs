@@ -91,6 +91,11 @@ pub(crate) fn columns(
 }
 
 impl Evaluated {
+    /// Whether it holds at one of the judged snapshots.
+    pub(crate) fn truth_at(&self, i: usize) -> Truth {
+        self.truth[i]
+    }
+
     /// The formula as a whole: its first value, or its last where it only looks back.
     pub(crate) fn verdict(
         &self,
@@ -98,7 +103,7 @@ impl Evaluated {
         range: &Range<usize>,
         times: &[SimTime],
     ) -> RootVerdict {
-        let i = if formula.looks_back { range.len() - 1 } else { 0 };
+        let i = formula.judged_at(range.len());
         let tick = range.start + i;
         let robustness = Some(self.robustness[i]);
         RootVerdict { robustness, ..verdict_of(formula, self.truth[i], tick, times[tick]) }

@@ -76,8 +76,14 @@ pub(crate) fn judge_watched<W: Watch>(
         let (formula, evaluated) = (&code.formulas[*id as usize], &formulas[*id as usize]);
         let mut root = evaluated.verdict(formula, &range, times);
         if let (Verdict::Inconclusive, Some(node)) = (root.verdict, formula.root) {
-            let judged =
-                blame::Judged { code, scene, range: &range, formulas: &formulas, atoms: &atoms };
+            let judged = blame::Judged {
+                code,
+                scene,
+                range: &range,
+                formulas: &formulas,
+                atoms: &atoms,
+                slack: options.slack,
+            };
             if let Some(what) = judged.unknown(node, root.tick) {
                 root.reason = what;
             }

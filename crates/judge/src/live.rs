@@ -115,9 +115,22 @@ impl<'c, S: LiveSource> Live<'c, S> {
         self.run.is_over() && !self.run.code.roots.is_empty()
     }
 
-    /// Whether a root has touched red.
-    pub fn is_red(&self) -> bool {
-        self.run.machines.roots.iter().any(|root| root.red.is_some())
+    /// Why the test is red already, in words: a root has touched red, or a required formula
+    /// can no longer hold.
+    pub fn red(&self) -> Option<String> {
+        if self.run.machines.roots.iter().any(|root| root.red.is_some()) {
+            return Some("touched red".to_string());
+        }
+        let code = self.run.code;
+        let broken = code.required.iter().find(|id| {
+            let watched = &self.monitors[**id as usize];
+            if code.formulas[**id as usize].looks_back {
+                watched.now == Truth::False && watched.monitor.is_settled()
+            } else {
+                self.n_snapshots > 0 && watched.first.0 == Truth::False
+            }
+        });
+        broken.map(|id| format!("{} can no longer hold", code.formulas[*id as usize].name))
     }
 
     /// The run has ended: settles and concludes.

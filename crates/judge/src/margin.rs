@@ -15,9 +15,8 @@
 
 use headland_base::SimTime;
 
-use crate::blame::Judged;
+use crate::blame::flipping_comparison;
 use crate::code::{Code, Node, Op, Site};
-use crate::formula;
 use crate::judge::{JudgeOptions, judge_watched};
 use crate::run::{Compared, Watch};
 use crate::scene::Scene;
@@ -111,31 +110,14 @@ impl Search<'_> {
         let flips_to = self.judged(sign * high, &mut after);
         let earlier = [before.found, after.found].into_iter().flatten();
         let found = earlier.min_by_key(|(tick, _)| *tick).map(|(tick, site)| (site, tick));
-        let found = found.or_else(|| self.in_formula(sign * low));
+        let slacks = (sign * low, sign * high);
+        let found = found.or_else(|| flipping_comparison(self.code, self.scene, slacks));
         let (site, time) = match found {
             Some((site, tick)) => (Some(site), self.scene.times()[tick]),
             None => (None, judgement.time),
         };
         let unit = site.and_then(|site| unit_at(self.code, site)).unwrap_or_default();
         Margin { amount: low, unit, is_harder: sign < 0.0, flips_to, site, time }
-    }
-}
-
-impl Search<'_> {
-    /// The comparison that decides the formula with the least to spare, and when.
-    fn in_formula(&self, slack: f64) -> Option<(Site, usize)> {
-        let (code, scene) = (self.code, self.scene);
-        let range = 0..scene.times().len();
-        let (formulas, atoms) = formula::columns(code, scene, &range, slack);
-        let judged = Judged { code, scene, range: &range, formulas: &formulas, atoms: &atoms };
-        let roots = code.required.iter().filter_map(|id| {
-            let (formula, evaluated) = (&code.formulas[*id as usize], &formulas[*id as usize]);
-            let verdict = evaluated.verdict(formula, &range, scene.times());
-            let spare = verdict.robustness.map(f64::abs).filter(|spare| !spare.is_nan())?;
-            Some((spare, formula.root?, verdict.tick))
-        });
-        let (_, root, tick) = roots.min_by(|a, b| a.0.total_cmp(&b.0))?;
-        judged.comparison(root, tick)
     }
 }
 

@@ -79,7 +79,9 @@ pub(crate) fn one(
     for ((line, place), text) in lines.iter().zip(&places).zip(&texts) {
         let when = line.time.map_or(String::new(), |time| format!("  at {time}"));
         let value = &line.value;
-        out += &format!("    {place:<place_width$}  {text:<text_width$}  {value}{when}\n");
+        let line = format!("    {place:<place_width$}  {text:<text_width$}  {value}{when}");
+        out += line.trim_end();
+        out += "\n";
     }
     if let Some(stretch) = stretch {
         let times = &judged.scene.times()[stretch.clone()];
