@@ -80,7 +80,10 @@ fn until_and_since_name_what_stood_in_the_way() {
         explained("f := [ball pose z > 0] until[0, 0.2] [ball velocity z > 2].", &scene);
     assert_eq!(lines[1], "  ball velocity z > 2 = false by 2 at 0 s");
     let (lines, _) = explained("f := [ball pose z < 1.75] since [ball velocity z > 2].", &scene);
-    assert_eq!(lines[0], "[ball pose z < 1.75] since [ball velocity z > 2] = false by 0.25 at 0.5 s");
+    assert_eq!(
+        lines[0],
+        "[ball pose z < 1.75] since [ball velocity z > 2] = false by 0.25 at 0.5 s"
+    );
     assert!(lines[1].starts_with("  ball pose z < 1.75 = false by 0.25"), "{lines:?}");
     assert!(lines[1].ends_with("at 0.4 s"), "{lines:?}");
 }
