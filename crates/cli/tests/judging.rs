@@ -396,6 +396,35 @@ fn commands_are_seen_live_as_in_the_recording() {
     assert!(seen.iter().any(|v| v == "red") && seen.iter().any(|v| v == "green"), "{seen:?}");
 }
 
+/// What can no longer hold ends the run; what still may does not.
+#[test]
+fn a_formula_that_can_no_longer_hold_stops_the_run() {
+    let dir = folder();
+    let world = format!("{ROOT}/worlds/ball.sdf");
+    let run = |formula: &str, rc: i32| -> Value {
+        fs::write(dir.path().join("f.stl"), formula).unwrap();
+        let args = ["run", &world, "--test", "f.stl", "--stop-on-red", "--duration", "2"];
+        let args: Vec<&str> = args.iter().chain(&["-o", "a.mcap", "--json"]).copied().collect();
+        let out = expect(dir.path(), &args, rc);
+        serde_json::from_slice(&out.stdout).expect("JSON")
+    };
+    let stopped = run("f := historically [ball pose z > 1].\n", 1);
+    assert_eq!(stopped["ended"], "a test is red", "{stopped}");
+    // Falls from 3.5 m: z = 1 after √(2·2.5/9.81) s.
+    let secs = stopped["simulated_secs"].as_f64().unwrap();
+    assert!((secs - 0.714).abs() < 0.003, "{secs}");
+    let said = expect(dir.path(), &["cat", "a.mcap", "--topic", "/verdicts"], 0);
+    assert!(text(&said.stdout).contains("f can no longer hold"), "{}", text(&said.stdout));
+    let after = headland(dir.path()).args(["test", "f.stl", "--on", "a.mcap", "--json"]).output();
+    let after: Value = serde_json::from_slice(&after.expect("runs").stdout).expect("JSON");
+    for key in ["verdict", "time_secs"] {
+        assert_eq!(stopped["verdicts"][0][key], after["results"][0][key], "{key}");
+    }
+    // This may come true at the last moment, and is red only then.
+    let whole = run("f := once[0, 0.1] [ball pose z > 3].\n", 1);
+    assert_eq!((&whole["ended"], &whole["simulated_secs"]), (&"duration".into(), &2.0.into()));
+}
+
 /// Verdicts are written by the run itself: a test that reads them has to wait for it.
 #[test]
 fn what_a_run_does_not_show_is_refused_before_it() {
@@ -442,6 +471,32 @@ fn tests_that_ship_say_what_they_should_live_and_on_the_recording() {
         let checked = expect(dir.path(), &["check", &test], 0);
         assert_eq!(text(&checked.stderr), "", "{test}");
     }
+}
+
+#[test]
+fn the_command_line_of_a_test_says_what_is_wrong_with_it() {
+    let dir = folder();
+    let said = |args: &[&str]| text(&expect(dir.path(), args, 2).stderr).to_string();
+    assert!(said(&["test"]).contains("error[no-test]: no test is named"));
+    let swallowed = said(&["test", "--on", "a.mcap", "low.lrp"]);
+    assert!(swallowed.contains("`low.lrp` is a test, and `--on` takes it for a recording"));
+    for args in [&["--json", "test"][..], &["test", "--json", "--bogus"]] {
+        let fault: Value = serde_json::from_str(&said(args)).expect("one JSON object");
+        assert_eq!(fault["severity"], "error", "{fault}");
+    }
+    fs::write(dir.path().join("blank.csv"), "time,h\n0,nan\n1,\n").unwrap();
+    fs::write(dir.path().join("low.lrp"), "(machine m (state green))\n(spawn m green)\n").unwrap();
+    let blank = expect(dir.path(), &["test", "low.lrp", "--on", "blank.csv"], 3);
+    assert!(text(&blank.stderr).contains("`blank.csv` has 2 rows and not one number in them"));
+    fs::write(dir.path().join("h.csv"), "time,h\n0,1\n1,2\n").unwrap();
+    let page = expect(dir.path(), &["test", "low.lrp", "--on", "h.csv", "--html", "-"], 0);
+    assert!(text(&page.stdout).starts_with("<!doctype html>"));
+    assert!(text(&page.stderr).contains("1 green"), "the table goes beside it");
+    assert!(!dir.path().join("-").exists());
+    assert!(
+        said(&["--json", "test", "low.lrp", "--on", "h.csv", "--html", "-"])
+            .contains("output-twice")
+    );
 }
 
 #[test]

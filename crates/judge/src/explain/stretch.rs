@@ -64,9 +64,9 @@ pub(super) fn shortest(
     tick: usize,
     by: (u32, u32),
 ) -> Option<Range<usize>> {
-    let ends = [tick + 1, tick + 2].into_iter().filter(|end| *end <= scene.times().len());
-    let found = ends.filter_map(|end| shortest_to(code, scene, end, by));
-    found.min_by_key(Range::len)
+    let mut ends = [tick + 1, tick + 2].into_iter().filter(|end| *end <= scene.times().len());
+    // The second costs as much again, and is asked only where the first has no answer.
+    ends.find_map(|end| shortest_to(code, scene, end, by))
 }
 
 fn shortest_to(
