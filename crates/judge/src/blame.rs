@@ -130,18 +130,20 @@ impl Judged<'_> {
     ) -> Vec<(NodeId, usize)> {
         let (held, reached) = (self.column(f), self.column(g));
         let mut worst: Option<(Both, usize)> = None;
-        let mut best: Option<(Both, usize, Option<(Both, usize)>)> = None;
+        // How near it came, where, and the worst of f on the way there.
+        let mut best = None;
+        let mut most = Both::FALSE;
         for j in away {
             let so_far = worst.map_or(Both::TRUE, |(degree, _)| degree);
             let degree = reached[j].min(so_far);
-            if is_in_window(j) && best.is_none_or(|(most, ..)| degree > most) {
-                best = Some((degree, j, worst));
+            if is_in_window(j) && (best.is_none() || degree > most) {
+                (most, best) = (degree, Some((j, worst)));
             }
             if worst.is_none_or(|(least, _)| held[j] < least) {
                 worst = Some((held[j], j));
             }
         }
-        let Some((_, j, worst)) = best else { return Vec::new() };
+        let Some((j, worst)) = best else { return Vec::new() };
         match worst {
             Some((_, k)) if is_true => vec![(f, k), (g, j)],
             Some((least, k)) if least < reached[j] => vec![(f, k)],

@@ -236,7 +236,10 @@ fn degree(step: &Step) -> String {
     if !step.robustness.is_finite() {
         return word.to_string();
     }
-    format!("{word} by {}", Value::number(step.robustness.abs()))
+    // Six digits: the rest is what the difference of two numbers rounds to.
+    let by = step.robustness.abs();
+    let by: f64 = format!("{by:.5e}").parse().unwrap_or(by);
+    format!("{word} by {}", Value::number(by))
 }
 
 fn one_line(text: &str) -> String {
