@@ -248,7 +248,7 @@ impl HowArgs {
     1 some test is red · 3 not decided, or nothing was judged · 0 all green.")]
 pub struct TestArgs {
     /// Tests: programs (.lrp) or formulas (.stl)
-    #[arg(required_unless_present = "vocabulary", value_name = "TEST")]
+    #[arg(value_name = "TEST")]
     pub tests: Vec<PathBuf>,
     /// Recordings to judge: MCAP, rosbag2 folders, CSV or TUM
     #[arg(long, value_name = "RECORDING", num_args = 1..)]
@@ -269,11 +269,11 @@ pub struct TestArgs {
     #[arg(long, value_name = "FOLDER", requires = "world")]
     pub keep: Option<PathBuf>,
     /// Only what happened from this moment on, in seconds
-    #[arg(long, value_name = "SECS", allow_negative_numbers = true, value_parser = finite)]
-    pub start: Option<f64>,
+    #[arg(long, value_name = "SECS", allow_negative_numbers = true, value_parser = moment)]
+    pub start: Option<SimTime>,
     /// Only what happened up to this moment, in seconds
-    #[arg(long, value_name = "SECS", allow_negative_numbers = true, value_parser = finite)]
-    pub end: Option<f64>,
+    #[arg(long, value_name = "SECS", allow_negative_numbers = true, value_parser = moment)]
+    pub end: Option<SimTime>,
     /// Say why what is red is red: parts, values, assignments, the shortest stretch
     #[arg(long)]
     pub explain: bool,
@@ -289,10 +289,10 @@ pub struct TestArgs {
     /// Make this an error: action-errors, blocks of a test that had to be abandoned
     #[arg(long, value_name = "WHAT", value_parser = [ACTION_ERRORS])]
     pub deny: Vec<String>,
-    /// Write the verdicts as JUnit XML
+    /// Write the verdicts as JUnit XML; `-` is standard output
     #[arg(long, value_name = "FILE")]
     pub junit: Option<PathBuf>,
-    /// Write one self-contained page: verdicts, state bands, plots, reasons
+    /// Write one self-contained page: verdicts, state bands, plots, reasons; `-` is standard output
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
     /// Judge again whenever a test or a recording changes, until Ctrl-C
@@ -480,11 +480,6 @@ fn positive(text: &str) -> Result<f64, String> {
         Ok(_) => Err("must be a finite number above zero".to_string()),
         Err(_) => Err(format!("`{text}` is not a number")),
     }
-}
-
-fn finite(text: &str) -> Result<f64, String> {
-    let number = text.parse::<f64>().map_err(|_| format!("`{text}` is not a number"))?;
-    if number.is_finite() { Ok(number) } else { Err("must be a finite number".to_string()) }
 }
 
 /// A moment, to the nanosecond.

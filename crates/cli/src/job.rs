@@ -18,6 +18,7 @@ use headland_world::{World, sdf};
 
 use crate::context::{BUILD, Context, is_stdout};
 use crate::live::{Judge, LiveCode, LiveVerdict, Names};
+use crate::prepare::Table;
 use crate::progress::Progress;
 use crate::signals::interrupted;
 use crate::test_file::TestFile;
@@ -41,8 +42,8 @@ pub struct Job<'a> {
     pub seed: u64,
     /// Where the recording goes.
     pub output: &'a Path,
-    /// The table of commands that is played, as it was read.
-    pub commands: Option<Vec<u8>>,
+    /// The table of commands that is played.
+    pub commands: Option<Table>,
     /// Tests that watch.
     pub tests: &'a [TestFile],
     /// End the run as soon as one of them is red.
@@ -90,7 +91,7 @@ pub fn record(
     }
     context.show(&checked);
     context.show(&shapes_by_name(&job.model.world));
-    let code = compile_tests(context, job, &checked)?;
+    let code = compile_tests(context, job, cast, &checked)?;
     let is_red = Cell::new(false);
     let watchers = code.watchers(job, &is_red)?;
 
@@ -139,13 +140,15 @@ pub fn record(
 fn compile_tests(
     context: &Context,
     job: &Job<'_>,
+    cast: &Cast,
     checked: &[Diagnostic],
 ) -> Result<LiveCode, Vec<Diagnostic>> {
     if job.tests.is_empty() {
         return Ok(LiveCode::default());
     }
-    let names = Names::of(job.model, |writer| describe(writer, job, checked))?;
-    let (code, findings) = LiveCode::compile(job.tests, names);
+    let names = Names::of(job, |writer| describe(writer, job, checked))?;
+    let topics: Vec<&str> = cast.sensors.iter().map(|sensor| sensor.topic()).collect();
+    let (code, findings) = LiveCode::compile(job.tests, names, &topics);
     // A run is not spent on a test whose verdict would be an error.
     if findings.iter().any(|finding| finding.severity == Severity::Error) {
         return Err(findings);
@@ -209,7 +212,7 @@ fn describe(writer: &mut Writer, job: &Job<'_>, checked: &[Diagnostic]) -> Resul
         }
     }
     if let Some(table) = &job.commands {
-        writer.attach("commands.csv", "text/csv", table.clone())?;
+        writer.attach("commands.csv", "text/csv", table.text.clone())?;
     }
     let text = match Shapes::of(world) {
         Shapes::Inside => sdf::write(&sdf::with_shapes_inside(world)),

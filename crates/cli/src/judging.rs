@@ -82,7 +82,7 @@ pub struct Loaded {
 
 impl Loaded {
     /// Reads a recording, and only the stretch that was asked for.
-    pub fn read(name: &str, path: &Path, stretch: (Option<f64>, Option<f64>)) -> Loaded {
+    pub fn read(name: &str, path: &Path, stretch: (Option<SimTime>, Option<SimTime>)) -> Loaded {
         let (scene, findings, outcome) = match import(path, &ImportOptions::default()) {
             Ok(imported) => {
                 let outcome = match imported.findings.has_errors() {
@@ -125,16 +125,13 @@ impl Loaded {
 }
 
 /// The snapshots from one moment to another, both included.
-fn within(scene: Arc<Scene>, (start, end): (Option<f64>, Option<f64>)) -> Arc<Scene> {
+fn within(scene: Arc<Scene>, (start, end): (Option<SimTime>, Option<SimTime>)) -> Arc<Scene> {
     if start.is_none() && end.is_none() {
         return scene;
     }
     let times = scene.times();
-    // Half a nanosecond, because seconds on a command line are decimal.
-    let before = |time: &SimTime, secs: f64| time.secs() < secs - 5e-10;
-    let from = start.map_or(0, |secs| times.partition_point(|time| before(time, secs)));
-    let to =
-        end.map_or(times.len(), |secs| times.partition_point(|time| time.secs() <= secs + 5e-10));
+    let from = start.map_or(0, |start| times.partition_point(|time| *time < start));
+    let to = end.map_or(times.len(), |end| times.partition_point(|time| *time <= end));
     Arc::new(scene.stretch(from..to.max(from)))
 }
 

@@ -9,8 +9,13 @@
 //! after its state. What a test sees is what it will see in the recording: names are taken
 //! from a recording of the first moment, and numbers are the recorded ones to the last bit.
 //!
-//! Deliberately absent: commands and sensors as channels; a test that reads those is judged
-//! on the recording.
+//! Deliberately absent: sensors, whose stamps may lie before now, and the verdicts themselves;
+//! a test that reads those is refused before the run (`unseen`) and judged on the recording.
+//! A channel of commands that a table gives only after the run was broken off is `nil` here
+//! and unknown in the recording.
+
+mod targets;
+mod unseen;
 
 use std::cell::Cell;
 use std::fmt;
@@ -32,7 +37,10 @@ use headland_world::Twist;
 
 use crate::context::BUILD;
 use crate::job::Job;
+use crate::prepare::last_moment;
 use crate::test_file::TestFile;
+
+use targets::Targets;
 
 /// Where verdicts are recorded.
 const VERDICTS: &str = "/verdicts";
@@ -54,9 +62,10 @@ pub struct Names {
 impl Names {
     /// Records the first moment and looks at that. `describe` writes the facts of the run.
     pub fn of(
-        model: &Model,
+        job: &Job<'_>,
         describe: impl FnOnce(&mut Writer) -> Result<(), Diagnostic>,
     ) -> Result<Names, Diagnostic> {
+        let model = job.model;
         let file = Memory::new();
         let mut writer = Writer::new(file.clone(), "names", &WriteOptions::new(BUILD))?;
         describe(&mut writer)?;
@@ -68,6 +77,9 @@ impl Names {
         }
         recorder.sample(model, &state)?;
         recorder.event(SimTime::ZERO, "", "", "")?;
+        if let Some(commands) = targets::all_at_once(job) {
+            recorder.commands(SimTime::ZERO, &commands)?;
+        }
         writer.finish()?;
         let bytes = file.bytes();
         let (recording, _) = load(Reader::new(&bytes[..], "names"), &LoadOptions::default());
@@ -110,12 +122,18 @@ pub struct LiveCode {
 }
 
 impl LiveCode {
-    /// Compiles; with everything that is wrong with the tests.
-    pub fn compile(tests: &[TestFile], names: Names) -> (LiveCode, Vec<Diagnostic>) {
+    /// Compiles; with everything that is wrong with the tests, and all they read that is not
+    /// known before the run has ended. `sensors` are the topics of those that take part.
+    pub fn compile(
+        tests: &[TestFile],
+        names: Names,
+        sensors: &[&str],
+    ) -> (LiveCode, Vec<Diagnostic>) {
         let mut all = Vec::new();
         let compiled = tests.iter().map(|test| {
             let (code, findings) = test.compile(&names.vocabulary);
             all.extend(findings);
+            all.extend(unseen::reads(&code, sensors));
             (test.name.clone(), code)
         });
         let tests = compiled.collect();
@@ -131,24 +149,13 @@ impl LiveCode {
         let (mut tests, mut refused) = (Vec::new(), Vec::new());
         for (name, code) in &self.tests {
             let names = Arc::clone(self.names.as_ref().expect("compiled for these names"));
-            match Live::new(code, Now::new(job.model, names), last_moment(job)) {
+            match Live::new(code, Now::new(job.model, names), last_moment(job.setup)) {
                 Ok(live) => tests.push(Watcher { name, code, live, was_red: false }),
                 Err(diagnostic) => refused.push(diagnostic),
             }
         }
         if refused.is_empty() { Ok(Watchers { tests, is_red }) } else { Err(refused) }
     }
-}
-
-/// When the run ends, where that is known beforehand: at the first step that is not before
-/// its duration.
-fn last_moment(job: &Job<'_>) -> Option<SimTime> {
-    let (duration, step) = (job.setup.duration?, job.setup.step);
-    if job.setup.until.is_some() {
-        return None;
-    }
-    let n_steps = (duration.nanos() + step.nanos() - 1) / step.nanos();
-    Some(SimTime::ZERO + step * n_steps)
 }
 
 /// The tests that watch a run.
@@ -220,10 +227,13 @@ impl<'a, 'w> Judge<'a, 'w> {
         };
         for watcher in &mut self.watchers.tests {
             watcher.live.tick(time);
-            if watcher.live.is_red() && !std::mem::replace(&mut watcher.was_red, true) {
+            if !watcher.was_red
+                && let Some(why) = watcher.live.red()
+            {
+                watcher.was_red = true;
                 self.watchers.is_red.set(true);
                 let word = Verdict::Red.word();
-                self.recorder.writer().event(channel, time, watcher.name, word, "touched red")?;
+                self.recorder.writer().event(channel, time, watcher.name, word, &why)?;
             }
         }
         Ok(())
@@ -280,7 +290,9 @@ impl Observer for Judge<'_, '_> {
         self.recorder.commands(now, commands)?;
         // A command between two samples is a moment of the recording too.
         for watcher in &mut self.watchers.tests {
-            watcher.live.source().time = now;
+            let source = watcher.live.source();
+            source.time = now;
+            source.targets.look(commands);
         }
         self.pending = Some(now);
         Ok(())
@@ -319,12 +331,15 @@ pub struct Now<'m> {
     before: Option<State>,
     is_first: bool,
     said: Option<(SimTime, Remark)>,
+    targets: Targets,
 }
 
 impl<'m> Now<'m> {
     fn new(model: &'m Model, names: Arc<Names>) -> Now<'m> {
         let state = State::initial(model);
-        Now { model, names, time: state.time, state, before: None, is_first: true, said: None }
+        let targets = Targets::new(model, &names.vocabulary);
+        let (time, before, is_first, said) = (state.time, None, true, None);
+        Now { model, names, time, state, before, is_first, said, targets }
     }
 
     fn look(&mut self, state: &State) {
@@ -383,13 +398,14 @@ impl<'m> Now<'m> {
         contacts.fold(0.0, |sum, c| sum + weight(c, objects(c.body_a), objects(c.body_b)))
     }
 
-    fn channel(&self, key: &str) -> Option<f64> {
+    fn channel(&self, channel: u32) -> Option<f64> {
+        let key = self.names.vocabulary.channels[channel as usize].0.as_str();
         let contacts = self.state.contacts.iter();
         Some(match key {
             "contacts/count" => contacts.count() as f64,
             "contacts/depth" => contacts.map(|c| c.depth).fold(0.0, f64::max),
             "contacts/normal_force" => contacts.fold(0.0, |sum, c| sum + normal_force(c)),
-            _ => return None,
+            _ => return self.targets.value(channel),
         })
     }
 }
@@ -420,7 +436,7 @@ impl LiveSource for Now<'_> {
                     JointPart::Effort => dof.effort,
                 })
             }
-            Quantity::Channel(i) => self.channel(&self.names.vocabulary.channels[i as usize].0),
+            Quantity::Channel(i) => self.channel(i),
             Quantity::Touches(one, other) => {
                 let touching = self.contacts(|_, a, b| {
                     let is = (a.contains(&one) && b.contains(&other))

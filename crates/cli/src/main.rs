@@ -23,6 +23,7 @@ mod watching;
 use std::process::ExitCode;
 
 use clap::Parser;
+use headland_base::Diagnostic;
 
 use args::{Cli, Command};
 use context::{Context, Outcome};
@@ -32,9 +33,16 @@ fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(error) => {
             // Help and version are answers, not faults.
-            let code = if error.use_stderr() { 2 } else { 0 };
-            _ = error.print();
-            return ExitCode::from(code);
+            if !error.use_stderr() {
+                _ = error.print();
+                return ExitCode::SUCCESS;
+            }
+            if asks_for_json() {
+                eprintln!("{}", usage_fault(&error).to_json());
+            } else {
+                _ = error.print();
+            }
+            return ExitCode::from(Outcome::BadInput.code());
         }
     };
     signals::survive_file_limit();
@@ -58,4 +66,23 @@ fn main() -> ExitCode {
         Outcome::of_faults(&diagnostics)
     });
     ExitCode::from(outcome.code())
+}
+
+/// Whether a program reads the answer, on a command line that could not be understood.
+fn asks_for_json() -> bool {
+    let words = std::env::args_os().skip(1);
+    words.take_while(|word| word != "--").any(|word| word == "--json")
+}
+
+/// What is wrong with the command line: its first sentence, and the rest as notes.
+fn usage_fault(error: &clap::Error) -> Diagnostic {
+    let text = error.render().to_string();
+    let mut parts = text.split("\n\n").map(|part| {
+        let lines: Vec<&str> = part.lines().map(str::trim).collect();
+        lines.join(" ").trim().to_string()
+    });
+    let message = parts.next().unwrap_or_default();
+    let message = message.strip_prefix("error: ").unwrap_or(&message).to_string();
+    let rest = parts.filter(|part| !part.is_empty());
+    rest.fold(Diagnostic::error("usage", message), |fault, part| fault.note(part))
 }

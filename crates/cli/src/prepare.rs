@@ -1,10 +1,11 @@
 //! From a world and options to a run that may start: what `run` and `test` share.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use headland_base::{Diagnostic, Seed, SimDuration};
+use headland_base::{Diagnostic, Seed, SimDuration, SimTime};
 use headland_sim::{Cast, Condition, Gains, Model, Setup};
 
 use crate::args::HowArgs;
@@ -22,8 +23,16 @@ pub struct Prepared {
     pub setup: Setup,
     /// Who takes part.
     pub cast: Cast,
-    /// The table of commands that is played, as it was read.
-    pub commands: Option<Vec<u8>>,
+    /// The table of commands that is played.
+    pub commands: Option<Table>,
+}
+
+/// A table of commands.
+pub struct Table {
+    /// As it was read.
+    pub text: Vec<u8>,
+    /// The axes it commands before the run ends.
+    pub dof_idxs: BTreeSet<usize>,
 }
 
 /// Reads a world and everything a run of it needs, or says everything that is missing.
@@ -38,8 +47,9 @@ pub fn prepare(
     let mut cast = Cast::default();
     let mut commands = None;
     if let Some(path) = &how.command {
-        let (schedule, findings, table) = Schedule::read(path, &model, setup.step)?;
-        commands = Some(table);
+        let (schedule, findings, text) = Schedule::read(path, &model, setup.step)?;
+        let last_step = last_moment(&setup).map(|end| end - setup.step);
+        commands = Some(Table { text, dof_idxs: schedule.dof_idxs(last_step) });
         context.show(&findings);
         schedule.check_gains(&model, &setup)?;
         cast.controllers.push(Box::new(schedule));
@@ -78,6 +88,14 @@ fn setup(how: &HowArgs, model: &Model) -> Result<Setup, Vec<Diagnostic>> {
         watchdog: how.watchdog.map(|limit| secs(limit, "a watchdog")).transpose()?,
         until: until.transpose()?,
     })
+}
+
+/// When the run ends, where that is known beforehand: at the first step that is not before
+/// its duration.
+pub fn last_moment(setup: &Setup) -> Option<SimTime> {
+    let duration = setup.duration.filter(|_| setup.until.is_none())?;
+    let n_steps = (duration.nanos() + setup.step.nanos() - 1) / setup.step.nanos();
+    Some(SimTime::ZERO + setup.step * n_steps)
 }
 
 /// A run ends with a whole step, as in other simulators; where that is later than asked, it

@@ -1,6 +1,7 @@
 //! A controller that plays a table of joint commands: each value holds until the next one
 //! of its column.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use headland_base::{Diagnostic, SimDuration, SimTime, names};
@@ -79,6 +80,13 @@ impl Schedule {
         }
         commands.sort_by_key(|(time, dof_idx, _)| (*time, *dof_idx));
         Ok((Schedule { period: step, commands, next: 0 }, findings.into_vec(), text))
+    }
+
+    /// Every axis it commands up to a moment, once.
+    pub fn dof_idxs(&self, until: Option<SimTime>) -> BTreeSet<usize> {
+        let in_time = |time: &SimTime| until.is_none_or(|until| *time <= until);
+        let given = self.commands.iter().filter(|(time, ..)| in_time(time));
+        given.map(|(_, dof_idx, _)| *dof_idx).collect()
     }
 
     /// Refuses before the run when a joint has no gains to follow its commands.

@@ -351,6 +351,95 @@ fn the_live_verdict_is_the_one_of_the_recording_with_commands_between_samples() 
     }
 }
 
+/// What was commanded is read as a channel: nothing before the first command, held between
+/// commands, none where a later message has fewer.
+#[test]
+fn commands_are_seen_live_as_in_the_recording() {
+    let dir = folder();
+    let targets = |i: usize| format!("(recording channel: 'gripper/joint_command/target/{i}')");
+    let or_one = |i: usize| format!("({0} isNil ifTrue: [1] ifFalse: [{0} abs])", targets(i));
+    let sum = [or_one(0), or_one(1), or_one(2)].join(" + ");
+    let sums = format!(
+        "(var total := [0])\n(machine sums\n  \
+         (state going (running [{sum} < 1e9 ifTrue: [total := total + ({sum}) + (recording time)]]))\n  \
+         (state red) (state green)\n  (on [total \\\\ 3 < 0.2 and: [total > 30]] going -> red)\n  \
+         (on [recording time >= stopTime] going -> green))\n(spawn sums going)\n"
+    );
+    let lifted = format!(
+        "(formula told := once [{} > 0.1])\n(machine m (state wait) (state up) (state red) (state green)\n  \
+         (on [told] wait -> up)\n  (on [{} isNaN] *-> red)\n  (on [recording time >= stopTime] up -> green))\n\
+         (spawn m wait)\n",
+        targets(0),
+        targets(1)
+    );
+    fs::write(dir.path().join("sums.lrp"), sums).unwrap();
+    fs::write(dir.path().join("lifted.lrp"), lifted).unwrap();
+    let late = "time,lift/velocity,close_left/effort,close_right/effort\n\
+        0.013,0,4,\n0.21,0.2,4,3\n0.45,-0.1,2,3\n3,0,0,0\n";
+    fs::write(dir.path().join("late.csv"), late).unwrap();
+    fs::copy(format!("{ROOT}/worlds/gripper.csv"), dir.path().join("gripper.csv")).unwrap();
+    let world = Path::new(ROOT).join("worlds/gripper.sdf");
+    let mut seen = Vec::new();
+    for test in ["sums.lrp", "lifted.lrp"] {
+        for (table, rate) in [("gripper.csv", "1000"), ("late.csv", "1000"), ("late.csv", "37")] {
+            for more in [&["--duration", "1.2"][..], &["--duration", "2", "--watchdog", "0.3"]] {
+                let how = ["--command", table, "--record-rate", rate];
+                let more: Vec<&str> = how.iter().chain(more).copied().collect();
+                let (live, after) = both(dir.path(), &world, test, &more);
+                for key in ["verdict", "reason", "time_secs"] {
+                    assert_eq!(live[key], after[key], "{key} of {test} {more:?}\n{live}\n{after}");
+                }
+                seen.push(live["verdict"].as_str().unwrap().to_string());
+            }
+        }
+    }
+    assert!(seen.iter().any(|v| v == "red") && seen.iter().any(|v| v == "green"), "{seen:?}");
+}
+
+/// What can no longer hold ends the run; what still may does not.
+#[test]
+fn a_formula_that_can_no_longer_hold_stops_the_run() {
+    let dir = folder();
+    let world = format!("{ROOT}/worlds/ball.sdf");
+    let run = |formula: &str, rc: i32| -> Value {
+        fs::write(dir.path().join("f.stl"), formula).unwrap();
+        let args = ["run", &world, "--test", "f.stl", "--stop-on-red", "--duration", "2"];
+        let args: Vec<&str> = args.iter().chain(&["-o", "a.mcap", "--json"]).copied().collect();
+        let out = expect(dir.path(), &args, rc);
+        serde_json::from_slice(&out.stdout).expect("JSON")
+    };
+    let stopped = run("f := historically [ball pose z > 1].\n", 1);
+    assert_eq!(stopped["ended"], "a test is red", "{stopped}");
+    // Falls from 3.5 m: z = 1 after √(2·2.5/9.81) s.
+    let secs = stopped["simulated_secs"].as_f64().unwrap();
+    assert!((secs - 0.714).abs() < 0.003, "{secs}");
+    let said = expect(dir.path(), &["cat", "a.mcap", "--topic", "/verdicts"], 0);
+    assert!(text(&said.stdout).contains("f can no longer hold"), "{}", text(&said.stdout));
+    let after = headland(dir.path()).args(["test", "f.stl", "--on", "a.mcap", "--json"]).output();
+    let after: Value = serde_json::from_slice(&after.expect("runs").stdout).expect("JSON");
+    for key in ["verdict", "time_secs"] {
+        assert_eq!(stopped["verdicts"][0][key], after["results"][0][key], "{key}");
+    }
+    // This may come true at the last moment, and is red only then.
+    let whole = run("f := once[0, 0.1] [ball pose z > 3].\n", 1);
+    assert_eq!((&whole["ended"], &whole["simulated_secs"]), (&"duration".into(), &2.0.into()));
+}
+
+/// Verdicts are written by the run itself: a test that reads them has to wait for it.
+#[test]
+fn what_a_run_does_not_show_is_refused_before_it() {
+    let dir = folder();
+    let test = "(machine m (state a) (state green) (on [verdicts kind = 'red'] a -> green))\n\
+        (spawn m a)\n";
+    fs::write(dir.path().join("meta.lrp"), test).unwrap();
+    let world = format!("{ROOT}/worlds/ball.sdf");
+    let out = expect(dir.path(), &["run", &world, "--test", "meta.lrp", "-o", "a.mcap"], 2);
+    let said = text(&out.stderr);
+    assert!(said.contains("error[not-seen-live]: `verdicts` reads verdicts"), "{said}");
+    assert!(said.contains("meta.lrp:1:41"), "{said}");
+    assert!(!dir.path().join("a.mcap").exists(), "nothing was run");
+}
+
 /// Tests that ship: the world, how it is run, the test, and what it says.
 const SHIPPED: &[(&str, &[&str], &str, &str)] = &[
     ("ball", &["--duration", "5"], "ball", "green"),
@@ -417,6 +506,32 @@ fn tests_that_ship_say_what_they_should_live_and_on_the_recording() {
         let checked = expect(dir.path(), &["check", &test], 0);
         assert_eq!(text(&checked.stderr), "", "{test}");
     }
+}
+
+#[test]
+fn the_command_line_of_a_test_says_what_is_wrong_with_it() {
+    let dir = folder();
+    let said = |args: &[&str]| text(&expect(dir.path(), args, 2).stderr).to_string();
+    assert!(said(&["test"]).contains("error[no-test]: no test is named"));
+    let swallowed = said(&["test", "--on", "a.mcap", "low.lrp"]);
+    assert!(swallowed.contains("`low.lrp` is a test, and `--on` takes it for a recording"));
+    for args in [&["--json", "test"][..], &["test", "--json", "--bogus"]] {
+        let fault: Value = serde_json::from_str(&said(args)).expect("one JSON object");
+        assert_eq!(fault["severity"], "error", "{fault}");
+    }
+    fs::write(dir.path().join("blank.csv"), "time,h\n0,nan\n1,\n").unwrap();
+    fs::write(dir.path().join("low.lrp"), "(machine m (state green))\n(spawn m green)\n").unwrap();
+    let blank = expect(dir.path(), &["test", "low.lrp", "--on", "blank.csv"], 3);
+    assert!(text(&blank.stderr).contains("`blank.csv` has 2 rows and not one number in them"));
+    fs::write(dir.path().join("h.csv"), "time,h\n0,1\n1,2\n").unwrap();
+    let page = expect(dir.path(), &["test", "low.lrp", "--on", "h.csv", "--html", "-"], 0);
+    assert!(text(&page.stdout).starts_with("<!doctype html>"));
+    assert!(text(&page.stderr).contains("1 green"), "the table goes beside it");
+    assert!(!dir.path().join("-").exists());
+    assert!(
+        said(&["--json", "test", "low.lrp", "--on", "h.csv", "--html", "-"])
+            .contains("output-twice")
+    );
 }
 
 #[test]

@@ -51,6 +51,8 @@ pub struct Code {
     pub formulas: Vec<FormulaCode>,
     /// What they say.
     pub temporal: Formula,
+    /// Where each of its nodes stands, by the node's number.
+    pub temporal_sites: Vec<Site>,
     /// Blocks of the atoms, by the atom's number.
     pub atoms: Vec<u32>,
     /// Formulas that decide the verdict too.
@@ -208,6 +210,13 @@ pub struct FormulaCode {
     pub looks_back: bool,
     /// Its form.
     pub site: Site,
+}
+
+impl FormulaCode {
+    /// Which of so many snapshots decides it as a whole.
+    pub fn judged_at(&self, n_snapshots: usize) -> usize {
+        if self.looks_back { n_snapshots - 1 } else { 0 }
+    }
 }
 
 /// A literal.

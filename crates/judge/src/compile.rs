@@ -80,6 +80,7 @@ pub fn compile(
             roots: Vec::new(),
             formulas: Vec::new(),
             temporal: crate::temporal::Formula::new(),
+            temporal_sites: Vec::new(),
             atoms: Vec::new(),
             required: Vec::new(),
             is_broken: false,

@@ -11,29 +11,35 @@
 //! ```
 //!
 //! A machine that ended elsewhere than in green is explained by the ways out of its last
-//! state and what each of them was at the last snapshot.
+//! state and what each of them was at the last snapshot. A formula, required or read by an
+//! event, is explained by the parts that decide it (`blame`), down to its atoms' values.
+
+mod stretch;
+mod witness;
 
 use std::collections::BTreeMap;
 use std::ops::Range;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use headland_base::SimTime;
 
-use crate::code::{Code, GuardCode, Site};
-use crate::judge::{JudgeOptions, judge, judge_watched};
-use crate::run::Watch;
+use crate::blame::{Judged, Step};
+use crate::code::{Code, GuardCode, Node, Op, Site};
+use crate::formula;
+use crate::judge::{JudgeOptions, judge_watched};
 use crate::scene::Scene;
+use crate::temporal::{NodeId, Truth};
 use crate::value::Value;
 use crate::verdict::{Judgement, RootVerdict, Verdict};
+use crate::vocabulary::Quantity;
+
+use stretch::{shortest, shortest_formula};
+use witness::Witness;
 
 /// Assignments that fed assignments are followed so far.
 const MOST_DEPTH: u8 = 4;
-/// Parts of one expression that are listed.
-const MOST_PARTS: usize = 40;
 /// Lines of one block with all that fed it; nobody reads more.
 const MOST_LINES: usize = 400;
-/// Every length of a stretch is tried up to this one; beyond it lengths are halved.
-const EXHAUSTIVE: usize = 1000;
 
 /// One line of an explanation.
 #[derive(Clone, Debug, PartialEq)]
@@ -46,7 +52,7 @@ pub struct Line {
     pub text: String,
     /// What it was.
     pub value: String,
-    /// When, for an assignment.
+    /// When, for an assignment and for a part of a formula.
     pub time: Option<SimTime>,
 }
 
@@ -65,229 +71,177 @@ pub struct Explanation {
     pub stretch: Option<Range<usize>>,
 }
 
-/// Explains every root that is red.
-pub fn explain(code: &Code, scene: &Scene, judgement: &Judgement) -> Vec<Explanation> {
-    let red = judgement.roots.iter().filter(|root| root.verdict == Verdict::Red);
-    red.map(|root| explain_root(code, scene, root)).collect()
-}
-
-fn explain_root(code: &Code, scene: &Scene, root: &RootVerdict) -> Explanation {
-    let wanted = root.by.map(|by| (root.tick, by));
-    let mut watch = Witness { wanted, ..Witness::new(code, scene) };
-    // Looking ahead passes over snapshots, but every block that matters is still run.
-    judge_watched(code, scene, &JudgeOptions::default(), &mut watch);
-    let (headline, lines) = match root.by {
-        Some((machine, transition)) => {
-            let machine = &code.machines[machine as usize];
-            let transition = &machine.transitions[transition as usize];
-            let why = match &transition.guard {
-                GuardCode::Always => " always fires".to_string(),
-                GuardCode::AfterNanos(nanos) => format!(" after {} ms", nanos / 1_000_000),
-                _ => String::new(),
-            };
-            (format!("{}: {}{why}", machine.name, transition.arc), watch.seen.unwrap_or_default())
-        }
-        None if root.robustness.is_some() => {
-            (format!("{}: {}", root.name, root.reason), Vec::new())
-        }
-        None => {
-            (format!("{}: {}, and no way out held there", root.path, root.reason), watch.last())
-        }
+/// Explains every root that is red, and every formula that is not decided.
+pub fn explain(code: &Code, scene: &Arc<Scene>, judgement: &Judgement) -> Vec<Explanation> {
+    let is_wanted = |root: &&RootVerdict| match root.verdict {
+        Verdict::Red => true,
+        Verdict::Inconclusive => root.robustness.is_some(),
+        Verdict::Green | Verdict::Error => false,
     };
-    let stretch = root.by.and_then(|by| shortest(code, scene, root.tick, by));
-    Explanation { root: root.name.clone(), headline, time: root.time, lines, stretch }
-}
-
-/// The shortest stretch, ending where it turned red or one snapshot later, that turns red by
-/// the same transition. One later, because a test may look out for the end and go to green.
-fn shortest(code: &Code, scene: &Scene, tick: usize, by: (u32, u32)) -> Option<Range<usize>> {
-    let ends = [tick + 1, tick + 2].into_iter().filter(|end| *end <= scene.times().len());
-    let found = ends.filter_map(|end| shortest_to(code, scene, end, by));
-    found.min_by_key(Range::len)
-}
-
-fn shortest_to(code: &Code, scene: &Scene, end: usize, by: (u32, u32)) -> Option<Range<usize>> {
-    let is_same = |length: usize| {
-        let range = Some(end - length..end);
-        let options = JudgeOptions { range, ..JudgeOptions::default() };
-        judge(code, scene, &options).roots.iter().any(|root| root.by == Some(by))
-    };
-    if let Some(length) = (1..=end.min(EXHAUSTIVE)).find(|length| is_same(*length)) {
-        return Some(end - length..end);
+    let wanted: Vec<&RootVerdict> = judgement.roots.iter().filter(is_wanted).collect();
+    if wanted.is_empty() {
+        return Vec::new();
     }
-    if end <= EXHAUSTIVE || !is_same(end) {
-        return None;
-    }
-    // Halving: the shortest it finds, which need not be the shortest there is.
-    let (mut fails, mut works) = (EXHAUSTIVE, end);
-    while works - fails > 1 {
-        let middle = fails + (works - fails) / 2;
-        if is_same(middle) {
-            works = middle;
-        } else {
-            fails = middle;
-        }
-    }
-    Some(end - works..end)
+    let range = 0..scene.times().len();
+    let (formulas, atoms) = formula::columns(code, scene, &range, 0.0);
+    let judged =
+        Judged { code, scene, range: &range, formulas: &formulas, atoms: &atoms, slack: 0.0 };
+    let explainer = Explainer { code, scene, judged, reads: formula_reads(code) };
+    wanted.into_iter().map(|root| explainer.root(root)).collect()
 }
 
-/// A variable that got a value, and what that was made of.
-struct Assignment {
-    time: SimTime,
-    site: Site,
-    value: String,
-    parts: Vec<(Site, String)>,
-    fed_by: Vec<Rc<Assignment>>,
-    depth: u8,
-}
-
-/// Looks on and keeps what an explanation needs.
-struct Witness<'a> {
+struct Explainer<'a> {
     code: &'a Code,
-    scene: &'a Scene,
-    /// The snapshot and the transition to be explained.
-    wanted: Option<(usize, (u32, u32))>,
-    assigned: BTreeMap<(Option<u32>, u32), Rc<Assignment>>,
-    tick: usize,
-    block: u32,
-    parts: Vec<(Site, String)>,
-    read: Vec<Rc<Assignment>>,
-    /// Events asked since the last snapshot began.
-    asked: Vec<Vec<Line>>,
-    seen: Option<Vec<Line>>,
+    scene: &'a Arc<Scene>,
+    judged: Judged<'a>,
+    /// Places where a block reads a formula.
+    reads: BTreeMap<Site, NodeId>,
 }
 
-impl<'a> Witness<'a> {
-    fn new(code: &'a Code, scene: &'a Scene) -> Witness<'a> {
-        Witness {
-            code,
-            scene,
-            wanted: None,
-            assigned: BTreeMap::new(),
-            tick: 0,
-            block: 0,
-            parts: Vec::new(),
-            read: Vec::new(),
-            asked: Vec::new(),
-            seen: None,
+/// Where blocks read formulas, and which.
+fn formula_reads(code: &Code) -> BTreeMap<Site, NodeId> {
+    fn walk(code: &Code, node: &Node, out: &mut BTreeMap<Site, NodeId>) {
+        if let Op::YesNo(channel) = node.op
+            && let Quantity::Formula(id) = code.channels[channel as usize]
+            && let Some(root) = code.formulas[id as usize].root
+        {
+            out.insert(node.site, root);
         }
+        node.children().for_each(|child| walk(code, child, out));
+    }
+    let mut out = BTreeMap::new();
+    code.blocks.iter().for_each(|block| walk(code, &block.body, &mut out));
+    out
+}
+
+impl Explainer<'_> {
+    fn root(&self, root: &RootVerdict) -> Explanation {
+        let (code, scene) = (self.code, self.scene);
+        let (headline, lines, stretch);
+        if root.robustness.is_some() {
+            headline = format!("{}: {}", root.name, root.reason);
+            let required = code.required.iter().map(|id| &code.formulas[*id as usize]);
+            let node = required.filter(|f| f.name == root.name).find_map(|formula| formula.root);
+            let steps = node.map_or(Vec::new(), |node| self.judged.steps(node, root.tick));
+            lines = self.lines_of(&steps, 0, 0);
+            let is_red = root.verdict == Verdict::Red;
+            stretch = is_red.then(|| shortest_formula(code, scene, &root.name, &steps)).flatten();
+        } else {
+            let wanted = root.by.map(|by| (root.tick, by));
+            let mut watch = Witness::new(code, scene);
+            watch.wanted = wanted;
+            // Looking ahead passes over snapshots, but every block that matters is still run.
+            judge_watched(code, scene, &JudgeOptions::default(), &mut watch);
+            let seen;
+            (headline, seen) = match root.by {
+                Some((machine, transition)) => {
+                    let machine = &code.machines[machine as usize];
+                    let transition = &machine.transitions[transition as usize];
+                    let why = match &transition.guard {
+                        GuardCode::Always => " always fires".to_string(),
+                        GuardCode::AfterNanos(nanos) => format!(" after {} ms", nanos / 1_000_000),
+                        _ => String::new(),
+                    };
+                    let headline = format!("{}: {}{why}", machine.name, transition.arc);
+                    (headline, watch.seen.unwrap_or_default())
+                }
+                None => {
+                    let headline =
+                        format!("{}: {}, and no way out held there", root.path, root.reason);
+                    (headline, watch.last())
+                }
+            };
+            lines = self.with_formulas(seen, root.tick);
+            stretch = root.by.and_then(|by| shortest(code, scene, root.tick, by));
+        }
+        Explanation { root: root.name.clone(), headline, time: root.time, lines, stretch }
     }
 
-    /// The block that ran last: itself, its parts, what fed them.
-    fn lines(&self) -> Vec<Line> {
+    /// What was read of formulas, each with the parts that make it so. What fed an assignment
+    /// was read when that was made.
+    fn with_formulas(&self, lines: Vec<Line>, tick: usize) -> Vec<Line> {
+        if self.reads.is_empty() {
+            return lines;
+        }
         let mut out = Vec::new();
-        self.list(&self.parts, &self.read, 0, &mut out);
+        let mut assigned: Vec<(usize, usize)> = Vec::new();
+        for line in lines {
+            assigned.retain(|(depth, _)| *depth < line.depth);
+            if let Some(time) = line.time {
+                let after = self.scene.times().partition_point(|t| *t <= time);
+                assigned.push((line.depth, after.saturating_sub(1)));
+            }
+            let at = assigned.last().map_or(tick, |(_, tick)| *tick);
+            let (depth, formula) = (line.depth, self.reads.get(&line.site));
+            out.push(line);
+            if let Some(formula) = formula
+                && out.len() < MOST_LINES
+            {
+                out.extend(self.lines_of(&self.judged.steps(*formula, at), depth + 1, 0));
+            }
+        }
         out
     }
 
-    fn list(
-        &self,
-        parts: &[(Site, String)],
-        fed_by: &[Rc<Assignment>],
-        depth: usize,
-        out: &mut Vec<Line>,
-    ) {
-        // The whole comes last and is said first; what is its own value says nothing.
-        let mut said: Vec<Site> = Vec::new();
-        for (site, value) in parts.iter().rev() {
-            let text = self.code.text(*site);
-            if text == value || said.contains(site) {
-                continue;
-            }
-            said.push(*site);
-            let is_within = |outer: &&Site| {
-                outer.source == site.source && outer.start <= site.start && site.end <= outer.end
+    /// Parts of a formula, and what its atoms are made of.
+    fn lines_of(&self, steps: &[Step], depth: usize, n_formulas: u8) -> Vec<Line> {
+        let mut out = Vec::new();
+        for step in steps {
+            let site = self.code.temporal_sites[step.node.index()];
+            let text = one_line(self.code.text(site));
+            let text = match step.atom {
+                Some(_) => one_line(text.trim_start_matches('[').trim_end_matches(']')),
+                None => text,
             };
-            let inset = said.iter().filter(is_within).count() - 1;
-            let (text, value) = (one_line(text), value.clone());
-            out.push(Line { depth: depth + inset, site: *site, text, value, time: None });
-        }
-        for assignment in fed_by {
-            if out.len() >= MOST_LINES {
-                return;
+            let (value, time) = (degree(step), Some(self.scene.times()[step.tick]));
+            out.push(Line { depth: depth + step.depth, site, text: text.clone(), value, time });
+            let Some(atom) = step.atom else { continue };
+            for mut line in self.atom(atom, step.tick) {
+                // The whole was said with the formula.
+                if line.text == text {
+                    continue;
+                }
+                line.depth += depth + step.depth + usize::from(line.depth == 0);
+                let (site, at) = (line.site, line.depth + 1);
+                out.push(line);
+                if let Some(formula) = self.reads.get(&site)
+                    && n_formulas < MOST_DEPTH
+                {
+                    let steps = self.judged.steps(*formula, step.tick);
+                    out.extend(self.lines_of(&steps, at, n_formulas + 1));
+                }
             }
-            out.push(Line {
-                depth: depth + 1,
-                site: assignment.site,
-                text: one_line(self.code.text(assignment.site)),
-                value: assignment.value.clone(),
-                time: Some(assignment.time),
-            });
-            self.list(&assignment.parts, &assignment.fed_by, depth + 2, out);
+            if out.len() >= MOST_LINES {
+                break;
+            }
         }
+        out
     }
 
-    /// What the ways out were at the last snapshot.
-    fn last(mut self) -> Vec<Line> {
-        self.close();
-        self.asked.concat()
+    fn atom(&self, atom: usize, tick: usize) -> Vec<Line> {
+        let mut watch = Witness::new(self.code, self.scene);
+        let block = &self.code.blocks[self.code.atoms[atom] as usize];
+        self.judged.stand_at(tick, &mut watch).evaluate_block(block);
+        watch.lines()
     }
+}
 
-    fn close(&mut self) {
-        if !self.parts.is_empty() {
-            let lines = self.lines();
-            self.asked.push(lines);
-            self.parts.clear();
-            self.read.clear();
-        }
+/// `false by 0.1`, `true`, `not known`.
+fn degree(step: &Step) -> String {
+    let word = match step.truth {
+        Truth::True => "true",
+        Truth::False => "false",
+        Truth::Unknown => return "not known".to_string(),
+    };
+    if !step.robustness.is_finite() {
+        return word.to_string();
     }
+    // Six digits: the rest is what the difference of two numbers rounds to.
+    let by = step.robustness.abs();
+    let by: f64 = format!("{by:.5e}").parse().unwrap_or(by);
+    format!("{word} by {}", Value::number(by))
 }
 
 fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
-impl Watch for Witness<'_> {
-    fn begins(&mut self, tick: usize, block: u32) {
-        // Only the last snapshot's events are kept; writing them down costs more than running
-        // them, so it is put off until the next block begins there.
-        if tick != self.tick || tick + 1 < self.scene.times().len() {
-            self.asked.clear();
-            self.parts.clear();
-            self.read.clear();
-        } else {
-            self.close();
-        }
-        (self.tick, self.block) = (tick, block);
-    }
-
-    fn valued(&mut self, site: Site, value: &Value) {
-        if self.parts.len() < MOST_PARTS {
-            self.parts.push((site, value.to_string()));
-        }
-    }
-
-    fn read(&mut self, _: Site, frame: Option<u32>, slot: u32) {
-        if let Some(assignment) = self.assigned.get(&(frame, slot))
-            && !self.read.iter().any(|known| Rc::ptr_eq(known, assignment))
-            && self.read.len() < MOST_PARTS
-        {
-            self.read.push(Rc::clone(assignment));
-        }
-    }
-
-    fn assigned(&mut self, site: Site, frame: Option<u32>, slot: u32, value: &Value) {
-        let depth = self.read.iter().map(|fed| fed.depth + 1).max().unwrap_or(0);
-        let is_deep = depth > MOST_DEPTH;
-        let time = self.scene.times()[self.tick];
-        let assignment = Assignment {
-            time,
-            site,
-            value: value.to_string(),
-            parts: std::mem::take(&mut self.parts),
-            fed_by: if is_deep { Vec::new() } else { std::mem::take(&mut self.read) },
-            depth: if is_deep { 0 } else { depth },
-        };
-        self.read.clear();
-        self.assigned.insert((frame, slot), Rc::new(assignment));
-    }
-
-    fn fired(&mut self, tick: usize, machine: u32, transition: u32) {
-        if self.wanted == Some((tick, (machine, transition))) && self.seen.is_none() {
-            self.seen = Some(self.lines());
-        }
-        self.asked.clear();
-        self.parts.clear();
-        self.read.clear();
-    }
 }

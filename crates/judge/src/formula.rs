@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use headland_base::SimTime;
 
-use crate::code::{Code, FormulaCode, Literal, Node, Op};
+use crate::code::{BlockCode, Code, FormulaCode, Literal, Node, Op};
 use crate::judge::new_run;
 use crate::run::eval::{combine, has_slack};
 use crate::run::{Conditions, Env, NONE, Nobody, Now, Run};
@@ -32,15 +32,15 @@ pub(crate) struct Evaluated {
     pub holds: Arc<Column>,
 }
 
-/// Every formula of a program over some snapshots of a recording.
+/// Every formula of a program over some snapshots of a recording, and their atoms.
 pub(crate) fn columns(
     code: &Code,
     scene: &Scene,
     range: &Range<usize>,
     slack: f64,
-) -> Vec<Evaluated> {
+) -> (Vec<Evaluated>, Vec<Atom>) {
     if code.formulas.is_empty() {
-        return Vec::new();
+        return (Vec::new(), Vec::new());
     }
     let times = &scene.times()[range.clone()];
     let unknown = Arc::new(Column::new(vec![f64::NAN; range.end], range.end));
@@ -55,8 +55,8 @@ pub(crate) fn columns(
     let mut atoms: Vec<Atom> = Vec::new();
     for (id, formula) in code.formulas.iter().enumerate() {
         for block in &code.atoms[atoms.len()..formula.n_atoms] {
-            let body = &code.blocks[*block as usize].body;
-            atoms.push(Atoms { run: &mut run, range, times }.degrees(body));
+            let block = &code.blocks[*block as usize];
+            atoms.push(Atoms { run: &mut run, range, times }.of_block(block));
         }
         let evaluated = match formula.root {
             None => Evaluated {
@@ -87,10 +87,15 @@ pub(crate) fn columns(
         }
         out.push(evaluated);
     }
-    out
+    (out, atoms)
 }
 
 impl Evaluated {
+    /// Whether it holds at one of the judged snapshots.
+    pub(crate) fn truth_at(&self, i: usize) -> Truth {
+        self.truth[i]
+    }
+
     /// The formula as a whole: its first value, or its last where it only looks back.
     pub(crate) fn verdict(
         &self,
@@ -98,7 +103,7 @@ impl Evaluated {
         range: &Range<usize>,
         times: &[SimTime],
     ) -> RootVerdict {
-        let i = if formula.looks_back { range.len() - 1 } else { 0 };
+        let i = formula.judged_at(range.len());
         let tick = range.start + i;
         let robustness = Some(self.robustness[i]);
         RootVerdict { robustness, ..verdict_of(formula, self.truth[i], tick, times[tick]) }
@@ -149,18 +154,23 @@ pub(crate) fn of_comparison<N: Now>(run: &mut Run<'_, N, Nobody>, node: &Node) -
     match (run.evaluate(a, NOWHERE), run.evaluate(b, NOWHERE)) {
         (Some(Value::Number(a)), Some(Value::Number(b))) => of_numbers(*compare, a, b, slack),
         (None | Some(Value::Nil), _) | (_, None | Some(Value::Nil)) => (f64::NAN, Truth::Unknown),
-        _ => match run.evaluate(node, NOWHERE) {
-            Some(Value::Bool(true)) => (f64::INFINITY, Truth::True),
-            Some(Value::Bool(false)) => (f64::NEG_INFINITY, Truth::False),
-            _ => (f64::NAN, Truth::Unknown),
-        },
+        _ => degree_of(run.evaluate(node, NOWHERE)),
+    }
+}
+
+/// Yes and no hold without limit.
+pub(crate) fn degree_of(value: Option<Value>) -> (f64, Truth) {
+    match value {
+        Some(Value::Bool(true)) => (f64::INFINITY, Truth::True),
+        Some(Value::Bool(false)) => (f64::NEG_INFINITY, Truth::False),
+        _ => (f64::NAN, Truth::Unknown),
     }
 }
 
 /// An atom at every judged snapshot.
-struct Atom {
-    robustness: Vec<f64>,
-    truth: Vec<Truth>,
+pub(crate) struct Atom {
+    pub robustness: Vec<f64>,
+    pub truth: Vec<Truth>,
 }
 
 /// A number at every judged snapshot.
@@ -190,6 +200,20 @@ struct Atoms<'r, 'c> {
 }
 
 impl Atoms<'_, '_> {
+    /// A block with temporaries is asked as a whole: its parts mean nothing without them.
+    fn of_block(&mut self, block: &BlockCode) -> Atom {
+        if block.n_locals == 0 {
+            return self.degrees(&block.body);
+        }
+        let n = self.times.len();
+        let at = |i: usize| {
+            self.stand_at(i);
+            degree_of(self.run.evaluate_block(block))
+        };
+        let (robustness, truth) = (0..n).map(at).unzip();
+        Atom { robustness, truth }
+    }
+
     fn degrees(&mut self, node: &Node) -> Atom {
         match &node.op {
             Op::Compare(..) => self.comparison(node),
@@ -212,20 +236,14 @@ impl Atoms<'_, '_> {
                 inner.truth.iter_mut().for_each(|truth| *truth = truth.not());
                 inner
             }
-            _ => self.each(node, |value| match value {
-                Some(Value::Bool(true)) => (f64::INFINITY, Truth::True),
-                Some(Value::Bool(false)) => (f64::NEG_INFINITY, Truth::False),
-                _ => (f64::NAN, Truth::Unknown),
-            }),
+            // Anything, asked at every snapshot.
+            _ => {
+                let n = self.times.len();
+                let at = |i: usize| degree_of(self.ask(node, i));
+                let (robustness, truth) = (0..n).map(at).unzip();
+                Atom { robustness, truth }
+            }
         }
-    }
-
-    /// Anything, asked at every snapshot.
-    fn each(&mut self, node: &Node, degree: impl Fn(Option<Value>) -> (f64, Truth)) -> Atom {
-        let pairs: Vec<(f64, Truth)> =
-            (0..self.times.len()).map(|i| degree(self.ask(node, i))).collect();
-        let (robustness, truth) = pairs.into_iter().unzip();
-        Atom { robustness, truth }
     }
 
     fn ask(&mut self, node: &Node, i: usize) -> Option<Value> {

@@ -12,6 +12,7 @@ use std::sync::Arc;
 use headland_base::SimTime;
 use headland_record::track::Remark;
 
+use crate::blame;
 use crate::code::Code;
 use crate::formula;
 use crate::run::machine::{Machines, Red, Root};
@@ -62,7 +63,7 @@ pub(crate) fn judge_watched<W: Watch>(
     if let Some(nothing) = nothing_to_judge(code, n_snapshots) {
         return nothing;
     }
-    let formulas = formula::columns(code, scene, &range, options.slack);
+    let (formulas, atoms) = formula::columns(code, scene, &range, options.slack);
     let columns = code.channels.iter().map(|quantity| match quantity {
         Quantity::Formula(id) => Arc::clone(&formulas[*id as usize].holds),
         other => scene.column(*other),
@@ -73,7 +74,21 @@ pub(crate) fn judge_watched<W: Watch>(
     let mut judgement = conclude(&run, n_snapshots);
     for id in &code.required {
         let (formula, evaluated) = (&code.formulas[*id as usize], &formulas[*id as usize]);
-        judgement.roots.push(evaluated.verdict(formula, &range, times));
+        let mut root = evaluated.verdict(formula, &range, times);
+        if let (Verdict::Inconclusive, Some(node)) = (root.verdict, formula.root) {
+            let judged = blame::Judged {
+                code,
+                scene,
+                range: &range,
+                formulas: &formulas,
+                atoms: &atoms,
+                slack: options.slack,
+            };
+            if let Some(what) = judged.unknown(node, root.tick) {
+                root.reason = what;
+            }
+        }
+        judgement.roots.push(root);
     }
     settle_verdict(&mut judgement, &run);
     judgement

@@ -16,6 +16,7 @@
 //! Start reading at [`judge()`], which runs what [`compile()`] makes; `run/machine.rs` is the
 //! heart of it.
 
+mod blame;
 pub mod closed_form;
 pub mod code;
 pub mod compile;

@@ -11,12 +11,11 @@ use headland_base::{Diagnostic, SimTime};
 use headland_record::track::Remark;
 
 use crate::code::{Code, Node, Op};
-use crate::formula::{NOWHERE, of_comparison, verdict_of};
+use crate::formula::{NOWHERE, degree_of, of_comparison, verdict_of};
 use crate::judge::{conclude, new_run, nothing_to_judge, settle_verdict};
 use crate::run::{Conditions, Nobody, Now, Run};
 use crate::scene::Column;
 use crate::temporal::{Degree, LooksAhead, Monitor, Truth};
-use crate::value::Value;
 use crate::verdict::Judgement;
 use crate::vocabulary::Quantity;
 
@@ -116,9 +115,22 @@ impl<'c, S: LiveSource> Live<'c, S> {
         self.run.is_over() && !self.run.code.roots.is_empty()
     }
 
-    /// Whether a root has touched red.
-    pub fn is_red(&self) -> bool {
-        self.run.machines.roots.iter().any(|root| root.red.is_some())
+    /// Why the test is red already, in words: a root has touched red, or a required formula
+    /// can no longer hold.
+    pub fn red(&self) -> Option<String> {
+        if self.run.machines.roots.iter().any(|root| root.red.is_some()) {
+            return Some("touched red".to_string());
+        }
+        let code = self.run.code;
+        let broken = code.required.iter().find(|id| {
+            let watched = &self.monitors[**id as usize];
+            if code.formulas[**id as usize].looks_back {
+                watched.now == Truth::False && watched.monitor.is_settled()
+            } else {
+                self.n_snapshots > 0 && watched.first.0 == Truth::False
+            }
+        });
+        broken.map(|id| format!("{} can no longer hold", code.formulas[*id as usize].name))
     }
 
     /// The run has ended: settles and concludes.
@@ -170,8 +182,11 @@ impl<'c, S: LiveSource> Live<'c, S> {
         let mut atoms: Vec<Truth> = Vec::with_capacity(code.atoms.len());
         for id in 0..self.monitors.len() {
             for block in &code.atoms[atoms.len()..code.formulas[id].n_atoms] {
-                let truth = self.truth(&code.blocks[*block as usize].body);
-                atoms.push(truth);
+                let block = &code.blocks[*block as usize];
+                atoms.push(match block.n_locals {
+                    0 => self.truth(&block.body),
+                    _ => degree_of(self.run.evaluate_block(block)).1,
+                });
             }
             let watched = &mut self.monitors[id];
             if let Ok(now) = watched.monitor.push(time, &atoms) {
@@ -198,10 +213,7 @@ impl<'c, S: LiveSource> Live<'c, S> {
             Op::Or(a, b) => self.truth(a).max(self.truth(b)),
             Op::Not(a) => self.truth(a).not(),
             Op::Compare(..) => of_comparison(&mut self.run, node).1,
-            _ => match self.run.evaluate(node, NOWHERE) {
-                Some(Value::Bool(b)) => Truth::from(b),
-                _ => Truth::Unknown,
-            },
+            _ => degree_of(self.run.evaluate(node, NOWHERE)).1,
         }
     }
 }

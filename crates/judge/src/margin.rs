@@ -15,11 +15,13 @@
 
 use headland_base::SimTime;
 
+use crate::blame::flipping_comparison;
 use crate::code::{Code, Node, Op, Site};
 use crate::judge::{JudgeOptions, judge_watched};
 use crate::run::{Compared, Watch};
 use crate::scene::Scene;
 use crate::verdict::{Judgement, Verdict};
+use crate::words;
 
 /// The smallest amount tried, and the largest.
 const SMALLEST: f64 = 1e-9;
@@ -108,17 +110,14 @@ impl Search<'_> {
         let mut after = FirstFlip { found: None, ..before };
         let flips_to = self.judged(sign * high, &mut after);
         let earlier = [before.found, after.found].into_iter().flatten();
-        let (site, time) = match earlier.min_by_key(|(tick, _)| *tick) {
-            Some((tick, site)) => (Some(site), self.scene.times()[tick]),
+        let found = earlier.min_by_key(|(tick, _)| *tick).map(|(tick, site)| (site, tick));
+        let slacks = (sign * low, sign * high);
+        let found = found.or_else(|| flipping_comparison(self.code, self.scene, slacks));
+        let (site, time) = match found {
+            Some((site, tick)) => (Some(site), self.scene.times()[tick]),
             None => (None, judgement.time),
         };
-        let unit = match site {
-            Some(site) => unit_at(self.code, site),
-            None => self.code.atoms.iter().find_map(|block| {
-                unit_within(self.code, &self.code.blocks[*block as usize].body, None)
-            }),
-        };
-        let unit = unit.unwrap_or_default();
+        let unit = site.and_then(|site| unit_at(self.code, site)).unwrap_or_default();
         Margin { amount: low, unit, is_harder: sign < 0.0, flips_to, site, time }
     }
 }
@@ -144,31 +143,81 @@ impl Watch for FirstFlip {
 
 /// The unit of the comparison at a place.
 pub fn unit_at(code: &Code, site: Site) -> Option<&'static str> {
-    code.blocks.iter().find_map(|block| unit_within(code, &block.body, Some(site)))
+    code.blocks.iter().find_map(|block| unit_within(code, &block.body, site))
 }
 
-/// The unit of the first comparison in a node, or of the one at a place.
-fn unit_within(code: &Code, node: &Node, site: Option<Site>) -> Option<&'static str> {
+/// The unit of the comparison at a place within a node.
+fn unit_within(code: &Code, node: &Node, site: Site) -> Option<&'static str> {
     if let Op::Compare(_, a, b) = &node.op
-        && site.is_none_or(|site| site == node.site)
+        && site == node.site
     {
         return unit_of(code, a).or_else(|| unit_of(code, b)).or(Some(""));
     }
     node.children().find_map(|child| unit_within(code, child, site))
 }
 
+/// Assignments to variables are followed so far for a unit.
+const MOST_FOLLOWED: u8 = 4;
+
 /// The unit of a number, where all that goes into it has the same.
 fn unit_of(code: &Code, node: &Node) -> Option<&'static str> {
+    followed(code, node, 0)
+}
+
+fn followed(code: &Code, node: &Node, n_followed: u8) -> Option<&'static str> {
+    let of = |node: &Node| followed(code, node, n_followed);
     let unit = match &node.op {
         Op::Channel(channel) => code.vocabulary.unit(code.channels[*channel as usize]),
         Op::StartTime | Op::StopTime => "s",
-        Op::Tolerance(inner, _) | Op::Abs(inner) | Op::Negated(inner) => {
-            return unit_of(code, inner);
+        Op::Tolerance(inner, _) | Op::Abs(inner) | Op::Negated(inner) => return of(inner),
+        Op::Arithmetic(op, a, b) if op.keeps_unit() => return of(a).or_else(|| of(b)),
+        Op::If(_, yes, no) => {
+            return yes.as_deref().and_then(of).or_else(|| no.as_deref().and_then(of));
         }
-        Op::Arithmetic(op, a, b) if op.keeps_unit() => {
-            return unit_of(code, a).or_else(|| unit_of(code, b));
+        Op::Sequence(nodes) => return of(nodes.last()?),
+        Op::SetVar(_, _, value) | Op::SetGlobal(_, value) | Op::SetLocal(_, _, value) => {
+            return of(value);
+        }
+        // The length of a vector, and a component of it as the last message of a cascade.
+        Op::Send(receiver, selector, _) => message_unit(code, receiver, selector)?,
+        Op::Cascade(receiver, messages) => message_unit(code, receiver, &messages.last()?.0)?,
+        Op::Var(..) | Op::Global(_) if n_followed < MOST_FOLLOWED => {
+            return variable_unit(code, code.text(node.site), n_followed + 1);
         }
         _ => return None,
     };
     (!unit.is_empty()).then_some(unit)
+}
+
+/// The unit of a number that a pose, a velocity or an acceleration is asked for.
+fn message_unit(code: &Code, receiver: &Node, selector: &str) -> Option<&'static str> {
+    match &receiver.op {
+        Op::Tolerance(inner, _) => message_unit(code, inner, selector),
+        Op::Six(object, six) => {
+            let component = if selector == "norm" { "x" } else { selector };
+            Some(code.vocabulary.unit(words::component(*object, *six, component)?))
+        }
+        _ => None,
+    }
+}
+
+/// The unit of what variables of a name are given, by their first value or an assignment.
+fn variable_unit(code: &Code, name: &str, n_followed: u8) -> Option<&'static str> {
+    let vars = code.globals.iter().chain(code.machines.iter().flat_map(|m| &m.vars));
+    let firsts = vars.filter(|var| var.name == name).map(|var| var.init);
+    let of_block = |id: u32| followed(code, &code.blocks[id as usize].body, n_followed);
+    firsts.into_iter().find_map(of_block).or_else(|| {
+        let bodies = code.blocks.iter().map(|block| &block.body);
+        bodies.into_iter().find_map(|body| assigned_unit(code, body, name, n_followed))
+    })
+}
+
+fn assigned_unit(code: &Code, node: &Node, name: &str, n_followed: u8) -> Option<&'static str> {
+    if let Op::SetVar(_, _, value) | Op::SetGlobal(_, value) = &node.op
+        && code.text(node.site).split(|c: char| c.is_whitespace() || c == ':').next() == Some(name)
+        && let Some(unit) = followed(code, value, n_followed)
+    {
+        return Some(unit);
+    }
+    node.children().find_map(|child| assigned_unit(code, child, name, n_followed))
 }

@@ -1,16 +1,21 @@
 //! Mutation: small changes of a test that no recording notices.
 //!
-//! A comparison is turned round, a transition dropped, a constant changed. Where every
-//! recording still gets the verdict it got, the test does not depend on that part: nothing
-//! it was shown could tell. A test none of whose changes is noticed cannot fail.
+//! A comparison is turned round, a transition dropped, a constant changed, in a formula an
+//! operator or a window. Where every recording still gets the verdict it got, the test does
+//! not depend on that part: nothing it was shown could tell. A test none of whose changes is
+//! noticed cannot fail. Machines that are imported belong to the test and are changed too.
 
-use headland_base::{Findings, Place};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use headland_base::{Findings, Place, SimDuration, Source};
 
 use crate::compile::{Import, compile};
 use crate::judge::{JudgeOptions, judge};
 use crate::lang::ast::{
-    ActionBody, Block, Expr, ExprKind, Guard, Item, Program, Span, Temporal, TemporalKind,
+    ActionBody, Block, Expr, ExprKind, Guard, Item, Program, Span, Temporal, TemporalKind, Window,
 };
+use crate::lang::{parse, print};
 use crate::scene::Scene;
 use crate::verdict::Verdict;
 
@@ -40,24 +45,68 @@ pub fn mutants(program: &Program) -> impl Iterator<Item = (Mutant, Program)> {
 
 /// The changes that no recording notices, and how many were tried.
 pub fn survivors(program: &Program, scenes: &[&Scene], import: Import<'_>) -> (Vec<Mutant>, usize) {
-    let verdicts = |program: &Program| -> Vec<Vec<Verdict>> {
-        let of_scene = |scene: &&Scene| {
-            let mut findings = Findings::new();
-            let code = compile(program, scene.vocabulary(), import, &mut findings);
-            let judgement = judge(&code, scene, &JudgeOptions::default());
-            judgement.roots.iter().map(|root| root.verdict).collect()
-        };
-        scenes.iter().map(of_scene).collect()
-    };
-    let wanted = verdicts(program);
+    let wanted = verdicts(program, scenes, import);
     let (mut unnoticed, mut n_tried) = (Vec::new(), 0);
-    for (mutant, changed) in mutants(program) {
+    let mut try_out = |mutant: Mutant, got: Vec<Vec<Verdict>>| {
         n_tried += 1;
-        if verdicts(&changed) == wanted {
+        if got == wanted {
             unnoticed.push(mutant);
+        }
+    };
+    for (mutant, changed) in mutants(program) {
+        try_out(mutant, verdicts(&changed, scenes, import));
+    }
+    for (path, module) in modules(program, import) {
+        for (mutant, changed) in mutants(&module).filter(|(m, _)| is_exported(&module, m)) {
+            let text = Source::new(module.source.path.clone(), print(&changed));
+            let import = |wanted: &str| match wanted == path {
+                true => Ok(Arc::clone(&text)),
+                false => import(wanted),
+            };
+            try_out(mutant, verdicts(program, scenes, &import));
         }
     }
     (unnoticed, n_tried)
+}
+
+/// What each recording's roots get.
+fn verdicts(program: &Program, scenes: &[&Scene], import: Import<'_>) -> Vec<Vec<Verdict>> {
+    let of_scene = |scene: &&Scene| {
+        let mut findings = Findings::new();
+        let code = compile(program, scene.vocabulary(), import, &mut findings);
+        let judgement = judge(&code, scene, &JudgeOptions::default());
+        judgement.roots.iter().map(|root| root.verdict).collect()
+    };
+    scenes.iter().map(of_scene).collect()
+}
+
+/// What a program imports, by its path, once. A part that cannot be read would be lost in
+/// printing, so such a file is left alone.
+fn modules(program: &Program, import: Import<'_>) -> BTreeMap<String, Program> {
+    let paths = program.items.iter().filter_map(|item| match item {
+        Item::Import(form) => Some(form.path.clone()),
+        _ => None,
+    });
+    let read = paths.filter_map(|path| {
+        let mut findings = Findings::new();
+        let module = parse(&import(&path).ok()?, &mut findings);
+        (!findings.has_errors()).then_some((path, module))
+    });
+    read.collect()
+}
+
+/// Whether a change is within a machine that a file exports; nothing else comes along.
+fn is_exported(module: &Program, mutant: &Mutant) -> bool {
+    let exports = |name: &str| {
+        let mut items = module.items.iter();
+        items.any(|item| matches!(item, Item::Export(exported, _) if exported.text == name))
+    };
+    module.items.iter().any(|item| match item {
+        Item::Machine(machine) => {
+            exports(&machine.name.text) && machine.span.contains(&mutant.place.span.start)
+        }
+        _ => false,
+    })
 }
 
 /// Walks a program to its `left`-th place for a change and makes it.
@@ -134,6 +183,8 @@ impl Change {
     }
 
     fn temporal(&mut self, formula: &mut Temporal) {
+        self.operator(formula);
+        self.window(formula);
         match &mut formula.kind {
             TemporalKind::Atom(block) => self.block(block),
             TemporalKind::Not(f)
@@ -151,6 +202,65 @@ impl Change {
                 self.temporal(g);
             }
             TemporalKind::Name(_) | TemporalKind::Broken(_) => {}
+        }
+    }
+
+    /// `always` into `eventually` and the like.
+    fn operator(&mut self, formula: &mut Temporal) {
+        let Some((word, instead)) = other_operator(&formula.kind) else { return };
+        if !self.is_here() {
+            return;
+        }
+        self.done = Some((format!("{word} {instead}"), formula.span.clone()));
+        let kind = std::mem::replace(&mut formula.kind, TemporalKind::Name(String::new()));
+        formula.kind = match kind {
+            TemporalKind::Not(f) => f.kind,
+            TemporalKind::Always(w, f) => TemporalKind::Eventually(w, f),
+            TemporalKind::Eventually(w, f) => TemporalKind::Always(w, f),
+            TemporalKind::Historically(w, f) => TemporalKind::Once(w, f),
+            TemporalKind::Once(w, f) => TemporalKind::Historically(w, f),
+            TemporalKind::And(f, g) => TemporalKind::Or(f, g),
+            TemporalKind::Or(f, g) => TemporalKind::And(f, g),
+            TemporalKind::Implies(f, g) => TemporalKind::And(f, g),
+            TemporalKind::Iff(f, g) => TemporalKind::And(f, g),
+            TemporalKind::Until(w, _, g) => TemporalKind::Eventually(w, g),
+            TemporalKind::Since(w, _, g) => TemporalKind::Once(w, g),
+            kind @ (TemporalKind::Atom(_) | TemporalKind::Name(_) | TemporalKind::Broken(_)) => {
+                kind
+            }
+        };
+    }
+
+    /// Each end of a window that is written.
+    fn window(&mut self, formula: &mut Temporal) {
+        let span = formula.span.clone();
+        let (TemporalKind::Always(window, _)
+        | TemporalKind::Eventually(window, _)
+        | TemporalKind::Historically(window, _)
+        | TemporalKind::Once(window, _)
+        | TemporalKind::Until(window, ..)
+        | TemporalKind::Since(window, ..)) = &mut formula.kind
+        else {
+            return;
+        };
+        if window.from_nanos == 0 && window.to_nanos.is_none() {
+            return; // none is written
+        }
+        let to = window.to_nanos;
+        let later = match window.from_nanos {
+            0 => to.map_or(0, |to| to / 2),
+            from => from.saturating_mul(2).min(to.unwrap_or(i64::MAX)),
+        };
+        let longer = to.map(|to| to.saturating_mul(2).max(1));
+        for changed in
+            [Window { from_nanos: later, ..*window }, Window { to_nanos: longer, ..*window }]
+        {
+            if changed != *window && self.is_here() {
+                let what = format!("{} turned into {}", written(*window), written(changed));
+                self.done = Some((what, span));
+                *window = changed;
+                return;
+            }
         }
     }
 
@@ -190,6 +300,31 @@ impl Change {
             _ => {}
         }
     }
+}
+
+/// `[0, 0.5]`
+fn written(window: Window) -> String {
+    let secs = |nanos: i64| SimDuration::from_nanos(nanos).secs();
+    let to = window.to_nanos.map_or("…".to_string(), |to| secs(to).to_string());
+    format!("[{}, {to}]", secs(window.from_nanos))
+}
+
+/// The word of an operator, and what becomes of it.
+fn other_operator(kind: &TemporalKind) -> Option<(&'static str, &'static str)> {
+    Some(match kind {
+        TemporalKind::Not(_) => ("not", "dropped"),
+        TemporalKind::Always(..) => ("always", "turned into eventually"),
+        TemporalKind::Eventually(..) => ("eventually", "turned into always"),
+        TemporalKind::Historically(..) => ("historically", "turned into once"),
+        TemporalKind::Once(..) => ("once", "turned into historically"),
+        TemporalKind::And(..) => ("and", "turned into or"),
+        TemporalKind::Or(..) => ("or", "turned into and"),
+        TemporalKind::Implies(..) => ("implies", "turned into and"),
+        TemporalKind::Iff(..) => ("iff", "turned into and"),
+        TemporalKind::Until(..) => ("until", "turned into eventually, without its left side"),
+        TemporalKind::Since(..) => ("since", "turned into once, without its left side"),
+        TemporalKind::Atom(_) | TemporalKind::Name(_) | TemporalKind::Broken(_) => return None,
+    })
 }
 
 fn opposite(selector: &str) -> Option<&'static str> {

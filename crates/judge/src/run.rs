@@ -38,7 +38,11 @@ use crate::vocabulary::Quantity;
 /// Blocks that run within blocks, at most.
 pub(crate) const MOST_CALLS: u32 = 200;
 /// Messages one block may send in all, with everything it calls.
-pub(crate) const FUEL: u32 = 100_000;
+pub(crate) const MOST_MESSAGES: u32 = 100_000;
+/// Expressions that cost what one message does.
+pub(crate) const MESSAGE_FUEL: u32 = 40;
+/// What one block may do in all: an expression takes one, a message [`MESSAGE_FUEL`].
+pub(crate) const FUEL: u32 = MOST_MESSAGES * MESSAGE_FUEL;
 /// Blocks that may run out of fuel before the test is given up.
 pub(crate) const MOST_EXHAUSTED: u32 = 20;
 /// Elements of an array, bytes of a text.

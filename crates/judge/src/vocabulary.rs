@@ -286,8 +286,14 @@ impl fmt::Display for Bare<'_> {
     }
 }
 
-/// Whether a block can use a name without quotes.
+/// Words that a block reads as something of its own.
+const TAKEN: [&str; 6] = ["true", "false", "nil", "recording", "startTime", "stopTime"];
+
+/// Whether a block can use a name of a recording without quotes.
 pub fn is_word(name: &str) -> bool {
+    if TAKEN.contains(&name) {
+        return false;
+    }
     let starts_well = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
     starts_well && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
 }

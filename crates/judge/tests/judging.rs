@@ -4,6 +4,8 @@ mod common;
 
 use std::collections::BTreeMap;
 
+use std::sync::Arc;
+
 use headland_base::maths::{Quat, Vec3};
 use headland_base::{Diagnostic, Findings, SimTime, Source, Transform};
 use headland_judge::code::Code;
@@ -107,7 +109,7 @@ fn an_explanation_leads_from_the_transition_to_the_assignments() {
   (on [ball time >= stopTime] bouncing -> green))
 (spawn lower bouncing)";
     let table = "ms z vz\n0 9 0\n100 1 -1\n200 0.2 5\n300 0.5 -0.1\n400 0.2 5\n500 1.3 -0.1\n600 1 -1\n700 0 0";
-    let scene = Scene::new(common::recording(table));
+    let scene = Arc::new(Scene::new(common::recording(table)));
     let code = compiled(lower, &scene);
     let judgement = judge(&code, &scene, &JudgeOptions::default());
     let [explanation] = &explain(&code, &scene, &judgement)[..] else { panic!("one red root") };
@@ -136,7 +138,7 @@ fn an_explanation_leads_from_the_transition_to_the_assignments() {
 
 #[test]
 fn what_ended_elsewhere_is_explained_by_its_ways_out() {
-    let scene = Scene::new(common::recording(BOUNCE));
+    let scene = Arc::new(Scene::new(common::recording(BOUNCE)));
     let text = "(machine m (state waiting) (state green) (on [ball pose z > 5] waiting -> green))
         (spawn m waiting)";
     let code = compiled(text, &scene);
@@ -166,14 +168,74 @@ fn coverage_names_what_no_recording_reached() {
 fn mutants_that_nothing_notices_are_found() {
     let scene = Scene::new(common::recording(BOUNCE));
     let (alone, n_tried) = survivors(&program(LOW), &[&scene], &none);
-    let what = |mutants: &[headland_judge::mutate::Mutant]| -> Vec<String> {
-        mutants.iter().map(|m| m.what.clone()).collect()
-    };
     assert_eq!(n_tried, 3);
     // A green recording alone cannot tell whether the test can fail.
     assert_eq!(what(&alone), ["green -> red dropped"]);
     let low = Scene::new(common::recording("ms z\n0 1\n100 0"));
     assert!(survivors(&program(LOW), &[&scene, &low], &none).0.is_empty());
+}
+
+fn what(mutants: &[headland_judge::mutate::Mutant]) -> Vec<String> {
+    mutants.iter().map(|mutant| mutant.what.clone()).collect()
+}
+
+#[test]
+fn operators_and_windows_of_formulas_are_changed_too() {
+    let text = "(formula f := always[0, 0.5] ([ball pose z > 1] implies not once[0.1, 0.4] [ball pose z < 0]))
+        (require f)";
+    let all: Vec<String> =
+        headland_judge::mutate::mutants(&program(text)).map(|(mutant, _)| mutant.what).collect();
+    let wanted = [
+        "always turned into eventually",
+        "[0, 0.5] turned into [0.25, 0.5]",
+        "[0, 0.5] turned into [0, 1]",
+        "implies turned into and",
+        "> turned into <=",
+        "1 turned into 2",
+        "not dropped",
+        "once turned into historically",
+        "[0.1, 0.4] turned into [0.2, 0.4]",
+        "[0.1, 0.4] turned into [0.1, 0.8]",
+        "< turned into >=",
+        "0 turned into 1",
+    ];
+    assert_eq!(all, wanted);
+    // A recording on which the formula never has to look back notices little of it.
+    let scene = Scene::new(common::recording("ms z\n0 0.5\n100 0.5\n200 0.5"));
+    let (unnoticed, n_tried) = survivors(&program(text), &[&scene], &none);
+    assert_eq!(n_tried, wanted.len());
+    let noticed: Vec<&str> =
+        wanted.into_iter().filter(|w| !what(&unnoticed).contains(&w.to_string())).collect();
+    assert_eq!(noticed, ["implies turned into and"]);
+}
+
+#[test]
+fn imported_machines_are_changed_too() {
+    let module = "; a file of its own
+        (var idle := [3])
+        (machine helper (state h) (state green) (on [ball pose z > 1] h -> green))
+        (machine stays (state a) (state red) (on [ball pose z < 0.2] a -> red)
+          (on [ball pose z > 100] a -> red))
+        (export stays)";
+    let text = "(import 'stays.lrp')
+        (machine m (state b (onentry (spawn stays a))) (state green)
+          (on [recording time >= stopTime] b -> green))
+        (spawn m b)";
+    let import = |path: &str| {
+        assert_eq!(path, "stays.lrp");
+        Ok(Source::new("stays.lrp", module))
+    };
+    let green = Scene::new(common::recording("ms z\n0 1\n100 0.5\n200 1"));
+    let red = Scene::new(common::recording("ms z\n0 1\n100 0.1\n200 1"));
+    let (unnoticed, n_tried) = survivors(&program(text), &[&green, &red], &import);
+    assert_eq!(n_tried, 2 + 6);
+    let places: Vec<&str> = unnoticed.iter().map(|m| m.place.source.path.as_str()).collect();
+    assert!(places.iter().all(|path| *path == "stays.lrp"), "{places:?}");
+    assert_eq!(
+        what(&unnoticed),
+        ["0.2 turned into 0.4", "a -> red dropped", "100 turned into 200"]
+    );
+    assert_eq!(unnoticed[0].place.label(), "stays.lrp:4:65");
 }
 
 /// An arm with a gripper over a table, with everything a recording can hold.

@@ -94,8 +94,13 @@ fn message(inner: BoxedStrategy<Expr>) -> BoxedStrategy<Message> {
 
 fn block_of(inner: BoxedStrategy<Expr>) -> BoxedStrategy<Block> {
     let names = || prop::collection::vec(block_word().prop_map(name), 0..3);
-    (names(), names(), prop::collection::vec(inner, 0..4))
-        .prop_map(|(params, temps, body)| Block { params, temps, body, span: 0..0 })
+    let comments = prop::collection::vec((0..4_usize, "[a-z ;'\\[\\]]{0,6}"), 0..3);
+    (names(), names(), prop::collection::vec(inner, 0..4), comments)
+        .prop_map(|(params, temps, body, mut comments)| {
+            comments.iter_mut().for_each(|(before, _)| *before = (*before).min(body.len()));
+            comments.sort_by_key(|(before, _)| *before);
+            Block { params, temps, body, comments, span: 0..0 }
+        })
         .boxed()
 }
 

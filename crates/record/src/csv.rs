@@ -111,6 +111,7 @@ pub(crate) fn read_samples(
     table.give(goal)?;
     findings.extend(table.report.warnings(name));
     findings.extend(table.incomplete());
+    findings.extend(table.without_numbers());
     Ok((table.report, findings))
 }
 
@@ -157,6 +158,8 @@ struct Table {
     first_row: Option<(usize, String)>,
     /// Numbers of the row at hand.
     cells: Vec<Option<f64>>,
+    /// Whether there was any, beside times.
+    has_number: bool,
 }
 
 impl Table {
@@ -205,6 +208,7 @@ impl Table {
             report: TableReport::default(),
             is_refused: false,
             first_row,
+            has_number: false,
         })
     }
 
@@ -263,7 +267,10 @@ impl Table {
                     findings.push(self.fault("not-finite", number, message));
                     None
                 }
-                Ok(value) => value.map(|value| value * head.factor),
+                Ok(value) => {
+                    self.has_number |= value.is_some() && i != self.time_column;
+                    value.map(|value| value * head.factor)
+                }
                 Err(()) if i == self.time_column => None,
                 Err(()) => {
                     let message = format!("`{cell:.40}` in column `{:.60}` is no number", head.key);
@@ -291,6 +298,17 @@ impl Table {
         }
         self.report.n_duplicate += usize::from(is_duplicate);
         self.report.n_backward += usize::from(is_backward);
+    }
+
+    /// That rows without a single number are no recording.
+    fn without_numbers(&self) -> Option<Diagnostic> {
+        let n_rows = self.report.n_rows;
+        let is_blank = n_rows > 0 && !self.has_number && !self.is_refused && self.heads.len() > 1;
+        is_blank.then(|| {
+            let message = format!("`{}` has {n_rows} rows and not one number in them", self.name);
+            Diagnostic::warning("no-numbers", message)
+                .note("a cell that is empty or `nan` is no sample")
+        })
     }
 
     /// Groups of which some rows have only a part.

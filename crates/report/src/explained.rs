@@ -1,13 +1,16 @@
 //! Verdicts in more words: why red, what went wrong on the way, what was never reached.
 
-use headland_base::Diagnostic;
+use headland_base::{Diagnostic, SimTime};
 use headland_judge::code::Code;
 use headland_judge::{ActionError, Explanation, RootVerdict, Verdict};
 
 use crate::units::{count, quantity};
 use crate::verdicts::{Cell, Covered, Judged, Matrix, Spot, Sureness, Survived};
 
-/// Why what is red is red.
+/// Coverage of a file of formulas.
+pub(crate) const NO_PARTS: &str = "formulas only, no states and transitions to reach";
+
+/// Why what is red is red, and why formulas are not decided.
 pub fn explained(matrix: &Matrix) -> String {
     let mut out = String::new();
     for (row, recording, cell) in matrix.cells() {
@@ -30,6 +33,9 @@ pub fn explained(matrix: &Matrix) -> String {
 pub fn reached(matrix: &Matrix) -> String {
     let known = matrix.rows.iter().filter_map(|row| Some((row, row.coverage.as_ref()?)));
     let said = known.map(|(row, Covered { n_reached, n_parts, missed })| {
+        if *n_parts == 0 {
+            return format!("\n{}: {NO_PARTS}\n", row.test);
+        }
         let head = format!("{}: {n_reached} of {n_parts} states and transitions", row.test);
         format!("\n{head} reached\n{}", spots(missed, "never reached: "))
     });
@@ -73,27 +79,46 @@ pub(crate) fn one(
     for ((line, place), text) in lines.iter().zip(&places).zip(&texts) {
         let when = line.time.map_or(String::new(), |time| format!("  at {time}"));
         let value = &line.value;
-        out += &format!("    {place:<place_width$}  {text:<text_width$}  {value}{when}\n");
+        let line = format!("    {place:<place_width$}  {text:<text_width$}  {value}{when}");
+        out += line.trim_end();
+        out += "\n";
     }
     if let Some(stretch) = stretch {
         let times = &judged.scene.times()[stretch.clone()];
         let (Some(from), Some(to)) = (times.first(), times.last()) else { return out };
         let snapshots = count(times.len() as u64, "snapshot");
         out += &format!("  the same red with {snapshots} alone, {from} to {to}:\n");
-        out += &format!(
-            "    headland test {test} --on {recording} --start {} --end {}\n",
-            plain_secs(*from),
-            plain_secs(*to)
-        );
+        out += &format!("    {}\n", command(test, recording, *from, *to));
     }
     out
 }
 
-/// `1.42`, as the command line takes it.
-fn plain_secs(time: headland_base::SimTime) -> String {
-    let text = time.to_string();
-    let number = text.trim_end_matches(" s").trim_end_matches('0');
-    number.trim_end_matches('.').to_string()
+/// The command that judges a stretch alone, as a shell takes it.
+fn command(test: &str, recording: &str, from: SimTime, to: SimTime) -> String {
+    // A name that begins with a dash would be taken for an option.
+    let named = |name: &str| match name.starts_with('-') {
+        true => quoted(&format!("./{name}")),
+        false => quoted(name),
+    };
+    // A negative time too, unless it is tied to its option.
+    let (test, recording, from, to) = (named(test), named(recording), secs(from), secs(to));
+    format!("headland test {test} --on {recording} --start={from} --end={to}")
+}
+
+/// `1.42`: seconds with every nanosecond and no more digits than that takes.
+pub(crate) fn secs(time: SimTime) -> String {
+    let (sign, nanos) = (if time.nanos() < 0 { "-" } else { "" }, time.nanos().unsigned_abs());
+    let text = format!("{sign}{}.{:09}", nanos / 1_000_000_000, nanos % 1_000_000_000);
+    text.trim_end_matches('0').trim_end_matches('.').to_string()
+}
+
+/// A word of a command line, in quotes where a POSIX shell would read it otherwise.
+fn quoted(word: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+=:,@%".contains(c);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        return word.to_string();
+    }
+    format!("'{}'", word.replace('\'', "'\\''"))
 }
 
 /// By how much a formula holds, or does not; empty for a machine.
@@ -136,5 +161,26 @@ pub fn action_errors(code: &Code, errors: &[ActionError], recording: &str) -> Ve
 
 /// Whether a verdict is of the kind that is explained.
 pub(crate) fn is_explained(judged: &Judged) -> bool {
-    judged.judgement.verdict == Verdict::Red && !judged.explanations.is_empty()
+    let is_open = matches!(judged.judgement.verdict, Verdict::Red | Verdict::Inconclusive);
+    is_open && !judged.explanations.is_empty()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_of_a_stretch_is_exact_and_quoted() {
+        let at = SimTime::from_nanos;
+        let now = 1_700_000_000_123_456_789;
+        assert_eq!(
+            command("it's low.lrp", "-a.mcap", at(now), at(now + 1)),
+            "headland test 'it'\\''s low.lrp' --on ./-a.mcap --start=1700000000.123456789 \
+             --end=1700000000.12345679"
+        );
+        assert_eq!(
+            command("a.lrp", "b.mcap", at(-1_500_000_000), at(0)),
+            "headland test a.lrp --on b.mcap --start=-1.5 --end=0"
+        );
+    }
 }

@@ -31,7 +31,8 @@ pub fn verdicts_json(matrix: &Matrix) -> Value {
 
 fn row_json(row: &Row) -> Value {
     let mut out = json!({ "test": row.test });
-    if let Some(covered) = &row.coverage {
+    // A file of formulas has nothing to reach.
+    if let Some(covered) = row.coverage.as_ref().filter(|covered| covered.n_parts > 0) {
         out["coverage"] = json!({
             "reached": covered.n_reached, "parts": covered.n_parts,
             "missed": covered.missed.iter().map(spot_json).collect::<Vec<_>>(),
@@ -114,6 +115,8 @@ fn explanation(judged: &Judged, explanation: &headland_judge::Explanation) -> Va
             "snapshots": times.len(),
             "start_secs": times.first().map(|t| t.secs()),
             "end_secs": times.last().map(|t| t.secs()),
+            "start_ns": times.first().map(|t| t.nanos()),
+            "end_ns": times.last().map(|t| t.nanos()),
         })
     });
     json!({

@@ -105,17 +105,30 @@ fn details(judged: &Judged) -> String {
         _ = writeln!(out, "<li>{}</li>", escaped(&judgement.reason));
     }
     if let Some(words) = margin_words(judged) {
-        _ = writeln!(out, "<li>{}</li>", escaped(&words));
+        _ = writeln!(out, "<li>{}</li>", with_code(&words));
     }
     let snapshots = count(judgement.n_snapshots as u64, "snapshot");
-    let fired = count(judgement.n_fired, "transition");
-    _ = writeln!(out, "<li>{snapshots}, {fired} fired</li>\n</ul>");
+    let fired = match judged.code.machines.is_empty() {
+        true => String::new(), // formulas alone
+        false => format!(", {} fired", count(judgement.n_fired, "transition")),
+    };
+    _ = writeln!(out, "<li>{snapshots}{fired}</li>\n</ul>");
     out += &drawings(judged);
     if is_explained(judged) {
         out += "<h3>Why</h3>\n";
         out += &judged.explanations.iter().map(|e| explanation(judged, e)).collect::<String>();
     }
     out + &errors(judged)
+}
+
+/// What stands between two backticks is of the program.
+fn with_code(words: &str) -> String {
+    let parts = words.split('`').enumerate();
+    let marked = parts.map(|(i, part)| match i % 2 {
+        0 => escaped(part),
+        _ => format!("<code>{}</code>", escaped(part)),
+    });
+    marked.collect()
 }
 
 fn explanation(judged: &Judged, explanation: &Explanation) -> String {
@@ -128,7 +141,7 @@ fn explanation(judged: &Judged, explanation: &Explanation) -> String {
         _ = writeln!(
             out,
             "<tr><td class=\"place\">{}</td><td style=\"padding-left:{}em\"><code>{}</code></td>\
-             <td>{}</td><td class=\"place\">{when}</td></tr>",
+             <td class=\"value\">{}</td><td class=\"place\">{when}</td></tr>",
             escaped(&judged.code.place(line.site).label()),
             1 + line.depth * 2,
             escaped(&line.text),
@@ -170,7 +183,7 @@ fn errors(judged: &Judged) -> String {
 /// What is said of a test over all its recordings.
 fn around(row: &Row) -> String {
     let mut out = String::new();
-    if let Some(covered) = &row.coverage {
+    if let Some(covered) = row.coverage.as_ref().filter(|covered| covered.n_parts > 0) {
         let head =
             format!("{} of {} states and transitions reached", covered.n_reached, covered.n_parts);
         out += &spots(&head, "never reached: ", &covered.missed);

@@ -24,6 +24,8 @@ pub(crate) const LEFT: f64 = 150.0;
 pub(crate) const RIGHT: f64 = WIDTH - 6.0;
 pub(crate) const LANE_HEIGHT: f64 = 22.0;
 pub(crate) const PLOT_HEIGHT: f64 = 84.0;
+/// Where its frame begins, below the title.
+const PLOT_TOP: f64 = 16.0;
 /// Quantities beyond this many are named, not drawn.
 const MOST_PLOTS: usize = 16;
 /// Colours of states that are neither green nor red, in the order states appear.
@@ -60,14 +62,14 @@ pub(crate) fn drawings(judged: &Judged) -> String {
         return String::new();
     }
     let axis = Axis::new(times);
-    let marks = |height: f64| marks(judged, &axis, height);
+    let marks = |from: f64, to: f64| marks(judged, &axis, from, to);
     let mut out = String::new();
     if let Some(timeline) = &judged.timeline
         && !timeline.lanes.is_empty()
     {
         let height = timeline.lanes.len() as f64 * LANE_HEIGHT;
         let bands = bands(&judged.code, timeline, times, &axis);
-        out += &svg(height, "states over time", &(bands + &marks(height)));
+        out += &svg(height, "states over time", &(bands + &marks(0.0, height)));
         out += &legend(&judged.code, timeline);
     }
     let read: Vec<&Quantity> = judged.code.channels.iter().filter(|q| is_drawn(q)).collect();
@@ -76,7 +78,7 @@ pub(crate) fn drawings(judged: &Judged) -> String {
         let name = judged.code.vocabulary.written(**quantity).to_string();
         let unit = judged.code.vocabulary.unit(**quantity);
         let drawn = curve(&column, times, &axis, &name, unit, quantity.is_bool());
-        out += &svg(PLOT_HEIGHT, &name, &(drawn + &marks(PLOT_HEIGHT)));
+        out += &svg(PLOT_HEIGHT, &name, &(drawn + &marks(PLOT_TOP, PLOT_HEIGHT)));
     }
     if read.len() > MOST_PLOTS {
         out += &format!("<p class=\"more\">and {} more quantities</p>\n", read.len() - MOST_PLOTS);
@@ -96,12 +98,13 @@ pub(crate) fn svg(height: f64, label: &str, inside: &str) -> String {
     )
 }
 
-/// The moment of the verdict, and of the comparison nearest to flipping it.
-fn marks(judged: &Judged, axis: &Axis, height: f64) -> String {
+/// The moment of the verdict, of the comparison nearest to flipping it, and of what decides
+/// a formula.
+fn marks(judged: &Judged, axis: &Axis, from: f64, to: f64) -> String {
     let line = |class: &str, time: SimTime, words: &str| {
         let x = axis.x(time.secs());
         format!(
-            "<line class=\"{class}\" x1=\"{x:.1}\" x2=\"{x:.1}\" y1=\"0\" y2=\"{height}\">\
+            "<line class=\"{class}\" x1=\"{x:.1}\" x2=\"{x:.1}\" y1=\"{from}\" y2=\"{to}\">\
              <title>{}</title></line>",
             escaped(words)
         )
@@ -113,6 +116,16 @@ fn marks(judged: &Judged, axis: &Axis, height: f64) -> String {
     if let crate::Sureness::Margin(margin) = &judged.sureness {
         let decides = format!("the margin is decided at {}", margin.time);
         out += &line("mark margin", margin.time, &decides);
+    }
+    for explanation in &judged.explanations {
+        let root = judgement.roots.iter().find(|root| root.name == explanation.root);
+        let is_formula = root.is_some_and(|root| root.robustness.is_some());
+        let mut timed = explanation.lines.iter().rev().filter_map(|line| Some((line, line.time?)));
+        if let (true, Some((last, time))) = (is_formula, timed.next()) {
+            let decides =
+                format!("{}: {} is {} at {time}", explanation.root, last.text, last.value);
+            out += &line("mark decides", time, &decides);
+        }
     }
     out + &line(&format!("mark {word}"), judgement.time, &said)
 }
@@ -255,7 +268,7 @@ fn curve(
     let title = if unit.is_empty() { name.to_string() } else { format!("{name} [{unit}]") };
     let label =
         format!("<text class=\"title\" x=\"{}\" y=\"11\">{}</text>", LEFT + 4.0, escaped(&title));
-    let top = 16.0;
+    let top = PLOT_TOP;
     let frame = format!(
         "<rect class=\"frame\" x=\"{LEFT}\" y=\"{top}\" width=\"{}\" height=\"{}\"/>",
         RIGHT - LEFT,
@@ -285,6 +298,8 @@ fn curve(
 
 /// As many digits as tell the two ends of a scale apart.
 pub(crate) fn number(value: f64, span: f64) -> String {
+    // What rounds to nothing has no sign.
+    let value = if value.abs() < span * 1e-4 { 0.0 } else { value };
     match span {
         s if s >= 100.0 => format!("{value:.0}"),
         s if s >= 1.0 => format!("{value:.2}"),

@@ -2,7 +2,7 @@
 
 use headland_judge::Vocabulary;
 use headland_judge::region::{Region, RegionShape};
-use headland_judge::vocabulary::is_word;
+use headland_judge::vocabulary::{Thing, is_word};
 use headland_judge::words::WORDS;
 use serde_json::{Value, json};
 
@@ -54,7 +54,7 @@ struct Name {
 fn names(vocabulary: &Vocabulary) -> Vec<Name> {
     let name = |kind: &'static str, name: &str, about: String, unit: &'static str| Name {
         kind,
-        written: written(kind, name),
+        written: written(vocabulary, kind, name),
         name: name.to_string(),
         about,
         unit,
@@ -90,8 +90,17 @@ fn names(vocabulary: &Vocabulary) -> Vec<Name> {
     out
 }
 
-fn written(kind: &str, name: &str) -> String {
-    let is_bare = is_word(name) && kind != "fact" || kind == "always";
+/// A bare name is the first thing that has it, so the others are asked for by their kind.
+fn written(vocabulary: &Vocabulary, kind: &str, name: &str) -> String {
+    let stands_for = match vocabulary.thing(name) {
+        Some(Thing::Object(_)) => "object",
+        Some(Thing::Joint(_)) => "joint",
+        Some(Thing::Region(_)) => "region",
+        Some(Thing::Report(_)) => "report",
+        Some(Thing::Channel(_)) => "channel",
+        Some(Thing::Recording | Thing::StartTime | Thing::StopTime) | None => "",
+    };
+    let is_bare = kind == "always" || is_word(name) && stands_for == kind;
     if is_bare { name.to_string() } else { format!("(recording {kind}: '{name}')") }
 }
 
@@ -115,4 +124,33 @@ fn shortened(value: &str) -> String {
         return one_line;
     }
     format!("{}…", one_line.chars().take(MOST - 1).collect::<String>())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_that_means_something_else_bare_is_asked_for_by_its_kind() {
+        let channels = ["true", "nil", "recording", "stopTime", "ball", "height"];
+        let vocabulary = Vocabulary {
+            objects: vec!["ball".to_string()],
+            moving: vec![true],
+            channels: channels.map(|name| (name.to_string(), "m")).to_vec(),
+            ..Vocabulary::default()
+        };
+        let written: Vec<String> = names(&vocabulary).into_iter().map(|n| n.written).collect();
+        assert_eq!(
+            written[..7],
+            [
+                "ball",
+                "(recording channel: 'true')",
+                "(recording channel: 'nil')",
+                "(recording channel: 'recording')",
+                "(recording channel: 'stopTime')",
+                "(recording channel: 'ball')",
+                "height",
+            ]
+        );
+    }
 }

@@ -172,22 +172,32 @@ fn mode_number(mode: Mode) -> u8 {
 }
 
 fn robot_channels(writer: &mut Writer, model: &Model) -> Result<Vec<RobotChannels>, Diagnostic> {
+    let mut out = Vec::new();
+    for (topic, dof_idxs) in robot_topics(model) {
+        out.push(RobotChannels {
+            names: dof_idxs.iter().map(|i| model.dofs[*i].name_in_robot.clone()).collect(),
+            dof_idxs,
+            states: writer.channel(&format!("{topic}/joint_states"), Kind::JointState)?,
+            commands: writer.channel(&command_topic(&topic), Kind::JointCommand)?,
+            is_commanded: false,
+        });
+    }
+    Ok(out)
+}
+
+/// The topic of every robot, `/arm`, with its axes in the order its messages list them.
+pub fn robot_topics(model: &Model) -> Vec<(String, Vec<usize>)> {
     let mut dofs_by_robot: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
     for (i, dof) in model.dofs.iter().enumerate() {
         dofs_by_robot.entry(model.joints[dof.joint_idx].robot.as_str()).or_default().push(i);
     }
     let topics = unique_topics(dofs_by_robot.keys().copied());
-    let mut out = Vec::new();
-    for ((_, dof_idxs), topic) in dofs_by_robot.into_iter().zip(topics) {
-        out.push(RobotChannels {
-            names: dof_idxs.iter().map(|i| model.dofs[*i].name_in_robot.clone()).collect(),
-            dof_idxs,
-            states: writer.channel(&format!("{topic}/joint_states"), Kind::JointState)?,
-            commands: writer.channel(&format!("{topic}/joint_command"), Kind::JointCommand)?,
-            is_commanded: false,
-        });
-    }
-    Ok(out)
+    topics.into_iter().zip(dofs_by_robot.into_values()).collect()
+}
+
+/// Where the commands to a robot are recorded.
+pub fn command_topic(robot_topic: &str) -> String {
+    format!("{robot_topic}/joint_command")
 }
 
 /// The topics of the model's objects, in their order: `/ball`, `/robot/arm`.

@@ -11,7 +11,7 @@ use headland_sim::EngineEntry;
 
 use crate::apart::Cell;
 use crate::args::TestArgs;
-use crate::context::{BUILD, Context, Ended, Outcome, refuse_same, write_file};
+use crate::context::{BUILD, Context, Ended, Outcome, is_stdout, refuse_same, write_file};
 use crate::judging::{Asked, Loaded, MaybeTest, Round, Unread, judge_all};
 use crate::parallel;
 use crate::progress::CellProgress;
@@ -23,12 +23,25 @@ pub fn run(context: &Context, args: &TestArgs) -> Ended {
     if let Some(recording) = &args.vocabulary {
         return vocabulary(context, recording);
     }
+    refuse_tests_elsewhere(args)?;
+    if args.tests.is_empty() {
+        let help = "name tests first: headland test TEST… --on RECORDING…";
+        return Err(vec![Diagnostic::error("no-test", "no test is named").help(help)]);
+    }
     if args.on.is_empty() && args.world.is_empty() {
         let message = "nothing to judge: no recording and no world";
         let help = "name recordings with --on, or worlds to run with --world";
         return Err(vec![Diagnostic::error("nothing-to-judge", message).help(help)]);
     }
-    for made in [&args.junit, &args.html].into_iter().flatten() {
+    let made = [&args.junit, &args.html].into_iter().flatten();
+    let n_printed = made.clone().filter(|path| is_stdout(path)).count();
+    if n_printed + usize::from(context.json()) > 1 {
+        let message = "standard output takes one of --json, --junit - and --html -";
+        return Err(vec![
+            Diagnostic::error("output-twice", message).help("name files for the rest"),
+        ]);
+    }
+    for made in made.filter(|path| !is_stdout(path)) {
         for source in args.tests.iter().chain(&args.on).chain(&args.world) {
             refuse_same(source, made)?;
         }
@@ -53,6 +66,26 @@ pub fn run(context: &Context, args: &TestArgs) -> Ended {
         }
     }
     Ok(outcome)
+}
+
+/// `--on` and `--world` take all that follows, so a test that stands behind them is lost there.
+fn refuse_tests_elsewhere(args: &TestArgs) -> Result<(), Vec<Diagnostic>> {
+    let on = args.on.iter().map(|path| ("--on", "recording", path));
+    let world = args.world.iter().map(|path| ("--world", "world", path));
+    let lost = on.chain(world).filter(|(_, _, path)| TestFile::is_one(path));
+    let faults: Vec<Diagnostic> = lost
+        .map(|(option, kind, path)| {
+            let name = path.display();
+            let message = format!("`{name}` is a test, and `{option}` takes it for a {kind}");
+            Diagnostic::error("test-as-input", message)
+                .note(format!("`{option}` takes everything that follows it"))
+                .help(format!(
+                    "name tests first: headland test {name} {option} {}",
+                    kind.to_uppercase()
+                ))
+        })
+        .collect();
+    if faults.is_empty() { Ok(()) } else { Err(faults) }
 }
 
 /// Tests and recordings that stay in memory while somebody works on them.
@@ -137,13 +170,24 @@ impl<'a> Session<'a> {
             for (_, words) in asked.iter().filter(|(is_asked, _)| *is_asked) {
                 text += &words(&round.matrix);
             }
-            context.print(&text);
+            // Where standard output is a file of ours, the table goes beside it.
+            match [&self.args.junit, &self.args.html].into_iter().flatten().any(|p| is_stdout(p)) {
+                true => context.note(&text),
+                false => context.print(&text),
+            }
         }
+        let write = |path: &Path, text: &str| match is_stdout(path) {
+            true => {
+                context.print(text);
+                Ok(())
+            }
+            false => write_file(path, text),
+        };
         if let Some(path) = &self.args.junit {
-            write_file(path, &junit(&round.matrix))?;
+            write(path, &junit(&round.matrix))?;
         }
         if let Some(path) = &self.args.html {
-            write_file(path, &page(&round.matrix, BUILD))?;
+            write(path, &page(&round.matrix, BUILD))?;
         }
         Ok(())
     }

@@ -74,6 +74,8 @@ impl<'a> Compiler<'a> {
             }
             TemporalKind::Broken(_) => return None,
         };
+        let site = self.site(&formula.span);
+        self.code.temporal_sites.push(site);
         Some(self.code.temporal.push(node))
     }
 

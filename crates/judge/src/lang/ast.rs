@@ -220,6 +220,8 @@ pub struct Block {
     pub temps: Vec<Name>,
     /// Statements; the value of the last is the value of the block.
     pub body: Vec<Expr>,
+    /// `"comments"`, each with the number of the statement it stands before or in.
+    pub comments: Vec<(usize, String)>,
     /// With its brackets.
     pub span: Span,
 }

@@ -26,18 +26,22 @@ pub(super) type Tall = (Expr, usize);
 impl Reader<'_> {
     /// A block, the reader standing on its `[`.
     pub fn block(&mut self) -> Read<Block> {
+        self.block_comments.clear();
         self.block_at(1).map(|(block, _)| block)
     }
 
     fn block_at(&mut self, depth: usize) -> Read<(Block, usize)> {
         let start = self.pos;
         self.bump();
+        let n_around = self.block_comments.len();
         let params = self.params()?;
         let temps = self.temps()?;
-        let mut body = Vec::new();
+        let (mut body, mut comments) = (Vec::new(), Vec::new());
         let mut height = 0;
         loop {
             self.skip_block_space();
+            let here = self.block_comments.drain(n_around..);
+            comments.extend(here.map(|comment| (body.len(), comment)));
             match self.peek() {
                 Some('.') => _ = self.bump(),
                 Some(']') => break,
@@ -48,17 +52,19 @@ impl Reader<'_> {
                 Some(_) => {
                     let (expr, tall) = self.statement(depth);
                     height = height.max(tall);
+                    let within = self.block_comments.drain(n_around..);
+                    comments.extend(within.map(|comment| (body.len(), comment)));
                     body.push(expr);
                 }
             }
         }
         self.bump();
-        Ok((Block { params, temps, body, span: start..self.pos }, height + 1))
+        Ok((Block { params, temps, body, comments, span: start..self.pos }, height + 1))
     }
 
     /// One statement, whole or broken; never without going forward.
     fn statement(&mut self, depth: usize) -> Tall {
-        let start = self.pos;
+        let (start, n_comments) = (self.pos, self.block_comments.len());
         let result = self.expression(depth).and_then(|tall| {
             self.skip_block_space();
             match self.peek() {
@@ -82,6 +88,8 @@ impl Reader<'_> {
                     self.skip_statement(start);
                     self.n_walked_again += self.pos - start;
                 }
+                // Its comments are part of the text that is kept as it was.
+                self.block_comments.truncate(n_comments);
                 let text = self.text[start..self.pos].trim_end().to_string();
                 let end = start + text.len();
                 (Expr { kind: ExprKind::Broken(text), span: start..end }, 1)

@@ -29,6 +29,10 @@ pub(super) struct Reader<'a> {
     pub pos: usize,
     /// Comments met inside a form; its reader puts them before the form.
     pub comments: Vec<(String, Span)>,
+    /// Comments met inside blocks that no block has taken yet.
+    pub block_comments: Vec<String>,
+    /// Up to where those were read: what is read again has none.
+    comments_read_to: usize,
     /// A quote without a partner was met, so from here on strings end with their line.
     /// Otherwise each of many would be searched to the end of the file.
     quotes_run_out: [bool; 2],
@@ -64,6 +68,8 @@ impl<'a> Reader<'a> {
             findings,
             pos: if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 },
             comments: Vec::new(),
+            block_comments: Vec::new(),
+            comments_read_to: 0,
             quotes_run_out: [false; 2],
             layout_decides: false,
             n_walked_again: 0,
@@ -156,7 +162,13 @@ impl<'a> Reader<'a> {
     pub fn skip_block_space(&mut self) {
         while let Some(c) = self.peek() {
             match c {
-                '"' => _ = self.quoted('"', true),
+                '"' => {
+                    let text = self.quoted('"', true);
+                    if self.pos > self.comments_read_to {
+                        self.comments_read_to = self.pos;
+                        self.block_comments.push(text);
+                    }
+                }
                 c if c.is_whitespace() => _ = self.bump(),
                 _ => return,
             }

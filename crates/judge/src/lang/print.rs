@@ -2,7 +2,8 @@
 //!
 //! Reading what was printed gives the same tree, and printing that gives the same text.
 //! Comments between forms stay, at the end of their line if they stood there; parentheses
-//! stay where the meaning needs them. Comments inside blocks are not in the tree and go.
+//! stay where the meaning needs them. Comments inside blocks stand before the statement they
+//! were before or in.
 
 use std::fmt::Write as _;
 
@@ -223,8 +224,17 @@ impl Printer<'_> {
             if i > 0 {
                 self.out.push('.');
             }
+            for comment in comments_of(block, i) {
+                self.new_line(indent + 2);
+                _ = write!(self.out, "\"{comment}\"");
+            }
             self.new_line(indent + 2);
             self.expr(statement, Level::Statement, Some(indent + 2));
+        }
+        for (i, comment) in comments_of(block, block.body.len()).enumerate() {
+            self.out.push_str(if i == 0 { "." } else { "" });
+            self.new_line(indent + 2);
+            _ = write!(self.out, "\"{comment}\"");
         }
         self.out.push(']');
     }
@@ -238,11 +248,20 @@ impl Printer<'_> {
     fn flat_block(&mut self, block: &Block) {
         self.block_head(block);
         if !block.params.is_empty() || !block.temps.is_empty() {
-            self.out.push_str(if block.body.is_empty() { "" } else { " " });
+            let is_empty = block.body.is_empty() && block.comments.is_empty();
+            self.out.push_str(if is_empty { "" } else { " " });
         }
         for (i, statement) in block.body.iter().enumerate() {
             self.out.push_str(if i > 0 { ". " } else { "" });
+            for comment in comments_of(block, i) {
+                _ = write!(self.out, "\"{comment}\" ");
+            }
             self.expr(statement, Level::Statement, None);
+        }
+        for (i, comment) in comments_of(block, block.body.len()).enumerate() {
+            let stop = if i == 0 && !block.body.is_empty() { "." } else { "" };
+            let space = if i > 0 || !stop.is_empty() { " " } else { "" };
+            _ = write!(self.out, "{stop}{space}\"{comment}\"");
         }
         self.out.push(']');
     }
@@ -459,6 +478,12 @@ impl Printer<'_> {
             self.out.push(')');
         }
     }
+}
+
+/// The comments before or in a statement of a block.
+fn comments_of(block: &Block, statement: usize) -> impl Iterator<Item = &str> {
+    let here = block.comments.iter().filter(move |(before, _)| *before == statement);
+    here.map(|(_, text)| text.as_str())
 }
 
 /// Whether a free line goes before the items that begin here: machines stand apart, with

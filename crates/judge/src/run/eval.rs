@@ -1,12 +1,12 @@
 //! Nodes into values.
 
-use crate::code::{Arithmetic, Literal, Node, Op, Site};
+use crate::code::{Arithmetic, BlockCode, Literal, Node, Op, Site};
 use crate::value::{Closure, Compare, Number, Value, Vector, difference};
 use crate::vocabulary::{Quantity, Six};
 
 use super::{
-    Activation, Compared, Env, Evaluated, FUEL, Failure, FailureKind, Frame, MOST_CALLS, MOST_KEPT,
-    MOST_NESTED, NONE, Now, Run, Stop, Watch,
+    Activation, Compared, Env, Evaluated, FUEL, Failure, FailureKind, Frame, MESSAGE_FUEL,
+    MOST_CALLS, MOST_KEPT, MOST_MESSAGES, MOST_NESTED, NONE, Now, Run, Stop, Watch,
 };
 
 /// Values of an array that are copied in about the time of one message.
@@ -51,6 +51,13 @@ impl<N: Now, W: Watch> Run<'_, N, W> {
         }
     }
 
+    /// The same for a block with temporaries of its own.
+    pub(crate) fn evaluate_block(&mut self, block: &BlockCode) -> Option<Value> {
+        let activation =
+            if block.n_locals == 0 { NONE } else { self.activate(block.n_locals, NONE, &[]) };
+        self.evaluate(&block.body, Env { frame: NONE, activation })
+    }
+
     fn activate(&mut self, n_locals: usize, outer: u32, args: &[Value]) -> u32 {
         let mut values = args.to_vec();
         values.resize(n_locals, Value::Nil);
@@ -74,6 +81,10 @@ impl<N: Now, W: Watch> Run<'_, N, W> {
             let words = format!("expressions nest more than {MOST_NESTED} deep");
             return self.exhausted(node.site, words);
         }
+        let Some(rest) = self.fuel.checked_sub(1) else {
+            return self.exhausted(node.site, format!("a block took more than {FUEL} steps"));
+        };
+        self.fuel = rest;
         self.n_nested += 1;
         let value = self.eval_nested(node, env);
         self.n_nested -= 1;
@@ -342,12 +353,12 @@ impl<N: Now, W: Watch> Run<'_, N, W> {
 
     /// One unit of work.
     pub(super) fn burn(&mut self, site: Site) -> Result<(), Stop> {
-        match self.fuel.checked_sub(1) {
+        match self.fuel.checked_sub(MESSAGE_FUEL) {
             Some(rest) => {
                 self.fuel = rest;
                 Ok(())
             }
-            None => self.exhausted(site, format!("a block sent more than {FUEL} messages")),
+            None => self.exhausted(site, format!("a block sent about {MOST_MESSAGES} messages")),
         }
     }
 

@@ -118,6 +118,29 @@ impl<D: Degree> Monitor<D> {
         Ok(self.degrees[self.root.index()])
     }
 
+    /// Whether no later sample can change what the formula is now: *historically* without a
+    /// far end that has failed stays so, and *once* that has come true.
+    pub fn is_settled(&self) -> bool {
+        let mut settled = vec![false; self.formula.len()];
+        for (id, node) in self.formula.nodes() {
+            let is = |child: NodeId| settled[child.index()];
+            let is_at =
+                |child: NodeId, degree: D| is(child) && self.degrees[child.index()] == degree;
+            let now = self.degrees[id.index()];
+            settled[id.index()] = match node {
+                Node::Historically(Window { to_nanos: None, .. }, _) => now == D::FALSE,
+                Node::Once(Window { to_nanos: None, .. }, _) => now == D::TRUE,
+                Node::Not(f) => is(f),
+                Node::And(f, g) => is_at(f, D::FALSE) || is_at(g, D::FALSE) || (is(f) && is(g)),
+                Node::Or(f, g) => is_at(f, D::TRUE) || is_at(g, D::TRUE) || (is(f) && is(g)),
+                Node::Implies(f, g) => is_at(f, D::FALSE) || is_at(g, D::TRUE) || (is(f) && is(g)),
+                Node::Iff(f, g) => is(f) && is(g),
+                _ => false,
+            };
+        }
+        settled[self.root.index()]
+    }
+
     /// How many samples are kept, over all windows.
     pub fn n_kept(&self) -> usize {
         self.memories.iter().map(Memory::n_kept).sum()
