@@ -6,6 +6,7 @@
 //!
 //! Start reading at [`judge`].
 
+use std::cell::Cell;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -17,8 +18,9 @@ use crate::formula;
 use crate::run::machine::{Machines, Red, Root};
 use crate::run::quick::WaysOut;
 use crate::run::skim::{Patience, next_stir};
-use crate::run::{Conditions, MOST_EXHAUSTED, NONE, Nobody, Now, Run, Watch};
+use crate::run::{Asked, Conditions, MOST_EXHAUSTED, NONE, Nobody, Now, Run, Watch};
 use crate::scene::{Column, Scene};
+use crate::trust::{Doubt, doubt};
 use crate::verdict::{Judgement, RootVerdict, Verdict, worst};
 use crate::vocabulary::Quantity;
 
@@ -67,10 +69,17 @@ pub(crate) fn judge_watched<W: Watch>(
         Quantity::Formula(id) => Arc::clone(&formulas[*id as usize].holds),
         other => scene.column(*other),
     });
+    let columns: Vec<Arc<Column>> = columns.collect();
     let conditions = Conditions::over(&times[range.start..], options.slack);
-    let mut run = new_run(code, scene, watch, columns.collect(), conditions);
+    let mut run = new_run(code, scene, watch, columns, conditions);
     drive(&mut run, times, range.start, options.plain);
     let mut judgement = conclude(&run, n_snapshots);
+    if judgement.roots.iter().any(|root| root.verdict == Verdict::Green) && is_in_doubt(&run) {
+        // Where snapshots were passed over the condition may have been answered unseen.
+        let mut every = new_run(code, scene, Everything, run.columns.clone(), run.conditions);
+        drive(&mut every, times, range.start, true);
+        run.asked = every.asked;
+    }
     for id in &code.required {
         let (formula, evaluated) = (&code.formulas[*id as usize], &formulas[*id as usize]);
         judgement.roots.push(evaluated.verdict(formula, &range, times));
@@ -78,6 +87,15 @@ pub(crate) fn judge_watched<W: Watch>(
     settle_verdict(&mut judgement, &run);
     judgement
 }
+
+/// Whether some condition failed and was not seen to be answered.
+fn is_in_doubt<N: Now, W: Watch>(run: &Run<'_, N, W>) -> bool {
+    run.asked.iter().any(|asked| asked.failed.is_some() && !asked.is_answered)
+}
+
+/// Looks on at every snapshot, so that none is passed over.
+struct Everything;
+impl Watch for Everything {}
 
 /// What there is to say where nothing can be run.
 pub(crate) fn nothing_to_judge(code: &Code, n_snapshots: usize) -> Option<Judgement> {
@@ -119,7 +137,10 @@ pub(crate) fn new_run<'c, N: Now, W: Watch>(
         n_exhausted: 0,
         errors: std::collections::BTreeMap::new(),
         n_errors: 0,
+        last_error: None,
         not_a_number: None,
+        asked: vec![Asked::default(); code.blocks.len()],
+        met_first_sample: Cell::new(false),
         machines: Machines::default(),
     }
 }
@@ -230,7 +251,7 @@ fn root_verdict<N: Now, W: Watch>(run: &Run<'_, N, W>, name: &str, root: &Root) 
 }
 
 /// The verdict of the file: green where every root is. A green that passed over numbers that
-/// are none is not decided.
+/// are none is not decided, nor is one whose ways to red could never be asked.
 pub(crate) fn settle_verdict<N: Now, W: Watch>(judgement: &mut Judgement, run: &Run<'_, N, W>) {
     if let Some((time, site)) = run.not_a_number {
         let text = run.code.text(site);
@@ -240,6 +261,13 @@ pub(crate) fn settle_verdict<N: Now, W: Watch>(judgement: &mut Judgement, run: &
                 root.time = time;
                 root.reason = format!("`{text}` met a value that is not a number");
             }
+        }
+    }
+    for (spawn, root) in run.code.roots.iter().zip(&mut judgement.roots) {
+        if root.verdict == Verdict::Green
+            && let Some(Doubt { time, reason }) = doubt(run, spawn)
+        {
+            (root.verdict, root.time, root.reason) = (Verdict::Inconclusive, time, reason);
         }
     }
     judge_together(judgement, run.code.is_broken);

@@ -31,6 +31,7 @@ mod run;
 pub mod scene;
 pub mod temporal;
 pub mod timeline;
+mod trust;
 pub mod value;
 pub mod verdict;
 pub mod vocabulary;

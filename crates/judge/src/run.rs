@@ -24,6 +24,7 @@ pub(crate) mod quick;
 mod sends;
 pub(crate) mod skim;
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -207,6 +208,7 @@ pub(crate) struct Env {
 }
 
 /// How a run treats comparisons and where it looks.
+#[derive(Clone, Copy)]
 pub(crate) struct Conditions {
     /// Every comparison so much easier.
     pub slack: f64,
@@ -248,8 +250,23 @@ pub(crate) struct Run<'c, N, W> {
     pub n_exhausted: u32,
     pub errors: BTreeMap<Site, ActionError>,
     pub n_errors: u64,
+    /// Where the last of them was.
+    pub last_error: Option<Site>,
     pub not_a_number: Option<(SimTime, Site)>,
+    /// What became of each block that was asked as a condition, by its number.
+    pub asked: Vec<Asked>,
+    /// The block that runs read a rate of change before there was a second sample.
+    pub met_first_sample: Cell<bool>,
     pub machines: machine::Machines,
+}
+
+/// What became of a condition so far.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Asked {
+    /// It was true or false at least once.
+    pub is_answered: bool,
+    /// Where it first failed.
+    pub failed: Option<Site>,
 }
 
 impl<N: Now, W: Watch> Run<'_, N, W> {
@@ -261,6 +278,7 @@ impl<N: Now, W: Watch> Run<'_, N, W> {
     /// Counts an error, and keeps the words of the first at its place.
     pub(crate) fn note_failure(&mut self, failure: Failure) {
         self.n_errors += 1;
+        self.last_error = Some(failure.site);
         match failure.kind {
             FailureKind::NotANumber => {
                 self.not_a_number.get_or_insert((self.time, failure.site));

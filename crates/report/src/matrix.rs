@@ -3,7 +3,7 @@
 use headland_judge::{Judgement, Verdict};
 
 use crate::table::{Align, coloured, painted, widths};
-use crate::units::quantity;
+use crate::units::{count, quantity};
 use crate::verdicts::{Cell, Matrix, Sureness};
 
 /// Wider than this, recordings become rows.
@@ -72,7 +72,8 @@ fn ansi(cell: &Cell) -> &'static str {
     }
 }
 
-/// `green 3.1 mm`, `red at 1.420 s by 2 mm`: what stands in a cell.
+/// `green 3.1 mm`, `red at 1.420 s by 2 mm`: what stands in a cell. Blocks that had to be
+/// abandoned are counted behind it: `green 3.1 mm, 2 action errors`.
 pub fn cell_text(cell: &Cell) -> String {
     let Cell::Judged(judged) = cell else { return "not judged".to_string() };
     let margin = match &judged.sureness {
@@ -80,12 +81,16 @@ pub fn cell_text(cell: &Cell) -> String {
         Sureness::Unshakable => " ∞".to_string(),
         Sureness::Margin(margin) => format!(" {}", quantity(margin.amount, margin.unit)),
     };
-    let Judgement { verdict, time, .. } = &judged.judgement;
+    let Judgement { verdict, time, n_errors, .. } = &judged.judgement;
     let by = if matches!(judged.sureness, Sureness::Margin(_)) { " by" } else { "" };
-    match verdict {
+    let said = match verdict {
         Verdict::Green => format!("green{margin}"),
         Verdict::Red => format!("red at {time}{by}{margin}"),
         Verdict::Inconclusive | Verdict::Error => verdict.word().to_string(),
+    };
+    match n_errors {
+        0 => said,
+        n => format!("{said}, {}", count(*n, "action error")),
     }
 }
 

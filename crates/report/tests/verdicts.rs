@@ -68,6 +68,27 @@ fn a_cell_has_the_verdict_the_moment_and_the_margin() {
     assert_eq!(cell_text(&Cell::Missing("gone".into())), "not judged");
 }
 
+/// A condition that fails each time is seen wherever verdicts are read, and is no green.
+#[test]
+fn action_errors_are_counted_in_the_table_and_in_junit() {
+    let slip = above(1.5).replace("ball pose z", "bal pose z");
+    let scene = log(3);
+    let cells = vec![judged(&slip, &scene)];
+    assert_eq!(cell_text(&cells[0]), "inconclusive, 3 action errors");
+    let row = Row { test: "slip.lrp".into(), cells, coverage: None, survivors: None };
+    let xml = junit(&Matrix { recordings: vec!["log".into()], rows: vec![row] });
+    let document = roxmltree::Document::parse(&xml).expect("well-formed");
+    let property = document
+        .descendants()
+        .find(|node| node.attribute("name") == Some("action_errors"))
+        .expect("a property");
+    assert_eq!(property.attribute("value"), Some("3"));
+    let out = document.descendants().find(|node| node.has_tag_name("system-out")).expect("one");
+    let said = out.text().expect("words");
+    assert!(said.contains(":2:8, 3 times, first at 0.000 s in m:a"), "{said}");
+    assert!(said.contains("did you mean `ball`?"), "{said}");
+}
+
 #[test]
 fn rows_are_tests_unless_that_is_too_wide() {
     let scenes = [log(501), log(1001)];

@@ -17,6 +17,7 @@ impl<N: Now, W: Watch> Run<'_, N, W> {
     pub(crate) fn run_block(&mut self, block: u32, frame: u32) -> Option<Value> {
         self.fuel = FUEL;
         self.n_calls = 0;
+        self.met_first_sample.set(false);
         self.watch.begins(self.tick, block);
         let code = self.code;
         let block = &code.blocks[block as usize];
@@ -32,6 +33,13 @@ impl<N: Now, W: Watch> Run<'_, N, W> {
         self.forget_activations();
         match result {
             Ok(value) | Err(Stop::Return(value)) => Some(value),
+            // Nothing has a rate of change at its first sample. That is nobody's fault: the
+            // block is abandoned and nothing is counted.
+            Err(Stop::Failed(failure))
+                if failure.kind == FailureKind::Wrong && self.met_first_sample.get() =>
+            {
+                None
+            }
             Err(Stop::Failed(failure)) => {
                 self.note_failure(*failure);
                 None
@@ -234,9 +242,17 @@ impl<N: Now, W: Watch> Run<'_, N, W> {
         let column = &*self.columns[channel as usize];
         let value = column.values[self.row];
         if value.is_nan() && self.tick < column.first_known {
+            self.note_unknown(self.code.channels[channel as usize]);
             return Value::Nil;
         }
         Value::number(value)
+    }
+
+    /// A quantity was read that is not known here.
+    fn note_unknown(&self, quantity: Quantity) {
+        if self.code.vocabulary.needs_two_samples(quantity) {
+            self.met_first_sample.set(true);
+        }
     }
 
     /// `x value: e` once assigned to the variable x, unless x held a block.
@@ -269,7 +285,10 @@ impl<N: Now, W: Watch> Run<'_, N, W> {
     /// A quantity of a thing that was kept in a variable.
     pub(super) fn quantity(&self, quantity: Quantity) -> Value {
         match self.now.quantity(quantity, self.tick) {
-            None => Value::Nil,
+            None => {
+                self.note_unknown(quantity);
+                Value::Nil
+            }
             Some(value) if quantity.is_bool() => Value::Bool(value > 0.5),
             Some(value) => Value::number(value),
         }
@@ -280,7 +299,11 @@ impl<N: Now, W: Watch> Run<'_, N, W> {
         let read = |quantity| self.now.quantity(quantity, self.tick);
         let mut components = [0.0; 6];
         for (i, component) in (0..).zip(&mut components) {
-            let Some(value) = read(Quantity::Object(object, six, i)) else { return Value::Nil };
+            let quantity = Quantity::Object(object, six, i);
+            let Some(value) = read(quantity) else {
+                self.note_unknown(quantity);
+                return Value::Nil;
+            };
             *component = value;
         }
         let part = |i| read(Quantity::Quaternion(object, i)).unwrap_or(f64::NAN);

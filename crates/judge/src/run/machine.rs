@@ -15,7 +15,7 @@ use std::collections::BTreeSet;
 
 use headland_base::SimTime;
 
-use crate::code::{EntryCode, GuardCode, SpawnCode, Target};
+use crate::code::{EntryCode, GuardCode, MachineCode, SpawnCode, Target};
 use crate::value::Value;
 
 use super::{
@@ -52,6 +52,8 @@ pub(crate) struct Machines {
     /// twice.
     pub settled: Option<BTreeSet<(u32, u32, u32)>>,
     pub n_fired: u64,
+    /// Whether each state of each machine was entered.
+    pub entered: Vec<Vec<bool>>,
     /// Where the roots were spawned.
     pub started: (usize, SimTime),
 }
@@ -90,6 +92,8 @@ impl<N: Now, W: Watch> Run<'_, N, W> {
     pub(crate) fn start(&mut self) {
         let code = self.code;
         self.machines.started = (self.tick, self.time);
+        let of_machine = |machine: &MachineCode| vec![false; machine.states.len()];
+        self.machines.entered = code.machines.iter().map(of_machine).collect();
         self.globals = vec![Value::Nil; code.globals.len()];
         for (slot, var) in code.globals.iter().enumerate() {
             if let Some(value) = self.run_block(var.init, NONE) {
@@ -211,28 +215,46 @@ impl<N: Now, W: Watch> Run<'_, N, W> {
                     && let Some(holds) =
                         self.quick_flag(&self.code.blocks[*block as usize].body, frame)
                 {
+                    self.asked[*block as usize].is_answered = true;
                     return holds;
                 }
-                match self.run_block(*block, frame) {
-                    Some(Value::Bool(b)) => b,
-                    Some(other) => {
-                        self.odd_guard(*block, &other, "an event is true or false");
-                        false
-                    }
-                    None => false,
-                }
+                let is_known = self.ask(*block, frame, "an event is true or false", |value| {
+                    if let Value::Bool(b) = value { Some(*b) } else { None }
+                });
+                is_known.unwrap_or(false)
             }
-            GuardCode::AfterBlock(block) => match self.run_block(*block, frame) {
-                Some(Value::Number(millis)) => {
-                    (self.time - entered).nanos() as f64 >= whole_nanos(millis.value)
-                }
-                Some(other) => {
-                    self.odd_guard(*block, &other, "a timeout is a number of milliseconds");
-                    false
-                }
-                None => false,
-            },
+            GuardCode::AfterBlock(block) => {
+                let wants = "a timeout is a number of milliseconds";
+                let millis = self.ask(*block, frame, wants, |value| {
+                    if let Value::Number(millis) = value { Some(millis.value) } else { None }
+                });
+                let waited = (self.time - entered).nanos() as f64;
+                millis.is_some_and(|millis| waited >= whole_nanos(millis))
+            }
         }
+    }
+
+    /// The answer of a condition; `None` where it failed or is of the wrong kind, which is
+    /// remembered: a condition that never answers decides nothing.
+    fn ask<T>(
+        &mut self,
+        block: u32,
+        frame: u32,
+        wants: &str,
+        kind: impl Fn(&Value) -> Option<T>,
+    ) -> Option<T> {
+        let n_before = self.n_errors;
+        let value = self.run_block(block, frame);
+        let answer = value.as_ref().and_then(kind);
+        if let (None, Some(odd)) = (&answer, &value) {
+            self.odd_guard(block, odd, wants);
+        }
+        let asked = &mut self.asked[block as usize];
+        asked.is_answered |= answer.is_some();
+        if self.n_errors > n_before {
+            asked.failed = asked.failed.or(self.last_error);
+        }
+        answer
     }
 
     fn odd_guard(&mut self, block: u32, value: &Value, wants: &str) {
@@ -334,6 +356,7 @@ impl<N: Now, W: Watch> Run<'_, N, W> {
         (instance.entered, instance.entered_tick) = (self.time, self.tick);
         let Instance { machine, frame, parent, .. } = *instance;
         self.machines.at = id;
+        self.machines.entered[machine as usize][state as usize] = true;
         self.watch.entered(self.tick, id, parent, machine, state);
         let state_code = &code.machines[machine as usize].states[state as usize];
         for entry in &state_code.on_entry {
