@@ -233,9 +233,7 @@ fn judge_one(test: &TestFile, recording: &Loaded, asked: Asked) -> (Cell, Vec<Di
         judgement.time = judgement.errors.iter().map(|e| e.first).min().unwrap_or(judgement.time);
     }
     let sureness = match judgement.verdict {
-        Verdict::Green | Verdict::Red if asked.margins => {
-            margin(&code, scene, &judgement).map_or(Sureness::Unshakable, Sureness::Margin)
-        }
+        Verdict::Green | Verdict::Red if asked.margins => margin(&code, scene, &judgement),
         _ => Sureness::NotAsked,
     };
     let explanations =

@@ -29,10 +29,21 @@ use crate::vocabulary::Quantity;
 pub struct JudgeOptions {
     /// Every comparison so much easier; for margins.
     pub slack: f64,
+    /// Up to a snapshot another slack; for what decides a margin.
+    pub slack_before: Option<(usize, f64)>,
     /// Only these snapshots, as if the recording had no others.
     pub range: Option<Range<usize>>,
     /// Ask at every snapshot instead of looking ahead. The answer is the same.
     pub plain: bool,
+}
+
+impl JudgeOptions {
+    fn slack_at(&self, tick: usize) -> f64 {
+        match self.slack_before {
+            Some((change, slack)) if tick < change => slack,
+            _ => self.slack,
+        }
+    }
 }
 
 impl Now for &Scene {
@@ -64,20 +75,23 @@ pub(crate) fn judge_watched<W: Watch>(
     if let Some(nothing) = nothing_to_judge(code, n_snapshots) {
         return nothing;
     }
-    let formulas = formula::columns(code, scene, &range, options.slack);
+    let formulas = formula::columns(code, scene, &range, |tick| options.slack_at(tick));
     let columns = code.channels.iter().map(|quantity| match quantity {
         Quantity::Formula(id) => Arc::clone(&formulas[*id as usize].holds),
         other => scene.column(*other),
     });
     let columns: Vec<Arc<Column>> = columns.collect();
+    if watch.sweep().is_some() {
+        formula::turn(code, &formulas, options.slack, watch);
+    }
     let conditions = Conditions::over(&times[range.start..], options.slack);
     let mut run = new_run(code, scene, watch, columns, conditions);
-    drive(&mut run, times, range.start, options.plain);
+    drive(&mut run, times, range.start, options);
     let mut judgement = conclude(&run, n_snapshots);
     if judgement.roots.iter().any(|root| root.verdict == Verdict::Green) && is_in_doubt(&run) {
         // Where snapshots were passed over the condition may have been answered unseen.
         let mut every = new_run(code, scene, Everything, run.columns.clone(), run.conditions);
-        drive(&mut every, times, range.start, true);
+        drive(&mut every, times, range.start, &JudgeOptions { plain: true, ..options.clone() });
         run.asked = every.asked;
     }
     for id in &code.required {
@@ -150,11 +164,14 @@ fn drive<'c, N: Now, W: Watch>(
     run: &mut Run<'c, N, W>,
     times: &[SimTime],
     start: usize,
-    plain: bool,
+    options: &JudgeOptions,
 ) {
     let end = times.len();
+    // The slack may change once, and nobody looks ahead beyond that.
+    let change = options.slack_before.map_or(0, |(change, _)| change);
     let at = |run: &mut Run<'c, N, W>, tick: usize| {
         (run.tick, run.row, run.time) = (tick, tick, times[tick]);
+        run.conditions.slack = options.slack_at(tick);
     };
     at(run, start);
     run.start();
@@ -165,10 +182,15 @@ fn drive<'c, N: Now, W: Watch>(
     // Asked after every step, so that every way of going on ends at the same snapshot.
     let mut is_over = run.is_over();
     while tick < end && !is_over {
-        if !plain {
-            tick = next_stir(run, times, tick, end, &mut patience);
+        if !options.plain {
+            run.conditions.slack = options.slack_at(tick);
+            let horizon = if tick < change { change.min(end) } else { end };
+            tick = next_stir(run, times, tick, horizon, &mut patience);
             if tick == end {
                 break;
+            }
+            if tick == horizon {
+                continue;
             }
         }
         at(run, tick);

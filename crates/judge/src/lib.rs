@@ -42,7 +42,7 @@ pub use coverage::Coverage;
 pub use explain::{Explanation, explain};
 pub use judge::{JudgeOptions, judge};
 pub use live::{Live, LiveSource};
-pub use margin::{Margin, margin};
+pub use margin::{Margin, Sureness, margin};
 pub use mutate::survivors;
 pub use run::ActionError;
 pub use scene::{Column, Scene};

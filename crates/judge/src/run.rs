@@ -73,6 +73,34 @@ pub(crate) struct Compared {
     pub radius: f64,
     /// Whether slack applies to it.
     pub has_slack: bool,
+    /// Whether it compares a measurement; asked of equalities alone.
+    pub is_measured: bool,
+}
+
+/// A search through slacks: which way, and how far it is.
+#[derive(Clone, Copy)]
+pub(crate) struct Sweep {
+    /// 1 where comparisons get easier, -1 where they get harder.
+    pub sign: f64,
+    /// The slack of the run.
+    pub slack: f64,
+}
+
+impl Sweep {
+    /// The amount at which a comparison turns over that has not yet; endless where it has, or
+    /// never will.
+    #[inline]
+    pub(crate) fn turn(self, compare: Compare, d: f64, r: f64, is_measured: bool) -> f64 {
+        let Sweep { sign, slack } = self;
+        // Easier makes what fails hold, harder makes what holds fail.
+        if compare.holds_as(is_measured, d, r, slack) == (sign > 0.0) {
+            return f64::INFINITY;
+        }
+        let turn = compare.turns_over(is_measured, d, r).map_or(f64::INFINITY, |turn| sign * turn);
+        // By rounding it may seem to lie behind us.
+        let scale = d.abs().max(r).max(slack.abs());
+        turn.max(slack.abs() + 4.0 * f64::EPSILON * scale)
+    }
 }
 
 /// What may look on while a test runs. Every method does nothing by default, so a run that
@@ -84,6 +112,14 @@ pub(crate) trait Watch {
 
     /// Two numbers are compared.
     fn compared(&mut self, at: &Compared) {}
+    /// The search through slacks this run belongs to, if any.
+    fn sweep(&self) -> Option<Sweep> {
+        None
+    }
+    /// Some comparison, perhaps of a snapshot that was passed over, turns over at an amount.
+    fn turns_at(&mut self, amount: f64) {}
+    /// Something depends on the slack in a way that is not followed.
+    fn blurs(&mut self) {}
     /// A variable gets a value; without a frame it is a global.
     fn assigned(&mut self, site: Site, frame: Option<u32>, slot: u32, value: &Value) {}
     /// A variable was read.
@@ -111,6 +147,15 @@ impl<W: Watch> Watch for &mut W {
 
     fn compared(&mut self, at: &Compared) {
         (**self).compared(at);
+    }
+    fn sweep(&self) -> Option<Sweep> {
+        (**self).sweep()
+    }
+    fn turns_at(&mut self, amount: f64) {
+        (**self).turns_at(amount);
+    }
+    fn blurs(&mut self) {
+        (**self).blurs();
     }
     fn assigned(&mut self, site: Site, frame: Option<u32>, slot: u32, value: &Value) {
         (**self).assigned(site, frame, slot, value);

@@ -10,8 +10,8 @@ use headland_judge::code::Code;
 use headland_judge::lang::ast::Program;
 use headland_judge::lang::parse;
 use headland_judge::{
-    Coverage, JudgeOptions, Judgement, Scene, Verdict, Vocabulary, compile, explain, judge, margin,
-    survivors, timeline,
+    Coverage, JudgeOptions, Judgement, Scene, Sureness, Verdict, Vocabulary, compile, explain,
+    judge, margin, survivors, timeline,
 };
 use headland_record::Recording;
 use headland_record::messages::Contact;
@@ -51,7 +51,7 @@ fn the_margin_is_the_distance_to_the_nearest_flip() {
     let code = compiled(LOW, &scene);
     let judgement = judge(&code, &scene, &JudgeOptions::default());
     assert_eq!(judgement.verdict, Verdict::Green);
-    let margin = margin(&code, &scene, &judgement).unwrap();
+    let margin = margin(&code, &scene, &judgement).margin().cloned().unwrap();
     assert!((margin.amount - 0.05).abs() < 1e-7, "{margin:?}");
     assert_eq!((margin.unit, margin.is_harder, margin.flips_to), ("m", false, Verdict::Red));
     assert_eq!(margin.time, SimTime::from_nanos(200_000_000));
@@ -65,7 +65,7 @@ fn a_red_has_a_margin_too_and_equality_without_tolerance_is_not_tightened() {
     let code = compiled(&text, &scene);
     let judgement = judge(&code, &scene, &JudgeOptions::default());
     assert_eq!(judgement.verdict, Verdict::Red);
-    let red = margin(&code, &scene, &judgement).unwrap();
+    let red = margin(&code, &scene, &judgement).margin().cloned().unwrap();
     assert!((red.amount - 0.05).abs() < 1e-7 && red.is_harder, "{red:?}");
     // The end of the recording is no measurement, and an exact count has nothing to tighten.
     let exact = "(var n := [3])
@@ -75,7 +75,7 @@ fn a_red_has_a_margin_too_and_equality_without_tolerance_is_not_tightened() {
     let code = compiled(exact, &scene);
     let judgement = judge(&code, &scene, &JudgeOptions::default());
     assert_eq!(judgement.verdict, Verdict::Green);
-    assert_eq!(margin(&code, &scene, &judgement), None);
+    assert_eq!(margin(&code, &scene, &judgement), Sureness::Unshakable);
 }
 
 #[test]
@@ -86,7 +86,7 @@ fn a_formulas_margin_is_its_robustness() {
     let judgement = judge(&code, &scene, &JudgeOptions::default());
     let robustness = judgement.roots[0].robustness.unwrap();
     assert!((robustness - 0.05).abs() < 1e-12);
-    let margin = margin(&code, &scene, &judgement).unwrap();
+    let margin = margin(&code, &scene, &judgement).margin().cloned().unwrap();
     assert!((margin.amount - robustness).abs() < 1e-7 && margin.unit == "m", "{margin:?}");
 }
 
@@ -380,7 +380,7 @@ fn a_test_that_asks_between_has_a_margin() {
     let code = compiled(text, &scene);
     let judgement = judge(&code, &scene, &JudgeOptions::default());
     assert_eq!(judgement.verdict, Verdict::Green);
-    let margin = margin(&code, &scene, &judgement).unwrap();
+    let margin = margin(&code, &scene, &judgement).margin().cloned().unwrap();
     assert!((margin.amount - 0.1).abs() < 1e-7 && margin.is_harder, "{margin:?}");
 }
 

@@ -74,8 +74,12 @@ fn properties(judged: &Judged) -> String {
         ("time_secs", judged.judgement.time.secs().to_string()),
         ("action_errors", judged.judgement.n_errors.to_string()),
     ];
+    if let Sureness::AtLeast(amount) = &judged.sureness {
+        known.push(("margin_at_least", amount.to_string()));
+    }
     if let Sureness::Margin(margin) = &judged.sureness {
         known.push(("margin", margin.amount.to_string()));
+        known.push(("margin_is_exact", margin.is_exact.to_string()));
         known.push(("margin_unit", margin.unit.to_string()));
     }
     let properties = known.iter().map(|(name, value)| {

@@ -79,10 +79,15 @@ pub fn cell_text(cell: &Cell) -> String {
     let margin = match &judged.sureness {
         Sureness::NotAsked => String::new(),
         Sureness::Unshakable => " ∞".to_string(),
-        Sureness::Margin(margin) => format!(" {}", quantity(margin.amount, margin.unit)),
+        Sureness::AtLeast(amount) => format!(" ≥ {}", quantity(*amount, "")),
+        Sureness::Margin(margin) => {
+            let at_most = if margin.is_exact { "" } else { "≤ " };
+            format!(" {at_most}{}", quantity(margin.amount, margin.unit))
+        }
     };
     let Judgement { verdict, time, n_errors, .. } = &judged.judgement;
-    let by = if matches!(judged.sureness, Sureness::Margin(_)) { " by" } else { "" };
+    let has_amount = matches!(judged.sureness, Sureness::Margin(_) | Sureness::AtLeast(_));
+    let by = if has_amount { " by" } else { "" };
     let said = match verdict {
         Verdict::Green => format!("green{margin}"),
         Verdict::Red => format!("red at {time}{by}{margin}"),

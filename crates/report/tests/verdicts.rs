@@ -7,8 +7,7 @@ use headland_judge::lang::parse;
 use headland_judge::{JudgeOptions, Scene, compile, explain, margin, timeline};
 use headland_record::{Data, Recording, Track};
 use headland_report::{
-    Cell, Judged, Matrix, Row, Sureness, cell_text, explained, junit, matrix, page, summary,
-    verdicts_json,
+    Cell, Judged, Matrix, Row, cell_text, explained, junit, matrix, page, summary, verdicts_json,
 };
 
 /// A ball at these heights, one every millisecond.
@@ -34,7 +33,7 @@ fn judged(test: &str, scene: &Arc<Scene>) -> Cell {
     let import = |_: &str| unreachable!("nothing is imported");
     let code = compile(&program, scene.vocabulary(), &import, &mut findings);
     let (judgement, timeline) = timeline(&code, scene, &JudgeOptions::default());
-    let sureness = margin(&code, scene, &judgement).map_or(Sureness::Unshakable, Sureness::Margin);
+    let sureness = margin(&code, scene, &judgement);
     let explanations = explain(&code, scene, &judgement);
     let (code, scene) = (Arc::new(code), Arc::clone(scene));
     let timeline = Some(timeline);

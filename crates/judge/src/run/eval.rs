@@ -92,7 +92,8 @@ impl<N: Now, W: Watch> Run<'_, N, W> {
         let value = match &node.op {
             Op::Compare(compare, a, b) => {
                 let (a, b) = (self.eval(a, env)?, self.eval(b, env)?);
-                Value::Bool(self.compare(*compare, node.site, has_slack(node), &a, &b)?)
+                let give = self.give(node);
+                Value::Bool(self.compare(*compare, node.site, give, &a, &b)?)
             }
             Op::Channel(channel) => self.read_channel(*channel),
             Op::YesNo(channel) => match self.read_channel(*channel) {
@@ -388,6 +389,23 @@ impl<N: Now, W: Watch> Run<'_, N, W> {
         Err(Stop::Failed(Box::new(Failure { site, words, help, kind })))
     }
 
+    /// What slack does to the comparison of a node. Only an equality asks what it compares,
+    /// and only where there is slack or somebody looks on.
+    pub(crate) fn give(&self, node: &Node) -> Give {
+        let is_equality = matches!(node.op, Op::Compare(Compare::Equal | Compare::NotEqual, ..));
+        let matters = is_equality && (W::SEES || self.conditions.slack != 0.0);
+        Give { has_slack: has_slack(node), is_measured: matters && self.is_measured(node) }
+    }
+
+    /// Whether a channel is read that holds other than whole numbers: a measurement rather
+    /// than a count or a mode.
+    pub(crate) fn is_measured(&self, node: &Node) -> bool {
+        match &node.op {
+            Op::Channel(channel) => !self.columns[*channel as usize].is_whole,
+            _ => node.children().any(|child| self.is_measured(child)),
+        }
+    }
+
     fn number(&mut self, node: &Node, env: Env, selector: &str) -> Result<Number, Stop> {
         match self.eval(node, env)? {
             Value::Number(n) => Ok(n),
@@ -399,14 +417,19 @@ impl<N: Now, W: Watch> Run<'_, N, W> {
         &mut self,
         compare: Compare,
         site: Site,
-        has_slack: bool,
+        give: Give,
         a: &Value,
         b: &Value,
     ) -> Result<bool, Stop> {
-        let slack = if has_slack { self.conditions.slack } else { 0.0 };
+        let slack = if give.has_slack { self.conditions.slack } else { 0.0 };
+        if !matches!((a, b), (Value::Number(_), Value::Number(_)))
+            && [a, b].into_iter().all(Value::may_hold_numbers)
+        {
+            self.watch.blurs();
+        }
         match (a, b) {
             (Value::Number(a), Value::Number(b)) => {
-                self.compare_numbers(compare, site, has_slack, *a, *b)
+                self.compare_numbers(compare, site, give, *a, *b)
             }
             _ => match compare {
                 Compare::Equal => Ok(a.is_equal(b, slack)),
@@ -432,7 +455,7 @@ impl<N: Now, W: Watch> Run<'_, N, W> {
         &mut self,
         compare: Compare,
         site: Site,
-        has_slack: bool,
+        give: Give,
         a: Number,
         b: Number,
     ) -> Result<bool, Stop> {
@@ -444,9 +467,11 @@ impl<N: Now, W: Watch> Run<'_, N, W> {
             return Err(Stop::Failed(Box::new(Failure { site, words, help, kind })));
         };
         let (tick, radius) = (self.tick, a.radius + b.radius);
-        self.watch.compared(&Compared { site, tick, compare, difference, radius, has_slack });
+        let Give { has_slack, is_measured } = give;
+        let compared = Compared { site, tick, compare, difference, radius, has_slack, is_measured };
+        self.watch.compared(&compared);
         let slack = if has_slack { self.conditions.slack } else { 0.0 };
-        Ok(compare.holds(difference, radius, slack))
+        Ok(compare.holds_as(is_measured, difference, radius, slack))
     }
 
     pub(super) fn tolerance(&mut self, site: Site, inner: Value, radius: Value) -> Evaluated {
@@ -546,6 +571,20 @@ impl<N: Now, W: Watch> Run<'_, N, W> {
         };
         Err(Stop::Failed(Box::new(failure)))
     }
+}
+
+/// What slack does to a comparison.
+#[derive(Clone, Copy)]
+pub(crate) struct Give {
+    /// Whether it does anything.
+    pub has_slack: bool,
+    /// Whether an equality can be made harder than exact.
+    pub is_measured: bool,
+}
+
+impl Give {
+    /// Of a comparison of which no more is known.
+    pub(super) const PLAIN: Give = Give { has_slack: true, is_measured: false };
 }
 
 /// Where the recording begins and ends is no measurement, so comparing with it has no slack.
