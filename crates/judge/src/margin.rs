@@ -42,10 +42,11 @@ const BEYOND: (f64, f64) = (1e-9, 1e-12);
 const WORK: usize = 3_000_000;
 /// Rounds it gets however long the recording is, and however short.
 const ROUNDS: std::ops::RangeInclusive<usize> = 8..=1000;
-/// Steps that cover what is left.
-const N_STEPS: i32 = 60;
-/// Halvings after that.
-const N_HALVINGS: usize = 24;
+/// Steps that cover what is left: more for a short recording, and for the longest still so
+/// many that each is by a factor of four at most.
+const STEPS: std::ops::RangeInclusive<usize> = 26..=120;
+/// Halvings after that; the last digits are those of the comparison that turns over.
+const N_HALVINGS: usize = 16;
 
 /// How far a verdict is from flipping.
 #[derive(Clone, Debug, PartialEq)]
@@ -205,7 +206,8 @@ impl Search<'_> {
     /// Steps of a constant factor up to an amount, then halving.
     fn in_steps(&self, way: &mut Way, largest: f64) {
         let start = way.cleared.max(SMALLEST);
-        let factor = headland_base::maths::pow(LARGEST / start, 1.0 / f64::from(N_STEPS));
+        let n_steps = (WORK / self.scene.times().len()).clamp(*STEPS.start(), *STEPS.end());
+        let factor = headland_base::maths::pow(LARGEST / start, 1.0 / n_steps as f64);
         let (mut low, mut high) = (start, start * factor);
         while !self.is_flipped(way.sign * high) {
             if high >= largest {
@@ -250,6 +252,9 @@ impl Search<'_> {
     /// amount, most of them without effect: the amount is applied up to a snapshot only, and
     /// the snapshot is sought at which that begins to matter.
     fn decider(&self, way: &Way) -> Option<(usize, Site)> {
+        if self.code.roots.is_empty() {
+            return None; // formulas alone, which decide as a whole
+        }
         // The verdict stands at the amount before; nothing else turns over in between.
         let before = way.critical - (way.critical * BEYOND.0).max(BEYOND.1);
         let (low, high) = (way.sign * before.max(0.0), way.sign * way.at);
