@@ -152,6 +152,7 @@ pub(crate) fn new_run<'c, N: Now, W: Watch>(
         errors: std::collections::BTreeMap::new(),
         n_errors: 0,
         last_error: None,
+        is_mute: false,
         not_a_number: None,
         asked: vec![Asked::default(); code.blocks.len()],
         met_first_sample: Cell::new(false),
@@ -177,12 +178,14 @@ fn drive<'c, N: Now, W: Watch>(
     run.start();
     let mut patience = Patience::default();
     let mut ways_out = WaysOut::default();
-    ways_out.find(run);
+    // Looking over every way out of a state costs more than asking until one fires, so that
+    // is put off until a snapshot at which none did.
+    let mut has_looked = false;
     let mut tick = start;
     // Asked after every step, so that every way of going on ends at the same snapshot.
     let mut is_over = run.is_over();
     while tick < end && !is_over {
-        if !options.plain {
+        if has_looked && !options.plain {
             run.conditions.slack = options.slack_at(tick);
             let horizon = if tick < change { change.min(end) } else { end };
             tick = next_stir(run, times, tick, horizon, &mut patience);
@@ -195,11 +198,16 @@ fn drive<'c, N: Now, W: Watch>(
         }
         at(run, tick);
         tick += 1;
-        if ways_out.are_shut(run) {
+        if has_looked && ways_out.are_shut(run) {
             continue;
         }
-        run.step();
-        ways_out.find(run);
+        let has_moved = run.step();
+        if has_moved {
+            has_looked = false;
+        } else if !has_looked {
+            ways_out.find(run);
+            has_looked = true;
+        }
         is_over = run.is_over();
     }
     if !is_over {

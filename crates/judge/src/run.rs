@@ -295,6 +295,8 @@ pub(crate) struct Run<'c, N, W> {
     pub n_exhausted: u32,
     pub errors: BTreeMap<Site, ActionError>,
     pub n_errors: u64,
+    /// Nobody will read what goes wrong.
+    pub is_mute: bool,
     /// Where the last of them was.
     pub last_error: Option<Site>,
     pub not_a_number: Option<(SimTime, Site)>,
@@ -318,6 +320,12 @@ impl<N: Now, W: Watch> Run<'_, N, W> {
     pub(crate) fn fail<T>(&self, site: Site, words: impl Into<String>) -> Result<T, Stop> {
         let kind = FailureKind::Wrong;
         Err(Stop::Failed(Box::new(Failure { site, words: words.into(), help: None, kind })))
+    }
+
+    /// Whether the words of an error at a place will not be read: finding the nearest name
+    /// each time would cost more than all the rest.
+    pub(crate) fn is_said(&self, site: Site) -> bool {
+        self.is_mute || self.errors.contains_key(&site)
     }
 
     /// Counts an error, and keeps the words of the first at its place.

@@ -384,6 +384,28 @@ fn a_test_that_asks_between_has_a_margin() {
     assert!((margin.amount - 0.1).abs() < 1e-7 && margin.is_harder, "{margin:?}");
 }
 
+/// A fact that is not there is nil; that it may be a slip is said at its place.
+#[test]
+fn a_misspelt_fact_gets_the_nearest() {
+    let mut scene = common::recording(BOUNCE);
+    let facts = scene.facts.metadata.entry("mission".into()).or_default();
+    facts.insert("goal".into(), "3".into());
+    let scene = Scene::new(scene);
+    let text = "(machine m (state a) (state green)
+      (on [(recording fact: 'mission.goal') = 3] a -> green)
+      (on [(recording fact: 'mission.gaol') = 3] a -> green))
+    (spawn m a)";
+    let mut findings = Findings::new();
+    compile(&program(text), scene.vocabulary(), &|_| unreachable!(), &mut findings);
+    let said: String = findings.into_vec().iter().map(|d| d.render(false)).collect();
+    assert!(said.starts_with("warning[unknown-fact]: the recording has no fact `mission.gaol`"));
+    assert!(said.contains("test.lrp:3:29") && said.contains("`mission.goal`?"), "{said}");
+    // Without a recording nobody can say.
+    let mut findings = Findings::new();
+    compile(&program(text), &Vocabulary::default(), &|_| unreachable!(), &mut findings);
+    assert!(findings.into_vec().is_empty());
+}
+
 /// Two arms, of which one has an elbow: the other must not be given it.
 #[test]
 fn a_joint_of_another_robot_is_not_taken() {

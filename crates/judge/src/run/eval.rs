@@ -51,7 +51,9 @@ impl<N: Now, W: Watch> Run<'_, N, W> {
     pub(crate) fn evaluate(&mut self, node: &Node, env: Env) -> Option<Value> {
         self.fuel = FUEL;
         self.n_calls = 0;
+        self.is_mute = true;
         let result = self.eval(node, env);
+        self.is_mute = false;
         self.forget_activations();
         match result {
             Ok(value) | Err(Stop::Return(value)) => Some(value),
@@ -232,6 +234,7 @@ impl<N: Now, W: Watch> Run<'_, N, W> {
                 last
             }
             Op::Unknown(name) => return self.unknown(node.site, name),
+            Op::Unassignable(name) => return self.unassignable(node.site, name),
             Op::Broken => return self.fail(node.site, "this could not be read"),
         };
         self.watch.valued(node.site, &value);
@@ -553,6 +556,9 @@ impl<N: Now, W: Watch> Run<'_, N, W> {
         receiver: &Value,
         selector: &str,
     ) -> Result<T, Stop> {
+        if self.is_said(site) {
+            return self.fail(site, String::new());
+        }
         let words = match receiver {
             Value::Vector(_) => format!("a vector does not understand `{selector}`"),
             _ => format!("{} does not understand `{selector}`", shown(receiver)),
@@ -562,7 +568,26 @@ impl<N: Now, W: Watch> Run<'_, N, W> {
         Err(Stop::Failed(Box::new(Failure { site, words, help, kind })))
     }
 
+    fn unassignable<T>(&self, site: Site, name: &str) -> Result<T, Stop> {
+        let is_recorded = self.code.vocabulary.thing(name).is_some();
+        let words = if is_recorded {
+            format!("`{name}` is of the recording and cannot be assigned")
+        } else {
+            format!("no variable is called `{name}`")
+        };
+        let help = Some(if is_recorded {
+            "declare a variable under another name".to_string()
+        } else {
+            format!("declare it: `(var {name} := [nil])`")
+        });
+        let kind = FailureKind::Wrong;
+        Err(Stop::Failed(Box::new(Failure { site, words, help, kind })))
+    }
+
     fn unknown<T>(&self, site: Site, name: &str) -> Result<T, Stop> {
+        if self.is_said(site) {
+            return self.fail(site, String::new());
+        }
         let failure = Failure {
             site,
             words: format!("no variable, object or channel is called `{name}`"),

@@ -11,7 +11,7 @@
 //! where no transition of its own fired, and what was just entered waits for the next
 //! snapshot.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 use headland_base::SimTime;
 
@@ -48,9 +48,9 @@ pub(crate) struct Machines {
     pub roots: Vec<Root>,
     /// The instance whose block runs.
     pub at: u32,
-    /// While settling: what fired, as instance, machine and transition, because none may
-    /// twice.
-    pub settled: Option<BTreeSet<(u32, u32, u32)>>,
+    /// While settling: whether each transition fired, by instance and machine, because none
+    /// may twice.
+    pub settled: Option<BTreeMap<(u32, u32), Vec<bool>>>,
     pub n_fired: u64,
     /// Whether each state of each machine was entered.
     pub entered: Vec<Vec<bool>>,
@@ -145,7 +145,9 @@ impl<N: Now, W: Watch> Run<'_, N, W> {
             self.machines.n_fired += 1;
             self.watch.fired(self.tick, machine, way);
             if let Some(settled) = &mut self.machines.settled {
-                settled.insert((id, machine, way));
+                let n = machine_code.transitions.len();
+                let fired = settled.entry((id, machine)).or_insert_with(|| vec![false; n]);
+                fired[way as usize] = true;
             }
             if let Target::Exit(_) = transition.target {
                 return Stepped::Exits(target, (machine, way));
@@ -187,7 +189,8 @@ impl<N: Now, W: Watch> Run<'_, N, W> {
 
     fn has_settled(&self, instance: u32, machine: u32, transition: u32) -> bool {
         let settled = self.machines.settled.as_ref();
-        settled.is_some_and(|fired| fired.contains(&(instance, machine, transition)))
+        let fired = settled.and_then(|settled| settled.get(&(instance, machine)));
+        fired.is_some_and(|fired| fired[transition as usize])
     }
 
     /// The state a transition of an instance leads to: its own, or for an exit one of the
@@ -399,7 +402,7 @@ impl<N: Now, W: Watch> Run<'_, N, W> {
     /// Keeps ticking on the last snapshot until nothing fires, each transition of an
     /// instance once at most.
     pub(crate) fn settle(&mut self) {
-        self.machines.settled = Some(BTreeSet::new());
+        self.machines.settled = Some(BTreeMap::new());
         let n_transitions: usize = self.code.machines.iter().map(|m| m.transitions.len()).sum();
         let n_instances = self.machines.instances.len();
         for _ in 0..=n_transitions.saturating_mul(n_instances).min(MOST_SETTLING) {
