@@ -305,6 +305,13 @@ pub struct TestArgs {
     pub how: HowArgs,
 }
 
+impl TestArgs {
+    /// Whether worlds are run on several engines, so that these are compared, too.
+    pub fn compares_engines(&self) -> bool {
+        !self.world.is_empty() && (self.engines.len() > 1 || self.engines == ["all"])
+    }
+}
+
 /// What `--deny` takes.
 pub const ACTION_ERRORS: &str = "action-errors";
 

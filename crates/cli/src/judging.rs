@@ -58,7 +58,7 @@ impl Asked {
         Asked {
             margins: !args.no_margin,
             explanations: args.explain || args.html.is_some(),
-            timelines: args.coverage || args.html.is_some(),
+            timelines: args.coverage || args.html.is_some() || args.compares_engines(),
             coverage: args.coverage || args.html.is_some(),
             mutation: args.mutate,
             denies_action_errors: args.deny.iter().any(|what| what == ACTION_ERRORS),
@@ -235,9 +235,7 @@ fn judge_one(test: &TestFile, recording: &Loaded, asked: Asked) -> (Cell, Vec<Di
         judgement.time = judgement.errors.iter().map(|e| e.first).min().unwrap_or(judgement.time);
     }
     let sureness = match judgement.verdict {
-        Verdict::Green | Verdict::Red if asked.margins => {
-            margin(&code, scene, &judgement).map_or(Sureness::Unshakable, Sureness::Margin)
-        }
+        Verdict::Green | Verdict::Red if asked.margins => margin(&code, scene, &judgement),
         _ => Sureness::NotAsked,
     };
     let explanations =

@@ -251,8 +251,8 @@ pub(crate) fn flipping_comparison(
     (low, high): (f64, f64),
 ) -> Option<(Site, usize)> {
     let range = 0..scene.times().len();
-    let (formulas, atoms) = formula::columns(code, scene, &range, low);
-    let (flipped, _) = formula::columns(code, scene, &range, high);
+    let (formulas, atoms) = formula::columns(code, scene, &range, |_| low);
+    let (flipped, _) = formula::columns(code, scene, &range, |_| high);
     let read = code.channels.iter().filter_map(|quantity| match quantity {
         Quantity::Formula(id) => Some(*id),
         _ => None,

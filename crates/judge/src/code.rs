@@ -351,6 +351,8 @@ pub enum Op {
     Six(u32, Six),
     /// A name nobody knows.
     Unknown(String),
+    /// Assignment to what is no variable.
+    Unassignable(String),
     /// Assignment to a local.
     SetLocal(u32, u32, Box<Node>),
     /// Assignment to a machine's variable.

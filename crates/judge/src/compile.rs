@@ -14,9 +14,11 @@
 mod expression;
 mod formula;
 
+use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use headland_base::{Diagnostic, Findings, Source};
+use headland_base::{Diagnostic, Findings, Place, Source, names};
 
 use crate::code::{
     Code, EntryCode, GuardCode, MachineCode, Site, SpawnCode, StateCode, Target, TransitionCode,
@@ -93,8 +95,11 @@ pub fn compile(
         skip: 0,
         locals: Vec::new(),
         source: 0,
+        has_imports: !imported.is_empty(),
+        warnings: RefCell::default(),
     };
     compiler.program(program, &declared, findings);
+    findings.extend(compiler.warnings.take());
     compiler.code.is_broken = findings.has_errors();
     compiler.code
 }
@@ -207,6 +212,9 @@ struct Compiler<'a> {
     /// Arguments and temporaries, the innermost block last.
     locals: Vec<Locals<'a>>,
     source: usize,
+    has_imports: bool,
+    /// What only shows with the imports and the recording at hand; `lang::lint` says the rest.
+    warnings: RefCell<Vec<Diagnostic>>,
 }
 
 /// Arguments and temporaries of one block.
@@ -298,11 +306,21 @@ impl<'a> Compiler<'a> {
         });
         let mut all: Vec<&'a Transition> = own_transitions.chain(exits).collect();
         all.sort_by_key(|transition| transition.span.start); // textual priority
-        for transition in &all {
-            transitions.push(self.transition(transition, id, declared, &mut events));
+        let mut states_by_name = BTreeMap::new();
+        for (i, name) in state_names(machine).enumerate() {
+            states_by_name.entry(name).or_insert(number(i)); // of two the first counts
         }
+        for transition in &all {
+            transitions.push(self.transition(
+                transition,
+                &states_by_name,
+                (id, declared),
+                &mut events,
+            ));
+        }
+        let leaving = Leaving::new(&all, self.code.wildcard_others);
         let states = items.iter().filter_map(|item| match item {
-            Item::State(state) => Some(self.state(state, id, declared, &all)),
+            Item::State(state) => Some(self.state(state, id, declared, &leaving)),
             _ => None,
         });
         let states = states.collect();
@@ -322,7 +340,7 @@ impl<'a> Compiler<'a> {
         state: &'a State,
         machine: u32,
         declared: &[Declared<'a>],
-        transitions: &[&'a Transition],
+        leaving: &Leaving<'a>,
     ) -> StateCode {
         let (mut on_entry, mut on_exit, mut running) = (Vec::new(), Vec::new(), Vec::new());
         for item in &state.items {
@@ -346,17 +364,12 @@ impl<'a> Compiler<'a> {
                 (_, ActionBody::Spawn(_)) => {}
             }
         }
-        let leaves = |t: &Transition| match &t.from {
-            Some(from) => from.text == state.name.text,
-            None => !self.code.wildcard_others || t.is_exit || t.to.text != state.name.text,
-        };
-        let ways_out = transitions.iter().enumerate().filter(|(_, t)| leaves(t));
         StateCode {
             name: state.name.text.clone(),
             on_entry,
             on_exit,
             running,
-            ways_out: ways_out.map(|(i, _)| number(i)).collect(),
+            ways_out: leaving.ways_out(&state.name.text),
             site: self.site(&state.span),
         }
     }
@@ -364,8 +377,8 @@ impl<'a> Compiler<'a> {
     fn transition(
         &mut self,
         transition: &'a Transition,
-        machine: u32,
-        declared: &[Declared<'a>],
+        states_by_name: &BTreeMap<&str, u32>,
+        (machine, declared): (u32, &[Declared<'a>]),
         events: &mut EventBlocks<'a>,
     ) -> TransitionCode {
         let guard = match &transition.guard {
@@ -378,12 +391,11 @@ impl<'a> Compiler<'a> {
             Guard::AfterVar(name) => GuardCode::AfterBlock(self.block_of_name(name)),
             Guard::AfterBlock(block) => GuardCode::AfterBlock(self.top_block(block)),
         };
-        let own = declared[machine as usize].machine;
         let target = if transition.is_exit {
             Target::Exit(transition.to.text.clone())
         } else {
-            let found = state_names(own).position(|name| name == transition.to.text);
-            found.map_or(Target::Missing, |i| Target::State(number(i)))
+            let found = states_by_name.get(transition.to.text.as_str());
+            found.map_or(Target::Missing, |i| Target::State(*i))
         };
         let from = transition.from.as_ref().map_or("*", |name| name.text.as_str());
         let arrow = if transition.from.is_some() { " ->" } else { "->" };
@@ -404,7 +416,7 @@ impl<'a> Compiler<'a> {
         declared: &[Declared<'a>],
         events: &mut EventBlocks<'a>,
     ) -> GuardCode {
-        if let Some((_, block)) = events.0.iter().find(|(known, _)| *known == name.text) {
+        if let Some(block) = events.0.get(name.text.as_str()) {
             return GuardCode::Block(*block);
         }
         let around = std::iter::successors(Some(machine), |id| declared[*id as usize].outer);
@@ -418,14 +430,14 @@ impl<'a> Compiler<'a> {
                 self.skip = skip;
                 let block = self.top_block(block);
                 self.skip = 0;
-                events.0.push((&name.text, block));
+                events.0.insert(&name.text, block);
                 return GuardCode::Block(block);
             }
         }
         // A formula may stand where an event does.
         if self.formulas.iter().any(|(known, _)| *known == name.text) {
             let block = self.block_of_name(name);
-            events.0.push((&name.text, block));
+            events.0.insert(&name.text, block);
             return GuardCode::Block(block);
         }
         GuardCode::Missing
@@ -456,12 +468,50 @@ impl<'a> Compiler<'a> {
         let first = found.and_then(|id| {
             state_names(declared[id].machine).position(|name| name == spawn.state.text)
         });
+        if self.has_imports {
+            self.check_spawn(spawn, found.map(|id| &declared[id]), declared);
+        }
         SpawnCode {
             machine: found.map(number),
             state: first.map(number),
             name: spawn.machine.text.clone(),
             site: self.site(&spawn.span),
         }
+    }
+
+    /// What a spawn names may be in a file that is imported, where the lint cannot see it.
+    fn check_spawn(&self, spawn: &Spawn, found: Option<&Declared<'a>>, declared: &[Declared<'a>]) {
+        let (name, wherein, code, known): (&Name, String, &'static str, Vec<&str>) = match found {
+            None => {
+                let seen = declared.iter().filter(|d| d.source == self.source || d.outer.is_none());
+                let known = seen.map(|d| d.machine.name.text.as_str()).collect();
+                (
+                    &spawn.machine,
+                    "machine here or in what is imported".into(),
+                    "unknown-machine",
+                    known,
+                )
+            }
+            // In its own file the lint has said so.
+            Some(found) if found.source == 0 => return,
+            Some(found) => {
+                let known: Vec<&str> = state_names(found.machine).collect();
+                if known.contains(&spawn.state.text.as_str()) {
+                    return;
+                }
+                let wherein = format!("state in `{}`", spawn.machine.text);
+                (&spawn.state, wherein, "unknown-state", known)
+            }
+        };
+        let (what, place) = wherein.split_once(' ').unwrap_or((&wherein, ""));
+        let message = format!("there is no {what} `{}` {place}", name.text);
+        self.warn(name, code, message, names::suggestion(&name.text, known));
+    }
+
+    fn warn(&self, name: &Name, code: &'static str, message: String, help: Option<String>) {
+        let place = Place::new(&self.code.sources[self.source], name.span.clone());
+        let diagnostic = Diagnostic::warning(code, message).at(place).help_maybe(help);
+        self.warnings.borrow_mut().push(diagnostic);
     }
 
     /// The number of a quantity, which is read from then on.
@@ -477,7 +527,40 @@ impl<'a> Compiler<'a> {
 
 /// Blocks of the events a machine has used so far.
 #[derive(Default)]
-struct EventBlocks<'a>(Vec<(&'a str, u32)>);
+struct EventBlocks<'a>(BTreeMap<&'a str, u32>);
+
+/// The transitions of a machine by the state they leave.
+struct Leaving<'a> {
+    by_source: BTreeMap<&'a str, Vec<u32>>,
+    /// Those that leave every state, with the one state each of them does not leave.
+    wild: Vec<(u32, Option<&'a str>)>,
+}
+
+impl<'a> Leaving<'a> {
+    fn new(transitions: &[&'a Transition], wildcard_others: bool) -> Leaving<'a> {
+        let mut out = Leaving { by_source: BTreeMap::new(), wild: Vec::new() };
+        for (i, transition) in (0..).zip(transitions) {
+            let to = transition.to.text.as_str();
+            match &transition.from {
+                Some(from) => out.by_source.entry(&from.text).or_default().push(i),
+                None => {
+                    let is_left_out = wildcard_others && !transition.is_exit;
+                    out.wild.push((i, is_left_out.then_some(to)));
+                }
+            }
+        }
+        out
+    }
+
+    /// In textual order.
+    fn ways_out(&self, state: &str) -> Vec<u32> {
+        let own = self.by_source.get(state).into_iter().flatten().copied();
+        let wild = self.wild.iter().filter(|(_, but)| *but != Some(state)).map(|(i, _)| *i);
+        let mut all: Vec<u32> = own.chain(wild).collect();
+        all.sort_unstable();
+        all
+    }
+}
 
 fn vars_in(items: &[Item]) -> impl Iterator<Item = &Var> {
     items.iter().filter_map(|item| match item {

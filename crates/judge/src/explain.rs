@@ -83,7 +83,7 @@ pub fn explain(code: &Code, scene: &Arc<Scene>, judgement: &Judgement) -> Vec<Ex
         return Vec::new();
     }
     let range = 0..scene.times().len();
-    let (formulas, atoms) = formula::columns(code, scene, &range, 0.0);
+    let (formulas, atoms) = formula::columns(code, scene, &range, |_| 0.0);
     let judged =
         Judged { code, scene, range: &range, formulas: &formulas, atoms: &atoms, slack: 0.0 };
     let explainer = Explainer { code, scene, judged, reads: formula_reads(code) };

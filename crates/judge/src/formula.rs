@@ -15,8 +15,8 @@ use headland_base::SimTime;
 
 use crate::code::{BlockCode, Code, FormulaCode, Literal, Node, Op};
 use crate::judge::new_run;
-use crate::run::eval::{combine, has_slack};
-use crate::run::{Conditions, Env, NONE, Nobody, Now, Run};
+use crate::run::eval::{Give, combine, has_slack};
+use crate::run::{Conditions, Env, NONE, Nobody, Now, Run, Watch};
 use crate::scene::{Column, Scene};
 use crate::temporal::{self, Degree, Robustness, Truth};
 use crate::value::{Compare, Number, Value, difference};
@@ -37,7 +37,7 @@ pub(crate) fn columns(
     code: &Code,
     scene: &Scene,
     range: &Range<usize>,
-    slack: f64,
+    slack_at: impl Fn(usize) -> f64,
 ) -> (Vec<Evaluated>, Vec<Atom>) {
     if code.formulas.is_empty() {
         return (Vec::new(), Vec::new());
@@ -49,14 +49,15 @@ pub(crate) fn columns(
         Quantity::Formula(_) => Arc::clone(&unknown),
         other => scene.column(*other),
     });
-    let conditions = Conditions::over(times, slack);
+    let conditions = Conditions::over(times, slack_at(range.start));
     let mut run = new_run(code, scene, Nobody, channels.collect(), conditions);
     let mut out: Vec<Evaluated> = Vec::new();
     let mut atoms: Vec<Atom> = Vec::new();
     for (id, formula) in code.formulas.iter().enumerate() {
         for block in &code.atoms[atoms.len()..formula.n_atoms] {
             let block = &code.blocks[*block as usize];
-            atoms.push(Atoms { run: &mut run, range, times }.of_block(block));
+            let mut atom = Atoms { run: &mut run, range, times, slack_at: &slack_at };
+            atoms.push(atom.of_block(block));
         }
         let evaluated = match formula.root {
             None => Evaluated {
@@ -141,18 +142,43 @@ pub(crate) fn verdict_of(
 /// A formula sees no machine.
 pub(crate) const NOWHERE: Env = Env { frame: NONE, activation: NONE };
 
-fn of_numbers(compare: Compare, a: Number, b: Number, slack: f64) -> (f64, Truth) {
+fn of_numbers(compare: Compare, give: Give, a: Number, b: Number, slack: f64) -> (f64, Truth) {
     let Some(d) = difference(a, b) else { return (f64::NAN, Truth::Unknown) };
-    let r = a.radius + b.radius;
-    (compare.distance(d, r, slack), Truth::from(compare.holds(d, r, slack)))
+    let (r, is_measured) = (a.radius + b.radius, give.is_measured);
+    let slack = if give.has_slack { slack } else { 0.0 };
+    let holds = compare.holds_as(is_measured, d, r, slack);
+    (compare.distance(is_measured, d, r, slack), Truth::from(holds))
+}
+
+/// Tells a search through slacks how far each formula is from turning over. Its robustness
+/// changes no faster than the slack, so nothing turns over before that.
+pub(crate) fn turn<W: Watch>(code: &Code, formulas: &[Evaluated], slack: f64, watch: &mut W) {
+    let mut tell = |robustness: f64| {
+        if robustness.is_nan() {
+            watch.blurs();
+        } else {
+            // At zero it may turn over at once.
+            watch.turns_at(slack.abs() + robustness.abs().max(f64::EPSILON * slack.abs()));
+        }
+    };
+    for (id, evaluated) in (0..).zip(formulas) {
+        if code.channels.contains(&Quantity::Formula(id)) {
+            evaluated.robustness.iter().for_each(|robustness| tell(*robustness));
+        } else if code.required.contains(&id) {
+            let first = evaluated.robustness.first();
+            let looks_back = code.formulas[id as usize].looks_back;
+            let decides = if looks_back { evaluated.robustness.last() } else { first };
+            tell(decides.copied().unwrap_or(f64::NAN));
+        }
+    }
 }
 
 /// A comparison at the snapshot at hand, of whatever is compared. What is nil is not known.
 pub(crate) fn of_comparison<N: Now>(run: &mut Run<'_, N, Nobody>, node: &Node) -> (f64, Truth) {
     let Op::Compare(compare, a, b) = &node.op else { unreachable!("called with one") };
-    let slack = if has_slack(node) { run.conditions.slack } else { 0.0 };
+    let (give, slack) = (run.give(node), run.conditions.slack);
     match (run.evaluate(a, NOWHERE), run.evaluate(b, NOWHERE)) {
-        (Some(Value::Number(a)), Some(Value::Number(b))) => of_numbers(*compare, a, b, slack),
+        (Some(Value::Number(a)), Some(Value::Number(b))) => of_numbers(*compare, give, a, b, slack),
         (None | Some(Value::Nil), _) | (_, None | Some(Value::Nil)) => (f64::NAN, Truth::Unknown),
         _ => degree_of(run.evaluate(node, NOWHERE)),
     }
@@ -197,6 +223,7 @@ struct Atoms<'r, 'c> {
     run: &'r mut Run<'c, &'c Scene, Nobody>,
     range: &'r Range<usize>,
     times: &'r [SimTime],
+    slack_at: &'r dyn Fn(usize) -> f64,
 }
 
 impl Atoms<'_, '_> {
@@ -254,17 +281,22 @@ impl Atoms<'_, '_> {
     fn stand_at(&mut self, i: usize) {
         let tick = self.range.start + i;
         (self.run.tick, self.run.row, self.run.time) = (tick, tick, self.times[i]);
+        self.run.conditions.slack = (self.slack_at)(tick);
     }
 
     fn comparison(&mut self, node: &Node) -> Atom {
         let Op::Compare(compare, a, b) = &node.op else { unreachable!("called with one") };
-        let slack = if has_slack(node) { self.run.conditions.slack } else { 0.0 };
+        let is_measured = compare.is_equality() && self.run.is_measured(node);
+        let give = Give { has_slack: has_slack(node), is_measured };
         let (a, b) = (self.operand(a), self.operand(b));
         let n = self.times.len();
         let mut out = Atom { robustness: Vec::with_capacity(n), truth: Vec::with_capacity(n) };
         for i in 0..n {
             let (robustness, truth) = match (a.at(i), b.at(i)) {
-                (Some(a), Some(b)) => of_numbers(*compare, a, b, slack),
+                (Some(a), Some(b)) => {
+                    let slack = (self.slack_at)(self.range.start + i);
+                    of_numbers(*compare, give, a, b, slack)
+                }
                 // Not known, or texts and the like: asked one by one.
                 _ => {
                     self.stand_at(i);

@@ -6,6 +6,7 @@
 //!
 //! Start reading at [`judge`].
 
+use std::cell::Cell;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -18,8 +19,9 @@ use crate::formula;
 use crate::run::machine::{Machines, Red, Root};
 use crate::run::quick::WaysOut;
 use crate::run::skim::{Patience, next_stir};
-use crate::run::{Conditions, MOST_EXHAUSTED, NONE, Nobody, Now, Run, Watch};
+use crate::run::{Asked, Conditions, MOST_EXHAUSTED, NONE, Nobody, Now, Run, Watch};
 use crate::scene::{Column, Scene};
+use crate::trust::{Doubt, doubt};
 use crate::verdict::{Judgement, RootVerdict, Verdict, worst};
 use crate::vocabulary::Quantity;
 
@@ -28,10 +30,21 @@ use crate::vocabulary::Quantity;
 pub struct JudgeOptions {
     /// Every comparison so much easier; for margins.
     pub slack: f64,
+    /// Up to a snapshot another slack; for what decides a margin.
+    pub slack_before: Option<(usize, f64)>,
     /// Only these snapshots, as if the recording had no others.
     pub range: Option<Range<usize>>,
     /// Ask at every snapshot instead of looking ahead. The answer is the same.
     pub plain: bool,
+}
+
+impl JudgeOptions {
+    fn slack_at(&self, tick: usize) -> f64 {
+        match self.slack_before {
+            Some((change, slack)) if tick < change => slack,
+            _ => self.slack,
+        }
+    }
 }
 
 impl Now for &Scene {
@@ -63,15 +76,25 @@ pub(crate) fn judge_watched<W: Watch>(
     if let Some(nothing) = nothing_to_judge(code, n_snapshots) {
         return nothing;
     }
-    let (formulas, atoms) = formula::columns(code, scene, &range, options.slack);
+    let (formulas, atoms) = formula::columns(code, scene, &range, |tick| options.slack_at(tick));
     let columns = code.channels.iter().map(|quantity| match quantity {
         Quantity::Formula(id) => Arc::clone(&formulas[*id as usize].holds),
         other => scene.column(*other),
     });
+    let columns: Vec<Arc<Column>> = columns.collect();
+    if watch.sweep().is_some() {
+        formula::turn(code, &formulas, options.slack, watch);
+    }
     let conditions = Conditions::over(&times[range.start..], options.slack);
-    let mut run = new_run(code, scene, watch, columns.collect(), conditions);
-    drive(&mut run, times, range.start, options.plain);
+    let mut run = new_run(code, scene, watch, columns, conditions);
+    drive(&mut run, times, range.start, options);
     let mut judgement = conclude(&run, n_snapshots);
+    if judgement.roots.iter().any(|root| root.verdict == Verdict::Green) && is_in_doubt(&run) {
+        // Where snapshots were passed over the condition may have been answered unseen.
+        let mut every = new_run(code, scene, Everything, run.columns.clone(), run.conditions);
+        drive(&mut every, times, range.start, &JudgeOptions { plain: true, ..options.clone() });
+        run.asked = every.asked;
+    }
     for id in &code.required {
         let (formula, evaluated) = (&code.formulas[*id as usize], &formulas[*id as usize]);
         let mut root = evaluated.verdict(formula, &range, times);
@@ -93,6 +116,15 @@ pub(crate) fn judge_watched<W: Watch>(
     settle_verdict(&mut judgement, &run);
     judgement
 }
+
+/// Whether some condition failed and was not seen to be answered.
+fn is_in_doubt<N: Now, W: Watch>(run: &Run<'_, N, W>) -> bool {
+    run.asked.iter().any(|asked| asked.failed.is_some() && !asked.is_answered)
+}
+
+/// Looks on at every snapshot, so that none is passed over.
+struct Everything;
+impl Watch for Everything {}
 
 /// What there is to say where nothing can be run.
 pub(crate) fn nothing_to_judge(code: &Code, n_snapshots: usize) -> Option<Judgement> {
@@ -134,7 +166,11 @@ pub(crate) fn new_run<'c, N: Now, W: Watch>(
         n_exhausted: 0,
         errors: std::collections::BTreeMap::new(),
         n_errors: 0,
+        last_error: None,
+        is_mute: false,
         not_a_number: None,
+        asked: vec![Asked::default(); code.blocks.len()],
+        met_first_sample: Cell::new(false),
         machines: Machines::default(),
     }
 }
@@ -144,34 +180,49 @@ fn drive<'c, N: Now, W: Watch>(
     run: &mut Run<'c, N, W>,
     times: &[SimTime],
     start: usize,
-    plain: bool,
+    options: &JudgeOptions,
 ) {
     let end = times.len();
+    // The slack may change once, and nobody looks ahead beyond that.
+    let change = options.slack_before.map_or(0, |(change, _)| change);
     let at = |run: &mut Run<'c, N, W>, tick: usize| {
         (run.tick, run.row, run.time) = (tick, tick, times[tick]);
+        run.conditions.slack = options.slack_at(tick);
     };
     at(run, start);
     run.start();
     let mut patience = Patience::default();
     let mut ways_out = WaysOut::default();
-    ways_out.find(run);
+    // Looking over every way out of a state costs more than asking until one fires, so that
+    // is put off until a snapshot at which none did.
+    let mut has_looked = false;
     let mut tick = start;
     // Asked after every step, so that every way of going on ends at the same snapshot.
     let mut is_over = run.is_over();
     while tick < end && !is_over {
-        if !plain {
-            tick = next_stir(run, times, tick, end, &mut patience);
+        if has_looked && !options.plain {
+            run.conditions.slack = options.slack_at(tick);
+            let horizon = if tick < change { change.min(end) } else { end };
+            tick = next_stir(run, times, tick, horizon, &mut patience);
             if tick == end {
                 break;
+            }
+            if tick == horizon {
+                continue;
             }
         }
         at(run, tick);
         tick += 1;
-        if ways_out.are_shut(run) {
+        if has_looked && ways_out.are_shut(run) {
             continue;
         }
-        run.step();
-        ways_out.find(run);
+        let has_moved = run.step();
+        if has_moved {
+            has_looked = false;
+        } else if !has_looked {
+            ways_out.find(run);
+            has_looked = true;
+        }
         is_over = run.is_over();
     }
     if !is_over {
@@ -245,7 +296,7 @@ fn root_verdict<N: Now, W: Watch>(run: &Run<'_, N, W>, name: &str, root: &Root) 
 }
 
 /// The verdict of the file: green where every root is. A green that passed over numbers that
-/// are none is not decided.
+/// are none is not decided, nor is one whose ways to red could never be asked.
 pub(crate) fn settle_verdict<N: Now, W: Watch>(judgement: &mut Judgement, run: &Run<'_, N, W>) {
     if let Some((time, site)) = run.not_a_number {
         let text = run.code.text(site);
@@ -255,6 +306,13 @@ pub(crate) fn settle_verdict<N: Now, W: Watch>(judgement: &mut Judgement, run: &
                 root.time = time;
                 root.reason = format!("`{text}` met a value that is not a number");
             }
+        }
+    }
+    for (spawn, root) in run.code.roots.iter().zip(&mut judgement.roots) {
+        if root.verdict == Verdict::Green
+            && let Some(Doubt { time, reason }) = doubt(run, spawn)
+        {
+            (root.verdict, root.time, root.reason) = (Verdict::Inconclusive, time, reason);
         }
     }
     judge_together(judgement, run.code.is_broken);

@@ -24,6 +24,7 @@ pub(crate) mod quick;
 mod sends;
 pub(crate) mod skim;
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -76,6 +77,34 @@ pub(crate) struct Compared {
     pub radius: f64,
     /// Whether slack applies to it.
     pub has_slack: bool,
+    /// Whether it compares a measurement; asked of equalities alone.
+    pub is_measured: bool,
+}
+
+/// A search through slacks: which way, and how far it is.
+#[derive(Clone, Copy)]
+pub(crate) struct Sweep {
+    /// 1 where comparisons get easier, -1 where they get harder.
+    pub sign: f64,
+    /// The slack of the run.
+    pub slack: f64,
+}
+
+impl Sweep {
+    /// The amount at which a comparison turns over that has not yet; endless where it has, or
+    /// never will.
+    #[inline]
+    pub(crate) fn turn(self, compare: Compare, d: f64, r: f64, is_measured: bool) -> f64 {
+        let Sweep { sign, slack } = self;
+        // Easier makes what fails hold, harder makes what holds fail.
+        if compare.holds_as(is_measured, d, r, slack) == (sign > 0.0) {
+            return f64::INFINITY;
+        }
+        let turn = compare.turns_over(is_measured, d, r).map_or(f64::INFINITY, |turn| sign * turn);
+        // By rounding it may seem to lie behind us.
+        let scale = d.abs().max(r).max(slack.abs());
+        turn.max(slack.abs() + 4.0 * f64::EPSILON * scale)
+    }
 }
 
 /// What may look on while a test runs. Every method does nothing by default, so a run that
@@ -87,6 +116,14 @@ pub(crate) trait Watch {
 
     /// Two numbers are compared.
     fn compared(&mut self, at: &Compared) {}
+    /// The search through slacks this run belongs to, if any.
+    fn sweep(&self) -> Option<Sweep> {
+        None
+    }
+    /// Some comparison, perhaps of a snapshot that was passed over, turns over at an amount.
+    fn turns_at(&mut self, amount: f64) {}
+    /// Something depends on the slack in a way that is not followed.
+    fn blurs(&mut self) {}
     /// A variable gets a value; without a frame it is a global.
     fn assigned(&mut self, site: Site, frame: Option<u32>, slot: u32, value: &Value) {}
     /// A variable was read.
@@ -114,6 +151,15 @@ impl<W: Watch> Watch for &mut W {
 
     fn compared(&mut self, at: &Compared) {
         (**self).compared(at);
+    }
+    fn sweep(&self) -> Option<Sweep> {
+        (**self).sweep()
+    }
+    fn turns_at(&mut self, amount: f64) {
+        (**self).turns_at(amount);
+    }
+    fn blurs(&mut self) {
+        (**self).blurs();
     }
     fn assigned(&mut self, site: Site, frame: Option<u32>, slot: u32, value: &Value) {
         (**self).assigned(site, frame, slot, value);
@@ -211,6 +257,7 @@ pub(crate) struct Env {
 }
 
 /// How a run treats comparisons and where it looks.
+#[derive(Clone, Copy)]
 pub(crate) struct Conditions {
     /// Every comparison so much easier.
     pub slack: f64,
@@ -252,8 +299,25 @@ pub(crate) struct Run<'c, N, W> {
     pub n_exhausted: u32,
     pub errors: BTreeMap<Site, ActionError>,
     pub n_errors: u64,
+    /// Nobody will read what goes wrong.
+    pub is_mute: bool,
+    /// Where the last of them was.
+    pub last_error: Option<Site>,
     pub not_a_number: Option<(SimTime, Site)>,
+    /// What became of each block that was asked as a condition, by its number.
+    pub asked: Vec<Asked>,
+    /// The block that runs read a rate of change before there was a second sample.
+    pub met_first_sample: Cell<bool>,
     pub machines: machine::Machines,
+}
+
+/// What became of a condition so far.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Asked {
+    /// It was true or false at least once.
+    pub is_answered: bool,
+    /// Where it first failed.
+    pub failed: Option<Site>,
 }
 
 impl<N: Now, W: Watch> Run<'_, N, W> {
@@ -262,9 +326,16 @@ impl<N: Now, W: Watch> Run<'_, N, W> {
         Err(Stop::Failed(Box::new(Failure { site, words: words.into(), help: None, kind })))
     }
 
+    /// Whether the words of an error at a place will not be read: finding the nearest name
+    /// each time would cost more than all the rest.
+    pub(crate) fn is_said(&self, site: Site) -> bool {
+        self.is_mute || self.errors.contains_key(&site)
+    }
+
     /// Counts an error, and keeps the words of the first at its place.
     pub(crate) fn note_failure(&mut self, failure: Failure) {
         self.n_errors += 1;
+        self.last_error = Some(failure.site);
         match failure.kind {
             FailureKind::NotANumber => {
                 self.not_a_number.get_or_insert((self.time, failure.site));

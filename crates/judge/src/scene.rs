@@ -35,6 +35,8 @@ pub struct Column {
     pub first_known: usize,
     /// Whether every known value is finite.
     pub is_finite: bool,
+    /// Whether every known value is a whole number: a count or a mode, no measurement.
+    pub is_whole: bool,
 }
 
 impl Column {
@@ -42,11 +44,12 @@ impl Column {
     pub fn new(values: Vec<f64>, first_known: usize) -> Column {
         let known = &values[first_known.min(values.len())..];
         let is_finite = known.iter().all(|v| v.is_finite());
-        Column { values, first_known, is_finite }
+        let is_whole = known.iter().all(|v| v.fract() == 0.0);
+        Column { values, first_known, is_finite, is_whole }
     }
 
     fn unknown(n: usize) -> Column {
-        Column { values: vec![f64::NAN; n], first_known: n, is_finite: true }
+        Column { values: vec![f64::NAN; n], first_known: n, is_finite: true, is_whole: true }
     }
 
     /// Whether it can be read without a second look.

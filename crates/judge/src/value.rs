@@ -72,6 +72,12 @@ impl Compare {
         })
     }
 
+    /// Whether it is `=` or `!=`.
+    #[inline]
+    pub fn is_equality(self) -> bool {
+        matches!(self, Compare::Equal | Compare::NotEqual)
+    }
+
     /// As it is written.
     pub fn selector(self) -> &'static str {
         match self {
@@ -103,9 +109,34 @@ impl Compare {
 }
 
 impl Compare {
-    /// How far it is from flipping: above zero where it holds, below where it does not.
-    pub fn distance(self, d: f64, r: f64, slack: f64) -> f64 {
+    /// The same, where a measurement is compared or not. An equality of a measurement can be
+    /// made harder than exact: it then fails.
+    pub fn holds_as(self, is_measured: bool, d: f64, r: f64, slack: f64) -> bool {
         match self {
+            Compare::Equal if is_measured => d.abs() <= r + slack,
+            Compare::NotEqual if is_measured => d.abs() > r - slack,
+            _ => self.holds(d, r, slack),
+        }
+    }
+
+    /// The slack at which it turns over, holding with more and not with less; `None` where it
+    /// never does.
+    pub fn turns_over(self, is_measured: bool, d: f64, r: f64) -> Option<f64> {
+        match self {
+            Compare::Less => Some(d + r),
+            Compare::LessEqual => Some(d - r),
+            Compare::Greater => Some(r - d),
+            Compare::GreaterEqual => Some(-r - d),
+            Compare::Equal => (is_measured || d != 0.0).then(|| d.abs() - r),
+            Compare::NotEqual => (is_measured || d != 0.0).then(|| r - d.abs()),
+        }
+    }
+
+    /// How far it is from flipping: above zero where it holds, below where it does not.
+    pub fn distance(self, is_measured: bool, d: f64, r: f64, slack: f64) -> f64 {
+        match self {
+            Compare::Equal if is_measured => (r + slack) - d.abs(),
+            Compare::NotEqual if is_measured => d.abs() - (r - slack),
             Compare::Less => (slack - r) - d,
             Compare::LessEqual => (r + slack) - d,
             Compare::Greater => d - (r - slack),
@@ -315,6 +346,11 @@ impl Value {
             Value::Host(Host::Region(_)) => "a region",
             Value::Host(Host::Report(_)) => "a report",
         }
+    }
+
+    /// Whether numbers may be in it that are compared with it.
+    pub(crate) fn may_hold_numbers(&self) -> bool {
+        matches!(self, Value::Number(_) | Value::Array(_) | Value::Pair(_) | Value::Vector(_))
     }
 
     /// Whether two values are the same; numbers within their tolerances, `slack` easier.

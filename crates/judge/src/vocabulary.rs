@@ -203,6 +203,17 @@ impl Vocabulary {
         suggestion(name, self.names())
     }
 
+    /// Whether it is a difference of samples, so that there is none at the first.
+    pub fn needs_two_samples(&self, quantity: Quantity) -> bool {
+        match quantity {
+            Quantity::Object(_, Six::Acceleration, _) => true,
+            Quantity::Object(i, Six::Velocity, _) => {
+                !self.moving.get(i as usize).copied().unwrap_or(false)
+            }
+            _ => false,
+        }
+    }
+
     /// The unit of a quantity; empty where it has none or nobody knows.
     pub fn unit(&self, quantity: Quantity) -> &'static str {
         match quantity {

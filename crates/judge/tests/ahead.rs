@@ -186,7 +186,7 @@ proptest! {
         let mut findings = Findings::new();
         let none = |path: &str| Err(Diagnostic::error("no-such-file", path));
         let code = compile(&program, scene.vocabulary(), &none, &mut findings);
-        let plain = JudgeOptions { plain: true, slack, range: None };
+        let plain = JudgeOptions { plain: true, slack, ..JudgeOptions::default() };
         let ahead = JudgeOptions { plain: false, ..plain.clone() };
         let (wanted, wanted_line) = timeline(&code, &scene, &plain);
         let (got, got_line) = timeline(&code, &scene, &ahead);

@@ -107,7 +107,8 @@ fn a_formula_an_event_reads_is_explained_at_the_moment_it_was_read() {
     // The margin is in the unit of what decides: metres, not the seconds of the event.
     let code = compiled(text, &scene);
     let judgement = judge(&code, &scene, &JudgeOptions::default());
-    let margin = margin(&code, &scene, &judgement).expect("something flips it");
+    let sureness = margin(&code, &scene, &judgement);
+    let margin = sureness.margin().expect("something flips it");
     assert!(margin.unit == "m" || margin.unit == "s", "{margin:?}");
 }
 
@@ -130,7 +131,8 @@ fn the_margin_of_a_formula_is_in_the_unit_of_the_atom_that_decides() {
     let text = "f := always ([ball velocity z < 100] and [ball pose z > 0.4]).";
     let code = compiled(text, &scene);
     let judgement = judge(&code, &scene, &JudgeOptions::default());
-    let margin = margin(&code, &scene, &judgement).expect("something flips it");
+    let sureness = margin(&code, &scene, &judgement);
+    let margin = sureness.margin().expect("something flips it");
     assert!((margin.amount - 0.1).abs() < 1e-6 && margin.unit == "m", "{margin:?}");
     assert_eq!(margin.site.map(|site| code.text(site)), Some("ball pose z > 0.4"));
     assert_eq!(margin.time, scene.times()[2]);

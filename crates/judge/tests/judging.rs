@@ -12,8 +12,8 @@ use headland_judge::code::Code;
 use headland_judge::lang::ast::Program;
 use headland_judge::lang::parse;
 use headland_judge::{
-    Coverage, JudgeOptions, Judgement, Scene, Verdict, Vocabulary, compile, explain, judge, margin,
-    survivors, timeline,
+    Coverage, JudgeOptions, Judgement, Scene, Sureness, Verdict, Vocabulary, compile, explain,
+    judge, margin, survivors, timeline,
 };
 use headland_record::Recording;
 use headland_record::messages::Contact;
@@ -53,7 +53,7 @@ fn the_margin_is_the_distance_to_the_nearest_flip() {
     let code = compiled(LOW, &scene);
     let judgement = judge(&code, &scene, &JudgeOptions::default());
     assert_eq!(judgement.verdict, Verdict::Green);
-    let margin = margin(&code, &scene, &judgement).unwrap();
+    let margin = margin(&code, &scene, &judgement).margin().cloned().unwrap();
     assert!((margin.amount - 0.05).abs() < 1e-7, "{margin:?}");
     assert_eq!((margin.unit, margin.is_harder, margin.flips_to), ("m", false, Verdict::Red));
     assert_eq!(margin.time, SimTime::from_nanos(200_000_000));
@@ -67,7 +67,7 @@ fn a_red_has_a_margin_too_and_equality_without_tolerance_is_not_tightened() {
     let code = compiled(&text, &scene);
     let judgement = judge(&code, &scene, &JudgeOptions::default());
     assert_eq!(judgement.verdict, Verdict::Red);
-    let red = margin(&code, &scene, &judgement).unwrap();
+    let red = margin(&code, &scene, &judgement).margin().cloned().unwrap();
     assert!((red.amount - 0.05).abs() < 1e-7 && red.is_harder, "{red:?}");
     // The end of the recording is no measurement, and an exact count has nothing to tighten.
     let exact = "(var n := [3])
@@ -77,7 +77,7 @@ fn a_red_has_a_margin_too_and_equality_without_tolerance_is_not_tightened() {
     let code = compiled(exact, &scene);
     let judgement = judge(&code, &scene, &JudgeOptions::default());
     assert_eq!(judgement.verdict, Verdict::Green);
-    assert_eq!(margin(&code, &scene, &judgement), None);
+    assert_eq!(margin(&code, &scene, &judgement), Sureness::Unshakable);
 }
 
 #[test]
@@ -88,7 +88,7 @@ fn a_formulas_margin_is_its_robustness() {
     let judgement = judge(&code, &scene, &JudgeOptions::default());
     let robustness = judgement.roots[0].robustness.unwrap();
     assert!((robustness - 0.05).abs() < 1e-12);
-    let margin = margin(&code, &scene, &judgement).unwrap();
+    let margin = margin(&code, &scene, &judgement).margin().cloned().unwrap();
     assert!((margin.amount - robustness).abs() < 1e-7 && margin.unit == "m", "{margin:?}");
 }
 
@@ -340,8 +340,11 @@ fn a_recording_without_velocities_has_differences() {
         (spawn m a)";
     let judgement = judged(text, &scene);
     assert_eq!(judgement.verdict, Verdict::Green, "{:?}", judgement.errors);
-    // What is not known yet is nil, and comparing it is an error that is counted.
-    assert_eq!(judgement.n_errors, 1);
+    // Nothing has a rate of change at its first sample, which is nobody's fault.
+    assert_eq!(judgement.n_errors, 0);
+    // What was put away at the first sample is nil ever after, which is.
+    let kept = text.replace("(state a)", "(var v := [ball velocity z]) (state a)");
+    assert_eq!(judged(&kept.replace("= 20 and", "> v and"), &scene).n_errors, 3);
 }
 
 /// DEEP stands for an expression of nine hundred terms.
@@ -439,8 +442,30 @@ fn a_test_that_asks_between_has_a_margin() {
     let code = compiled(text, &scene);
     let judgement = judge(&code, &scene, &JudgeOptions::default());
     assert_eq!(judgement.verdict, Verdict::Green);
-    let margin = margin(&code, &scene, &judgement).unwrap();
+    let margin = margin(&code, &scene, &judgement).margin().cloned().unwrap();
     assert!((margin.amount - 0.1).abs() < 1e-7 && margin.is_harder, "{margin:?}");
+}
+
+/// A fact that is not there is nil; that it may be a slip is said at its place.
+#[test]
+fn a_misspelt_fact_gets_the_nearest() {
+    let mut scene = common::recording(BOUNCE);
+    let facts = scene.facts.metadata.entry("mission".into()).or_default();
+    facts.insert("goal".into(), "3".into());
+    let scene = Scene::new(scene);
+    let text = "(machine m (state a) (state green)
+      (on [(recording fact: 'mission.goal') = 3] a -> green)
+      (on [(recording fact: 'mission.gaol') = 3] a -> green))
+    (spawn m a)";
+    let mut findings = Findings::new();
+    compile(&program(text), scene.vocabulary(), &|_| unreachable!(), &mut findings);
+    let said: String = findings.into_vec().iter().map(|d| d.render(false)).collect();
+    assert!(said.starts_with("warning[unknown-fact]: the recording has no fact `mission.gaol`"));
+    assert!(said.contains("test.lrp:3:29") && said.contains("`mission.goal`?"), "{said}");
+    // Without a recording nobody can say.
+    let mut findings = Findings::new();
+    compile(&program(text), &Vocabulary::default(), &|_| unreachable!(), &mut findings);
+    assert!(findings.into_vec().is_empty());
 }
 
 /// Two arms, of which one has an elbow: the other must not be given it.

@@ -15,12 +15,12 @@ use serde_json::{Value, json};
 
 use crate::json::verdicts_json;
 use crate::markup::escaped;
-use crate::matrix::{MAGENTA, YELLOW, ansi, cell_text};
+use crate::matrix::{MAGENTA, YELLOW, ansi, cell_text, sureness_text};
 use crate::overlay::{overlay, parted};
 use crate::page::framed;
 use crate::table::{Align, painted};
 use crate::units::quantity;
-use crate::verdicts::{Cell, Matrix, Sureness};
+use crate::verdicts::{Cell, Matrix};
 
 /// Engines and how they did.
 #[derive(Debug, Default)]
@@ -119,12 +119,7 @@ fn lines(probed: &Probed, is_last_step: bool) -> Vec<Line> {
 /// Shorter than in a matrix: the moment of a red is on the page.
 fn short_verdict(cell: &Cell) -> String {
     let Cell::Judged(judged) = cell else { return "broke".to_string() };
-    let word = judged.judgement.verdict.word();
-    match &judged.sureness {
-        Sureness::NotAsked => word.to_string(),
-        Sureness::Unshakable => format!("{word} ∞"),
-        Sureness::Margin(margin) => format!("{word} {}", quantity(margin.amount, margin.unit)),
-    }
+    judged.judgement.verdict.word().to_string() + &sureness_text(&judged.sureness)
 }
 
 /// One table; names of engines head the columns.

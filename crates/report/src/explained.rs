@@ -129,7 +129,14 @@ pub(crate) fn robustness(root: &RootVerdict) -> String {
 
 /// How far a verdict is from flipping, in a sentence.
 pub(crate) fn margin_words(judged: &Judged) -> Option<String> {
-    let Sureness::Margin(margin) = &judged.sureness else { return None };
+    let margin = match &judged.sureness {
+        Sureness::Margin(margin) => margin,
+        Sureness::AtLeast(amount) => {
+            let (amount, word) = (quantity(*amount, ""), judged.judgement.verdict.word());
+            return Some(format!("{word} with every comparison up to {amount} harder or easier"));
+        }
+        Sureness::NotAsked | Sureness::Unshakable => return None,
+    };
     let amount = quantity(margin.amount, margin.unit);
     let way = if margin.is_harder { "harder" } else { "easier" };
     let decides = match margin.site {
@@ -142,7 +149,8 @@ pub(crate) fn margin_words(judged: &Judged) -> Option<String> {
         None => "the formula as a whole decides".to_string(),
     };
     let word = margin.flips_to.word();
-    Some(format!("{word} with every comparison more than {amount} {way}: {decides}"))
+    let perhaps = if margin.is_exact { "" } else { ", perhaps with less" };
+    Some(format!("{word} with every comparison more than {amount} {way}{perhaps}: {decides}"))
 }
 
 /// Blocks that were abandoned, as diagnostics: where, how often, when first, and the values.

@@ -73,6 +73,8 @@ fn judged_json(judged: &Judged) -> Value {
         "action_errors": errors.collect::<Vec<_>>(),
         "margin": match &judged.sureness {
             Sureness::Margin(margin) => margin_json(judged, margin),
+            // No flip was found, and below this none can be.
+            Sureness::AtLeast(amount) => json!({ "amount": null, "at_least": amount }),
             Sureness::NotAsked | Sureness::Unshakable => Value::Null,
         },
     });
@@ -93,7 +95,7 @@ fn root_json(root: &RootVerdict) -> Value {
 
 fn margin_json(judged: &Judged, margin: &Margin) -> Value {
     json!({
-        "amount": margin.amount, "unit": margin.unit,
+        "amount": margin.amount, "exact": margin.is_exact, "unit": margin.unit,
         "way": if margin.is_harder { "harder" } else { "easier" },
         "flips_to": margin.flips_to.word(), "time_secs": margin.time.secs(),
         "place": margin.site.map(|site| place_json(&judged.code.place(site))),

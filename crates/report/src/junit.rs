@@ -3,10 +3,11 @@
 //! Red is a failure. An error and what was not judged are errors, and so is what is not
 //! decided: a case that is only skipped would pass for a success.
 
-use headland_judge::Verdict;
+use headland_judge::{ActionError, Verdict};
 
 use crate::explained::{margin_words, one};
 use crate::markup::escaped;
+use crate::units::count;
 use crate::verdicts::{Cell, Judged, Matrix, Row, Sureness};
 
 /// The whole document.
@@ -39,11 +40,27 @@ fn suite(matrix: &Matrix, row: &Row) -> String {
     )
 }
 
+/// What went wrong on the way, whatever the verdict.
+fn system_out(judged: &Judged) -> String {
+    let said = judged.judgement.errors.iter().map(|error| {
+        let times = count(error.count, "time");
+        let place = judged.code.place(error.site).label();
+        let help = error.help.as_ref().map_or(String::new(), |help| format!("; {help}"));
+        let ActionError { words, first, path, .. } = error;
+        format!("action error at {place}, {times}, first at {first} in {path}: {words}{help}\n")
+    });
+    let said: String = said.collect();
+    if said.is_empty() {
+        return said;
+    }
+    format!("      <system-out>{}</system-out>\n", escaped(&said))
+}
+
 fn case(test: &str, recording: &str, cell: &Cell) -> String {
     let names = (test, recording);
     let (test, recording) = (escaped(test), escaped(recording));
     let inside = match cell {
-        Cell::Judged(judged) => properties(judged) + &fault(judged, names),
+        Cell::Judged(judged) => properties(judged) + &fault(judged, names) + &system_out(judged),
         Cell::Missing(why) => {
             format!("      <error type=\"missing\" message=\"{}\"/>\n", escaped(why))
         }
@@ -55,9 +72,14 @@ fn properties(judged: &Judged) -> String {
     let mut known = vec![
         ("verdict", judged.judgement.verdict.word().to_string()),
         ("time_secs", judged.judgement.time.secs().to_string()),
+        ("action_errors", judged.judgement.n_errors.to_string()),
     ];
+    if let Sureness::AtLeast(amount) = &judged.sureness {
+        known.push(("margin_at_least", amount.to_string()));
+    }
     if let Sureness::Margin(margin) = &judged.sureness {
         known.push(("margin", margin.amount.to_string()));
+        known.push(("margin_is_exact", margin.is_exact.to_string()));
         known.push(("margin_unit", margin.unit.to_string()));
     }
     let properties = known.iter().map(|(name, value)| {

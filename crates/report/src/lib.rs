@@ -30,7 +30,7 @@ pub use explained::{action_errors, explained, noticed, reached};
 pub use json::verdicts_json;
 pub use junit::junit;
 pub use matrix::{cell_text, matrix, summary};
-pub use overlay::parted;
+pub use overlay::partings;
 pub use page::page;
 pub use table::{Align, table};
 pub use units::{bytes, count, quantity, secs};

@@ -3,7 +3,7 @@
 use headland_judge::{Judgement, Verdict};
 
 use crate::table::{Align, coloured, painted, widths};
-use crate::units::quantity;
+use crate::units::{count, quantity};
 use crate::verdicts::{Cell, Matrix, Sureness};
 
 /// Wider than this, recordings become rows.
@@ -72,20 +72,35 @@ pub(crate) fn ansi(cell: &Cell) -> &'static str {
     }
 }
 
-/// `green 3.1 mm`, `red at 1.420 s by 2 mm`: what stands in a cell.
-pub fn cell_text(cell: &Cell) -> String {
-    let Cell::Judged(judged) = cell else { return "not judged".to_string() };
-    let margin = match &judged.sureness {
+/// ` 3.1 mm`, ` ∞`: what stands behind a verdict.
+pub(crate) fn sureness_text(sureness: &Sureness) -> String {
+    match sureness {
         Sureness::NotAsked => String::new(),
         Sureness::Unshakable => " ∞".to_string(),
-        Sureness::Margin(margin) => format!(" {}", quantity(margin.amount, margin.unit)),
-    };
-    let Judgement { verdict, time, .. } = &judged.judgement;
-    let by = if matches!(judged.sureness, Sureness::Margin(_)) { " by" } else { "" };
-    match verdict {
+        Sureness::AtLeast(amount) => format!(" ≥ {}", quantity(*amount, "")),
+        Sureness::Margin(margin) => {
+            let at_most = if margin.is_exact { "" } else { "≤ " };
+            format!(" {at_most}{}", quantity(margin.amount, margin.unit))
+        }
+    }
+}
+
+/// `green 3.1 mm`, `red at 1.420 s by 2 mm`: what stands in a cell. Blocks that had to be
+/// abandoned are counted behind it: `green 3.1 mm, 2 action errors`.
+pub fn cell_text(cell: &Cell) -> String {
+    let Cell::Judged(judged) = cell else { return "not judged".to_string() };
+    let margin = sureness_text(&judged.sureness);
+    let Judgement { verdict, time, n_errors, .. } = &judged.judgement;
+    let has_amount = matches!(judged.sureness, Sureness::Margin(_) | Sureness::AtLeast(_));
+    let by = if has_amount { " by" } else { "" };
+    let said = match verdict {
         Verdict::Green => format!("green{margin}"),
         Verdict::Red => format!("red at {time}{by}{margin}"),
         Verdict::Inconclusive | Verdict::Error => verdict.word().to_string(),
+    };
+    match n_errors {
+        0 => said,
+        n => format!("{said}, {}", count(*n, "action error")),
     }
 }
 

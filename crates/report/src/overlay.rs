@@ -11,7 +11,7 @@ use headland_judge::{Column, Course, companies, parting};
 use crate::markup::escaped;
 use crate::plot::{Axis, LANE_HEIGHT, LEFT, PLOT_HEIGHT, RIGHT, number, path, svg, ticks};
 use crate::plot::{is_drawn, root_bands, shortened};
-use crate::verdicts::{Cell, Judged, Row};
+use crate::verdicts::{Cell, Judged, Matrix, Row};
 
 /// Curves are told apart by colour up to this many.
 const N_LINES: usize = 8;
@@ -61,8 +61,19 @@ pub(crate) fn overlay(row: &Row, recordings: &[String]) -> String {
     out
 }
 
+/// Where engines part, test by test.
+pub fn partings(matrix: &Matrix) -> String {
+    let mut out = String::new();
+    for row in matrix.rows.iter().filter(|row| row.cells.len() > 1) {
+        for said in parted(row, &matrix.recordings) {
+            _ = writeln!(out, "{}: {said}", row.test);
+        }
+    }
+    out
+}
+
 /// Which recordings take the same transitions, and where the others part from the first.
-pub fn parted(row: &Row, recordings: &[String]) -> Vec<String> {
+pub(crate) fn parted(row: &Row, recordings: &[String]) -> Vec<String> {
     let lines = lines(row, recordings);
     let courses: Vec<(&str, Course<'_>)> = lines
         .iter()

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use headland_base::Place;
+pub use headland_judge::Sureness;
 use headland_judge::code::Code;
-use headland_judge::{Explanation, Judgement, Margin, Scene, Timeline, Verdict};
+use headland_judge::{Explanation, Judgement, Scene, Timeline, Verdict};
 
 /// Tests over recordings, in the order they were given.
 #[derive(Debug, Default)]
@@ -77,17 +78,6 @@ pub struct Judged {
     pub explanations: Vec<Explanation>,
     /// What the test did, where that was asked.
     pub timeline: Option<Timeline>,
-}
-
-/// How sure a verdict is.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Sureness {
-    /// Nobody asked.
-    NotAsked,
-    /// No slack in any comparison flips it.
-    Unshakable,
-    /// So much flips it.
-    Margin(Margin),
 }
 
 /// How much of a test the recordings reached.

@@ -7,8 +7,7 @@ use headland_judge::lang::parse;
 use headland_judge::{JudgeOptions, Scene, compile, explain, margin, timeline};
 use headland_record::{Data, Recording, Track};
 use headland_report::{
-    Cell, Judged, Matrix, Row, Sureness, cell_text, explained, junit, matrix, page, summary,
-    verdicts_json,
+    Cell, Judged, Matrix, Row, cell_text, explained, junit, matrix, page, summary, verdicts_json,
 };
 
 /// A ball at these heights, one every millisecond.
@@ -34,7 +33,7 @@ fn judged(test: &str, scene: &Arc<Scene>) -> Cell {
     let import = |_: &str| unreachable!("nothing is imported");
     let code = compile(&program, scene.vocabulary(), &import, &mut findings);
     let (judgement, timeline) = timeline(&code, scene, &JudgeOptions::default());
-    let sureness = margin(&code, scene, &judgement).map_or(Sureness::Unshakable, Sureness::Margin);
+    let sureness = margin(&code, scene, &judgement);
     let explanations = explain(&code, scene, &judgement);
     let (code, scene) = (Arc::new(code), Arc::clone(scene));
     let timeline = Some(timeline);
@@ -66,6 +65,27 @@ fn a_cell_has_the_verdict_the_moment_and_the_margin() {
     assert_eq!(cell_text(&judged(&above(1.5), &scene)), "green 500 mm");
     assert_eq!(cell_text(&judged(&above(2.25), &scene)), "red at 0.751 s by 250 mm");
     assert_eq!(cell_text(&Cell::Missing("gone".into())), "not judged");
+}
+
+/// A condition that fails each time is seen wherever verdicts are read, and is no green.
+#[test]
+fn action_errors_are_counted_in_the_table_and_in_junit() {
+    let slip = above(1.5).replace("ball pose z", "bal pose z");
+    let scene = log(3);
+    let cells = vec![judged(&slip, &scene)];
+    assert_eq!(cell_text(&cells[0]), "inconclusive, 3 action errors");
+    let row = Row { test: "slip.lrp".into(), cells, coverage: None, survivors: None };
+    let xml = junit(&Matrix { recordings: vec!["log".into()], rows: vec![row] });
+    let document = roxmltree::Document::parse(&xml).expect("well-formed");
+    let property = document
+        .descendants()
+        .find(|node| node.attribute("name") == Some("action_errors"))
+        .expect("a property");
+    assert_eq!(property.attribute("value"), Some("3"));
+    let out = document.descendants().find(|node| node.has_tag_name("system-out")).expect("one");
+    let said = out.text().expect("words");
+    assert!(said.contains(":2:8, 3 times, first at 0.000 s in m:a"), "{said}");
+    assert!(said.contains("did you mean `ball`?"), "{said}");
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 
 use headland_base::Diagnostic;
 use headland_report::{
-    Matrix, explained, junit, matrix, noticed, page, reached, summary, verdicts_json,
+    Matrix, explained, junit, matrix, noticed, page, partings, reached, summary, verdicts_json,
 };
 use headland_sim::EngineEntry;
 
@@ -109,7 +109,7 @@ impl<'a> Session<'a> {
             fault: None,
         };
         let mut origins: Vec<Origin> = args.on.iter().map(given).collect();
-        let engines = engines(args)?;
+        let engines = if args.world.is_empty() { Vec::new() } else { engines(context, args)? };
         let folder = match (&args.keep, args.world.is_empty()) {
             (None, false) => Some(temporary()?),
             _ => None,
@@ -166,13 +166,14 @@ impl<'a> Session<'a> {
                 (self.args.explain, explained as fn(&Matrix) -> String),
                 (self.args.coverage, reached),
                 (self.args.mutate, noticed),
+                (self.args.compares_engines(), partings),
             ];
             for (_, words) in asked.iter().filter(|(is_asked, _)| *is_asked) {
                 text += &words(&round.matrix);
             }
             // Where standard output is a file of ours, the table goes beside it.
             match [&self.args.junit, &self.args.html].into_iter().flatten().any(|p| is_stdout(p)) {
-                true => context.note(&text),
+                true => context.print_beside(&text),
                 false => context.print(&text),
             }
         }
@@ -223,10 +224,21 @@ fn read_test(path: &Path) -> MaybeTest {
 }
 
 /// The engines asked for; `all` are those that are there.
-fn engines(args: &TestArgs) -> Result<Vec<&'static EngineEntry>, Vec<Diagnostic>> {
+fn engines(
+    context: &Context,
+    args: &TestArgs,
+) -> Result<Vec<&'static EngineEntry>, Vec<Diagnostic>> {
     if args.engines.iter().any(|name| name == "all") {
-        let there = headland_engines::ENGINES.iter().filter(|entry| entry.version().is_some());
-        return Ok(there.collect());
+        let all = headland_engines::ENGINES;
+        let is_there = parallel::map(all.len(), |i| (all[i].find)(&all[i]).is_ok());
+        let (there, missing): (Vec<_>, Vec<_>) =
+            all.iter().zip(is_there).partition(|(_, is_there)| *is_there);
+        if !missing.is_empty() {
+            let names: Vec<&str> = missing.iter().map(|(entry, _)| entry.name).collect();
+            let names = names.join(", ");
+            context.say(&format!("not there: {names}; `headland engines` says how to get them"));
+        }
+        return Ok(there.into_iter().map(|(entry, _)| entry).collect());
     }
     let (mut found, mut faults) = (Vec::new(), Vec::new());
     for name in &args.engines {

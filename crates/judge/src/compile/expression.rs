@@ -149,7 +149,7 @@ impl<'a> Compiler<'a> {
         } else if let Some(slot) = self.globals.iter().position(|known| *known == name.text) {
             Op::SetGlobal(number(slot), value)
         } else {
-            Op::Unknown(name.text.clone())
+            Op::Unassignable(name.text.clone())
         }
     }
 
@@ -159,6 +159,9 @@ impl<'a> Compiler<'a> {
             return op.with(receiver);
         }
         let mut args: Vec<Node> = message.args.iter().map(|arg| self.expr(arg)).collect();
+        if selector == "fact:" && matches!(receiver.op, Op::Host(Host::Recording)) {
+            self.check_fact(message);
+        }
         let receiver = match self.fold(receiver, selector, &args, site) {
             Ok(op) => return op,
             Err(receiver) => receiver,
@@ -181,6 +184,23 @@ impl<'a> Compiler<'a> {
             "not" => Op::Not(receiver),
             _ => Op::Send(receiver, selector.into(), args),
         }
+    }
+
+    /// A fact that the recording does not have is nil, which may be meant, or a slip.
+    fn check_fact(&self, message: &Message) {
+        let facts = &self.code.vocabulary.facts;
+        let [Expr { kind: ExprKind::Str(text) | ExprKind::Symbol(text), span }] = &message.args[..]
+        else {
+            return;
+        };
+        // Without a recording there are none, and nobody can say.
+        if facts.is_empty() || facts.contains_key(text) {
+            return;
+        }
+        let help = headland_base::names::suggestion(text, facts.keys().map(String::as_str));
+        let name = Name { text: text.clone(), span: span.clone() };
+        let message = format!("the recording has no fact `{text:.80}`, so this is nil");
+        self.warn(&name, "unknown-fact", message, help);
     }
 
     /// Messages whose arguments run at once, if at all.

@@ -47,6 +47,12 @@ pub(super) struct Lint<'a> {
     pub slips: BTreeMap<(Option<usize>, &'a str), Option<&'a str>>,
     /// Where the last chain of operators in a surprising order begins.
     pub last_order: Option<usize>,
+    /// Where the last name with a hyphen begins that was read as a difference.
+    pub last_hyphen: Option<usize>,
+    /// Variables that are assigned a block somewhere.
+    pub holds_block: BTreeSet<Declared>,
+    /// `x value: e` on variables, and what to write instead.
+    pub old_assignments: Vec<(Declared, Span, String)>,
 }
 
 impl<'a> Lint<'a> {
@@ -65,7 +71,16 @@ impl<'a> Lint<'a> {
             event_uses: BTreeSet::new(),
             slips: BTreeMap::new(),
             last_order: None,
+            last_hyphen: None,
+            holds_block: BTreeSet::new(),
+            old_assignments: Vec::new(),
         }
+    }
+
+    /// The words at a place.
+    pub fn text(&self, span: &Span) -> &'a str {
+        let text = &self.source.text;
+        text.get(span.start..span.end.min(text.len())).unwrap_or_default()
     }
 
     /// One more finding, unless nobody will read it.
@@ -118,6 +133,7 @@ impl<'a> Lint<'a> {
             self.machine(idx);
         }
         self.circles();
+        self.old_assignments();
         self.unused();
         self.without_spawn();
     }

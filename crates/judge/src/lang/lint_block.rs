@@ -5,12 +5,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use headland_base::names;
 
 use super::ast::*;
+use super::lex::continues_name;
 use super::lint::Lint;
 use super::print::{is_surprising, print_expr};
 use super::scopes::Declared;
+use crate::vocabulary::ALWAYS;
 
 /// So many undeclared names are compared with the declared ones.
 const MOST_SLIPS: usize = 400;
+
+/// Longer words are nobody's name, and every part of one is looked at.
+const MOST_HYPHENATED: usize = 100;
 
 /// Where a block stands, and the names it declares itself, the innermost last.
 struct Inside<'a> {
@@ -184,6 +189,11 @@ impl<'a> Lint<'a> {
             ExprKind::Name(name) => self.read(name, &expr.span, inside),
             ExprKind::Assign(name, value) => {
                 self.expr(value, inside);
+                if let (ExprKind::Block(_), Some(declared)) =
+                    (&value.kind, self.scopes.var(inside.machine, &name.text))
+                {
+                    self.holds_block.insert(declared);
+                }
                 self.assign(name, inside);
             }
             ExprKind::Return(value) => self.expr(value, inside),
@@ -194,7 +204,11 @@ impl<'a> Lint<'a> {
                 }
             }
             ExprKind::Send(receiver, message) => {
-                self.order(expr, receiver, message);
+                let is_hyphen = message.selector == "-"
+                    && self.hyphenated(&message.args[0].span, inside).is_some();
+                if !is_hyphen {
+                    self.order(expr, receiver, message);
+                }
                 self.legacy(expr, receiver, message, inside);
                 self.expr(receiver, inside);
                 for arg in &message.args {
@@ -233,6 +247,10 @@ impl<'a> Lint<'a> {
         if let Some(declared) = self.scopes.formula(inside.machine, name) {
             self.formula_uses.entry(declared).or_default().n_reads += 1;
             return;
+        }
+        let is_recorded = self.host.is_some_and(|host| host.contains(name));
+        if let Some(place) = self.hyphenated(span, inside).filter(|_| !is_recorded) {
+            return self.warn_hyphenated(place, inside);
         }
         match self.host {
             Some(host) if host.contains(name) || name == "Array" || self.is_module() => {}
@@ -286,6 +304,13 @@ impl<'a> Lint<'a> {
         if self.is_module() {
             return;
         }
+        let is_recorded = self.host.is_some_and(|host| host.contains(&name.text))
+            || ALWAYS.contains(&name.text.as_str());
+        if is_recorded {
+            let message = || format!("`{}` is of the recording and cannot be assigned", name.text);
+            let help = || Some("declare a variable under another name".to_string());
+            return self.warn(&name.span, "undeclared-assignment", message, help);
+        }
         let known = self.seen(inside);
         let message = || format!("`{}` is assigned but not declared", name.text);
         self.warn(&name.span, "undeclared-assignment", message, || {
@@ -331,10 +356,63 @@ impl<'a> Lint<'a> {
         if first.is_some_and(|value| matches!(value.kind, ExprKind::Block(_))) {
             return;
         }
-        self.var_uses.entry(declared).or_default().n_writes += 1;
-        let text = || format!("`{name} value: ...` is an old way to assign");
-        let help = || Some(format!("write `{name} := {}`", short(&message.args[0])));
-        self.warn(&expr.span, "legacy-assignment", text, help);
+        // Whether it ever holds a block shows at the end.
+        let help = format!("write `{name} := {}`", short(&message.args[0]));
+        self.old_assignments.push((declared, expr.span.clone(), help));
+    }
+
+    /// Old assignments to variables that never get a block; the others call it.
+    pub fn old_assignments(&mut self) {
+        for (declared, span, help) in std::mem::take(&mut self.old_assignments) {
+            if self.holds_block.contains(&declared) {
+                continue;
+            }
+            self.var_uses.entry(declared).or_default().n_writes += 1;
+            let name = &self.scopes.var_at(declared).name.text;
+            let text = || format!("`{name} value: ...` is an old way to assign");
+            self.warn(&span, "legacy-assignment", text, || Some(help));
+        }
+    }
+
+    /// `my-var` in a block is a difference, though outside of blocks it is a name: the place
+    /// of the longest such name in sight that a word is part of.
+    fn hyphenated(&self, span: &Span, inside: &Inside<'a>) -> Option<Span> {
+        let text = self.text(&(0..usize::MAX));
+        let joins = |c: char| continues_name(c) || c == '-';
+        let before = text[..span.start].trim_end_matches(joins).len();
+        let after = text[span.end..].find(|c| !joins(c)).map_or(text.len(), |i| span.end + i);
+        if after - before > MOST_HYPHENATED {
+            return None;
+        }
+        let is_cut = |i: &usize| text.as_bytes()[*i] == b'-';
+        let starts = (before..=span.start).filter(|i| *i == before || is_cut(&(*i - 1)));
+        let mut spans = starts.flat_map(|start| {
+            let ends = (span.end..=after).rev().filter(|i| *i == after || is_cut(i));
+            ends.map(move |end| start..end)
+        });
+        spans.find(|place| {
+            let name = &text[place.clone()];
+            let is_recorded = || self.host.is_some_and(|host| host.contains(name));
+            *place != *span && (self.scopes.var(inside.machine, name).is_some() || is_recorded())
+        })
+    }
+
+    fn warn_hyphenated(&mut self, place: Span, inside: &Inside<'a>) {
+        let name = self.text(&place);
+        let help = if let Some(declared) = self.scopes.var(inside.machine, name) {
+            self.var_uses.entry(declared).or_default().n_reads += 1;
+            format!("in blocks names have no hyphens: call it `{}`", name.replace('-', "_"))
+        } else {
+            format!(
+                "write `(recording channel: '{name}')`, or `object:`, `joint:`, `region:`, \
+                 `report:`, whichever it is"
+            )
+        };
+        if self.last_hyphen.replace(place.start) == Some(place.start) {
+            return; // said at the first of its words
+        }
+        let message = || format!("in a block `{name}` is `{}`", name.replace('-', " - "));
+        self.warn(&place, "hyphenated-name", message, || Some(help));
     }
 }
 

@@ -489,6 +489,24 @@ impl Reader<'_> {
     fn after_millis(&mut self, form: &Form) -> Read<Guard> {
         let start = self.pos;
         let len = self.rest().find(|c: char| !c.is_ascii_digit()).unwrap_or(self.rest().len());
+        let rest = self.rest();
+        let is_number = |c: char| c.is_ascii_digit() || matches!(c, '.' | '-');
+        let whole = &rest[..rest.find(|c| !is_number(c)).unwrap_or(rest.len())];
+        if let Ok(number) = whole.parse::<f64>()
+            && whole.len() > len
+        {
+            let what = if number < 0.0 { "before the state is entered" } else { "no whole number" };
+            let message = format!("`ontime` counts whole milliseconds, and {whole} is {what}");
+            let help = if number < 0.0 {
+                "write 0 or more".to_string()
+            } else {
+                let millis = number * 1000.0;
+                format!(
+                    "{whole} s is `(ontime {millis:.0} ...)`; {whole} ms is `(ontime [{whole}] ...)`"
+                )
+            };
+            return self.fail(start..start + whole.len(), "malformed-form", message, &help);
+        }
         if len == 0 || self.rest()[len..].starts_with('.') {
             return self.wanted(form, "a whole number of milliseconds, a variable or a block");
         }

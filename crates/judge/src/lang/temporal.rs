@@ -9,7 +9,7 @@
 
 use std::sync::Arc;
 
-use headland_base::{Diagnostic, Findings, Source};
+use headland_base::{Diagnostic, Findings, Source, names};
 
 use super::ast::*;
 use super::block::{MOST_HIGH, MOST_NESTED};
@@ -140,8 +140,24 @@ impl Reader<'_> {
         }
         let (found, span) = self.found();
         let message = format!("{found} cannot follow a finished formula");
-        let help = "join formulas with `and`, `or`, `implies`, `iff`, `until` or `since`";
-        self.fail(span, "malformed-formula", message, help)
+        let help = self.misspelt_operator(&found).unwrap_or_else(|| {
+            "join formulas with `and`, `or`, `implies`, `iff`, `until` or `since`".to_string()
+        });
+        self.fail(span, "malformed-formula", message, &help)
+    }
+
+    /// The operator that the word at hand, or the one before it, is a slip for.
+    fn misspelt_operator(&self, found: &str) -> Option<String> {
+        let is_end = |c: char| !continues_name(c);
+        let before = self.text[..self.pos].trim_end().trim_end_matches('[').trim_end();
+        let before = before.rsplit(is_end).next().unwrap_or_default();
+        [found.trim_matches('`'), before].into_iter().find_map(|word| {
+            if OPERATORS.contains(&word) {
+                return None;
+            }
+            let near = names::nearest(word, OPERATORS.iter().copied())?;
+            Some(format!("did you mean `{near}` by `{word}`?"))
+        })
     }
 
     /// A whole formula.

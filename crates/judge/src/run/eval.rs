@@ -17,6 +17,7 @@ impl<N: Now, W: Watch> Run<'_, N, W> {
     pub(crate) fn run_block(&mut self, block: u32, frame: u32) -> Option<Value> {
         self.fuel = FUEL;
         self.n_calls = 0;
+        self.met_first_sample.set(false);
         self.watch.begins(self.tick, block);
         let code = self.code;
         let block = &code.blocks[block as usize];
@@ -32,6 +33,13 @@ impl<N: Now, W: Watch> Run<'_, N, W> {
         self.forget_activations();
         match result {
             Ok(value) | Err(Stop::Return(value)) => Some(value),
+            // Nothing has a rate of change at its first sample. That is nobody's fault: the
+            // block is abandoned and nothing is counted.
+            Err(Stop::Failed(failure))
+                if failure.kind == FailureKind::Wrong && self.met_first_sample.get() =>
+            {
+                None
+            }
             Err(Stop::Failed(failure)) => {
                 self.note_failure(*failure);
                 None
@@ -43,7 +51,9 @@ impl<N: Now, W: Watch> Run<'_, N, W> {
     pub(crate) fn evaluate(&mut self, node: &Node, env: Env) -> Option<Value> {
         self.fuel = FUEL;
         self.n_calls = 0;
+        self.is_mute = true;
         let result = self.eval(node, env);
+        self.is_mute = false;
         self.forget_activations();
         match result {
             Ok(value) | Err(Stop::Return(value)) => Some(value),
@@ -95,7 +105,8 @@ impl<N: Now, W: Watch> Run<'_, N, W> {
         let value = match &node.op {
             Op::Compare(compare, a, b) => {
                 let (a, b) = (self.eval(a, env)?, self.eval(b, env)?);
-                Value::Bool(self.compare(*compare, node.site, has_slack(node), &a, &b)?)
+                let give = self.give(node);
+                Value::Bool(self.compare(*compare, node.site, give, &a, &b)?)
             }
             Op::Channel(channel) => self.read_channel(*channel),
             Op::YesNo(channel) => match self.read_channel(*channel) {
@@ -234,6 +245,7 @@ impl<N: Now, W: Watch> Run<'_, N, W> {
                 last
             }
             Op::Unknown(name) => return self.unknown(node.site, name),
+            Op::Unassignable(name) => return self.unassignable(node.site, name),
             Op::Broken => return self.fail(node.site, "this could not be read"),
         };
         self.watch.valued(node.site, &value);
@@ -245,9 +257,17 @@ impl<N: Now, W: Watch> Run<'_, N, W> {
         let column = &*self.columns[channel as usize];
         let value = column.values[self.row];
         if value.is_nan() && self.tick < column.first_known {
+            self.note_unknown(self.code.channels[channel as usize]);
             return Value::Nil;
         }
         Value::number(value)
+    }
+
+    /// A quantity was read that is not known here.
+    fn note_unknown(&self, quantity: Quantity) {
+        if self.code.vocabulary.needs_two_samples(quantity) {
+            self.met_first_sample.set(true);
+        }
     }
 
     /// `x value: e` once assigned to the variable x, unless x held a block.
@@ -280,7 +300,10 @@ impl<N: Now, W: Watch> Run<'_, N, W> {
     /// A quantity of a thing that was kept in a variable.
     pub(super) fn quantity(&self, quantity: Quantity) -> Value {
         match self.now.quantity(quantity, self.tick) {
-            None => Value::Nil,
+            None => {
+                self.note_unknown(quantity);
+                Value::Nil
+            }
             Some(value) if quantity.is_bool() => Value::Bool(value > 0.5),
             Some(value) => Value::number(value),
         }
@@ -291,7 +314,11 @@ impl<N: Now, W: Watch> Run<'_, N, W> {
         let read = |quantity| self.now.quantity(quantity, self.tick);
         let mut components = [0.0; 6];
         for (i, component) in (0..).zip(&mut components) {
-            let Some(value) = read(Quantity::Object(object, six, i)) else { return Value::Nil };
+            let quantity = Quantity::Object(object, six, i);
+            let Some(value) = read(quantity) else {
+                self.note_unknown(quantity);
+                return Value::Nil;
+            };
             *component = value;
         }
         let part = |i| read(Quantity::Quaternion(object, i)).unwrap_or(f64::NAN);
@@ -376,6 +403,23 @@ impl<N: Now, W: Watch> Run<'_, N, W> {
         Err(Stop::Failed(Box::new(Failure { site, words, help, kind })))
     }
 
+    /// What slack does to the comparison of a node. Only an equality asks what it compares,
+    /// and only where there is slack or somebody looks on.
+    pub(crate) fn give(&self, node: &Node) -> Give {
+        let is_equality = matches!(node.op, Op::Compare(Compare::Equal | Compare::NotEqual, ..));
+        let matters = is_equality && (W::SEES || self.conditions.slack != 0.0);
+        Give { has_slack: has_slack(node), is_measured: matters && self.is_measured(node) }
+    }
+
+    /// Whether a channel is read that holds other than whole numbers: a measurement rather
+    /// than a count or a mode.
+    pub(crate) fn is_measured(&self, node: &Node) -> bool {
+        match &node.op {
+            Op::Channel(channel) => !self.columns[*channel as usize].is_whole,
+            _ => node.children().any(|child| self.is_measured(child)),
+        }
+    }
+
     fn number(&mut self, node: &Node, env: Env, selector: &str) -> Result<Number, Stop> {
         match self.eval(node, env)? {
             Value::Number(n) => Ok(n),
@@ -387,14 +431,19 @@ impl<N: Now, W: Watch> Run<'_, N, W> {
         &mut self,
         compare: Compare,
         site: Site,
-        has_slack: bool,
+        give: Give,
         a: &Value,
         b: &Value,
     ) -> Result<bool, Stop> {
-        let slack = if has_slack { self.conditions.slack } else { 0.0 };
+        let slack = if give.has_slack { self.conditions.slack } else { 0.0 };
+        if !matches!((a, b), (Value::Number(_), Value::Number(_)))
+            && [a, b].into_iter().all(Value::may_hold_numbers)
+        {
+            self.watch.blurs();
+        }
         match (a, b) {
             (Value::Number(a), Value::Number(b)) => {
-                self.compare_numbers(compare, site, has_slack, *a, *b)
+                self.compare_numbers(compare, site, give, *a, *b)
             }
             _ => match compare {
                 Compare::Equal => Ok(a.is_equal(b, slack)),
@@ -420,7 +469,7 @@ impl<N: Now, W: Watch> Run<'_, N, W> {
         &mut self,
         compare: Compare,
         site: Site,
-        has_slack: bool,
+        give: Give,
         a: Number,
         b: Number,
     ) -> Result<bool, Stop> {
@@ -432,9 +481,11 @@ impl<N: Now, W: Watch> Run<'_, N, W> {
             return Err(Stop::Failed(Box::new(Failure { site, words, help, kind })));
         };
         let (tick, radius) = (self.tick, a.radius + b.radius);
-        self.watch.compared(&Compared { site, tick, compare, difference, radius, has_slack });
+        let Give { has_slack, is_measured } = give;
+        let compared = Compared { site, tick, compare, difference, radius, has_slack, is_measured };
+        self.watch.compared(&compared);
         let slack = if has_slack { self.conditions.slack } else { 0.0 };
-        Ok(compare.holds(difference, radius, slack))
+        Ok(compare.holds_as(is_measured, difference, radius, slack))
     }
 
     pub(super) fn tolerance(&mut self, site: Site, inner: Value, radius: Value) -> Evaluated {
@@ -516,6 +567,9 @@ impl<N: Now, W: Watch> Run<'_, N, W> {
         receiver: &Value,
         selector: &str,
     ) -> Result<T, Stop> {
+        if self.is_said(site) {
+            return self.fail(site, String::new());
+        }
         let words = match receiver {
             Value::Vector(_) => format!("a vector does not understand `{selector}`"),
             _ => format!("{} does not understand `{selector}`", shown(receiver)),
@@ -525,7 +579,26 @@ impl<N: Now, W: Watch> Run<'_, N, W> {
         Err(Stop::Failed(Box::new(Failure { site, words, help, kind })))
     }
 
+    fn unassignable<T>(&self, site: Site, name: &str) -> Result<T, Stop> {
+        let is_recorded = self.code.vocabulary.thing(name).is_some();
+        let words = if is_recorded {
+            format!("`{name}` is of the recording and cannot be assigned")
+        } else {
+            format!("no variable is called `{name}`")
+        };
+        let help = Some(if is_recorded {
+            "declare a variable under another name".to_string()
+        } else {
+            format!("declare it: `(var {name} := [nil])`")
+        });
+        let kind = FailureKind::Wrong;
+        Err(Stop::Failed(Box::new(Failure { site, words, help, kind })))
+    }
+
     fn unknown<T>(&self, site: Site, name: &str) -> Result<T, Stop> {
+        if self.is_said(site) {
+            return self.fail(site, String::new());
+        }
         let failure = Failure {
             site,
             words: format!("no variable, object or channel is called `{name}`"),
@@ -534,6 +607,20 @@ impl<N: Now, W: Watch> Run<'_, N, W> {
         };
         Err(Stop::Failed(Box::new(failure)))
     }
+}
+
+/// What slack does to a comparison.
+#[derive(Clone, Copy)]
+pub(crate) struct Give {
+    /// Whether it does anything.
+    pub has_slack: bool,
+    /// Whether an equality can be made harder than exact.
+    pub is_measured: bool,
+}
+
+impl Give {
+    /// Of a comparison of which no more is known.
+    pub(super) const PLAIN: Give = Give { has_slack: true, is_measured: false };
 }
 
 /// Where the recording begins and ends is no measurement, so comparing with it has no slack.

@@ -11,11 +11,11 @@
 //! where no transition of its own fired, and what was just entered waits for the next
 //! snapshot.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 use headland_base::SimTime;
 
-use crate::code::{EntryCode, GuardCode, SpawnCode, Target};
+use crate::code::{EntryCode, GuardCode, MachineCode, SpawnCode, Target};
 use crate::value::Value;
 
 use super::{
@@ -48,10 +48,12 @@ pub(crate) struct Machines {
     pub roots: Vec<Root>,
     /// The instance whose block runs.
     pub at: u32,
-    /// While settling: what fired, as instance, machine and transition, because none may
-    /// twice.
-    pub settled: Option<BTreeSet<(u32, u32, u32)>>,
+    /// While settling: whether each transition fired, by instance and machine, because none
+    /// may twice.
+    pub settled: Option<BTreeMap<(u32, u32), Vec<bool>>>,
     pub n_fired: u64,
+    /// Whether each state of each machine was entered.
+    pub entered: Vec<Vec<bool>>,
     /// Where the roots were spawned.
     pub started: (usize, SimTime),
 }
@@ -90,6 +92,8 @@ impl<N: Now, W: Watch> Run<'_, N, W> {
     pub(crate) fn start(&mut self) {
         let code = self.code;
         self.machines.started = (self.tick, self.time);
+        let of_machine = |machine: &MachineCode| vec![false; machine.states.len()];
+        self.machines.entered = code.machines.iter().map(of_machine).collect();
         self.globals = vec![Value::Nil; code.globals.len()];
         for (slot, var) in code.globals.iter().enumerate() {
             if let Some(value) = self.run_block(var.init, NONE) {
@@ -141,7 +145,9 @@ impl<N: Now, W: Watch> Run<'_, N, W> {
             self.machines.n_fired += 1;
             self.watch.fired(self.tick, machine, way);
             if let Some(settled) = &mut self.machines.settled {
-                settled.insert((id, machine, way));
+                let n = machine_code.transitions.len();
+                let fired = settled.entry((id, machine)).or_insert_with(|| vec![false; n]);
+                fired[way as usize] = true;
             }
             if let Target::Exit(_) = transition.target {
                 return Stepped::Exits(target, (machine, way));
@@ -183,7 +189,8 @@ impl<N: Now, W: Watch> Run<'_, N, W> {
 
     fn has_settled(&self, instance: u32, machine: u32, transition: u32) -> bool {
         let settled = self.machines.settled.as_ref();
-        settled.is_some_and(|fired| fired.contains(&(instance, machine, transition)))
+        let fired = settled.and_then(|settled| settled.get(&(instance, machine)));
+        fired.is_some_and(|fired| fired[transition as usize])
     }
 
     /// The state a transition of an instance leads to: its own, or for an exit one of the
@@ -211,28 +218,46 @@ impl<N: Now, W: Watch> Run<'_, N, W> {
                     && let Some(holds) =
                         self.quick_flag(&self.code.blocks[*block as usize].body, frame)
                 {
+                    self.asked[*block as usize].is_answered = true;
                     return holds;
                 }
-                match self.run_block(*block, frame) {
-                    Some(Value::Bool(b)) => b,
-                    Some(other) => {
-                        self.odd_guard(*block, &other, "an event is true or false");
-                        false
-                    }
-                    None => false,
-                }
+                let is_known = self.ask(*block, frame, "an event is true or false", |value| {
+                    if let Value::Bool(b) = value { Some(*b) } else { None }
+                });
+                is_known.unwrap_or(false)
             }
-            GuardCode::AfterBlock(block) => match self.run_block(*block, frame) {
-                Some(Value::Number(millis)) => {
-                    (self.time - entered).nanos() as f64 >= whole_nanos(millis.value)
-                }
-                Some(other) => {
-                    self.odd_guard(*block, &other, "a timeout is a number of milliseconds");
-                    false
-                }
-                None => false,
-            },
+            GuardCode::AfterBlock(block) => {
+                let wants = "a timeout is a number of milliseconds";
+                let millis = self.ask(*block, frame, wants, |value| {
+                    if let Value::Number(millis) = value { Some(millis.value) } else { None }
+                });
+                let waited = (self.time - entered).nanos() as f64;
+                millis.is_some_and(|millis| waited >= whole_nanos(millis))
+            }
         }
+    }
+
+    /// The answer of a condition; `None` where it failed or is of the wrong kind, which is
+    /// remembered: a condition that never answers decides nothing.
+    fn ask<T>(
+        &mut self,
+        block: u32,
+        frame: u32,
+        wants: &str,
+        kind: impl Fn(&Value) -> Option<T>,
+    ) -> Option<T> {
+        let n_before = self.n_errors;
+        let value = self.run_block(block, frame);
+        let answer = value.as_ref().and_then(kind);
+        if let (None, Some(odd)) = (&answer, &value) {
+            self.odd_guard(block, odd, wants);
+        }
+        let asked = &mut self.asked[block as usize];
+        asked.is_answered |= answer.is_some();
+        if self.n_errors > n_before {
+            asked.failed = asked.failed.or(self.last_error);
+        }
+        answer
     }
 
     fn odd_guard(&mut self, block: u32, value: &Value, wants: &str) {
@@ -334,6 +359,7 @@ impl<N: Now, W: Watch> Run<'_, N, W> {
         (instance.entered, instance.entered_tick) = (self.time, self.tick);
         let Instance { machine, frame, parent, .. } = *instance;
         self.machines.at = id;
+        self.machines.entered[machine as usize][state as usize] = true;
         self.watch.entered(self.tick, id, parent, machine, state);
         let state_code = &code.machines[machine as usize].states[state as usize];
         for entry in &state_code.on_entry {
@@ -376,7 +402,7 @@ impl<N: Now, W: Watch> Run<'_, N, W> {
     /// Keeps ticking on the last snapshot until nothing fires, each transition of an
     /// instance once at most.
     pub(crate) fn settle(&mut self) {
-        self.machines.settled = Some(BTreeSet::new());
+        self.machines.settled = Some(BTreeMap::new());
         let n_transitions: usize = self.code.machines.iter().map(|m| m.transitions.len()).sum();
         let n_instances = self.machines.instances.len();
         for _ in 0..=n_transitions.saturating_mul(n_instances).min(MOST_SETTLING) {

@@ -93,6 +93,9 @@ impl<N: Now, W: Watch> Run<'_, N, W> {
                 }
                 let slack = self.conditions.slack;
                 let slack = if slack != 0.0 && has_slack(node) { slack } else { 0.0 };
+                if slack != 0.0 && compare.is_equality() && self.is_measured(node) {
+                    return None; // slack means something else there
+                }
                 compare.holds(d, a.radius + b.radius, slack)
             }
             Op::And(a, b) => self.quick_flag(a, frame)? && self.quick_flag(b, frame)?,

@@ -5,6 +5,7 @@ use headland_base::maths;
 use crate::code::{Arithmetic, Site};
 use crate::value::{Compare, Number, Pair, Value};
 
+use super::eval::Give;
 use super::{Evaluated, MOST_ITEMS, Now, Run, Stop, Watch};
 
 impl<N: Now, W: Watch> Run<'_, N, W> {
@@ -61,7 +62,7 @@ impl<N: Now, W: Watch> Run<'_, N, W> {
             return self.arithmetic(arithmetic, site, receiver, arg).map(Some);
         }
         if let Some(compare) = Compare::from_selector(selector) {
-            let holds = self.compare(compare, site, true, receiver, arg)?;
+            let holds = self.compare(compare, site, Give::PLAIN, receiver, arg)?;
             return Ok(Some(Value::Bool(holds)));
         }
         if selector == "~" {
@@ -207,8 +208,8 @@ impl<N: Now, W: Watch> Run<'_, N, W> {
             ("raisedTo:" | "**", [Value::Number(b)]) => plain(maths::pow(x, b.value)),
             ("between:and:", [Value::Number(low), Value::Number(high)]) => {
                 let is_between =
-                    self.compare_numbers(Compare::GreaterEqual, site, true, n, *low)?
-                        && self.compare_numbers(Compare::LessEqual, site, true, n, *high)?;
+                    self.compare_numbers(Compare::GreaterEqual, site, Give::PLAIN, n, *low)?
+                        && self.compare_numbers(Compare::LessEqual, site, Give::PLAIN, n, *high)?;
                 Ok(Some(Value::Bool(is_between)))
             }
             ("roundTo:", [Value::Number(b)]) if b.value != 0.0 => {

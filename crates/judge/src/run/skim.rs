@@ -7,6 +7,9 @@
 //! looking ahead can cost time but never change an answer: whatever is not understood here,
 //! and whatever might be an error there, is simply not passed over.
 
+use std::cell::Cell;
+use std::ops::Range;
+
 use headland_base::SimTime;
 
 use crate::code::{Arithmetic, GuardCode, Literal, Node, Op, Target};
@@ -14,7 +17,7 @@ use crate::value::{Compare, Number, Value};
 
 use super::eval::{combine, has_slack, takes_second};
 use super::machine::{Root, whole_nanos};
-use super::{Now, Run, Watch};
+use super::{Now, Run, Sweep, Watch};
 
 /// Snapshots evaluated at once. From 128 to 1024 it makes no difference; the buffers of a
 /// few operands fit the first cache.
@@ -38,12 +41,19 @@ enum Lane<'a> {
     Abs(Box<Lane<'a>>),
     Negated(Box<Lane<'a>>),
     /// With the sum of the tolerances and the slack.
-    Compare(Compare, Box<(Lane<'a>, Lane<'a>)>, f64, f64),
+    Compare(Compare, Box<(Lane<'a>, Lane<'a>)>, f64, Slack),
     /// A column of 1 and 0.
     YesNo(&'a [f64]),
     And(Box<(Lane<'a>, Lane<'a>)>),
     Or(Box<(Lane<'a>, Lane<'a>)>),
     Not(Box<Lane<'a>>),
+}
+
+/// The slack of a comparison, and whether it has any to give.
+#[derive(Clone, Copy)]
+struct Slack {
+    amount: f64,
+    is_free: bool,
 }
 
 /// What is known about a number beforehand.
@@ -62,7 +72,7 @@ pub(crate) struct Patience {
 
 /// The first snapshot from `tick` on, and before `end`, at which anything may happen.
 pub(crate) fn next_stir<N: Now, W: Watch>(
-    run: &Run<'_, N, W>,
+    run: &mut Run<'_, N, W>,
     times: &[SimTime],
     tick: usize,
     end: usize,
@@ -71,28 +81,37 @@ pub(crate) fn next_stir<N: Now, W: Watch>(
     if tick < patience.plain_until {
         return tick;
     }
-    let next = look(run, times, tick, end).unwrap_or(tick);
+    let (next, turns_at) = look(run, times, tick, end).unwrap_or((tick, f64::INFINITY));
+    run.watch.turns_at(turns_at);
     if next - tick < WORTHWHILE {
         patience.plain_until = tick + PATIENCE;
     }
     next
 }
 
-/// `None` where the active states do something at every snapshot, or something that is not
+/// With the nearest amount at which a comparison that is passed over turns over, where that
+/// is sought. `None` where the active states do something at every snapshot, or something that is not
 /// understood here.
 fn look<N: Now, W: Watch>(
     run: &Run<'_, N, W>,
     times: &[SimTime],
     tick: usize,
     end: usize,
-) -> Option<usize> {
-    let mut ahead = Ahead { run, times, tick, end, lanes: Vec::new() };
+) -> Option<(usize, f64)> {
+    let turns_at = Cell::new(f64::INFINITY);
+    let mut ahead = Ahead { run, times, tick, end, lanes: Vec::new(), turns_at };
     for root in &run.machines.roots {
         if let Root { instance: Some(instance), red: None } = root {
             ahead.collect(*instance)?;
         }
     }
-    Some(first_hit(&ahead.lanes, tick, ahead.end))
+    let next = first_hit(&ahead.lanes, tick, ahead.end);
+    let mut turns_at = f64::INFINITY;
+    if let Some(sweep) = run.watch.sweep().filter(|_| next > tick) {
+        let lanes = ahead.lanes.iter().map(|lane| lane.turns_at(sweep, tick..next));
+        turns_at = lanes.fold(ahead.turns_at.get(), f64::min);
+    }
+    Some((next, turns_at))
 }
 
 struct Ahead<'a, 'c, N, W> {
@@ -102,6 +121,8 @@ struct Ahead<'a, 'c, N, W> {
     /// Something happens here at the latest.
     end: usize,
     lanes: Vec<Lane<'a>>,
+    /// The nearest amount at which a comparison of two numbers that never change turns over.
+    turns_at: Cell<f64>,
 }
 
 impl<'a, N: Now, W: Watch> Ahead<'a, '_, N, W> {
@@ -173,16 +194,27 @@ impl<'a, N: Now, W: Watch> Ahead<'a, '_, N, W> {
             Op::Compare(compare, a, b) => {
                 let (left, r) = self.number(a, frame, deeper)?;
                 let (right, s) = self.number(b, frame, deeper)?;
-                let slack = if has_slack(node) { self.run.conditions.slack } else { 0.0 };
+                let is_free = has_slack(node);
+                let amount = if is_free { self.run.conditions.slack } else { 0.0 };
+                if amount != 0.0 && compare.is_equality() && self.run.is_measured(node) {
+                    return None; // slack means something else there
+                }
                 match (&left, &right) {
                     (Lane::Scalar(x), Lane::Scalar(y)) => {
                         let d = x - y;
                         if d.is_nan() {
                             return None;
                         }
-                        Lane::Flag(compare.holds(d, r + s, slack))
+                        if let Some(sweep) = self.run.watch.sweep().filter(|_| is_free) {
+                            let turn = sweep.turn(*compare, d, r + s, false);
+                            self.turns_at.set(self.turns_at.get().min(turn));
+                        }
+                        Lane::Flag(compare.holds(d, r + s, amount))
                     }
-                    _ => Lane::Compare(*compare, Box::new((left, right)), r + s, slack),
+                    _ => {
+                        let slack = Slack { amount, is_free };
+                        Lane::Compare(*compare, Box::new((left, right)), r + s, slack)
+                    }
                 }
             }
             Op::And(a, b) => match (self.flag(a, frame, deeper)?, self.flag(b, frame, deeper)) {
@@ -362,6 +394,30 @@ impl Lane<'_> {
         }
     }
 
+    /// The nearest amount at which a comparison in it turns over at any of these snapshots.
+    fn turns_at(&self, sweep: Sweep, rows: Range<usize>) -> f64 {
+        match self {
+            Lane::Compare(compare, both, r, slack) if slack.is_free => {
+                let (mut left, mut right) = ([0.0; BLOCK], [0.0; BLOCK]);
+                let mut nearest = f64::INFINITY;
+                for low in rows.clone().step_by(BLOCK) {
+                    let n = BLOCK.min(rows.end - low);
+                    both.0.numbers(low, &mut left[..n]);
+                    both.1.numbers(low, &mut right[..n]);
+                    let pairs = left[..n].iter().zip(&right[..n]);
+                    let turns = pairs.map(|(a, b)| sweep.turn(*compare, a - b, *r, false));
+                    nearest = turns.fold(nearest, f64::min);
+                }
+                nearest
+            }
+            Lane::And(both) | Lane::Or(both) => {
+                both.0.turns_at(sweep, rows.clone()).min(both.1.turns_at(sweep, rows))
+            }
+            Lane::Not(a) => a.turns_at(sweep, rows),
+            _ => f64::INFINITY,
+        }
+    }
+
     /// Where it holds, as 1 and 0; what might be an error counts as holding.
     fn mask(&self, low: usize, out: &mut [u8]) {
         match self {
@@ -373,7 +429,7 @@ impl Lane<'_> {
             Lane::Compare(compare, both, r, slack) => match &**both {
                 (Lane::Column(column), Lane::Scalar(x)) if x.is_finite() => {
                     let values = &column[low..low + out.len()];
-                    compare_all(*compare, values.iter().map(|v| v - x), *r, *slack, out);
+                    compare_all(*compare, values.iter().map(|v| v - x), *r, slack.amount, out);
                 }
                 (a, b) => {
                     let (mut left, mut right) = ([0.0; BLOCK], [0.0; BLOCK]);
@@ -381,7 +437,7 @@ impl Lane<'_> {
                     a.numbers(low, left);
                     b.numbers(low, right);
                     let d = left.iter().zip(right.iter()).map(|(a, b)| a - b);
-                    compare_all(*compare, d, *r, *slack, out);
+                    compare_all(*compare, d, *r, slack.amount, out);
                     let odd = left.iter().zip(right.iter());
                     for (m, (a, b)) in out.iter_mut().zip(odd) {
                         *m |= u8::from((a - b).is_nan());
