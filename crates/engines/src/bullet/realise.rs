@@ -10,7 +10,7 @@
 //! | friction in every direction | two friction directions per contact point, a pyramid along the slip (`SOLVER_USE_2_FRICTION_DIRECTIONS`) | Bullet's one direction, along the slip |
 //! | a solution of joints and contacts | 50 passes, SDF's default for Bullet | Bullet's 10 |
 //! | shapes as drawn | margins of 0.1 mm or a hundredth of the shape, taken off inside where Bullet or the shim can (all but hulls, which are larger by it); none on meshes and heightmaps | Bullet's margins: 40 mm, outside on hulls and cones |
-//! | contacts of flat faces | perturbed until three points are found | one new point per step |
+//! | contacts of flat faces | perturbed until four points are found | one new point per step |
 //! | meshes without seams | normals at edges inside a mesh put right (`btAdjustInternalEdgeContacts`) | as they come |
 //! | turning bodies | gyroscopic torque, implicit in the body's frame, on all bodies; Bullet's default | the same |
 //! | nothing sleeps | `DISABLE_DEACTIVATION` | Bullet's sleeping |
@@ -40,8 +40,10 @@ const MARGIN: f64 = 1e-4;
 /// `SOLVER_USE_2_FRICTION_DIRECTIONS`.
 const TWO_FRICTION_DIRECTIONS: i32 = 16;
 
-/// Points of a contact between flat faces.
-const N_POINTS: i32 = 3;
+/// Points of a contact between flat faces, found by perturbing it. A box that slides down 20°
+/// in steps of 1 ms comes 1.6 % short with Bullet's one, 1.1 % with 3, 0.1 % with 4; cubes of
+/// 5 cm to 1 m dropped flat end up to 3.5 m, 0.1 m and 0.1 m aside.
+const N_POINTS: i32 = 4;
 
 /// More friction than that, infinity for one, makes Bullet multiply it by nothing.
 const FRICTION_MAX: f64 = 1e10;
