@@ -470,6 +470,155 @@ fn shapes_rest_where_their_form_says() {
     }
 }
 
+/// A ball rests on a heightmap, a mesh and the hull of one at 0.7 m, within 1 mm, and a box
+/// that is carried by a belt moves as the belt does, within 1 %.
+#[test]
+fn grounds_of_every_kind_carry() {
+    use headland_base::maths::Vec2;
+    use headland_world::{Geometry, HeightGrid, TriMesh};
+    if !is_there() {
+        return;
+    }
+    let corners = [(-5.0, -5.0), (5.0, -5.0), (5.0, 5.0), (-5.0, 5.0)];
+    let mesh = |convex: bool| {
+        let at = |z: f64| corners.iter().map(move |(x, y)| Vec3::new(*x, *y, z));
+        let points: Vec<Vec3> = at(0.7).chain(at(0.0)).collect();
+        let triangles = vec![[0, 1, 2], [0, 2, 3], [4, 6, 5], [4, 7, 6]];
+        let mesh = Arc::new(TriMesh::new(points, triangles).expect("four triangles"));
+        let (uri, scale) = ("flat.stl".to_string(), Vec3::ONE);
+        Geometry::Mesh { uri, scale, submesh: None, mesh, convex }
+    };
+    let outline = corners.iter().map(|(x, y)| Vec2::new(*x, *y)).collect();
+    let grounds = [
+        mesh(false),
+        mesh(true),
+        Geometry::Polyline { outlines: vec![outline], height: 0.7 },
+        Geometry::Heightmap {
+            uri: "flat.png".into(),
+            size: Vec3::new(10.0, 10.0, 1.0),
+            position: Vec3::ZERO,
+            heights: Arc::new(HeightGrid::new(5, 4, vec![0.7; 20]).expect("a grid")),
+        },
+    ];
+    for geometry in grounds {
+        let models = ground("0 0 0 0 0 0", "") + &ball(1.3, "");
+        let model = compile_with(&models, |world| {
+            world.models[0].links[0].collisions[0].geometry = geometry.clone();
+        });
+        let mut motion = Motion::start(model, options(1e-3));
+        motion.go(1.0, |_| {});
+        let z = motion.pose(1).translation.z;
+        assert!((z - 1.2).abs() < 1e-3, "on a {} it rests at {z}", geometry.kind());
+    }
+
+    let belt = inertial(1.0, 1.0, 1.0, 1.0) + &collision("<box><size>40 2 0.2</size></box>", "");
+    let cargo =
+        inertial(5.0, 0.03, 0.03, 0.03) + &collision("<box><size>0.2 0.2 0.2</size></box>", "");
+    let models = thing("belt", "0 0 -0.1 0 0 0", &belt) + &thing("cargo", "0 0 0.1 0 0 0", &cargo);
+    let model = compile_with(&models, |world| {
+        let link = &mut world.models[0].links[0];
+        link.kinematic = true;
+        link.initial_twist.linear = Vec3::X * 0.8;
+    });
+    let mut motion = Motion::start(model, options(1e-3));
+    motion.go(2.0, |motion| {
+        let wanted = Vec3::new(0.8 * motion.time(), 0.0, -0.1);
+        assert!(motion.pose(0).translation.distance(wanted) < 1e-9);
+    });
+    let speed = motion.twist(1).linear.x;
+    assert!((speed / 0.8 - 1.0).abs() < 0.01, "{speed}");
+}
+
+/// On a slide of 2 kg: `v = e^(−d·t/m)` within 0.5 %, a stop after `m·v₀²/2F` within 5 mm,
+/// `cos(√(k/m)·t)` within 2 %, and a damper of `d·dt/m` = 50 that holds within 1 mm.
+#[test]
+fn dampers_friction_and_springs_follow_their_closed_forms() {
+    use headland_world::{Axis, JointKind::Prismatic};
+    if !is_there() {
+        return;
+    }
+    let end = |change: &dyn Fn(&mut Axis), speed: f64, secs: f64| {
+        let axis = "<axis><xyz>1 0 0</xyz></axis>";
+        let model = compile_with(&hanging("prismatic", axis, true), |world| {
+            world.models[0].links[0].initial_twist.linear = Vec3::X * speed;
+            let Prismatic(axis) = &mut world.models[0].joints[0].kind else { unreachable!() };
+            change(axis);
+        });
+        let mut motion = Motion::start(model, options(1e-3));
+        motion.go(secs, |_| {});
+        motion.state.dofs[0]
+    };
+    let damped = end(&|axis| axis.damping = 3.0, 1.0, 1.0);
+    assert!((damped.velocity / exp(-1.5) - 1.0).abs() < 5e-3, "{damped:?}");
+    let braked = end(&|axis| axis.friction = 1.0, 1.0, 3.0);
+    assert!((braked.position - 1.0).abs() < 5e-3 && braked.velocity.abs() < 1e-6, "{braked:?}");
+    let sprung = |axis: &mut Axis| (axis.spring_stiffness, axis.spring_reference) = (8.0, -1.0);
+    let sprung = end(&sprung, 0.0, 3.0);
+    assert!((sprung.position - (cos(6.0) - 1.0)).abs() < 0.02, "{sprung:?}");
+    let stiff = end(&|axis| axis.damping = 1e5, 1.0, 1.0);
+    assert!(stiff.position.abs() < 1e-3, "{stiff:?}");
+}
+
+/// A servo, as a spring and a damper of the inputs, whose damper is stiff for the step
+/// (`kd·dt/I` = 0.6) rests where its spring carries the load, within 0.1 %.
+#[test]
+fn a_stiff_servo_rests_where_its_spring_carries_the_load() {
+    if !is_there() {
+        return;
+    }
+    let inside = inertial(1.0, 0.04 / 6.0, 1.04 / 12.0, 1.04 / 12.0);
+    let models = format!(
+        "<model name='arm'><link name='beam'><pose>0.5 0 0 0 0 0</pose>{inside}</link><joint \
+         name='hinge' type='continuous'><parent>world</parent><child>beam</child><pose>-0.5 0 0 0 \
+         0 0</pose><axis><xyz>0 1 0</xyz></axis></joint></model>"
+    );
+    let mut motion = Motion::of(&models);
+    let gains = headland_sim::Gains { kp: 1e3, kd: 200.0 };
+    motion.inputs.slopes = vec![gains];
+    for _ in 0..5000 {
+        let now = motion.state.dofs[0];
+        motion.inputs.efforts[0] = -gains.kp * now.position - gains.kd * now.velocity;
+        motion.step();
+    }
+    let now = motion.state.dofs[0];
+    let wanted = 0.5 * GRAVITY * cos(now.position) / gains.kp;
+    eprintln!("{now:?} of {wanted}");
+    assert!((now.position / wanted - 1.0).abs() < 1e-3, "{now:?} of {wanted}");
+}
+
+/// The other finding: cubes dropped flat do not stay where they are. As asked they end less
+/// than 0.5 m aside, but not within the millimetre in which `rapier` leaves them.
+#[test]
+fn cubes_dropped_flat_end_aside() {
+    if !is_there() {
+        return;
+    }
+    let mut models = ground("0 0 0 0 0 0", &friction(0.5));
+    for (i, side) in [0.05, 0.3, 1.0].into_iter().enumerate() {
+        for (j, height) in [0.5, 2.0, 5.0, 7.7].into_iter().enumerate() {
+            let m = 2.0 * side * side / 6.0;
+            let form = format!("<box><size>{side} {side} {side}</size></box>");
+            let at = format!("{} {} {} 0 0 0", 4 * i, 4 * j, height + 0.5 * side);
+            let inside = inertial(2.0, m, m, m) + &collision(&form, &friction(0.5));
+            models += &thing(&format!("cube{i}{j}"), &at, &inside);
+        }
+    }
+    let aside = |raw: bool| {
+        let mut motion = Motion::start(compile(&models), EngineOptions { raw, ..options(1e-3) });
+        motion.go(5.0, |_| {});
+        let way = |i: usize| {
+            let way =
+                motion.pose(i).translation - motion.model.rigids[i].world_from_rigid.translation;
+            Vec3::new(way.x, way.y, 0.0).length()
+        };
+        (1..motion.model.rigids.len()).map(way).fold(0.0, f64::max)
+    };
+    let (asked, raw) = (aside(false), aside(true));
+    eprintln!("{asked} m aside as asked, {raw} m raw");
+    assert!(asked > 1e-3 && asked < 0.5, "{asked}");
+    assert!(raw > asked, "{raw} against {asked}");
+}
+
 /// A four-bar linkage, closed by its last joint: the loop stays shut within 0.2 mm for 3 s
 /// while it swings, and energy within 2 %.
 #[test]
