@@ -26,7 +26,7 @@ const COMPILE_LIMIT: Duration = Duration::from_secs(180);
 const N_LINES_SHOWN: usize = 6;
 
 /// Marks the end of a shim that was written to its end.
-const SEAL: &[u8; 8] = b"hl-shim1";
+const SEAL: &[u8; 8] = b"HL SHIM1";
 
 /// The file of the shim, compiled now if there is none or it is broken.
 pub(super) fn shim_file(workshop: &Workshop, source: &str) -> Result<PathBuf, Diagnostic> {
