@@ -14,9 +14,9 @@
 
 mod contacts;
 mod drive;
-mod hull;
+pub(crate) mod hull;
 mod joints;
-mod shapes;
+pub(crate) mod shapes;
 
 use headland_base::{Diagnostic, Mat3, SimDuration, Transform, Vec3};
 use headland_sim::{

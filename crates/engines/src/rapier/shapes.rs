@@ -181,8 +181,17 @@ fn height_field(size: Vec3, heights: &HeightGrid) -> rp::SharedShape {
     rp::SharedShape::heightfield_with_flags(Array2::new(n_rows, n_columns, data), scale, flags)
 }
 
-/// Outlines drawn out are cut into triangles, holes left out, and each becomes a convex prism.
+/// Outlines drawn out as convex prisms of rapier's.
 fn prisms(outlines: &[Vec<Vec2>], height: f64) -> Option<Vec<(Transform, rp::SharedShape)>> {
+    let hulls = prism_corners(outlines, height)?.into_iter();
+    hulls
+        .map(|corners| Some((Transform::IDENTITY, rp::SharedShape::convex_hull(&corners)?)))
+        .collect()
+}
+
+/// Outlines drawn out are cut into triangles, holes left out, and each becomes a convex prism:
+/// its corners.
+pub(crate) fn prism_corners(outlines: &[Vec<Vec2>], height: f64) -> Option<Vec<Vec<Vec3>>> {
     let mut out = Vec::new();
     for (outer, holes) in outline_groups(outlines) {
         let mut points: Vec<[f64; 2]> = outlines[outer].iter().map(|p| [p.x, p.y]).collect();
@@ -193,14 +202,11 @@ fn prisms(outlines: &[Vec<Vec2>], height: f64) -> Option<Vec<(Transform, rp::Sha
         }
         let mut corners: Vec<u32> = Vec::new();
         earcut::Earcut::new().earcut(points.iter().copied(), &hole_starts, &mut corners);
-        for triangle in corners.chunks_exact(3) {
-            let hull: Vec<Vec3> = triangle
-                .iter()
-                .map(|&i| points[i as usize])
-                .flat_map(|[x, y]| [Vec3::new(x, y, 0.0), Vec3::new(x, y, height)])
-                .collect();
-            out.push((Transform::IDENTITY, rp::SharedShape::convex_hull(&hull)?));
-        }
+        out.extend(corners.chunks_exact(3).map(|triangle| {
+            let flat = triangle.iter().map(|&i| points[i as usize]);
+            let ends = |[x, y]: [f64; 2]| [Vec3::new(x, y, 0.0), Vec3::new(x, y, height)];
+            flat.flat_map(ends).collect()
+        }));
     }
     (!out.is_empty()).then_some(out)
 }

@@ -1,0 +1,291 @@
+//! The shim: its source goes in, a file that can be loaded comes out, compiled once and kept.
+//!
+//! Its name is a hash of the source, the compiler's version and flags, and Bullet's version,
+//! so none is ever loaded that was made for something else. It is written beside its place and
+//! renamed into it, so two processes may compile at once. Its last bytes are a hash of all
+//! before, because loading half a file can end a process.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use headland_base::Diagnostic;
+use sha2::{Digest, Sha256};
+
+use super::workshop::{LIBRARIES, Workshop};
+
+/// What the shim is made from.
+pub(super) const SOURCE: &str = include_str!("shim.cpp");
+
+/// A compiler that has not finished by then is ended. It takes 2 s here.
+const COMPILE_LIMIT: Duration = Duration::from_secs(180);
+
+/// How many lines of a compiler's complaint are shown.
+const N_LINES_SHOWN: usize = 6;
+
+/// Marks the end of a shim that was written to its end.
+const SEAL: &[u8; 8] = b"HL SHIM1";
+
+/// The file of the shim, compiled now if there is none or it is broken.
+pub(super) fn shim_file(workshop: &Workshop, source: &str) -> Result<PathBuf, Diagnostic> {
+    shim_file_within(workshop, source, COMPILE_LIMIT)
+}
+
+fn shim_file_within(
+    workshop: &Workshop,
+    source: &str,
+    limit: Duration,
+) -> Result<PathBuf, Diagnostic> {
+    let path = workshop.cache.join(name(workshop, source));
+    if !is_intact(&path) {
+        fs::create_dir_all(&workshop.cache).map_err(|error| unwritable(&workshop.cache, &error))?;
+        let bench = Bench::new(&workshop.cache)?;
+        let made = compile(workshop, source, &bench, limit)?;
+        seal(&made)
+            .and_then(|()| fs::rename(&made, &path))
+            .map_err(|error| unwritable(&path, &error))?;
+    }
+    Ok(path)
+}
+
+fn name(workshop: &Workshop, source: &str) -> String {
+    let mut hash = Sha256::new();
+    let version = workshop.version.to_string();
+    let include = workshop.include.display().to_string();
+    let compiler = workshop.compiler.join(" ");
+    for part in [source, &compiler, &workshop.compiler_version, &version, &include] {
+        hash.update((part.len() as u64).to_le_bytes());
+        hash.update(part);
+    }
+    flags(workshop).iter().for_each(|flag| hash.update(flag));
+    let hex: String = hash.finalize().iter().take(8).map(|b| format!("{b:02x}")).collect();
+    format!("bullet-{}-{hex}.so", workshop.version_text())
+}
+
+/// `-ffp-contract=off`: a fused multiplication rounds once instead of twice, and not on every
+/// machine.
+fn flags(workshop: &Workshop) -> Vec<String> {
+    let mut out: Vec<String> =
+        ["-std=c++14", "-O2", "-shared", "-fPIC", "-ffp-contract=off", "-DBT_USE_DOUBLE_PRECISION"]
+            .map(str::to_string)
+            .to_vec();
+    out.push(format!("-I{}", workshop.include.display()));
+    out
+}
+
+/// A folder of its own to work in, gone afterwards.
+struct Bench(PathBuf);
+
+impl Bench {
+    fn new(cache: &Path) -> Result<Bench, Diagnostic> {
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let n = COUNT.fetch_add(1, Ordering::Relaxed);
+        let folder = cache.join(format!(".compiling-{}-{n}", std::process::id()));
+        fs::create_dir_all(&folder).map_err(|error| unwritable(&folder, &error))?;
+        Ok(Bench(folder))
+    }
+}
+
+impl Drop for Bench {
+    fn drop(&mut self) {
+        // What is left behind is a few kilobytes in a cache.
+        _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+fn compile(
+    workshop: &Workshop,
+    source: &str,
+    bench: &Bench,
+    limit: Duration,
+) -> Result<PathBuf, Diagnostic> {
+    let (input, output, words) =
+        (bench.0.join("shim.cpp"), bench.0.join("shim.so"), bench.0.join("words"));
+    let unwritable = |error| unwritable(&bench.0, &error);
+    fs::write(&input, source).map_err(unwritable)?;
+    let said = File::create(&words).map_err(unwritable)?;
+    let (program, arguments) = workshop.compiler.split_first().expect("a compiler has a name");
+    let mut command = Command::new(program);
+    command.args(arguments).args(flags(workshop)).arg(&input).arg("-o").arg(&output);
+    command.arg(format!("-L{}", workshop.lib.display()));
+    command.arg(format!("-Wl,-rpath,{}", workshop.lib.display()));
+    command.args(LIBRARIES.map(|library| format!("-l{library}")));
+    // The compiler's own folder for what it keeps in between is the one that is tidied up.
+    command.env("TMPDIR", &bench.0).env("LC_ALL", "C");
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(said);
+    let line = shown(&command);
+    let child = command.spawn().map_err(|error| refused(&line, &format!("cannot run: {error}")))?;
+    match wait(child, limit) {
+        None => {
+            Err(refused(&line, &format!("the compiler took more than {} s", limit.as_secs_f64())))
+        }
+        Some(status) if status.success() && output.exists() => Ok(output),
+        Some(status) => {
+            let words = fs::read(&words).unwrap_or_default();
+            Err(complaint(&line, status, &String::from_utf8_lossy(&words)))
+        }
+    }
+}
+
+/// How it ended; nothing where it was ended after the limit.
+fn wait(mut child: Child, limit: Duration) -> Option<ExitStatus> {
+    let slice = Duration::from_millis(10);
+    let mut waited = Duration::ZERO;
+    loop {
+        if let Ok(Some(status)) = child.try_wait() {
+            return Some(status);
+        }
+        if waited >= limit {
+            // It may have ended by itself just now; either way it is no more.
+            _ = child.kill();
+            _ = child.wait();
+            return None;
+        }
+        std::thread::sleep(slice);
+        waited += slice;
+    }
+}
+
+/// The command as a shell takes it.
+fn shown(command: &Command) -> String {
+    let words = std::iter::once(command.get_program()).chain(command.get_args());
+    words.map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
+}
+
+fn complaint(line: &str, status: ExitStatus, words: &str) -> Diagnostic {
+    let of_errors = words.lines().filter(|line| line.contains("error") || line.contains("ld:"));
+    let mut lines: Vec<&str> = of_errors.take(N_LINES_SHOWN).collect();
+    if lines.is_empty() {
+        lines = words.lines().take(N_LINES_SHOWN).collect();
+    }
+    let mut out = refused(line, &format!("the compiler ended with {status}"));
+    for line in lines {
+        out = out.note(line);
+    }
+    out
+}
+
+fn refused(line: &str, why: &str) -> Diagnostic {
+    Diagnostic::error("engine-shim", format!("the shim of Bullet does not compile: {why}"))
+        .note(format!("the command was: {line}"))
+        .help("CXX names another compiler, HEADLAND_BULLET another folder with include and lib")
+}
+
+fn unwritable(path: &Path, error: &std::io::Error) -> Diagnostic {
+    let message = format!("the shim of Bullet cannot be kept in {}: {error}", path.display());
+    Diagnostic::error("engine-shim", message).help("HEADLAND_CACHE names a folder for it")
+}
+
+fn digest(bytes: &[u8]) -> [u8; 32] {
+    Sha256::digest(bytes).into()
+}
+
+/// Appends a hash of all there is; a loader reads nothing behind what it looks for.
+fn seal(path: &Path) -> std::io::Result<()> {
+    let mut bytes = fs::read(path)?;
+    let hash = digest(&bytes);
+    bytes.extend_from_slice(SEAL);
+    bytes.extend_from_slice(&hash);
+    fs::write(path, bytes)
+}
+
+fn is_intact(path: &Path) -> bool {
+    let Ok(bytes) = fs::read(path) else {
+        return false;
+    };
+    let Some((rest, hash)) = bytes.split_last_chunk::<32>() else {
+        return false;
+    };
+    rest.strip_suffix(SEAL).is_some_and(|body| digest(body) == *hash)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bullet::workshop::Surroundings;
+
+    /// A workshop with a cache of its own, where Bullet and a compiler are.
+    fn workshop(cache: &Path) -> Option<Workshop> {
+        let mut around = Surroundings::of_this_process();
+        around.cache = Some(cache.to_path_buf());
+        let found = Workshop::find(&around);
+        let must = std::env::var_os("HEADLAND_REQUIRE_FOREIGN").is_some();
+        assert!(found.is_ok() || !must, "{found:?}");
+        found.inspect_err(|why| eprintln!("skipped: {why}")).ok()
+    }
+
+    #[test]
+    fn a_shim_that_does_not_compile_says_the_first_errors_and_the_command() {
+        let folder = tempfile::tempdir().unwrap();
+        let Some(workshop) = workshop(folder.path()) else { return };
+        let said = shim_file(&workshop, "int main( { return oops; }\n").unwrap_err();
+        assert_eq!(said.code, "engine-shim");
+        assert!(said.notes.iter().any(|note| note.contains("-DBT_USE_DOUBLE_PRECISION")));
+        assert!(said.notes.iter().any(|note| note.contains("error")), "{said:?}");
+        let left = fs::read_dir(folder.path()).unwrap().count();
+        assert_eq!(left, 0, "nothing is left behind");
+    }
+
+    #[test]
+    fn a_compiler_that_never_ends_is_ended() {
+        let folder = tempfile::tempdir().unwrap();
+        let workshop = Workshop {
+            compiler: ["sh", "-c", "exec sleep 600"].map(str::to_string).to_vec(),
+            compiler_version: "1".into(),
+            include: folder.path().into(),
+            lib: folder.path().into(),
+            version: 324,
+            cache: folder.path().into(),
+        };
+        let said = shim_file_within(&workshop, "", Duration::from_millis(50)).unwrap_err();
+        assert!(said.message.contains("took more than 0.05 s"), "{}", said.message);
+    }
+
+    #[test]
+    fn a_cache_that_cannot_be_written_is_said() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("file");
+        fs::write(&file, "").unwrap();
+        let Some(workshop) = workshop(&file.join("cache")) else { return };
+        let said = shim_file(&workshop, SOURCE).unwrap_err();
+        assert!(said.code == "engine-shim" && said.message.contains("cannot be kept"), "{said:?}");
+    }
+
+    /// Cut short, changed in the middle, or not a library at all: it is made again, once.
+    #[test]
+    fn a_broken_shim_is_made_again_and_a_whole_one_is_not() {
+        let folder = tempfile::tempdir().unwrap();
+        let Some(workshop) = workshop(folder.path()) else { return };
+        let source = "extern \"C\" int answer() { return 42; }\n";
+        let path = shim_file(&workshop, source).unwrap();
+        let whole = fs::read(&path).unwrap();
+        let mut changed = whole.clone();
+        changed[whole.len() / 2] ^= 1;
+        for broken in [whole[..whole.len() / 2].to_vec(), changed, b"no library".to_vec()] {
+            fs::write(&path, &broken).unwrap();
+            assert_eq!(shim_file(&workshop, source).unwrap(), path);
+            assert!(is_intact(&path));
+        }
+        // A compiler that cannot run shows that the kept one is taken.
+        let idle = Workshop { lib: "/nowhere".into(), ..workshop.clone() };
+        assert_eq!(shim_file(&idle, source).unwrap(), path);
+        let other = shim_file(&workshop, "extern \"C\" int answer() { return 43; }\n").unwrap();
+        assert_ne!(other, path, "another source has another name");
+    }
+
+    #[test]
+    fn two_may_compile_at_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let Some(workshop) = workshop(folder.path()) else { return };
+        let source = "extern \"C\" int both() { return 2; }\n";
+        std::thread::scope(|scope| {
+            let all: Vec<_> =
+                (0..3).map(|_| scope.spawn(|| shim_file(&workshop, source).unwrap())).collect();
+            let paths: Vec<PathBuf> = all.into_iter().map(|one| one.join().unwrap()).collect();
+            assert!(paths.iter().all(|path| *path == paths[0] && is_intact(path)));
+        });
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+}

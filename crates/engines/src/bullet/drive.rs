@@ -1,0 +1,129 @@
+//! What acts on Bullet's bodies at every step: forces from outside, and the efforts of motors,
+//! springs and dampers, as forces about centres of mass.
+//!
+//! An effort that is too stiff for the step to be a force becomes a damper that the shim
+//! solves together with the joint (`Axis` in shim.cpp).
+
+use headland_base::{Mat3, Vec3};
+use headland_sim::joint::turned_inertia;
+use headland_sim::{Action, Forces, Gains, Inputs, Lever, Model, Motion, State};
+
+use super::Seat;
+
+/// From `d·dt/m` or `k·dt²/m` on, an effort that gives way as its axis moves is left to the
+/// solver; as a force it throws a link about from 2 and 4 on.
+const STIFF: f64 = 0.5;
+
+/// Scratch of every step, kept so that none allocates.
+pub(super) struct Drive {
+    /// Of each rigid, about its centre and in its frame, rotors included.
+    inertias: Vec<Mat3>,
+    forces: Forces,
+    efforts: Vec<(f64, Gains)>,
+    masses: Vec<(f64, Mat3)>,
+    /// Six numbers per body of Bullet's.
+    pub(super) flat_forces: Vec<f64>,
+    /// Three numbers per axis: position, the damper's target speed, its damping.
+    pub(super) aims: Vec<f64>,
+}
+
+impl Drive {
+    pub(super) fn of(model: &Model, inertias: Vec<Mat3>, n_bodies: usize) -> Drive {
+        Drive {
+            inertias,
+            forces: Forces::new(model),
+            efforts: Vec::new(),
+            masses: Vec::new(),
+            flat_forces: vec![0.0; 6 * n_bodies],
+            aims: vec![0.0; 3 * model.dofs.len()],
+        }
+    }
+
+    /// Works out what acts during the next step.
+    pub(super) fn aim(
+        &mut self,
+        model: &Model,
+        inputs: &Inputs,
+        dt: f64,
+        state: &State,
+        seats: &[Seat],
+    ) {
+        self.forces.total.fill((Vec3::ZERO, Vec3::ZERO));
+        for wrench in &inputs.wrenches {
+            self.forces.add(wrench.rigid_idx, wrench.force, wrench.torque);
+        }
+        self.gather(model, inputs, state);
+        let gives_way = |(_, slope): &(f64, Gains)| *slope != Gains::default();
+        if self.efforts.iter().any(gives_way) {
+            self.weigh(model, state);
+        }
+        for dof_idx in 0..model.dofs.len() {
+            self.act(model, dof_idx, dt, state);
+        }
+        for (seat, (force, torque)) in seats.iter().zip(&self.forces.total) {
+            if let Some(i) = seat.body_idx {
+                self.flat_forces[6 * i..6 * i + 3].copy_from_slice(&force.to_array());
+                self.flat_forces[6 * i + 3..6 * i + 6].copy_from_slice(&torque.to_array());
+            }
+        }
+    }
+
+    /// The effort on each axis, of its motor, spring and damper, and how it gives way.
+    fn gather(&mut self, model: &Model, inputs: &Inputs, state: &State) {
+        self.efforts.clear();
+        self.efforts.extend(model.dofs.iter().enumerate().map(|(i, dof)| {
+            let (axis, now) = (&dof.axis, &state.dofs[i]);
+            let mut effort = inputs.efforts.get(i).copied().unwrap_or_default();
+            let mut slope = inputs.slopes.get(i).copied().unwrap_or_default();
+            effort -= axis.spring_stiffness * (now.position - axis.spring_reference);
+            effort -= axis.damping * now.velocity;
+            slope.kp += axis.spring_stiffness;
+            slope.kd += axis.damping;
+            (effort, slope)
+        }));
+    }
+
+    /// Inverse mass of every rigid, and inverse inertia in the world's frame.
+    fn weigh(&mut self, model: &Model, state: &State) {
+        self.masses.clear();
+        let rigids = model.rigids.iter().zip(&self.inertias).zip(&state.rigids);
+        self.masses.extend(rigids.map(|((rigid, inertia), now)| {
+            if rigid.motion != Motion::Dynamic {
+                return (0.0, Mat3::ZERO);
+            }
+            let turned = turned_inertia(now.world_from_rigid.rotation, *inertia);
+            (1.0 / rigid.mass, turned.inverse())
+        }));
+    }
+
+    /// Makes a force of an effort, or where it is stiff, a damper.
+    fn act(&mut self, model: &Model, dof_idx: usize, dt: f64, state: &State) {
+        let (effort, slope) = self.efforts[dof_idx];
+        let (dof, now) = (&model.dofs[dof_idx], &state.dofs[dof_idx]);
+        let joint = &model.joints[dof.joint_idx];
+        let action = Action::of(joint);
+        let (mut push, mut damping) = (0.0, 0.0); // effort = push − damping·(speed after)
+        if effort != 0.0 || slope != Gains::default() {
+            let lever = Lever::of(model, state, joint, dof_idx, action);
+            let is_stiff = slope != Gains::default() && {
+                let give = lever.give(&self.masses);
+                slope.kd * give * dt > STIFF || slope.kp * give * dt * dt > STIFF
+            };
+            if is_stiff {
+                // `e − kp·dt·q̇ − kd·(q̇ − q̇₀)`
+                damping = slope.kd + slope.kp * dt;
+                push = effort + slope.kd * now.velocity;
+            } else {
+                self.forces.add_along(&lever, effort);
+            }
+        }
+        if action == Action::Slide && dof.axis.armature > 0.0 {
+            // A rotor resists a change of speed: `−a·(q̇ − q̇₀)/dt`.
+            let rotor = dof.axis.armature / dt;
+            damping += rotor;
+            push += rotor * now.velocity;
+        }
+        let target = if damping > 0.0 { push / damping } else { 0.0 };
+        self.aims[3 * dof_idx..3 * dof_idx + 3].copy_from_slice(&[now.position, target, damping]);
+    }
+}
