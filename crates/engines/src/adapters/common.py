@@ -282,7 +282,9 @@ def contact(a, b, position, normal, depth, force):
 
 def factors(scene, value):
     """For engines that multiply the two values of a pair: a factor for each value that occurs,
-    so that every product is the lesser of the two, where one factor each can do that.
+    so that every product is the lesser of the two, where one factor each can do that. Where
+    it cannot, because the moving surfaces differ, what touches the ground is right and what
+    touches what moves is not.
 
     Gives ({value: factor} of moving rigids, {value: factor} of static ones, and the pairs of
     values whose product is another than asked, as (value, value, product)).
@@ -293,6 +295,9 @@ def factors(scene, value):
     highest = max(moving, default=0.0)
     if len(moving - {0.0}) <= 1 and highest > 0.0:
         ground = {s: min(s, highest) / math.sqrt(highest) for s in static}
+    elif len(static) == 1 and min(static) > 0.0:
+        (s,) = static
+        own, ground = {v: min(v, s) for v in moving}, {s: 1.0}
     else:
         ground = {s: math.sqrt(s) for s in static}
     pairs = [(a, b, own[a] * own[b]) for a in moving for b in moving if a <= b]

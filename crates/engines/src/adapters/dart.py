@@ -23,7 +23,7 @@
 #   ellipsoid                      cannot: a sphere of 1 cm in ODE's detector, 1 cm too large
 #                                  in Bullet's
 #   mesh, heightmap, prism         cannot: dartpy can only read them from files of its own
-#   raw                            FCL and DART's friction of 1 and restitution of 0 where the
+#   raw                            FCL, sleep, and DART's friction of 1 and restitution of 0 where the
 #                                  world says nothing; both products and minima are DART's own
 import dartpy as dart
 import numpy as np
@@ -54,10 +54,10 @@ class World:
         self.world.setTimeStep(self.dt)
         self.world.setGravity(self.gravity)
         solver = self.world.getConstraintSolver()
-        sleep = self.world.getDeactivationOptions()
-        sleep.mEnabled = False
-        self.world.setDeactivationOptions(sleep)
         if not self.raw:
+            sleep = self.world.getDeactivationOptions()
+            sleep.mEnabled = False
+            self.world.setDeactivationOptions(sleep)
             solver.setCollisionDetector(self.detector())
         self.nodes = [None] * len(self.rigids)
         self.dofs = {}  # our dof -> (joint, index)
@@ -86,8 +86,8 @@ class World:
     def values(self):
         self.e, self.e_ground, wrong = factors(self.scene, lambda shape: shape["restitution"])
         if self.raw:
-            self.realised = ["raw: DART's own collision detector (FCL) and its product of restitutions; friction "
-                             "and restitution where the world says them"]
+            self.realised = ["raw: DART's own collision detector (FCL), its product of restitutions, and what rests "
+                             "falls asleep; friction and restitution where the world says them"]
             return
         for a, b, product in wrong:
             self.realised.append(f"restitution between surfaces of {a:g} and {b:g} is {product:.4g} "
@@ -247,21 +247,26 @@ class World:
         self.world.getConstraintSolver().addConstraint(tie)
 
     def keep_apart(self, solver):
-        """DART knows pairs of its bodies; those of one rigid are one body there."""
-        rigid_of = [body["rigid"] for body in self.scene["bodies"]]
-        apart = {(min(rigid_of[a], rigid_of[b]), max(rigid_of[a], rigid_of[b])) for a, b in self.scene["apart"]}
-        masks = [[shape["mask"] for shape in rigid["shapes"]] for rigid in self.rigids]
-        for i in range(len(self.rigids)):
-            for j in range(i + 1, len(self.rigids)):
-                if masks[i] and masks[j] and not any(a & b for a in masks[i] for b in masks[j]):
-                    apart.add((i, j))
-        option = solver.getCollisionOption()
+        """DART knows pairs of its bodies, which are our rigids: a pair is kept apart where no two
+        of its shapes may touch."""
+        apart = {tuple(pair) for pair in self.scene["apart"]}
+
+        def may_touch(a, b):
+            pair = (min(a["body"], b["body"]), max(a["body"], b["body"]))
+            return pair not in apart and bool(a["mask"] & b["mask"])
+
         for skeleton in self.skeletons():
             skeleton.enableSelfCollisionCheck()
             skeleton.enableAdjacentBodyCheck()
-        if apart:
-            for i, j in apart:
-                option.collisionFilter.addBodyNodePairToBlackList(self.nodes[i], self.nodes[j])
+        for i, one in enumerate(self.rigids):
+            for j in range(i + 1, len(self.rigids)):
+                other = self.rigids[j]
+                may = [may_touch(a, b) for a in one["shapes"] for b in other["shapes"]]
+                if may and not any(may):
+                    solver.getCollisionOption().collisionFilter.addBodyNodePairToBlackList(self.nodes[i], self.nodes[j])
+                elif not all(may):
+                    self.realised.append(f"all shapes of `{one['name']}` and `{other['name']}` may touch: DART keeps "
+                                         "apart whole bodies only")
 
     # --- time ------------------------------------------------------------------------------
 

@@ -3,15 +3,17 @@
 #   asked                          realised
 #   -----------------------------  -----------------------------------------------------------
 #   friction of a pair: the lesser Drake combines by 2*a*b/(a+b), so what stands still gets the
-#                                  value that gives the lesser against what moves; where the
-#                                  moving surfaces differ, the pair is told with both numbers
+#                                  value that gives the lesser against what moves. Where moving
+#                                  surfaces differ, pairs of them are told with both numbers
 #   friction by direction          the mean of mu and mu2
 #   restitution e                  Drake has none. Its contacts dissipate by Hunt and Crossley,
 #                                  F = k*x*(1 + d*v); d = 1.5*(1-e)/(1 m/s) keeps a share e of a
-#                                  speed of 1 m/s to first order, and both surfaces get 2*d each
-#                                  (pairs: stiffnesses equal, so the mean). Steps take away more
-#   a contact model that slides    the approximation `APPROXIMATION` below; with Drake's
-#                                  default, lagged, a box creeps where it should slide
+#                                  speed of 1 m/s to first order. Steps take away more: of 0.49
+#                                  of the height a ball reaches 0.05 to 0.2. With SAP: no
+#                                  relaxation where e > 0, else 0.1 s
+#   a contact model that slides    point contact with TAMSI, or with SAP where mimics or loops
+#                                  need its constraints; with Drake's default, lagged, a box
+#                                  that should slide 6.8 m slides 3.6
 #   velocity_decay d               a force -d*m*v and a torque -d*I*w at the start of the step
 #   gravity off                    a model instance without gravity
 #   axis: effort                   a generalised force
@@ -47,6 +49,7 @@ from pydrake.systems.framework import DiagramBuilder
 
 
 HEAVY = 1e9  # [kg]
+ROUGH = 1e9  # friction of a ground against which only the other surface counts
 IDENTITY = [0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0]
 
 
@@ -105,7 +108,11 @@ class World:
     def values(self):
         moving = {mean_mu(s) for r in self.rigids if r["motion"] != "static" for s in r["shapes"]}
         static = {mean_mu(s) for r in self.rigids if r["motion"] == "static" for s in r["shapes"]}
-        self.mu_ground = {s: s for s in static}
+        self.mu, self.mu_ground = {m: m for m in moving}, {s: s for s in static}
+        if len(moving) > 1 and len(static) == 1:
+            (s,) = static
+            self.mu_ground = {s: ROUGH}
+            self.mu = {m: min(m, s) * ROUGH / (2.0 * ROUGH - min(m, s)) for m in moving}
         if len(moving) == 1:
             (m,) = moving
             for s in static:
@@ -115,8 +122,8 @@ class World:
             self.realised = ["raw: Drake's own contact approximation and contact parameters; friction where the "
                              "world says it, combined by 2ab/(a+b)"]
             return
-        pairs = [(a, b, a, b) for a in moving for b in moving if a < b]
-        pairs += [(a, b, a, self.mu_ground[b]) for a in moving for b in static]
+        pairs = [(a, b, self.mu[a], self.mu[b]) for a in moving for b in moving if a <= b]
+        pairs += [(a, b, self.mu[a], self.mu_ground[b]) for a in moving for b in static]
         for a, b, x, y in sorted({(min(a, b), max(a, b), x, y) for a, b, x, y in pairs}):
             got = 2.0 * x * y / (x + y) if x + y > 0.0 else 0.0
             if abs(got - min(a, b)) > 1e-9:
@@ -125,10 +132,14 @@ class World:
         for e in sorted({s["restitution"] for r in self.rigids for s in r["shapes"] if s["restitution"] > 0.0}):
             self.realised.append(f"restitution {e:g}: Drake has none; its contacts dissipate with "
                                  f"d = 1.5*(1-e)/(1 m/s) = {dissipation(e):.4g} s/m")
+        if self.has_ties():
+            self.realised.append("contacts by SAP, which has the constraints that mimics and loops need, not by TAMSI")
+
+    def has_ties(self):
+        return bool(self.loops) or any(a["mimic"] for j in self.scene["joints"] for a in j["axes"])
 
     def approximation(self):
-        has_ties = self.loops or any(a["mimic"] for j in self.scene["joints"] for a in j["axes"])
-        return DiscreteContactApproximation.kSap if has_ties else DiscreteContactApproximation.kTamsi
+        return DiscreteContactApproximation.kSap if self.has_ties() else DiscreteContactApproximation.kTamsi
 
     def properties(self, shape, is_static):
         properties = ProximityProperties()
@@ -137,10 +148,10 @@ class World:
                 mu = mean_mu(shape)
                 AddContactMaterial(friction=CoulombFriction(mu, mu), properties=properties)
             return properties
-        mu = self.mu_ground[mean_mu(shape)] if is_static else mean_mu(shape)
+        mu = self.mu_ground[mean_mu(shape)] if is_static else self.mu[mean_mu(shape)]
         e = shape["restitution"]
         AddContactMaterial(dissipation=dissipation(e), friction=CoulombFriction(mu, mu), properties=properties)
-        properties.AddProperty("material", "relaxation_time", relaxation(e, self.dt))
+        properties.AddProperty("material", "relaxation_time", relaxation(e))
         return properties
 
     def refuse(self):
@@ -417,8 +428,8 @@ def dissipation(e):
     return 1.5 * (1.0 - e)
 
 
-def relaxation(e, dt):
-    """SAP's relaxation time [s]."""
+def relaxation(e):
+    """SAP's relaxation time [s]; 0.1 is Drake's own."""
     return 0.0 if e > 0.0 else 0.1
 
 

@@ -55,9 +55,11 @@ class World:
         self.seat = [None] * len(self.rigids)  # rigid -> (body, link, centre_from_rigid)
         self.body_at = {}  # (body, link) -> our body
         self.links_of = {}  # our body -> [(body, link)]
+        self.carriers = []  # (body, rigid) of what is kinematic
         self.order, self.carrier, self.loops = carried(scene)
         self.values()
         self.refuse()
+        self.realised = list(dict.fromkeys(self.realised))
         if self.cannot:
             return
         self.open()
@@ -69,6 +71,11 @@ class World:
                 self.add_tree(root)
         for joint in self.loops:
             self.close(joint)
+        for rigid in self.rigids:
+            own = [seat for body in {s["body"]: 0 for s in rigid["shapes"]} for seat in self.links_of.get(body, [])]
+            for n, (body_a, link_a) in enumerate(own):
+                for body_b, link_b in own[n + 1:]:
+                    bullet.setCollisionFilterPair(body_a, body_b, link_a, link_b, 0)
         for a, b in scene["apart"]:
             for body_a, link_a in self.links_of.get(a, []):
                 for body_b, link_b in self.links_of.get(b, []):
@@ -128,6 +135,9 @@ class World:
                                    "dampers or friction")
         for rigid in self.rigids:
             for shape in rigid["shapes"]:
+                if rigid["motion"] == "kinematic":
+                    self.realised.append(f"link `{rigid['name']}`: kinematic as a mass of 1e9 kg whose velocity is set "
+                                         "every step")
                 if shape["form"] == "plane" and rigid["motion"] != "static":
                     self.cannot.append(f"link `{rigid['name']}`: a plane that moves")
                 if shape["form"] == "mesh" and not shape["convex"] and rigid["motion"] != "static":
@@ -154,30 +164,33 @@ class World:
     # --- bodies ------------------------------------------------------------------------
 
     def skins(self, rigid):
-        """Shapes that can share a link: those of one body and one surface."""
+        """Shapes that can share a link: those of one body and one surface. Hulls, triangles and
+        planes cannot be part of a compound, so each has a link of its own."""
         out = {}
-        for shape in rigid["shapes"]:
+        for n, shape in enumerate(rigid["shapes"]):
             key = (shape["body"], shape["mu"], shape["mu2"], shape["restitution"], shape["mask"])
-            out.setdefault(key, []).append(shape)
+            if shape["form"] == "prism":
+                for part in shape["parts"]:
+                    out[(*key, len(out))] = [dict(shape, form="mesh", convex=True, vertices=part)]
+            elif shape["form"] in ("box", "sphere", "cylinder", "capsule"):
+                out.setdefault(key, []).append(shape)
+            else:
+                out[(*key, len(out))] = [shape]
         return list(out.values())
 
     def shape_of(self, shapes, link_from_rigid, is_static):
         """One collision shape of Bullet's for all of these."""
-        parts = [part for shape in shapes for part in self.parts(shape, is_static)]
         made = []
-        for shape, settings in parts:
+        for shape in shapes:
+            settings = self.form_of(shape, is_static)
             pose = compose(link_from_rigid, shape["pose"])
+            settings["collisionFramePosition"] = pose[0:3]
             if shape["form"] == "plane":
                 settings["planeNormal"] = turned(pose[3:7], shape["normal"])
-                settings["collisionFramePosition"] = pose[0:3]
             else:
-                settings["collisionFramePosition"] = pose[0:3]
                 settings["collisionFrameOrientation"] = xyzw(pose[3:7])
             made.append(settings)
-        if len(made) == 1:
-            index = bullet.createCollisionShape(**made[0])
-        else:
-            index = self.compound(made)
+        index = bullet.createCollisionShape(**made[0]) if len(made) == 1 else self.compound(made)
         if index < 0:
             raise ValueError(f"Bullet cannot build the {shapes[0]['form']} of "
                              f"link `{self.scene['bodies'][shapes[0]['body']]['name']}`")
@@ -188,12 +201,10 @@ class World:
                 "height": "lengths", "collisionFramePosition": "collisionFramePositions",
                 "collisionFrameOrientation": "collisionFrameOrientations"}
         defaults = {"radius": 0.5, "halfExtents": [1, 1, 1], "height": 1.0}
-        if any("vertices" in settings or "planeNormal" in settings for settings in made):
-            return -1
         return bullet.createCollisionShapeArray(
             **{many: [s.get(one, defaults.get(one)) for s in made] for one, many in keys.items()})
 
-    def parts(self, shape, is_static):
+    def form_of(self, shape, is_static):
         form = shape["form"]
         if form == "box":
             one = dict(shapeType=bullet.GEOM_BOX, halfExtents=scaled(shape["size"], 0.5))
@@ -209,32 +220,28 @@ class World:
             one = hull(cone_points(shape["radius"], shape["length"]))
         elif form == "ellipsoid":
             one = hull([[p[k] * shape["radii"][k] for k in range(3)] for p in sphere_points()])
-        elif form == "prism":
-            return [(shape, hull(points)) for points in shape["parts"]]
         elif shape["convex"] or not is_static:
             one = hull(shape["vertices"])
         else:
             one = dict(shapeType=bullet.GEOM_MESH, vertices=shape["vertices"],
                        indices=[i for triangle in shape["triangles"] for i in triangle])
-        return [(shape, one)]
+        return one
 
     def add_unmoved(self, i, rigid):
         is_static = rigid["motion"] == "static"
         for shapes in self.skins(rigid) or [[]]:
-            # Hulls and planes cannot share a compound, so each shape is a body here.
-            for one in [[shape] for shape in shapes] or [[]]:
-                index = self.shape_of(one, IDENTITY, is_static) if one else -1
-                body = bullet.createMultiBody(
-                    baseMass=0.0 if is_static else HEAVY, baseCollisionShapeIndex=index,
-                    basePosition=rigid["pose"][0:3], baseOrientation=xyzw(rigid["pose"][3:7]))
-                self.seat[i] = (body, -1, IDENTITY)
-                if one:
-                    self.surface(body, -1, one[0], is_static)
-                    self.remember(body, -1, one[0]["body"])
-                if not is_static:
-                    bullet.changeDynamics(body, -1, linearDamping=0.0, angularDamping=0.0,
-                                          localInertiaDiagonal=[HEAVY] * 3)
-                    bullet.resetBaseVelocity(body, rigid["velocity"][0:3], rigid["velocity"][3:6])
+            index = self.shape_of(shapes, IDENTITY, is_static) if shapes else -1
+            body = bullet.createMultiBody(
+                baseMass=0.0 if is_static else HEAVY, baseCollisionShapeIndex=index,
+                basePosition=rigid["pose"][0:3], baseOrientation=xyzw(rigid["pose"][3:7]))
+            self.seat[i] = (body, -1, IDENTITY)
+            if shapes:
+                self.surface(body, -1, shapes[0], is_static)
+                self.remember(body, -1, shapes[0]["body"])
+            if not is_static:
+                self.carriers.append((body, rigid))
+                bullet.changeDynamics(body, -1, linearDamping=0.0, angularDamping=0.0,
+                                      localInertiaDiagonal=[HEAVY] * 3)
 
     def remember(self, body, link, ours):
         self.body_at[(body, link)] = ours
@@ -410,9 +417,10 @@ class World:
         for wrench in wrenches:
             if self.rigids[wrench[0]]["motion"] == "dynamic":
                 self.push(wrench[0], wrench[1:4], wrench[4:7])
-        for i, rigid in enumerate(self.rigids):
-            if rigid["motion"] == "kinematic":
-                self.carry_on(i, rigid)
+        for body, rigid in self.carriers:
+            # Gravity is taken back before the step adds it.
+            v = sub(rigid["velocity"][0:3], scaled(self.gravity, self.dt))
+            bullet.resetBaseVelocity(body, v, rigid["velocity"][3:6])
         bullet.stepSimulation()
         self.read()
         return self.state, self.contacts()
@@ -423,11 +431,6 @@ class World:
         bullet.applyExternalForce(body, link, force, at, bullet.WORLD_FRAME)
         if any(torque):
             bullet.applyExternalTorque(body, link, torque, bullet.WORLD_FRAME)
-
-    def carry_on(self, i, rigid):
-        body = self.seat[i][0]
-        v, w = rigid["velocity"][0:3], rigid["velocity"][3:6]
-        bullet.resetBaseVelocity(body, sub(v, scaled(self.gravity, self.dt)), w)
 
     def read(self):
         for i, rigid in enumerate(self.rigids):

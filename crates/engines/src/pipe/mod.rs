@@ -235,9 +235,8 @@ impl Engine for Piped {
             return Err(Fault(format!("engine `{}` is no longer there", self.entry.name)));
         };
         write_line(&mut self.line, &scene::Step::of(inputs));
-        let done = process.exchange(&self.line, self.patience, |line| {
-            reply::stepped(line, model, state)
-        });
+        let done =
+            process.exchange(&self.line, self.patience, |line| reply::stepped(line, model, state));
         done.map_err(|why| {
             *self.process.get_mut() = None;
             Fault(format!("engine `{}`: {why}", self.entry.name))

@@ -102,7 +102,8 @@ impl Process {
     fn wait_for_line(&mut self, line: &[u8], patience: Duration) -> Result<usize, String> {
         #[expect(clippy::disallowed_methods, reason = "a time limit; it reaches no recording")]
         let now = Instant::now;
-        let end = now().checked_add(patience).unwrap_or_else(|| now() + Duration::from_secs(1 << 30));
+        let end =
+            now().checked_add(patience).unwrap_or_else(|| now() + Duration::from_secs(1 << 30));
         let mut to_send = line;
         loop {
             // Most children read first and answer then, so nothing waits in the usual case.

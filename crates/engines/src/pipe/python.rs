@@ -17,7 +17,8 @@ pub(super) fn interpreters() -> Vec<PathBuf> {
     if let Some(chosen) = std::env::var_os("HEADLAND_PYTHON") {
         return vec![PathBuf::from(chosen)];
     }
-    let active = std::env::var_os("VIRTUAL_ENV").map(|folder| PathBuf::from(folder).join("bin/python"));
+    let active =
+        std::env::var_os("VIRTUAL_ENV").map(|folder| PathBuf::from(folder).join("bin/python"));
     let here = Some(PathBuf::from("./.venv/bin/python"));
     let environments = active.into_iter().chain(here).filter(|python| python.is_file());
     environments.chain(["python3", "python"].map(PathBuf::from)).collect()
