@@ -453,8 +453,8 @@ fn the_same_again() {
     }
 }
 
-/// Raw says so in one remark, and is what the engine does by itself: `PyBullet` damps, and on
-/// Drake's default a box slides half the way.
+/// Raw says so in one remark, and is what the engine does by itself: `PyBullet` multiplies
+/// 0.2 by 0.2 and damps, and on Drake's default a box slides half the way.
 #[test]
 fn raw_is_the_engine_by_itself() {
     let alpha = 20.0 * PI / 180.0;
@@ -475,7 +475,10 @@ fn raw_is_the_engine_by_itself() {
         eprintln!("{}: raw, slid {way}", engine.name);
         let wanted = 0.5 * GRAVITY * (sin(alpha) - 0.2 * cos(alpha)) * 9.0;
         match engine.name {
-            "pybullet" => assert!(way > 1.0 && way < 0.95 * wanted, "{way}"),
+            "pybullet" => {
+                let undamped = 0.5 * GRAVITY * (sin(alpha) - 0.04 * cos(alpha)) * 9.0;
+                assert!(way > wanted && way < 0.9 * undamped, "{way}");
+            }
             "drake" => assert!(way < 0.7 * wanted, "{way}"),
             _ => assert!((way / wanted - 1.0).abs() < 0.1, "{way}"),
         }

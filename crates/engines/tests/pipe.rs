@@ -166,7 +166,7 @@ fn no_hello_is_no_engine() {
         ("print('hi', flush=True)", "a hello"),
         ("import nothing_like_this", "nothing_like_this"),
         ("print('{\"headland_engine\": 7, \"name\": \"x\"}', flush=True)", "version 7"),
-        ("import time; time.sleep(99)", "within 1.5 s"),
+        ("import time; time.sleep(99)", "within 20 s"), // to load takes longer than a step
     ] {
         let written = engine(text);
         let options = EngineOptions { patience: SHORT, ..options(&model) };

@@ -62,7 +62,8 @@ use headland_sim::{
 use process::Process;
 use reply::Hello;
 
-/// How long looking for an engine may take: Drake loads in two seconds from a cold disk.
+/// How long an engine may take to load, however short a step has to be: Drake needs two
+/// seconds from a cold disk.
 const LOOK: Duration = Duration::from_secs(20);
 
 /// An engine at the other end of a pipe.
@@ -177,7 +178,7 @@ fn greet(
 impl Engine for Piped {
     fn check(&self, model: &Model, options: &EngineOptions) -> Vec<Diagnostic> {
         let mut out = massless(model);
-        let mut process = match open(&self.entry, options.patience) {
+        let mut process = match open(&self.entry, options.patience.max(LOOK)) {
             Ok(opened) => opened.process,
             Err(why) => {
                 out.push(self.entry.missing(&why));
@@ -214,7 +215,7 @@ impl Engine for Piped {
         let fault = |why: String| Fault(format!("engine `{}`: {why}", self.entry.name));
         let mut process = match self.process.borrow_mut().take() {
             Some(process) => process,
-            None => open(&self.entry, options.patience).map_err(fault)?.process,
+            None => open(&self.entry, options.patience.max(LOOK)).map_err(fault)?.process,
         };
         let started = begin(&mut process, &mut self.line, model, state, options).map_err(fault)?;
         if let Some(first) = started.cannot.first() {

@@ -331,7 +331,7 @@ fn joint<'a>(model: &Model, state: &State, joint: &'a headland_sim::Joint) -> Jo
     }
 }
 
-/// Pairs of bodies with shapes on two rigids that never touch.
+/// Pairs of bodies with shapes on two rigids, of which one moves, that never touch.
 fn apart(model: &Model) -> Vec<(usize, usize)> {
     let filter = TouchFilter::of(model);
     let solid: Vec<usize> =
@@ -339,8 +339,9 @@ fn apart(model: &Model) -> Vec<(usize, usize)> {
     let mut out = Vec::new();
     for (n, &i) in solid.iter().enumerate() {
         for &j in &solid[n + 1..] {
-            let is_one = model.bodies[i].rigid_idx == model.bodies[j].rigid_idx;
-            if !is_one && !filter.may_touch(i, j) {
+            let (a, b) = (model.bodies[i].rigid_idx, model.bodies[j].rigid_idx);
+            let moves = [a, b].iter().any(|rigid| model.rigids[*rigid].motion != Motion::Static);
+            if a != b && moves && !filter.may_touch(i, j) {
                 out.push((i, j));
             }
         }
