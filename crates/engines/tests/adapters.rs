@@ -439,6 +439,43 @@ fn every_joint_keeps_its_constraint() {
     }
 }
 
+/// A parallelogram of two cranks and a coupler, pushed at its first hinge for a second: the loop
+/// stays closed and the coupler level, to 1e-6.
+#[test]
+fn a_loop_stays_closed() {
+    let moments = Vec3::new(0.08, 0.08, 0.01);
+    let links = vec![
+        link("left", Vec3::new(0.0, 0.0, -0.5), 1.0, moments),
+        link("coupler", Vec3::new(0.5, 0.0, -1.0), 1.0, moments),
+        link("right", Vec3::new(1.0, 0.0, -0.5), 1.0, moments),
+    ];
+    let hinge = |name: &str, parent: Option<&str>, child: &str, at: Vec3| Joint {
+        parent: parent.map(str::to_string),
+        ..joint(name, child, at, JointKind::Continuous(Axis::along(Vec3::Y)))
+    };
+    let up = Vec3::new(0.0, 0.0, 0.5);
+    let joints = vec![
+        hinge("one", None, "left", up),
+        hinge("two", Some("left"), "coupler", Vec3::new(-0.5, 0.0, 0.0)),
+        hinge("three", Some("coupler"), "right", -up),
+        hinge("four", None, "right", up),
+    ];
+    let there = world(vec![Model_ { name: "bars".into(), links, joints, ..Model_::default() }]);
+    for engine in engines() {
+        let (mut worst, mut furthest) = (0.0_f64, 0.0_f64);
+        watch(&there, engine, 1.0, 2.0, |model, state| {
+            for joint in &model.joints {
+                let off = state.relative_motion(joint).parent_from_child.translation.length();
+                worst = worst.max(off);
+            }
+            worst = worst.max(state.rigids[1].world_from_rigid.vector(Vec3::X).z.abs());
+            furthest = furthest.max(state.dofs[0].position.abs());
+        });
+        eprintln!("{}: off by {worst:e}, as far as {furthest} rad", engine.name);
+        assert!(worst < 1e-6 && furthest > 0.1, "{}: {worst} {furthest}", engine.name);
+    }
+}
+
 /// Bit for bit, two runs of a box that slides and two of the ball.
 #[test]
 fn the_same_again() {

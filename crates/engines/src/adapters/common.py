@@ -273,6 +273,23 @@ def decay_of(rigid, pose, velocity):
     return scaled(v, -linear * rigid["mass"]), scaled(spin, -angular)
 
 
+def loop_pushes(scene, loops, state, efforts):
+    """What efforts on joints that close a loop do to what moves: (rigid, force, torque)."""
+    out = []
+    for joint in loops:
+        for axis in joint["axes"]:
+            effort = efforts[axis["dof"]] if axis["dof"] < len(efforts) else 0.0
+            if effort:
+                parent, place = joint["parent"], joint["parent_from_joint"]
+                if parent is not None:
+                    place = compose(state[parent][0:7], place)
+                torque = scaled(turned(place[3:7], axis["direction"]), effort)
+                out.append((joint["child"], [0.0, 0.0, 0.0], torque))
+                if parent is not None:
+                    out.append((parent, [0.0, 0.0, 0.0], scaled(torque, -1.0)))
+    return [push for push in out if scene["rigids"][push[0]]["motion"] == "dynamic"]
+
+
 def contact(a, b, position, normal, depth, force):
     """A contact of bodies a and b: the normal from a to b, the force on b."""
     if a > b:
@@ -306,8 +323,8 @@ def factors(scene, value):
     return own, ground, wrong
 
 
-def remarks(scene, engine):
-    """What no engine here has words for: (realised, cannot)."""
+def remarks(scene):
+    """What none of these engines has words for, link by link."""
     out = []
     for rigid in scene["rigids"]:
         for shape in rigid["shapes"]:
@@ -325,5 +342,14 @@ def remarks(scene, engine):
 
 def mean_mu(shape):
     return 0.5 * (shape["mu"] + shape["mu2"])
+
+
+def is_more_than_free(axis):
+    """Whether an axis has anything that a joint which closes a loop cannot have."""
+    return (axis["lower"] is not None or axis["upper"] is not None or axis["damping"] or axis["friction"]
+            or axis["spring_stiffness"] or axis["armature"] or axis["mimic"])
+
+
+IDENTITY = [0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0]
 
 

@@ -30,7 +30,6 @@ import numpy as np
 
 D = dart.dynamics
 TIE_CORRECTION = 0.2  # share of a tie's error that is corrected per step
-IDENTITY = [0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0]
 
 
 def isometry(pose):
@@ -44,7 +43,7 @@ class World:
     def __init__(self, scene):
         self.scene, self.rigids, self.raw = scene, scene["rigids"], scene["raw"]
         self.dt, self.gravity = scene["step_ns"] * 1e-9, scene["gravity"]
-        self.realised, self.cannot = remarks(scene, "dart"), []
+        self.realised, self.cannot = remarks(scene), []
         self.order, self.carrier, self.loops = carried(scene)
         self.refuse()
         self.values()
@@ -278,6 +277,8 @@ class World:
         for i in self.decaying:
             force, torque = decay_of(self.rigids[i], self.state[i][0:7], self.state[i][7:13])
             self.push(i, force, torque)
+        for push in loop_pushes(self.scene, self.loops, self.state, efforts):
+            self.push(*push)
         for wrench in wrenches:
             if self.rigids[wrench[0]]["motion"] == "dynamic":
                 self.push(wrench[0], wrench[1:4], wrench[4:7])
@@ -333,11 +334,6 @@ class World:
             out.append(contact(a, b, c.point.tolist(), (-c.normal).tolist(), float(c.penetrationDepth),
                                (-c.force).tolist()))
         return out
-
-
-def is_more_than_free(axis):
-    return (axis["lower"] is not None or axis["upper"] is not None or axis["damping"] or axis["friction"]
-            or axis["spring_stiffness"] or axis["armature"] or axis["mimic"])
 
 
 serve("dart", dart.__version__, World)

@@ -50,7 +50,6 @@ from pydrake.systems.framework import DiagramBuilder
 
 HEAVY = 1e9  # [kg]
 ROUGH = 1e9  # friction of a ground against which only the other surface counts
-IDENTITY = [0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0]
 
 
 def transform(pose):
@@ -61,7 +60,7 @@ class World:
     def __init__(self, scene):
         self.scene, self.rigids, self.raw = scene, scene["rigids"], scene["raw"]
         self.dt, self.gravity, self.n_steps = scene["step_ns"] * 1e-9, scene["gravity"], 0
-        self.realised, self.cannot = remarks(scene, "drake"), []
+        self.realised, self.cannot = remarks(scene), []
         self.folder = tempfile.TemporaryDirectory()
         self.order, self.carrier, self.loops = carried(scene)
         self.refuse()
@@ -350,6 +349,7 @@ class World:
         plant = self.plant
         self.set_efforts(efforts)
         pushes = [(i, *decay_of(self.rigids[i], self.state[i][0:7], self.state[i][7:13])) for i in self.decaying]
+        pushes += loop_pushes(self.scene, self.loops, self.state, efforts)
         pushes += [(w[0], w[1:4], w[4:7]) for w in wrenches if self.rigids[w[0]]["motion"] == "dynamic"]
         if pushes or self.pushed:
             self.pushed = bool(pushes)
@@ -431,11 +431,6 @@ def dissipation(e):
 def relaxation(e):
     """SAP's relaxation time [s]; 0.1 is Drake's own."""
     return 0.0 if e > 0.0 else 0.1
-
-
-def is_more_than_free(axis):
-    return (axis["lower"] is not None or axis["upper"] is not None or axis["damping"] or axis["friction"]
-            or axis["spring_stiffness"] or axis["armature"] or axis["mimic"])
 
 
 serve("drake", importlib.metadata.version("drake"), World)

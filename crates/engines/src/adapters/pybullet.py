@@ -50,7 +50,7 @@ class World:
     def __init__(self, scene):
         self.scene, self.rigids = scene, scene["rigids"]
         self.dt, self.gravity, self.raw = scene["step_ns"] * 1e-9, scene["gravity"], scene["raw"]
-        self.realised, self.cannot = remarks(scene, "bullet"), []
+        self.realised, self.cannot = remarks(scene), []
         self.joint_of = {}  # dof -> (body, link, axis)
         self.seat = [None] * len(self.rigids)  # rigid -> (body, link, centre_from_rigid)
         self.body_at = {}  # (body, link) -> our body
@@ -414,6 +414,8 @@ class World:
                 self.push(i, *decay_of(rigid, self.state[i][0:7], self.state[i][7:13]))
             if not rigid["gravity"]:
                 self.push(i, scaled(self.gravity, -rigid["mass"]), [0.0, 0.0, 0.0])
+        for push in loop_pushes(self.scene, self.loops, self.state, efforts):
+            self.push(*push)
         for wrench in wrenches:
             if self.rigids[wrench[0]]["motion"] == "dynamic":
                 self.push(wrench[0], wrench[1:4], wrench[4:7])
@@ -460,16 +462,8 @@ class World:
         return out
 
 
-IDENTITY = [0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0]
-
-
 def hull(points):
     return dict(shapeType=bullet.GEOM_MESH, vertices=points)
-
-
-def is_more_than_free(axis):
-    return (axis["lower"] is not None or axis["upper"] is not None or axis["damping"] or axis["friction"]
-            or axis["spring_stiffness"] or axis["armature"] or axis["mimic"])
 
 
 serve("pybullet", importlib.metadata.version("pybullet"), World)
