@@ -5,15 +5,21 @@
 use headland_base::{Diagnostic, names};
 use headland_sim::EngineEntry;
 
+pub mod adapters;
 pub mod bullet;
+pub mod pipe;
 pub mod rapier;
 
 /// Every engine there is, in the order help pages list them. Adding one is one folder and
 /// one line here.
-pub const ENGINES: &[EngineEntry] = &[rapier::ENTRY, bullet::ENTRY];
+pub const ENGINES: &[EngineEntry] =
+    &[rapier::ENTRY, bullet::ENTRY, adapters::DART, adapters::DRAKE, adapters::PYBULLET];
 
-/// The engine of that name.
+/// The engine of that name, or the program at that path.
 pub fn find(name: &str) -> Result<&'static EngineEntry, Diagnostic> {
+    if pipe::is_path(name) {
+        return Ok(pipe::own(name));
+    }
     ENGINES.iter().find(|entry| entry.name == name).ok_or_else(|| {
         Diagnostic::error("unknown-engine", format!("no engine `{name}`"))
             .help_maybe(names::suggestion(name, ENGINES.iter().map(|entry| entry.name)))

@@ -1,0 +1,277 @@
+//! Engines that are programs of their own, at the other end of a pipe.
+//!
+//! ```text
+//! Model, State ─ scene.rs ─► {"do":"start",…}  ─┐
+//! Inputs ─────── scene.rs ─► {"do":"step",…}   ─┼─ process.rs ─► the program
+//! State, remarks ◄─ reply.rs ── a line back    ─┘
+//! ```
+//!
+//! Lock-step: a line there, a line back, nothing in between. `docs/src/engine-protocol.md` is
+//! the protocol for whoever writes a program. What is known of DART, Drake and `PyBullet` is in
+//! their adapters (`../adapters`); nothing here knows an engine by name.
+//!
+//! A program is started by `check` and kept for `start`, so that it loads its libraries once.
+//! One that breaks its word is ended, with what was seen as a fault.
+
+#[cfg(unix)]
+mod process;
+mod python;
+mod reply;
+mod scene;
+
+#[cfg(not(unix))]
+mod process {
+    //! Pipes with a time limit are there for Unix only.
+    use std::process::Command;
+    use std::time::Duration;
+
+    pub(super) enum Process {}
+
+    impl Process {
+        pub(super) fn start(_: Command) -> Result<Process, String> {
+            Err("engines that are programs need a Unix".to_string())
+        }
+
+        pub(super) fn exchange<T>(
+            &mut self,
+            _: &[u8],
+            _: Duration,
+            _: impl FnOnce(&[u8]) -> Result<T, String>,
+        ) -> Result<T, String> {
+            match *self {}
+        }
+
+        pub(super) fn last_words(&self) -> String {
+            match *self {}
+        }
+    }
+}
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::Command;
+use std::sync::Mutex;
+use std::time::Duration;
+
+use headland_base::{Diagnostic, SimDuration};
+use headland_sim::{
+    Engine, EngineEntry, EngineOptions, Fault, Found, Housing, Inputs, Model, Motion, State,
+};
+
+use process::Process;
+use reply::Hello;
+
+/// How long an engine may take to load, however short a step has to be: Drake needs two
+/// seconds from a cold disk.
+const LOOK: Duration = Duration::from_secs(20);
+
+/// An engine at the other end of a pipe.
+pub struct Piped {
+    entry: EngineEntry,
+    /// Started by `check`, taken over by `start`.
+    process: RefCell<Option<Process>>,
+    line: Vec<u8>,
+    patience: Duration,
+}
+
+/// Makes one; it is started when it is first asked something.
+pub fn make(entry: &EngineEntry) -> Box<dyn Engine> {
+    Box::new(Piped {
+        entry: *entry,
+        process: RefCell::new(None),
+        line: Vec::new(),
+        patience: Duration::ZERO,
+    })
+}
+
+/// Whether a name of an engine is the path of a program.
+pub fn is_path(name: &str) -> bool {
+    name.contains('/') || name.ends_with(".py")
+}
+
+/// An entry for somebody's own program. It stays for as long as headland runs.
+pub fn own(path: &str) -> &'static EngineEntry {
+    let path: &'static str = Box::leak(path.to_string().into_boxed_str());
+    Box::leak(Box::new(EngineEntry {
+        name: path,
+        summary: "a program of yours, at the other end of a pipe",
+        housing: Housing::Program,
+        source: path,
+        find,
+        limits: &[],
+        install: "see the page `engine-protocol` of the book for how to write one",
+        make,
+    }))
+}
+
+/// Looks for an engine by starting it and reading its hello. Asked again, it remembers.
+pub fn find(entry: &EngineEntry) -> Result<Found, String> {
+    static SEEN: Mutex<BTreeMap<String, Result<Found, String>>> = Mutex::new(BTreeMap::new());
+    let mut seen = SEEN.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    seen.entry(entry.name.to_string())
+        .or_insert_with(|| {
+            let Opened { hello: Hello { name, version, .. }, place, .. } = open(entry, LOOK)?;
+            // A program of somebody's own is called by its path, and says itself who it is.
+            let version = if name == entry.name { version } else { format!("{name} {version}") };
+            Ok(Found { version: version.trim().to_string(), place })
+        })
+        .clone()
+}
+
+/// A program that has said hello.
+struct Opened {
+    process: Process,
+    hello: Hello,
+    place: String,
+}
+
+/// Starts a program: an adapter of ours or a `.py` with the first Python that can, anything
+/// else by itself.
+fn open(entry: &EngineEntry, patience: Duration) -> Result<Opened, String> {
+    let path = entry.source;
+    let is_ours = path.contains('\n');
+    if !is_ours && !Path::new(path).is_file() {
+        return Err(format!("there is no file `{path}`"));
+    }
+    if !is_ours && !path.ends_with(".py") {
+        let program = std::path::absolute(path).map_err(|error| format!("`{path}`: {error}"))?;
+        return greet(Command::new(program), b"", path, patience).map_err(|why| why.0);
+    }
+    let mut whys: Vec<String> = Vec::new();
+    for python in python::interpreters() {
+        let (command, first) = if is_ours {
+            let name = format!("{}.py", entry.name);
+            (python::waiting(&python), python::program(&name, entry.source))
+        } else {
+            (python::running(&python, path), Vec::new())
+        };
+        match greet(command, &first, &python.display().to_string(), patience) {
+            Ok(opened) => return Ok(opened),
+            // The last line of a traceback says it all; of a program of yours, all of it.
+            Err((_, last)) if is_ours && !last.is_empty() => {
+                whys.push(format!("{}: {last}", python.display()));
+            }
+            Err((why, _)) => whys.push(format!("{}: {why}", python.display())),
+        }
+    }
+    Err(whys.join("; "))
+}
+
+/// The error is what was seen, and the last line the program wrote.
+fn greet(
+    command: Command,
+    first: &[u8],
+    place: &str,
+    patience: Duration,
+) -> Result<Opened, (String, String)> {
+    let mut process = Process::start(command).map_err(|why| (why, String::new()))?;
+    match process.exchange(first, patience, reply::hello) {
+        Ok(hello) => Ok(Opened { process, hello, place: place.to_string() }),
+        Err(why) => {
+            let last = process.last_words().lines().last().unwrap_or_default().trim().to_string();
+            Err((why, last))
+        }
+    }
+}
+
+impl Engine for Piped {
+    fn check(&self, model: &Model, options: &EngineOptions) -> Vec<Diagnostic> {
+        let mut out = massless(model);
+        let mut process = match open(&self.entry, options.patience.max(LOOK)) {
+            Ok(opened) => opened.process,
+            Err(why) => {
+                out.push(self.entry.missing(&why));
+                return out;
+            }
+        };
+        if !out.is_empty() {
+            return out; // an engine need not be ready for what has no mass
+        }
+        let mut line = Vec::new();
+        match begin(&mut process, &mut line, model, &State::initial(model), options) {
+            Ok(started) => {
+                let cannot = |text| Diagnostic::error("engine-cannot", text);
+                out.extend(started.cannot.into_iter().map(cannot));
+                let realised = |text| Diagnostic::remark("realised", text);
+                out.extend(started.realised.into_iter().map(realised));
+                *self.process.borrow_mut() = Some(process);
+            }
+            Err(why) => {
+                let text = format!("engine `{}` could not start: {why}", self.entry.name);
+                out.push(Diagnostic::error("engine-start", text));
+            }
+        }
+        out
+    }
+
+    fn start(
+        &mut self,
+        model: &Model,
+        state: &State,
+        options: &EngineOptions,
+    ) -> Result<(), Fault> {
+        self.patience = options.patience;
+        let fault = |why: String| Fault(format!("engine `{}`: {why}", self.entry.name));
+        let mut process = match self.process.borrow_mut().take() {
+            Some(process) => process,
+            None => open(&self.entry, options.patience.max(LOOK)).map_err(fault)?.process,
+        };
+        let started = begin(&mut process, &mut self.line, model, state, options).map_err(fault)?;
+        if let Some(first) = started.cannot.first() {
+            return Err(fault(first.clone()));
+        }
+        *self.process.get_mut() = Some(process);
+        Ok(())
+    }
+
+    fn step(
+        &mut self,
+        model: &Model,
+        inputs: &Inputs,
+        _: SimDuration,
+        state: &mut State,
+    ) -> Result<(), Fault> {
+        let Some(process) = self.process.get_mut() else {
+            return Err(Fault(format!("engine `{}` is no longer there", self.entry.name)));
+        };
+        write_line(&mut self.line, &scene::Step::of(inputs));
+        let done =
+            process.exchange(&self.line, self.patience, |line| reply::stepped(line, model, state));
+        done.map_err(|why| {
+            *self.process.get_mut() = None;
+            Fault(format!("engine `{}`: {why}", self.entry.name))
+        })
+    }
+}
+
+/// Sends the world; the last one sent counts.
+fn begin(
+    process: &mut Process,
+    line: &mut Vec<u8>,
+    model: &Model,
+    state: &State,
+    options: &EngineOptions,
+) -> Result<reply::Started, String> {
+    write_line(line, &scene::Start::of(model, state, options));
+    process.exchange(line, options.patience, reply::started)
+}
+
+fn write_line(line: &mut Vec<u8>, message: &impl serde::Serialize) {
+    line.clear();
+    serde_json::to_writer(&mut *line, message).expect("numbers and names are JSON");
+    line.push(b'\n');
+}
+
+/// What no engine can move.
+fn massless(model: &Model) -> Vec<Diagnostic> {
+    let moving = model.rigids.iter().filter(|rigid| rigid.motion == Motion::Dynamic);
+    let massless = moving.filter(|rigid| rigid.mass <= 0.0);
+    massless
+        .map(|rigid| {
+            let name = &model.bodies[rigid.body_idxs[0]].name;
+            Diagnostic::error("no-mass", format!("link `{name}` moves but has no mass"))
+                .help("give it an <inertial>, or derive one with --derive-inertia DENSITY")
+        })
+        .collect()
+}
