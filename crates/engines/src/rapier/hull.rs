@@ -19,7 +19,7 @@ const N_DIRECTIONS: usize = N_POINTS_MAX - 6;
 const N_PROBES: usize = 256;
 
 /// The points to hull: all of them, each once, or the outermost ones.
-pub(super) fn thinned(points: &[Vec3]) -> Cow<'_, [Vec3]> {
+pub(crate) fn thinned(points: &[Vec3]) -> Cow<'_, [Vec3]> {
     if points.len() <= N_POINTS_MAX {
         return Cow::Borrowed(points);
     }
@@ -31,7 +31,7 @@ pub(super) fn thinned(points: &[Vec3]) -> Cow<'_, [Vec3]> {
 }
 
 /// Says when points are left out, and how much further they reach.
-pub(super) fn check(link: &str, points: &[Vec3]) -> Option<Diagnostic> {
+pub(crate) fn check(link: &str, points: &[Vec3]) -> Option<Diagnostic> {
     if points.len() <= N_POINTS_MAX {
         return None;
     }

@@ -14,11 +14,12 @@
 
 mod contacts;
 mod drive;
-mod hull;
+pub(crate) mod hull;
 mod joints;
-mod shapes;
+pub(crate) mod shapes;
 
 use headland_base::{Diagnostic, Mat3, SimDuration, Transform, Vec3};
+use headland_sim::lever::rotor_inertias;
 use headland_sim::{
     Engine, EngineEntry, EngineOptions, Fault, Found, Housing, Inputs, Model, Motion, Rigid, State,
     TouchFilter,
@@ -93,7 +94,7 @@ impl Engine for Rapier {
 
     fn start(&mut self, model: &Model, state: &State, _: &EngineOptions) -> Result<(), Fault> {
         let mut physics = rp::PhysicsWorld { gravity: model.world.gravity, ..Default::default() };
-        let rotors = joints::rotor_inertias(model);
+        let rotors = rotor_inertias(model);
         let inertias: Vec<Mat3> =
             model.rigids.iter().zip(rotors).map(|(rigid, rotor)| rigid.inertia + rotor).collect();
         let mut handles = Vec::with_capacity(model.rigids.len());
