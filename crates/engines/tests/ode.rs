@@ -13,7 +13,7 @@ use headland_base::maths::{PI, cos, exp, sin};
 use headland_base::{Mat3, Quat, Severity, SimDuration, SimTime, Transform, Vec3};
 use headland_engines::ode;
 use headland_sim::{
-    Cast, Engine, EngineOptions, Inputs, Model, Observer, Setup, State, Unobserved, Wrench, run,
+    Cast, Engine, EngineOptions, Inputs, Model, Observer, Setup, State, Wrench, run,
 };
 use headland_world::*;
 
@@ -424,34 +424,38 @@ fn a_joint_to_what_never_moves_limits_its_parent() {
     }
 }
 
-/// The finding: ten boxes on one another, and `dWorldStep` throws them about and complains;
-/// its quick solver holds them. A world gets what it asks for, `--raw` gets `dWorldStep`.
+/// The finding: fifteen boxes on one another, and `dWorldStep`, which a world may ask for,
+/// throws the top one metres away and complains. The quick solver holds them. Raw ODE, whose
+/// friction has no bound where nothing is said, complains and holds.
 #[test]
 fn dworldstep_loses_a_stack_that_the_quick_solver_holds() {
     if !is_there() {
         return;
     }
-    let top = |hand: &Hand| hand.state.rigids[10].world_from_rigid.translation.z;
-    let mut quick = Hand::of(&stack(10));
-    quick.run(3000);
-    assert!((top(&quick) - 4.75).abs() < 0.005, "{}", top(&quick));
-    assert_eq!(quick.engine.take_remarks(), Vec::<String>::new());
-
-    let mut asking = stack(10);
-    asking.physics.ode.solver = Some(OdeSolver::World);
-    for (world, raw) in [(asking, false), (stack(10), true)] {
-        let mut hand = Hand::with(&world, raw);
-        let mut highest: f64 = 0.0;
-        for _ in 0..3000 {
+    let lost = |hand: &mut Hand| {
+        let mut worst: f64 = 0.0;
+        for _ in 0..2000 {
             hand.step(&Inputs::default());
-            highest = highest.max((top(&hand) - 4.75).abs());
+            let z = hand.state.rigids[15].world_from_rigid.translation.z;
+            worst = worst.max((z - 7.25).abs());
         }
-        let remarks = hand.engine.take_remarks();
-        eprintln!("raw {raw}: off by {highest} m; {remarks:?}");
-        assert!(highest > 0.1, "raw {raw}: it stands after all, off by {highest}");
-        assert!(remarks[0].contains("LCP internal error"), "{remarks:?}");
-        assert!(remarks.len() < 20, "each is told once, and when its count has a digit more");
-    }
+        (worst, hand.engine.take_remarks())
+    };
+    let (worst, remarks) = lost(&mut Hand::of(&stack(15)));
+    eprintln!("quick: off by {worst} m");
+    assert!(worst < 0.01 && remarks.is_empty(), "{worst} m, {remarks:?}");
+
+    let mut asking = stack(15);
+    asking.physics.ode.solver = Some(OdeSolver::World);
+    let (worst, remarks) = lost(&mut Hand::of(&asking));
+    eprintln!("world: off by {worst} m; {remarks:?}");
+    assert!(worst > 5.0, "it stands after all, off by {worst}");
+    assert!(remarks[0].contains("LCP internal error"), "{remarks:?}");
+    assert!(remarks.len() < 10, "each is told once, and when its count has a digit more");
+
+    let (worst, remarks) = lost(&mut Hand::with(&stack(15), true));
+    eprintln!("raw: off by {worst} m; {remarks:?}");
+    assert!(worst < 0.1 && remarks[0].contains("LCP internal error"), "{worst}, {remarks:?}");
 }
 
 /// What ODE says on the way is in the recording, at the moment it was said.
@@ -477,7 +481,7 @@ fn what_ode_says_is_an_event_of_the_run() {
     let mut world = stack(10);
     world.physics.ode.solver = Some(OdeSolver::World);
     let model = Model::compile(&Arc::new(world)).expect("compiles");
-    let setup = Setup::new(&model, SimDuration::from_secs(3.0).expect("short"));
+    let setup = Setup::new(&model, SimDuration::from_secs(1.0).expect("short"));
     let mut engine = (ode::ENTRY.make)(&ode::ENTRY);
     let mut ears = Ears::default();
     let go = &mut |_| std::ops::ControlFlow::Continue(());
@@ -490,8 +494,6 @@ fn what_ode_says_is_an_event_of_the_run() {
     let mut ears = Ears::default();
     run(&model, &setup, engine.as_mut(), &mut Cast::default(), &mut ears, go).expect("runs");
     assert!(ears.0.is_empty(), "{:?}", ears.0);
-    let mut nobody = Unobserved;
-    run(&model, &setup, engine.as_mut(), &mut Cast::default(), &mut nobody, go).expect("runs");
 }
 
 /// Raw ODE reads mu as a force in N: the block of 2 kg is braked by 0.2 N on each corner.

@@ -157,7 +157,7 @@ macro_rules! functions {
             /// Opens a library and looks every function up.
             fn open(path: &Path) -> Result<Api, String> {
                 // SAFETY: opening a library runs its initialisers; those of ODE do nothing.
-                let library = unsafe { Library::new(path) }.map_err(|error| error.to_string())?;
+                let library = unsafe { Library::new(path) }.map_err(|error| why_not(&error))?;
                 Ok(Api {
                     // SAFETY: the signatures are those of ODE's headers.
                     $($name: *unsafe {
@@ -266,6 +266,12 @@ functions! {
     dWorldSetQuickStepNumIterations: fn(Handle, c_int);
     dWorldSetQuickStepW: fn(Handle, f64);
     dWorldStep: fn(Handle, f64) -> c_int;
+}
+
+/// What the system says of a library that does not open.
+fn why_not(error: &libloading::Error) -> String {
+    let source = std::error::Error::source(error);
+    source.map_or_else(|| error.to_string(), |words| words.to_string())
 }
 
 fn missing_symbol(path: &Path, name: &str) -> String {

@@ -97,3 +97,69 @@ impl Counts {
         out
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ode::ffi::{self, Turn};
+    use libloading::{Library, Symbol};
+
+    /// `dError` and `dMessage`: a number, a format, and what it names.
+    type Say = unsafe extern "C" fn(c_int, *const c_char, ...);
+
+    /// Has ODE itself say something.
+    fn have_said(name: &str, number: c_int) {
+        let api = ffi::api().expect("it is there");
+        let _turn = Turn::of(api).expect("a turn");
+        // SAFETY: the library is open already; the arguments are those of the format.
+        unsafe {
+            let library = Library::new(&api.place).expect("opens again");
+            let say: Symbol<'_, Say> = library.get(name.as_bytes()).expect("a function");
+            say(number, c"%s of %d: %.2f\n".as_ptr(), c"part".as_ptr(), 3 as c_int, 2.5f64);
+        }
+    }
+
+    #[test]
+    fn a_message_is_formatted_and_told_by_its_digits() {
+        if ffi::api().is_err() {
+            return; // `tests/ode.rs` says so
+        }
+        let mut counts = Counts::default();
+        Counts::clear();
+        let mut told = Vec::new();
+        for _ in 0..120 {
+            have_said("dMessage", 1);
+            told.extend(counts.take());
+        }
+        let mine: Vec<&String> = told.iter().filter(|text| text.contains("part of 3")).collect();
+        assert_eq!(mine[0], "ODE says: part of 3: 2.50");
+        assert_eq!(mine[1], "ODE says, 10 times by now: part of 3: 2.50");
+        assert_eq!(mine[2], "ODE says, 100 times by now: part of 3: 2.50");
+        assert_eq!(mine.len(), 3);
+    }
+
+    /// ODE's errors end the process that hears them: a child of this test.
+    #[test]
+    fn an_error_ends_the_process_with_its_words() {
+        const CHILD: &str = "HEADLAND_TEST_ODE_BREAKS";
+        if ffi::api().is_err() {
+            return;
+        }
+        if std::env::var_os(CHILD).is_some() {
+            have_said("dError", 7);
+            unreachable!("ODE does not return from an error");
+        }
+        let name = "ode::messages::tests::an_error_ends_the_process_with_its_words";
+        let output = std::process::Command::new(std::env::current_exe().expect("this test"))
+            .args(["--exact", name, "--nocapture"])
+            .env(CHILD, "1")
+            .output()
+            .expect("runs");
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(EXIT_FATAL), "{said}");
+        assert!(
+            said.contains("ODE broke and does not return: part of 3: 2.50 (error 7)"),
+            "{said}"
+        );
+    }
+}

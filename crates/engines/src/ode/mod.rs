@@ -58,7 +58,7 @@ pub const ENTRY: EngineEntry = EngineEntry {
         "the axes of a universal joint are at right angles",
         "a screw is a piston, and a mimic a joint, tied by forces",
         "the armature of a turning axis is added to its child, that of a sliding one is left out",
-        "the quick solver creeps and gives in, `world` loses stacks of ten boxes and more",
+        "the quick solver creeps; `world` loses stacks of fifteen boxes, and says so",
     ],
     install: "apt-get install libode8   (or name the library in HEADLAND_ODE)",
     make: |entry| Box::new(Ode { entry: *entry, built: None, remarks: Vec::new() }),
