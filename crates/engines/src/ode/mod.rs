@@ -123,7 +123,8 @@ impl Engine for Ode {
         let _turn = Turn::of(api).map_err(Fault)?;
         messages::Counts::clear();
         // SAFETY: see the head of this file.
-        self.built = Some(unsafe { build(api, model, state, options) }.map_err(Fault)?);
+        self.built =
+            Some(unsafe { build(api, model, state, options, Missing::of(api)) }.map_err(Fault)?);
         Ok(())
     }
 
@@ -218,6 +219,7 @@ unsafe fn build(
     model: &Model,
     state: &State,
     options: &EngineOptions,
+    missing: Missing,
 ) -> Result<Built, String> {
     let settings = Settings::of(model, options.raw);
     let none = std::ptr::null_mut();
@@ -255,7 +257,6 @@ unsafe fn build(
                 }
             })
             .collect();
-        let missing = Missing::of(api);
         let mut store = Store::default();
         let touches = shapes::insert(api, space, model, &bodies, &missing, &mut store)?;
         let joints = joints::insert(api, world, model, state, &bodies, settings.stop_erp);
@@ -394,4 +395,78 @@ fn check_mass(model: &Model, rigid: &Rigid) -> Option<Diagnostic> {
             format!("link `{name}`: ODE needs an inertia that is positive about every axis");
         Diagnostic::error("engine-cannot", message).help("give it a full <inertia>")
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use headland_world::{
+        Collision, Geometry, Inertial, Link, Model as WorldModel, Surface, World,
+    };
+
+    fn thing(name: &str, z: f64, is_static: bool, geometry: Geometry) -> WorldModel {
+        let collision = Collision {
+            name: "shape".into(),
+            link_from_shape: Transform::IDENTITY,
+            geometry,
+            surface: Surface::default(),
+        };
+        let inertial = Inertial {
+            mass: 1.0,
+            inertia: Mat3::from_diagonal(Vec3::splat(0.02)),
+            ..Inertial::default()
+        };
+        let link = Link {
+            name: "link".into(),
+            inertial,
+            collisions: vec![collision],
+            gravity: true,
+            ..Link::default()
+        };
+        WorldModel {
+            name: name.into(),
+            parent_from_model: Transform::from_translation(Vec3::Z * z),
+            is_static,
+            links: vec![link],
+            ..WorldModel::default()
+        }
+    }
+
+    /// An ODE without a collider for a cylinder on a cylinder, or a capsule on one: a prism
+    /// stands in, and what lies on top rests there within 2 mm.
+    #[test]
+    fn a_prism_stands_in_where_ode_has_no_collider() {
+        let Ok(api) = ffi::api() else { return }; // `tests/ode.rs` says so
+        let below = Geometry::Cylinder { radius: 0.3, length: 0.4 };
+        for (above, rest) in [
+            (Geometry::Cylinder { radius: 0.2, length: 0.4 }, 0.4),
+            (Geometry::Capsule { radius: 0.2, length: 0.2 }, 0.5),
+        ] {
+            let models =
+                vec![thing("below", 0.0, true, below.clone()), thing("above", rest, false, above)];
+            let world = World { models, ..World::default() };
+            let model = Model::compile(&std::sync::Arc::new(world)).expect("compiles");
+            let step = SimDuration::from_secs(1e-3).expect("a millisecond");
+            let mut state = State::initial(&model);
+            let mut built = {
+                let _turn = Turn::of(api).expect("a turn");
+                let missing = Missing::without_libccd();
+                let notes = shapes::check(&model, &missing);
+                assert!(notes[0].message.contains("touches as a prism of 64 sides"), "{notes:?}");
+                // SAFETY: see the head of this file.
+                unsafe { build(api, &model, &state, &EngineOptions::new(step), missing) }
+                    .expect("builds")
+            };
+            for _ in 0..300 {
+                let _turn = Turn::of(api).expect("a turn");
+                // SAFETY: see the head of this file.
+                unsafe { built.step(&model, &Inputs::default(), step.secs(), &mut state) }
+                    .expect("a step");
+            }
+            let z = state.rigids[1].world_from_rigid.translation.z;
+            assert!((z - rest).abs() < 2e-3 && !state.contacts.is_empty(), "{z} of {rest}");
+            let pull: f64 = state.contacts.iter().map(|contact| contact.force.z).sum();
+            assert!((pull - 9.8).abs() < 0.1, "{pull} N carry it");
+        }
+    }
 }

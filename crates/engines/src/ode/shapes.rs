@@ -91,6 +91,12 @@ pub(super) struct Missing {
 }
 
 impl Missing {
+    /// An ODE without libccd, for those who have one with it.
+    #[cfg(test)]
+    pub(super) fn without_libccd() -> Missing {
+        Missing { pairs: vec![(Kind::Cylinder, Kind::Cylinder), (Kind::Cylinder, Kind::Capsule)] }
+    }
+
     /// Tries every pair out: two shapes that overlap by far must touch. Whoever asks has the
     /// turn.
     pub(super) fn of(api: &Api) -> Missing {
@@ -267,27 +273,24 @@ pub(super) unsafe fn insert(
             let Some(kind) = Kind::of(&shape.geometry) else { continue };
             let rigid_from_shape = body.rigid_from_body * shape.body_from_shape;
             let ode_body = bodies[body.rigid_idx];
-            let (place, fails) = if ode_body.is_null() {
-                (rigid.world_from_rigid * rigid_from_shape, "cannot stand")
+            let place = if ode_body.is_null() {
+                rigid.world_from_rigid * rigid_from_shape
             } else {
-                (Transform::from_translation(-rigid.centre) * rigid_from_shape, "cannot be moved")
+                Transform::from_translation(-rigid.centre) * rigid_from_shape
             };
-            let put = |space: Handle, geometry: &Geometry, store: &mut Store| {
-                // SAFETY: the caller's promises; `store` outlives the shape.
-                unsafe {
-                    let geom = make(api, space, geometry, place, store)
-                        .ok_or_else(|| format!("link `{}`: its shape {fails}", body.name))?;
-                    attach(api, geom, ode_body, place, kind);
-                    Ok::<Handle, String>(geom)
-                }
-            };
-            let geom = put(space, &shape.geometry, store)?;
-            let stand_in = match &shape.geometry {
-                Geometry::Cylinder { .. } if needs_stand_in => {
-                    let mesh = prism_as_mesh(&shape.geometry);
-                    Some(put(std::ptr::null_mut(), &mesh, store)?)
-                }
-                _ => None,
+            // SAFETY: the caller's promises; `store` outlives the shapes.
+            let (geom, stand_in) = unsafe {
+                let geom = make(api, space, &shape.geometry, place, store)
+                    .ok_or_else(|| format!("link `{}`: ODE cannot build its shape", body.name))?;
+                attach(api, geom, ode_body, place, kind);
+                let prism = if needs_stand_in { prism_of(&shape.geometry) } else { None };
+                let stand_in = prism.map(|triangles| {
+                    let none = std::ptr::null_mut(); // it is asked for, never found
+                    let stand_in = geom_of_triangles(api, none, triangles, store);
+                    attach(api, stand_in, ode_body, place, Kind::Triangles);
+                    stand_in
+                });
+                (geom, stand_in)
             };
             let mask = std::ffi::c_ulong::from(shape.surface.collide_bitmask());
             // SAFETY: the shape was just made; its data is a number, not an address.
@@ -411,23 +414,11 @@ fn rim(radius: f64, z: f64) -> Vec<Vec3> {
     (0..N_SIDES).map(|i| Vec3::new(radius * cos(turn(i)), radius * sin(turn(i)), z)).collect()
 }
 
-/// A cylinder as an outline drawn out, which is a mesh; other shapes as they are.
-fn prism_as_mesh(geometry: &Geometry) -> Geometry {
-    let Geometry::Cylinder { radius, length } = geometry else { return geometry.clone() };
-    let points: Vec<Vec3> =
-        [-0.5 * length, 0.5 * length].into_iter().flat_map(|z| rim(*radius, z)).collect();
-    let made = hull_of(&points)
-        .and_then(|hull| headland_world::TriMesh::new(hull.corners, hull.triangles).ok());
-    match made {
-        Some(mesh) => Geometry::Mesh {
-            uri: "inline://prism".to_string(),
-            scale: Vec3::ONE,
-            submesh: None,
-            mesh: std::sync::Arc::new(mesh),
-            convex: false,
-        },
-        None => geometry.clone(),
-    }
+/// A cylinder as a prism.
+fn prism_of(geometry: &Geometry) -> Option<Triangles> {
+    let Geometry::Cylinder { radius, length } = geometry else { return None };
+    let ends = [-0.5 * length, 0.5 * length];
+    hull_of(&ends.into_iter().flat_map(|z| rim(*radius, z)).collect::<Vec<_>>())
 }
 
 fn hull_of(points: &[Vec3]) -> Option<Triangles> {
