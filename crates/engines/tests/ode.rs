@@ -13,7 +13,7 @@ use headland_base::maths::{PI, cos, exp, sin};
 use headland_base::{Mat3, Quat, Severity, SimDuration, SimTime, Transform, Vec3};
 use headland_engines::ode;
 use headland_sim::{
-    Cast, Engine, EngineOptions, Inputs, Model, Observer, Setup, State, Wrench, run,
+    Cast, Engine, EngineOptions, Inputs, Model, Observer, Setup, State, Unobserved, Wrench, run,
 };
 use headland_world::*;
 
@@ -494,6 +494,43 @@ fn what_ode_says_is_an_event_of_the_run() {
     let mut ears = Ears::default();
     run(&model, &setup, engine.as_mut(), &mut Cast::default(), &mut ears, go).expect("runs");
     assert!(ears.0.is_empty(), "{:?}", ears.0);
+}
+
+/// ODE ends its process when a rotation overflows. What spins out of hand is contained before
+/// that, and the other body falls on.
+#[test]
+fn a_spin_out_of_hand_is_contained() {
+    if !is_there() {
+        return;
+    }
+    struct Wind(f64);
+    impl headland_sim::Controller for Wind {
+        fn name(&self) -> &str {
+            "wind"
+        }
+        fn period(&self) -> SimDuration {
+            step()
+        }
+        fn update(&mut self, _: &Model, _: &State, commands: &mut headland_sim::Commands) {
+            self.0 *= 1e3;
+            let mode = headland_sim::Mode::Effort;
+            commands.set(0, headland_sim::Command { mode, target: self.0 });
+        }
+    }
+    let wheel = thing("wheel", Transform::IDENTITY, 1.0, Vec3::splat(0.01), None);
+    let axle = JointKind::Continuous(Axis::along(Vec3::Z));
+    let models = vec![jointed(wheel, axle, Transform::IDENTITY), ball(50.0)];
+    let model = Model::compile(&Arc::new(world(models))).expect("compiles");
+    let setup = Setup::new(&model, SimDuration::from_secs(1.0).expect("short"));
+    let mut engine = (ode::ENTRY.make)(&ode::ENTRY);
+    let mut cast = Cast { controllers: vec![Box::new(Wind(1.0))], ..Cast::default() };
+    let go = &mut |_| std::ops::ControlFlow::Continue(());
+    let mut nobody = Unobserved;
+    let end = run(&model, &setup, engine.as_mut(), &mut cast, &mut nobody, go).expect("runs");
+    assert_eq!(end.contained.len(), 1);
+    assert_eq!(end.contained[0].0, "wheel::link");
+    let fallen = 50.0 - end.state.rigids[1].world_from_rigid.translation.z;
+    assert!((fallen - 0.5 * GRAVITY).abs() < 0.01, "{fallen}");
 }
 
 /// Raw ODE reads mu as a force in N: the block of 2 kg is braked by 0.2 N on each corner.

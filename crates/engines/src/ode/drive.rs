@@ -15,6 +15,9 @@ use super::joints::Joints;
 /// From `d·dt/m` or `k·dt²/m` on, an effort that gives way as its axis moves is left to ODE.
 const STIFF: f64 = 0.5;
 
+/// A force or torque beyond this \[N or N·m\] is none: ODE would end the process over it.
+const STRONGEST: f64 = 1e100;
+
 /// Which axes act how, and room for what acts.
 pub(super) struct Drive {
     ties: Ties,
@@ -24,6 +27,8 @@ pub(super) struct Drive {
     inertias: Vec<Mat3>,
     forces: Forces,
     efforts: Vec<(f64, Gains)>,
+    /// Rigids that this step's forces would tear out of all numbers; they were spared them.
+    pub torn: Vec<usize>,
 }
 
 impl Drive {
@@ -38,6 +43,7 @@ impl Drive {
             inertias,
             forces: Forces::new(model),
             efforts: Vec::new(),
+            torn: Vec::new(),
         }
     }
 
@@ -54,6 +60,7 @@ impl Drive {
         dt: f64,
         state: &State,
     ) {
+        self.torn.clear();
         if model.dofs.is_empty() && inputs.wrenches.is_empty() {
             return;
         }
@@ -78,7 +85,11 @@ impl Drive {
         }
         self.ties.keep(model, dt, state, &masses, &mut self.forces);
         for (i, (force, torque)) in self.forces.total.iter().enumerate() {
-            if model.rigids[i].motion != Motion::Dynamic {
+            if model.rigids[i].motion != Motion::Dynamic || state.rigids[i].is_contained {
+                continue;
+            }
+            if !(force.length() < STRONGEST && torque.length() < STRONGEST) {
+                self.torn.push(i);
                 continue;
             }
             // SAFETY: what moves has a body.

@@ -67,6 +67,10 @@ pub const ENTRY: EngineEntry = EngineEntry {
 /// `dSAP_AXES_XYZ`: in which order bounds are compared.
 const X_THEN_Y_THEN_Z: i32 = 1 << 2 | 2 << 4;
 
+/// Beyond this \[m/s or rad/s\] a body counts as non-finite: ODE ends the process once a rotation
+/// overflows, and one that is out of hand gets there within steps.
+const FASTEST: f64 = 1e12;
+
 /// The engine.
 pub struct Ode {
     entry: EngineEntry,
@@ -191,8 +195,14 @@ impl Built {
                     let (place, twist) = read_motion(api, bodies[i], rigid);
                     let now = &mut state.rigids[i];
                     (now.world_from_rigid, now.twist) = (place, twist);
+                    if !(twist.linear.length() < FASTEST && twist.angular.length() < FASTEST) {
+                        now.twist.linear = Vec3::NAN; // the run loop contains it
+                    }
                 }
             }
+        }
+        for &i in &self.drive.torn {
+            state.rigids[i].twist.linear = Vec3::NAN;
         }
         Ok(())
     }
