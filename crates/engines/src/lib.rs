@@ -7,13 +7,20 @@ use headland_sim::EngineEntry;
 
 pub mod adapters;
 pub mod bullet;
+pub mod ode;
 pub mod pipe;
 pub mod rapier;
 
 /// Every engine there is, in the order help pages list them. Adding one is one folder and
 /// one line here.
-pub const ENGINES: &[EngineEntry] =
-    &[rapier::ENTRY, bullet::ENTRY, adapters::DART, adapters::DRAKE, adapters::PYBULLET];
+pub const ENGINES: &[EngineEntry] = &[
+    rapier::ENTRY,
+    ode::ENTRY,
+    bullet::ENTRY,
+    adapters::DART,
+    adapters::DRAKE,
+    adapters::PYBULLET,
+];
 
 /// The engine of that name, or the program at that path.
 pub fn find(name: &str) -> Result<&'static EngineEntry, Diagnostic> {

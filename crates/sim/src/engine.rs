@@ -31,6 +31,12 @@ pub trait Engine {
         dt: SimDuration,
         state: &mut State,
     ) -> Result<(), Fault>;
+
+    /// What it had to say in the last step, for people: warnings of its own that are no fault.
+    /// Asked after every step; most have nothing.
+    fn take_remarks(&mut self) -> Vec<String> {
+        Vec::new()
+    }
 }
 
 /// What a run asks of any engine.

@@ -4,10 +4,11 @@
 //! the world's frame, for engines that know no joint coordinates. Deliberately absent: which
 //! efforts there are; that is each engine's own.
 
-use headland_base::{Mat3, Transform, Vec3};
+use headland_base::{Mat3, Quat, Transform, Vec3};
 use headland_world::JointKind;
 
-use crate::model::{Joint, Model};
+use crate::joint::turned_inertia;
+use crate::model::{Joint, Model, Motion};
 use crate::state::State;
 
 /// What an effort does.
@@ -101,6 +102,39 @@ impl Lever {
     pub fn sides(&self) -> impl Iterator<Item = Side> {
         std::iter::once(self.child).chain(self.parent)
     }
+}
+
+/// What the rotors of the motors that turn each rigid add to its inertia: `a·d·dᵀ` for each
+/// axis `d` with armature `a`, in the rigid's frame.
+pub fn rotor_inertias(model: &Model) -> Vec<Mat3> {
+    let mut out = vec![Mat3::ZERO; model.rigids.len()];
+    for joint in &model.joints {
+        if matches!(joint.kind, JointKind::Prismatic(_)) {
+            continue;
+        }
+        for axis in joint.kind.axes() {
+            let d = joint.child_from_joint.vector(axis.direction);
+            out[joint.child_rigid] += Mat3::from_cols(d * d.x, d * d.y, d * d.z) * axis.armature;
+        }
+    }
+    out
+}
+
+/// Inverse mass of every rigid, and inverse inertia in the world's frame; zeros for what no
+/// force moves. `inertias` are in the rigids' frames, `rotation` says how a rigid is turned.
+pub fn inverse_masses(
+    model: &Model,
+    inertias: &[Mat3],
+    rotation: impl Fn(usize) -> Quat,
+) -> Vec<(f64, Mat3)> {
+    let one = |(i, inertia): (usize, &Mat3)| {
+        let rigid = &model.rigids[i];
+        if rigid.motion != Motion::Dynamic {
+            return (0.0, Mat3::ZERO);
+        }
+        (1.0 / rigid.mass, turned_inertia(rotation(i), *inertia).inverse())
+    };
+    inertias.iter().enumerate().map(one).collect()
 }
 
 /// Force and torque on each rigid's centre of mass, added up.

@@ -22,6 +22,7 @@ pub mod recorder;
 pub mod run;
 pub mod sensor;
 pub mod state;
+pub mod tie;
 pub mod touch;
 
 pub use coarse::coarse_step;
@@ -34,4 +35,5 @@ pub use recorder::Recorder;
 pub use run::{Cast, Ending, Observer, RunEnd, Setup, Unobserved, run};
 pub use sensor::{Due, Sensor};
 pub use state::{Contact, DofState, RigidState, State};
+pub use tie::Ties;
 pub use touch::{SurfacePair, TouchFilter};

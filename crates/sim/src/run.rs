@@ -188,7 +188,11 @@ struct Run<'a> {
     n_steps: u64,
     contained: Vec<(String, SimTime)>,
     watchdog_bit: bool,
+    n_remarks: usize,
 }
+
+/// Remarks of an engine that are kept; one that never stops talking is heard this often.
+const MOST_REMARKS: usize = 100;
 
 impl<'a> Run<'a> {
     fn prepare(
@@ -222,6 +226,7 @@ impl<'a> Run<'a> {
             n_steps: 0,
             contained: Vec::new(),
             watchdog_bit: false,
+            n_remarks: 0,
             state,
         })
     }
@@ -296,6 +301,12 @@ impl<'a> Run<'a> {
     fn advance(&mut self) -> Result<Result<(), Fault>, Diagnostic> {
         let before: Vec<_> = self.state.rigids.clone();
         let done = self.engine.step(self.model, &self.inputs, self.setup.step, &mut self.state);
+        for text in self.engine.take_remarks() {
+            if self.n_remarks < MOST_REMARKS {
+                self.observer.event(self.state.time, "engine", "remark", &text)?;
+            }
+            self.n_remarks += 1;
+        }
         if let Err(fault) = done {
             self.state.rigids = before;
             return Ok(Err(fault));

@@ -59,11 +59,63 @@ pub struct Physics {
     pub real_time_factor: f64,
     /// The engine the file names (`ode`, `dart`, …), if any; a wish, not an order.
     pub engine: Option<String>,
+    /// Contact points between two shapes, at most.
+    pub max_contacts: Option<u32>,
+    /// What the file asks of ODE, for engines that know what is meant.
+    pub ode: OdeSettings,
+}
+
+/// SDF's `<ode>` in `<physics>`; nothing where the file says nothing.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct OdeSettings {
+    /// Which of its two ways to step.
+    pub solver: Option<OdeSolver>,
+    /// Passes of the quick one over its constraints.
+    pub n_iterations: Option<u32>,
+    /// How far the quick one goes beyond each correction.
+    pub over_relaxation: Option<f64>,
+    /// Constraint force mixing.
+    pub cfm: Option<f64>,
+    /// Share of a position error that is corrected per step.
+    pub erp: Option<f64>,
+    /// Fastest correction of penetration \[m/s\].
+    pub max_correction_speed: Option<f64>,
+    /// Penetration that is left alone \[m\].
+    pub surface_layer: Option<f64>,
+}
+
+/// ODE's two ways to step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OdeSolver {
+    /// Passes over the constraints, one after another.
+    Quick,
+    /// All constraints at once, exactly.
+    World,
+}
+
+impl OdeSolver {
+    /// Every solver with its word.
+    pub const ALL: &[(&str, OdeSolver)] =
+        &[("quick", OdeSolver::Quick), ("world", OdeSolver::World)];
+
+    /// The word files use.
+    pub fn word(self) -> &'static str {
+        match self {
+            OdeSolver::Quick => "quick",
+            OdeSolver::World => "world",
+        }
+    }
 }
 
 impl Default for Physics {
     fn default() -> Physics {
-        Physics { step: SimDuration::from_nanos(1_000_000), real_time_factor: 1.0, engine: None }
+        Physics {
+            step: SimDuration::from_nanos(1_000_000),
+            real_time_factor: 1.0,
+            engine: None,
+            max_contacts: None,
+            ode: OdeSettings::default(),
+        }
     }
 }
 

@@ -331,9 +331,26 @@ fn model() -> impl Strategy<Value = Model> {
         )
 }
 
+fn ode() -> impl Strategy<Value = OdeSettings> {
+    let some = || prop::option::of(positive());
+    let solver = prop::option::of(prop_oneof![Just(OdeSolver::Quick), Just(OdeSolver::World)]);
+    let settings = (solver, prop::option::of(1u32..1000), some(), some(), some(), some(), some());
+    settings.prop_map(|(solver, n_iterations, over_relaxation, cfm, erp, speed, layer)| {
+        OdeSettings {
+            solver,
+            n_iterations,
+            over_relaxation,
+            cfm,
+            erp,
+            max_correction_speed: speed,
+            surface_layer: layer,
+        }
+    })
+}
+
 fn world() -> impl Strategy<Value = World> {
     let engine = prop::option::of(Just("ode".to_string()));
-    let physics = (1i64..10_000_000_000, positive(), engine);
+    let physics = (1i64..10_000_000_000, positive(), engine, prop::option::of(1u32..99), ode());
     let solid = geometry().prop_filter("has an inside", |geometry| {
         ["box", "sphere", "cylinder", "polyline"].contains(&geometry.kind())
     });
@@ -345,6 +362,8 @@ fn world() -> impl Strategy<Value = World> {
                 step: SimDuration::from_nanos(physics.0),
                 real_time_factor: physics.1,
                 engine: physics.2,
+                max_contacts: physics.3,
+                ode: physics.4,
             },
             joints: vec![Joint {
                 name: "mount".into(),

@@ -40,22 +40,6 @@ pub(super) fn check(model: &Model) -> Vec<Diagnostic> {
         .collect()
 }
 
-/// What the rotors of the motors that turn each rigid add to its inertia: `a·d·dᵀ` for each
-/// axis `d` with armature `a`, in the rigid's frame.
-pub(super) fn rotor_inertias(model: &Model) -> Vec<Mat3> {
-    let mut out = vec![Mat3::ZERO; model.rigids.len()];
-    for joint in &model.joints {
-        if matches!(joint.kind, JointKind::Prismatic(_)) {
-            continue;
-        }
-        for axis in joint.kind.axes() {
-            let d = joint.child_from_joint.vector(axis.direction);
-            out[joint.child_rigid] += Mat3::from_cols(d * d.x, d * d.y, d * d.z) * axis.armature;
-        }
-    }
-    out
-}
-
 /// What the axes need at every step.
 pub(super) struct Inserted {
     pub(super) windows: Vec<Window>,

@@ -19,6 +19,7 @@ mod joints;
 pub(crate) mod shapes;
 
 use headland_base::{Diagnostic, Mat3, SimDuration, Transform, Vec3};
+use headland_sim::lever::rotor_inertias;
 use headland_sim::{
     Engine, EngineEntry, EngineOptions, Fault, Found, Housing, Inputs, Model, Motion, Rigid, State,
     TouchFilter,
@@ -106,7 +107,7 @@ impl Engine for Rapier {
         options: &EngineOptions,
     ) -> Result<(), Fault> {
         let mut physics = rp::PhysicsWorld { gravity: model.world.gravity, ..Default::default() };
-        let rotors = joints::rotor_inertias(model);
+        let rotors = rotor_inertias(model);
         let inertias: Vec<Mat3> =
             model.rigids.iter().zip(rotors).map(|(rigid, rotor)| rigid.inertia + rotor).collect();
         let mut handles = Vec::with_capacity(model.rigids.len());

@@ -212,7 +212,7 @@ pub(crate) fn prism_corners(outlines: &[Vec<Vec2>], height: f64) -> Option<Vec<V
 }
 
 /// 642 points on the unit sphere: an icosahedron whose edges are halved three times.
-fn sphere_points() -> Vec<Vec3> {
+pub(crate) fn sphere_points() -> Vec<Vec3> {
     let golden = (1.0 + headland_base::maths::sqrt(5.0)) * 0.5;
     let mut points: Vec<Vec3> = Vec::new();
     for a in [-1.0, 1.0] {

@@ -6,7 +6,7 @@ use roxmltree::Node;
 use super::model::{Contents, is_kept_in_world};
 use super::reader::Reader;
 use crate::xml::{self, HEADLAND_NAMESPACE};
-use crate::{Geometry, Physics, Region, World};
+use crate::{Geometry, OdeSettings, OdeSolver, Physics, Region, World};
 
 /// The versions read: SDF 1.4 to 1.12.
 pub(super) const OLDEST: u32 = 4;
@@ -178,6 +178,10 @@ impl Reader<'_, '_> {
         if let Some(factor) = self.number_in(node, "real_time_factor") {
             physics.real_time_factor = factor;
         }
+        physics.max_contacts = self.count_in(node, "max_contacts");
+        if let Some(ode) = self.one(node, "ode") {
+            physics.ode = self.ode_settings(ode);
+        }
         world.physics = physics;
         // Up to 1.5 gravity stood in here.
         if let Some(child) = self.one(node, "gravity") {
@@ -190,6 +194,54 @@ impl Reader<'_, '_> {
             }
             world.gravity = gravity.unwrap_or(world.gravity);
         }
+    }
+
+    /// What is asked of ODE. A value that cannot be is left to the engine, with a warning:
+    /// files are about worlds first.
+    fn ode_settings(&mut self, node: Node<'_, '_>) -> OdeSettings {
+        let mut out = OdeSettings::default();
+        if let Some(solver) = self.one(node, "solver") {
+            if let Some(named) = self.one(solver, "type").and_then(|child| self.text(child)) {
+                let found = OdeSolver::ALL.iter().find(|(word, _)| *word == named.name);
+                out.solver = found.map(|(_, it)| *it);
+                if found.is_none() {
+                    let message = format!("ODE has no solver `{}`; it is left out", named.name);
+                    let words = OdeSolver::ALL.iter().map(|(word, _)| *word);
+                    self.xml.findings.push(
+                        Diagnostic::warning("unknown-word", message)
+                            .at(named.place)
+                            .help_maybe(names::suggestion(&named.name, words)),
+                    );
+                }
+            }
+            out.n_iterations = self.count_in(solver, "iters");
+            out.over_relaxation = self.setting_in(solver, "sor").filter(|sor| *sor > 0.0);
+        }
+        if let Some(constraints) = self.one(node, "constraints") {
+            out.cfm = self.setting_in(constraints, "cfm");
+            out.erp = self.setting_in(constraints, "erp");
+            out.max_correction_speed = self.setting_in(constraints, "contact_max_correcting_vel");
+            out.surface_layer = self.setting_in(constraints, "contact_surface_layer");
+        }
+        out
+    }
+
+    /// A number of at least zero in a child.
+    fn setting_in(&mut self, node: Node<'_, '_>, name: &str) -> Option<f64> {
+        let child = self.one(node, name)?;
+        let number = self.xml.number(child)?;
+        if number < 0.0 {
+            let message = format!("`{name}` cannot be {number}; it is left out");
+            let place = self.xml.text_place(child);
+            self.xml.findings.push(Diagnostic::warning("out-of-range", message).at(place));
+        }
+        (number >= 0.0).then_some(number)
+    }
+
+    /// A whole number of at least one in a child.
+    fn count_in(&mut self, node: Node<'_, '_>, name: &str) -> Option<u32> {
+        let number = self.setting_in(node, name)?;
+        (1.0..=1e9).contains(&number).then_some(number as u32)
     }
 
     fn region(&mut self, node: Node<'_, '_>, contents: &mut Contents) {

@@ -12,8 +12,8 @@ use super::inline::{is_inline, lines};
 use crate::xml::HEADLAND_NAMESPACE;
 use crate::{
     Actuator, ActuatorKind, Axis, Collision, Frame, Geometry, InertiaOrigin, Inertial, Joint,
-    JointKind, Light, LightKind, Link, Material, Model, Opaque, Region, Surface, Twist, Visual,
-    World,
+    JointKind, Light, LightKind, Link, Material, Model, OdeSettings, Opaque, Region, Surface,
+    Twist, Visual, World,
 };
 
 /// The World as SDF.
@@ -27,6 +27,10 @@ pub fn write(world: &World) -> String {
     out.open("physics", &[("name", "default"), ("type", engine)]);
     out.leaf("max_step_size", &seconds(world.physics.step));
     out.number("real_time_factor", world.physics.real_time_factor);
+    if let Some(most) = world.physics.max_contacts {
+        out.leaf("max_contacts", &most.to_string());
+    }
+    out.ode_settings(&world.physics.ode);
     out.close("physics");
     for model in &world.models {
         out.model(model);
@@ -51,6 +55,33 @@ struct Out {
 }
 
 impl Out {
+    fn ode_settings(&mut self, ode: &OdeSettings) {
+        if *ode == OdeSettings::default() {
+            return;
+        }
+        self.open("ode", &[]);
+        self.open("solver", &[]);
+        if let Some(solver) = ode.solver {
+            self.leaf("type", solver.word());
+        }
+        if let Some(n) = ode.n_iterations {
+            self.leaf("iters", &n.to_string());
+        }
+        ode.over_relaxation.into_iter().for_each(|value| self.number("sor", value));
+        self.close("solver");
+        self.open("constraints", &[]);
+        for (name, value) in [
+            ("cfm", ode.cfm),
+            ("erp", ode.erp),
+            ("contact_max_correcting_vel", ode.max_correction_speed),
+            ("contact_surface_layer", ode.surface_layer),
+        ] {
+            value.into_iter().for_each(|value| self.number(name, value));
+        }
+        self.close("constraints");
+        self.close("ode");
+    }
+
     fn indent(&mut self) {
         self.text.extend(std::iter::repeat_n("  ", self.depth));
     }
