@@ -5,11 +5,12 @@
 use headland_base::{Diagnostic, names};
 use headland_sim::EngineEntry;
 
+pub mod mujoco;
 pub mod rapier;
 
 /// Every engine there is, in the order help pages list them. Adding one is one folder and
 /// one line here.
-pub const ENGINES: &[EngineEntry] = &[rapier::ENTRY];
+pub const ENGINES: &[EngineEntry] = &[rapier::ENTRY, mujoco::ENTRY];
 
 /// The engine of that name.
 pub fn find(name: &str) -> Result<&'static EngineEntry, Diagnostic> {

@@ -1,0 +1,124 @@
+//! Contacts in the house's one form, read by functions only.
+//!
+//! From MuJoCo 3.5 on every link has a sensor that lists its contacts, each with all its
+//! numbers but without the other side. A contact is in the lists of both sides, with its
+//! normal turned around, so the two sides are found by what is the same in both.
+
+use headland_base::Vec3;
+use headland_sim::Contact;
+
+use super::library::{SensorId, Sim};
+
+/// Numbers of a contact in a sensor: found, force 3, dist, pos 3, normal 3, tangent 3.
+const N_NUMBERS: usize = 14;
+
+/// Which sensors there are.
+pub(super) struct Touches {
+    sensors: Vec<Touch>,
+    scratch: Vec<Half>,
+}
+
+struct Touch {
+    body_idx: usize,
+    sensor: SensorId,
+    n_slots: usize,
+}
+
+/// A contact as one side sees it.
+#[derive(Clone, Copy, Debug)]
+struct Half {
+    body_idx: usize,
+    position: [f64; 3],
+    depth: f64,
+    /// Away from this side.
+    normal: Vec3,
+    /// What this side does to the other.
+    force: Vec3,
+}
+
+impl Touches {
+    /// Of the sensors that were written.
+    pub(super) fn of(sim: &Sim<'_>, touches: &[(usize, String, usize)]) -> Option<Touches> {
+        let sensors = touches.iter().map(|(body_idx, name, n_slots)| {
+            Some(Touch { body_idx: *body_idx, sensor: sim.sensor(name)?, n_slots: *n_slots })
+        });
+        Some(Touches { sensors: sensors.collect::<Option<Vec<_>>>()?, scratch: Vec::new() })
+    }
+
+    /// What touched in the last step, by bodies, then in MuJoCo's order.
+    pub(super) fn read(&mut self, sim: &Sim<'_>, out: &mut Vec<Contact>) {
+        out.clear();
+        self.scratch.clear();
+        for touch in &self.sensors {
+            let found = sim.sensor_values(touch.sensor, 1).first().map_or(0.0, |n| *n);
+            let n = (found as usize).min(touch.n_slots);
+            if n > 0 {
+                let values = sim.sensor_values(touch.sensor, n * N_NUMBERS);
+                let halves = values.chunks_exact(N_NUMBERS).map(|c| Half::of(touch.body_idx, c));
+                self.scratch.extend(halves);
+            }
+        }
+        pair_up(&mut self.scratch, out);
+    }
+}
+
+impl Half {
+    fn of(body_idx: usize, c: &[f64]) -> Half {
+        let vector = |i: usize| Vec3::new(c[i], c[i + 1], c[i + 2]);
+        let (normal, tangent) = (vector(8), vector(11));
+        let second = normal.cross(tangent);
+        Half {
+            body_idx,
+            position: [c[5], c[6], c[7]],
+            depth: -c[4],
+            normal,
+            force: normal * c[1] + tangent * c[2] + second * c[3],
+        }
+    }
+
+    /// The same for both sides of a contact, bit by bit.
+    fn key(&self) -> [u64; 4] {
+        let [x, y, z] = self.position;
+        [x, y, z, self.depth].map(f64::to_bits)
+    }
+}
+
+/// Finds the two sides of each contact. One whose other side was not listed, because that
+/// link has more contacts than its sensor holds, is left out.
+fn pair_up(halves: &mut [Half], out: &mut Vec<Contact>) {
+    // A stable sort: sides of one place stay in the order of their bodies.
+    halves.sort_by_key(Half::key);
+    let mut start = 0;
+    while start < halves.len() {
+        let key = halves[start].key();
+        let end = start + halves[start..].iter().take_while(|half| half.key() == key).count();
+        let place = &halves[start..end];
+        let mut is_taken = [false; 64];
+        for (i, a) in place.iter().enumerate().take(64) {
+            if is_taken[i] {
+                continue;
+            }
+            // Opposite to the bit: MuJoCo turns the sign around, nothing else.
+            let other = (i + 1..place.len().min(64)).find(|&j| {
+                !is_taken[j] && place[j].body_idx != a.body_idx && place[j].normal == -a.normal
+            });
+            if let Some(j) = other {
+                is_taken[j] = true;
+                out.push(Contact {
+                    body_a: a.body_idx,
+                    body_b: place[j].body_idx,
+                    position: Vec3::from_array(a.position),
+                    normal: a.normal,
+                    depth: a.depth,
+                    force: a.force,
+                });
+            }
+        }
+        start = end;
+    }
+    out.sort_by(|a, b| {
+        let key = |c: &Contact| (c.body_a, c.body_b);
+        let place = |c: &Contact| c.position.to_array().map(f64::to_bits);
+        key(a).cmp(&key(b)).then(place(a).cmp(&place(b)))
+    });
+}

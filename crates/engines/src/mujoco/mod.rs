@@ -1,0 +1,198 @@
+//! `mujoco`: MuJoCo from 2.2.2 to 4.0, whichever is installed.
+//!
+//! ```text
+//! Model, State ─ mjcf.rs ─► MJCF ─ libmujoco ─► its own model and data
+//! efforts, wrenches ─ drive.rs ─► applied forces ─ step ─► State: rigids, contacts
+//! ```
+//!
+//! The library is loaded at run time (find.rs, library.rs) and called by functions only; what
+//! is asked of it and what it makes of that is one table, in realise.rs.
+//!
+//! A step here is the second half of one of MuJoCo's and the first half of the next, which is
+//! the same work as its `mj_step` and leaves poses and velocities of the same moment.
+
+mod contacts;
+mod drive;
+mod find;
+mod library;
+mod mjcf;
+mod realise;
+mod shapes;
+mod tree;
+
+use headland_base::{Diagnostic, Mat3, Quat, SimDuration, Transform, Vec3};
+use headland_sim::{
+    Engine, EngineEntry, EngineOptions, Fault, Found, Housing, Inputs, Model, Motion, State,
+};
+use headland_world::{JointKind, Twist};
+
+use contacts::Touches;
+use drive::Drive;
+use library::{BodyId, Library, Sim, take_warning};
+
+/// How help pages list it.
+pub const ENTRY: EngineEntry = EngineEntry {
+    name: "mujoco",
+    summary: "library; generalised coordinates, soft convex contacts, double precision",
+    housing: Housing::Library,
+    source: "",
+    find: |_| {
+        let library = Library::get()?;
+        Ok(Found {
+            version: library.version().to_string(),
+            place: library.place().display().to_string(),
+        })
+    },
+    limits: &[
+        "restitution is a spring and a damper: an impact lasts 12 steps and sinks in meanwhile; up to 0.05 it is 0",
+        "friction is the same in every direction: the mean of mu and mu2, at most 1,000",
+        "a mesh touches as its convex hull, also where it stands still",
+        "a plane or a heightmap cannot move",
+        "a kinematic link weighs 10⁹ times all others instead of being out of reach of forces",
+        "a loop can be closed by a ball joint, or by a hinge without limits, friction and armature",
+        "slip, torsional friction, friction directions, contact stiffness and bounce thresholds are left out",
+        "of a moving link 32 contact points are recorded",
+        "before 3.5 reading contacts is slow, before 2.3.7 stiff servos are not implicit",
+    ],
+    install: "pip install mujoco, or apt-get install libmujoco-dev; HEADLAND_MUJOCO may name the file",
+    make: |entry| Box::new(MuJoCo { entry: *entry, built: None }),
+};
+
+/// The engine.
+pub struct MuJoCo {
+    entry: EngineEntry,
+    built: Option<Built>,
+}
+
+/// MuJoCo's own picture of a model.
+struct Built {
+    sim: Sim<'static>,
+    /// One per rigid of the model.
+    bodies: Vec<BodyId>,
+    drive: Drive,
+    touches: Option<Touches>,
+    step: SimDuration,
+}
+
+impl Engine for MuJoCo {
+    fn check(&self, model: &Model, options: &EngineOptions) -> Vec<Diagnostic> {
+        let library = match Library::get() {
+            Ok(library) => library,
+            Err(why) => return vec![self.entry.missing(&why)],
+        };
+        let mut out = cannot(model);
+        if out.is_empty() {
+            let written = mjcf::write(model, &State::initial(model), options, library);
+            if let Err(why) = Sim::from_text(library, &written.text, &written.files) {
+                out.push(
+                    Diagnostic::error("engine-cannot", format!("mujoco refuses this world: {why}"))
+                        .help("run it on another engine, or change what it names"),
+                );
+            }
+        }
+        out.extend(realise::remarks(model, options, library));
+        out
+    }
+
+    fn start(
+        &mut self,
+        model: &Model,
+        state: &State,
+        options: &EngineOptions,
+    ) -> Result<(), Fault> {
+        let library = Library::get().map_err(Fault)?;
+        let written = mjcf::write(model, state, options, library);
+        let mut sim = Sim::from_text(library, &written.text, &written.files)
+            .map_err(|why| Fault(format!("mujoco: {why}")))?;
+        let body = |body_idx: usize| {
+            let name = &model.bodies[body_idx].name;
+            sim.body(name).ok_or_else(|| Fault(format!("mujoco lost link `{name}`")))
+        };
+        let bodies = model.rigids.iter().map(|rigid| body(rigid.body_idxs[0]));
+        let bodies = bodies.collect::<Result<Vec<BodyId>, Fault>>()?;
+        let touches = Touches::of(&sim, &written.touches)
+            .ok_or_else(|| Fault("mujoco lost a sensor".to_string()))?;
+        let drive = Drive::of(model, options, library, &written, &bodies);
+        sim.reset_to_key();
+        sim.step1();
+        whole()?;
+        let touches = library.reads_sensors().then_some(touches);
+        self.built = Some(Built { sim, bodies, drive, touches, step: options.step });
+        Ok(())
+    }
+
+    fn step(
+        &mut self,
+        model: &Model,
+        inputs: &Inputs,
+        dt: SimDuration,
+        state: &mut State,
+    ) -> Result<(), Fault> {
+        let built = self.built.as_mut().expect("start comes first");
+        assert_eq!(dt, built.step, "the step is the same from beginning to end");
+        let Built { sim, bodies, drive, touches, .. } = built;
+        let applied = drive.act(model, inputs, state);
+        sim.apply(applied);
+        sim.step2(applied);
+        whole()?;
+        if let Some(touches) = touches {
+            touches.read(sim, &mut state.contacts);
+        }
+        sim.step1();
+        whole()?;
+        for (i, rigid) in model.rigids.iter().enumerate() {
+            if rigid.motion != Motion::Static {
+                let now = &mut state.rigids[i];
+                now.world_from_rigid = pose_of(sim.pose(bodies[i]));
+                let [wx, wy, wz, vx, vy, vz] = sim.velocity(bodies[i]);
+                now.twist = Twist { linear: Vec3::new(vx, vy, vz), angular: Vec3::new(wx, wy, wz) };
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A warning in a step means that MuJoCo went back to the start, or left something out.
+fn whole() -> Result<(), Fault> {
+    take_warning().map_or(Ok(()), |words| Err(Fault(format!("mujoco: {words}"))))
+}
+
+fn pose_of((position, turn): ([f64; 3], [f64; 9])) -> Transform {
+    // MuJoCo's matrices go row by row.
+    let matrix = Mat3::from_cols_array(&turn).transpose();
+    Transform::new(Quat::from_mat3(&matrix), Vec3::from_array(position))
+}
+
+/// What MuJoCo cannot move at all, before it is asked.
+fn cannot(model: &Model) -> Vec<Diagnostic> {
+    let mut out = Vec::new();
+    for rigid in model.rigids.iter().filter(|rigid| rigid.motion == Motion::Dynamic) {
+        if rigid.mass <= 0.0 {
+            let name = &model.bodies[rigid.body_idxs[0]].name;
+            out.push(
+                Diagnostic::error("no-mass", format!("link `{name}` moves but has no mass"))
+                    .help("give it an <inertial>, or derive one with --derive-inertia DENSITY"),
+            );
+        }
+    }
+    for joint_idx in tree::Forest::of(model).closing {
+        if !tree::can_close(model, joint_idx) {
+            let joint = &model.joints[joint_idx];
+            let what = match joint.kind {
+                JointKind::Revolute(_) | JointKind::Continuous(_) => {
+                    "a hinge with limits, friction, armature or a mimic"
+                }
+                _ => joint.kind.word(),
+            };
+            let message = format!(
+                "joint `{}` closes a loop, and mujoco cannot close one with {what}",
+                joint.name
+            );
+            out.push(
+                Diagnostic::error("engine-cannot", message)
+                    .help("let a plain hinge or a ball joint be one joint of the loop"),
+            );
+        }
+    }
+    out
+}
