@@ -2,23 +2,28 @@
 //!
 //! From MuJoCo 3.5 on every link has a sensor that lists its contacts, each with all its
 //! numbers but without the other side. A contact is in the lists of both sides, with its
-//! normal turned around, so the two sides are found by what is the same in both.
+//! normal turned around, so the two sides are found by what is the same in both. Before,
+//! there is only what MuJoCo prints about itself (printed.rs).
 
 use headland_base::Vec3;
-use headland_sim::Contact;
+use headland_sim::{Contact, Fault};
 
 use super::library::{SensorId, Sim};
+use super::mjcf::Written;
+use super::printed::Printed;
 
 /// Numbers of a contact in a sensor: found, force 3, dist, pos 3, normal 3, tangent 3.
 const N_NUMBERS: usize = 14;
 
-/// Which sensors there are.
-pub(super) struct Touches {
-    sensors: Vec<Touch>,
-    scratch: Vec<Half>,
+/// How contacts are read.
+pub(super) enum Touches {
+    /// From a sensor per link.
+    Sensed { sensors: Vec<Touch>, scratch: Vec<Half> },
+    /// From MuJoCo's own account of its data.
+    Printed(Printed),
 }
 
-struct Touch {
+pub(super) struct Touch {
     body_idx: usize,
     sensor: SensorId,
     n_slots: usize,
@@ -26,7 +31,7 @@ struct Touch {
 
 /// A contact as one side sees it.
 #[derive(Clone, Copy, Debug)]
-struct Half {
+pub(super) struct Half {
     body_idx: usize,
     position: [f64; 3],
     depth: f64,
@@ -37,28 +42,46 @@ struct Half {
 }
 
 impl Touches {
-    /// Of the sensors that were written.
-    pub(super) fn of(sim: &Sim<'_>, touches: &[(usize, String, usize)]) -> Option<Touches> {
-        let sensors = touches.iter().map(|(body_idx, name, n_slots)| {
-            Some(Touch { body_idx: *body_idx, sensor: sim.sensor(name)?, n_slots: *n_slots })
+    /// Of a model that was written and loaded.
+    pub(super) fn of(sim: &Sim<'_>, written: &Written) -> Result<Touches, Fault> {
+        if !sim.library().reads_sensors() {
+            return Printed::of(sim, &written.body_of_geom).map(Touches::Printed);
+        }
+        let sensors = written.touches.iter().map(|(body_idx, name, n_slots)| {
+            let sensor =
+                sim.sensor(name).ok_or_else(|| Fault(format!("mujoco lost sensor `{name}`")))?;
+            Ok(Touch { body_idx: *body_idx, sensor, n_slots: *n_slots })
         });
-        Some(Touches { sensors: sensors.collect::<Option<Vec<_>>>()?, scratch: Vec::new() })
+        let sensors = sensors.collect::<Result<Vec<Touch>, Fault>>()?;
+        Ok(Touches::Sensed { sensors, scratch: Vec::new() })
     }
 
-    /// What touched in the last step, by bodies, then in MuJoCo's order.
-    pub(super) fn read(&mut self, sim: &Sim<'_>, out: &mut Vec<Contact>) {
+    /// What touched in the last step, by bodies, then by place.
+    pub(super) fn read(&mut self, sim: &Sim<'_>, out: &mut Vec<Contact>) -> Result<(), Fault> {
         out.clear();
-        self.scratch.clear();
-        for touch in &self.sensors {
-            let found = sim.sensor_values(touch.sensor, 1).first().map_or(0.0, |n| *n);
-            let n = (found as usize).min(touch.n_slots);
-            if n > 0 {
-                let values = sim.sensor_values(touch.sensor, n * N_NUMBERS);
-                let halves = values.chunks_exact(N_NUMBERS).map(|c| Half::of(touch.body_idx, c));
-                self.scratch.extend(halves);
+        match self {
+            Touches::Sensed { sensors, scratch } => {
+                scratch.clear();
+                sensors.iter().for_each(|touch| touch.read(sim, scratch));
+                pair_up(scratch, out);
             }
+            Touches::Printed(printed) => printed.read(sim, out)?,
         }
-        pair_up(&mut self.scratch, out);
+        // Most contacts come in the same order in every step.
+        let key = |c: &Contact| (c.body_a, c.body_b, c.position.to_array().map(f64::to_bits));
+        out.sort_by_key(key);
+        Ok(())
+    }
+}
+
+impl Touch {
+    fn read(&self, sim: &Sim<'_>, out: &mut Vec<Half>) {
+        let found = sim.sensor_values(self.sensor, 1).first().map_or(0.0, |n| *n);
+        let n = (found as usize).min(self.n_slots);
+        if n > 0 {
+            let values = sim.sensor_values(self.sensor, n * N_NUMBERS);
+            out.extend(values.chunks_exact(N_NUMBERS).map(|c| Half::of(self.body_idx, c)));
+        }
     }
 }
 
@@ -116,9 +139,4 @@ fn pair_up(halves: &mut [Half], out: &mut Vec<Contact>) {
         }
         start = end;
     }
-    out.sort_by(|a, b| {
-        let key = |c: &Contact| (c.body_a, c.body_b);
-        let place = |c: &Contact| c.position.to_array().map(f64::to_bits);
-        key(a).cmp(&key(b)).then(place(a).cmp(&place(b)))
-    });
 }

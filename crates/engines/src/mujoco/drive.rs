@@ -5,15 +5,21 @@
 //!
 //! An effort that gives way as its axis moves on, by `kp` and `kd`, becomes `e + kd·q̇` and a
 //! damper of `kd + kp·dt`, which MuJoCo solves with the step: then the effort at its end is
-//! `e − kd·(q̇' − q̇) − kp·dt·q̇'`, whatever it does to the axis.
+//! `e − kd·(q̇' − q̇) − kp·dt·q̇'`, whatever it does to the axis. The part of `kp` takes energy
+//! out, so it is there only where the step is too coarse for a spring that keeps its own.
 
 use headland_base::Vec3;
 use headland_sim::joint::turned_inertia;
-use headland_sim::{Action, EngineOptions, Forces, Inputs, Lever, Model, Motion, State};
+use headland_sim::lever::Side;
+use headland_sim::{Action, EngineOptions, Forces, Inputs, Joint, Lever, Model, Motion, State};
 
 use super::library::{Applied, BodyId, Library};
 use super::mjcf::{Written, has_gravcomp};
 use super::realise;
+
+/// From `kp·dt²/m` on a servo's spring is part of MuJoCo's solution. As a force it swings for
+/// ever below 4, and is lost above.
+const STIFF: f64 = 0.5;
 
 /// Which numbers of MuJoCo's are whose, worked out once.
 pub(super) struct Drive {
@@ -79,7 +85,7 @@ impl Drive {
 
     /// What acts in this step.
     pub(super) fn act(&mut self, model: &Model, inputs: &Inputs, state: &State) -> &mut Applied {
-        self.efforts(inputs, state);
+        self.efforts(model, inputs, state);
         if self.has_forces {
             self.forces.total.fill((Vec3::ZERO, Vec3::ZERO));
             self.applied.xfrc.fill(0.0);
@@ -94,14 +100,19 @@ impl Drive {
         &mut self.applied
     }
 
-    fn efforts(&mut self, inputs: &Inputs, state: &State) {
+    fn efforts(&mut self, model: &Model, inputs: &Inputs, state: &State) {
         self.applied.qfrc.fill(0.0);
         for (i, velocity) in self.velocity_of.iter().enumerate() {
             let Some(velocity) = *velocity else { continue };
             let mut effort = inputs.efforts.get(i).copied().unwrap_or_default();
             let slope = inputs.slopes.get(i).copied().unwrap_or_default();
             if let Some(brake) = self.brake_of[i] {
-                self.applied.brakes[brake] = slope.kd + slope.kp * self.dt;
+                let is_stiff = slope.kp > 0.0 && {
+                    let most = STIFF / (slope.kp * self.dt * self.dt);
+                    give(model, state, i) > most
+                };
+                let from_kp = if is_stiff { slope.kp * self.dt } else { 0.0 };
+                self.applied.brakes[brake] = slope.kd + from_kp;
                 effort += slope.kd * state.dofs[i].velocity;
             }
             self.applied.qfrc[velocity] = effort;
@@ -154,4 +165,36 @@ impl Drive {
             }
         }
     }
+}
+
+/// What a unit of effort on an axis accelerates, if each of its two rigids could only turn
+/// about it or slide along it.
+fn give(model: &Model, state: &State, dof_idx: usize) -> f64 {
+    let joint = &model.joints[model.dofs[dof_idx].joint_idx];
+    let action = Action::of(joint);
+    let one = |side: Side| {
+        let rigid = &model.rigids[side.rigid_idx];
+        if rigid.motion != Motion::Dynamic {
+            return 0.0;
+        }
+        let now = &state.rigids[side.rigid_idx].world_from_rigid;
+        let arm = now.vector(rigid.centre) + now.translation - place_of(state, joint);
+        let armature = model.dofs[dof_idx].axis.armature;
+        match action {
+            Action::Slide => 1.0 / (rigid.mass + armature),
+            Action::Turn => {
+                let axis = side.torque;
+                let way = arm.cross(axis);
+                let own = axis.dot(turned_inertia(now.rotation, rigid.inertia) * axis);
+                1.0 / (own + rigid.mass * way.dot(way) + armature)
+            }
+        }
+    };
+    Lever::of(model, state, joint, dof_idx, action).sides().map(one).sum()
+}
+
+/// Where a joint is in the world.
+fn place_of(state: &State, joint: &Joint) -> Vec3 {
+    let child = &state.rigids[joint.child_rigid].world_from_rigid;
+    child.point(joint.child_from_joint.translation)
 }

@@ -38,7 +38,6 @@ struct Functions {
         unsafe extern "C" fn(Ptr, Ptr, *const f64, *const f64, *const f64, c_int, *mut f64),
     contact_force: unsafe extern "C" fn(Ptr, Ptr, c_int, *mut f64),
     print_data: unsafe extern "C" fn(Ptr, Ptr, *const c_char, *const c_char),
-    print_model: unsafe extern "C" fn(Ptr, *const c_char, *const c_char),
 }
 
 type SetState = unsafe extern "C" fn(Ptr, Ptr, *const f64, c_int);
@@ -65,6 +64,7 @@ pub(super) struct Library {
     body_type: c_int,
     frame_type: c_int,
     sensor_type: c_int,
+    geom_type: c_int,
 }
 
 // Function pointers and constants; MuJoCo's functions may be called from any thread, on
@@ -145,10 +145,12 @@ impl Library {
             body_type: 0,
             frame_type: 0,
             sensor_type: 0,
+            geom_type: 0,
         };
         out.body_type = out.type_of("body")?;
         out.frame_type = out.type_of("xbody")?;
         out.sensor_type = out.type_of("sensor")?;
+        out.geom_type = out.type_of("geom")?;
         let set: Result<SetState, _> = symbols.function("mj_setState");
         let size: Result<StateSize, _> = symbols.function("mj_stateSize");
         match (set, size) {
@@ -297,7 +299,6 @@ impl Functions {
             apply_force: symbols.function("mj_applyFT")?,
             contact_force: symbols.function("mj_contactForce")?,
             print_data: symbols.function("mj_printFormattedData")?,
-            print_model: symbols.function("mj_printFormattedModel")?,
         })
     }
 }
@@ -463,6 +464,11 @@ impl<'a> Sim<'a> {
         self.id(self.library.sensor_type, name).map(SensorId)
     }
 
+    /// A geom by name.
+    pub(super) fn geom(&self, name: &str) -> Option<usize> {
+        self.id(self.library.geom_type, name).and_then(|id| usize::try_from(id).ok())
+    }
+
     fn id(&self, kind: c_int, name: &str) -> Option<c_int> {
         let name = c_string(name);
         let found = unsafe { (self.library.functions.name2id)(self.model, kind, name.as_ptr()) };
@@ -536,14 +542,6 @@ impl<'a> Sim<'a> {
                 file.as_ptr(),
                 format.as_ptr(),
             );
-        }
-    }
-
-    /// Writes everything about the model into a file, as text.
-    pub(super) fn print_model(&self, file: &Path) {
-        let (file, format) = (c_string(&file.to_string_lossy()), c"%24.17g");
-        unsafe {
-            (self.library.functions.print_model)(self.model, file.as_ptr(), format.as_ptr());
         }
     }
 }

@@ -48,6 +48,8 @@ pub(super) struct Written {
     pub(super) body_of_geom: Vec<usize>,
     /// Joints that close a loop.
     pub(super) closing: Vec<usize>,
+    /// Of each rigid, where the frame of its body is in it.
+    pub(super) offsets: Vec<Vec3>,
 }
 
 struct Writer<'a> {
@@ -56,6 +58,8 @@ struct Writer<'a> {
     options: &'a EngineOptions,
     library: &'a Library,
     forest: Forest,
+    /// Of each rigid, where its body's frame is in it.
+    offsets: Vec<Vec3>,
     text: String,
     assets: Assets,
     geoms: Vec<Geom<'a>>,
@@ -79,12 +83,14 @@ pub(super) fn write(
     options: &EngineOptions,
     library: &Library,
 ) -> Written {
+    let forest = Forest::of(model);
     let writer = Writer {
         model,
         state,
         options,
         library,
-        forest: Forest::of(model),
+        offsets: offsets(model, &forest),
+        forest,
         text: String::new(),
         assets: Assets::default(),
         geoms: Vec::new(),
@@ -124,6 +130,7 @@ impl Writer<'_> {
             touches,
             body_of_geom: self.geoms.iter().map(|geom| geom.body_idx).collect(),
             closing: self.forest.closing,
+            offsets: self.offsets,
         }
     }
 
@@ -161,12 +168,12 @@ impl Writer<'_> {
     fn rigid(&mut self, rigid_idx: usize, depth: usize, ranks: &Ranks) {
         let rigid = &self.model.rigids[rigid_idx];
         let hanger = self.forest.hangers[rigid_idx];
-        let world_from_rigid = self.state.rigids[rigid_idx].world_from_rigid;
-        let on_from_rigid = match hanger {
+        let world_from_frame = self.world_from_frame(rigid_idx);
+        let on_from_frame = match hanger {
             Hanger::Joint { on: Some(on), .. } => {
-                self.state.rigids[on].world_from_rigid.inverse() * world_from_rigid
+                self.world_from_frame(on).inverse() * world_from_frame
             }
-            _ => world_from_rigid,
+            _ => world_from_frame,
         };
         let indent = "  ".repeat(depth);
         let first = &self.model.bodies[rigid.body_idxs[0]];
@@ -182,10 +189,11 @@ impl Writer<'_> {
             self.text,
             "{indent}<body name=\"{}\" {}{gravcomp}>",
             escaped(&first.name),
-            placed(on_from_rigid)
+            placed(on_from_frame)
         );
         if rigid.motion != Motion::Static {
-            let _ = writeln!(self.text, "{indent}  {}", self.inertial(rigid));
+            let inertial = self.inertial(rigid, rigid.centre - self.offsets[rigid_idx]);
+            let _ = writeln!(self.text, "{indent}  {inertial}");
             self.hang(rigid_idx, hanger, &indent);
         }
         for &body_idx in &rigid.body_idxs {
@@ -197,7 +205,7 @@ impl Writer<'_> {
         let _ = writeln!(self.text, "{indent}</body>");
     }
 
-    fn inertial(&self, rigid: &Rigid) -> String {
+    fn inertial(&self, rigid: &Rigid, c: Vec3) -> String {
         if rigid.motion == Motion::Kinematic {
             let all: f64 = self.model.rigids.iter().map(|rigid| rigid.mass).sum();
             let mass = KINEMATIC_WEIGHT * all.max(1.0);
@@ -205,7 +213,7 @@ impl Writer<'_> {
                 "<inertial pos=\"0 0 0\" mass=\"{mass}\" diaginertia=\"{mass} {mass} {mass}\"/>"
             );
         }
-        let (i, c) = (rigid.inertia, rigid.centre);
+        let i = rigid.inertia;
         format!(
             "<inertial pos=\"{}\" mass=\"{}\" fullinertia=\"{} {} {} {} {} {}\"/>",
             triple(c),
@@ -227,7 +235,9 @@ impl Writer<'_> {
             let name = format!("free {rigid_idx}");
             let _ = writeln!(self.text, "{indent}  <freejoint name=\"{name}\"/>");
             let omega = local * now.twist.angular;
-            for (i, speed) in now.twist.linear.to_array().into_iter().enumerate() {
+            let arm = now.world_from_rigid.vector(self.offsets[rigid_idx]);
+            let linear = now.twist.linear + now.twist.angular.cross(arm);
+            for (i, speed) in linear.to_array().into_iter().enumerate() {
                 self.velocity(speed, &name, i);
             }
             for (i, speed) in omega.to_array().into_iter().enumerate() {
@@ -360,17 +370,22 @@ impl Writer<'_> {
     /// The shapes of a link; one that is not the first of its rigid is a body of its own.
     fn link(&mut self, body_idx: usize, depth: usize, is_first: bool, ranks: &Ranks) {
         let body = &self.model.bodies[body_idx];
+        let frame_from_rigid = Transform::from_translation(-self.offsets[body.rigid_idx]);
         let outer = "  ".repeat(depth);
         let indent = "  ".repeat(if is_first { depth } else { depth + 1 });
         if !is_first {
-            let (name, at) = (escaped(&body.name), placed(body.rigid_from_body));
+            let (name, at) = (escaped(&body.name), placed(frame_from_rigid * body.rigid_from_body));
             let _ = writeln!(self.text, "{outer}<body name=\"{name}\" {at}>");
         }
         for shape in &body.shapes {
-            for part in shapes::parts(&shape.geometry, &mut self.assets) {
+            let is_still = self.model.rigids[body.rigid_idx].motion == Motion::Static;
+            for part in shapes::parts(&shape.geometry, is_still, &mut self.assets) {
                 let body_from_geom = shape.body_from_shape * part.shape_from_geom;
-                let at =
-                    if is_first { body.rigid_from_body * body_from_geom } else { body_from_geom };
+                let at = if is_first {
+                    frame_from_rigid * body.rigid_from_body * body_from_geom
+                } else {
+                    body_from_geom
+                };
                 let feel = self.feel_words(&shape.surface, ranks);
                 let mask = shape.surface.collide_bitmask() & 0x7fff_ffff;
                 let _ = writeln!(
@@ -500,7 +515,8 @@ impl Writer<'_> {
             };
             let on =
                 joint.parent_rigid.map_or_else(String::new, |i| format!(" body2=\"{}\"", main(i)));
-            let at = joint.child_from_joint;
+            let offset = self.offsets[joint.child_rigid];
+            let at = Transform::from_translation(-offset) * joint.child_from_joint;
             let along = joint.kind.axes().first().map(|axis| axis.direction * HINGE_SPAN);
             for point in [Some(Vec3::ZERO), along].into_iter().flatten() {
                 let _ = writeln!(
@@ -590,9 +606,26 @@ impl Writer<'_> {
         );
     }
 
+    fn world_from_frame(&self, rigid_idx: usize) -> Transform {
+        let offset = Transform::from_translation(self.offsets[rigid_idx]);
+        self.state.rigids[rigid_idx].world_from_rigid * offset
+    }
+
     fn dt(&self) -> f64 {
         self.options.step.secs()
     }
+}
+
+/// Where the frame of each rigid's body is in the rigid. What floats has it at its centre of
+/// mass: MuJoCo moves the frame, and only there a spin does not throw it off its path.
+fn offsets(model: &Model, forest: &Forest) -> Vec<Vec3> {
+    let rigids = model.rigids.iter().zip(&forest.hangers);
+    rigids
+        .map(|(rigid, hanger)| match hanger {
+            Hanger::Floats if rigid.motion == Motion::Dynamic => rigid.centre,
+            _ => Vec3::ZERO,
+        })
+        .collect()
 }
 
 /// Beyond every limit that is meant \[rad or m\].

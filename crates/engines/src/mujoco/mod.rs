@@ -16,6 +16,7 @@ mod drive;
 mod find;
 mod library;
 mod mjcf;
+mod printed;
 mod realise;
 mod shapes;
 mod tree;
@@ -44,11 +45,12 @@ pub const ENTRY: EngineEntry = EngineEntry {
         })
     },
     limits: &[
-        "restitution is a spring and a damper: an impact lasts 12 steps and sinks in meanwhile; up to 0.05 it is 0",
+        "restitution is a spring and a damper: an impact lasts 16 steps, returns e² within 5 % and sinks in meanwhile; up to 0.05 it is 0",
         "friction is the same in every direction: the mean of mu and mu2, at most 1,000",
-        "a mesh touches as its convex hull, also where it stands still",
+        "a moving mesh touches as its convex hull, a still one as thin slabs, or as its hull above 5,000 triangles",
+        "an inertia whose greatest moment is above the sum of the others is refused",
         "a plane or a heightmap cannot move",
-        "a kinematic link weighs 10⁹ times all others instead of being out of reach of forces",
+        "a kinematic link weighs 10¹⁰ times all others instead of being out of reach of forces",
         "a loop can be closed by a ball joint, or by a hinge without limits, friction and armature",
         "slip, torsional friction, friction directions, contact stiffness and bounce thresholds are left out",
         "of a moving link 32 contact points are recorded",
@@ -57,6 +59,13 @@ pub const ENTRY: EngineEntry = EngineEntry {
     install: "pip install mujoco, or apt-get install libmujoco-dev; HEADLAND_MUJOCO may name the file",
     make: |entry| Box::new(MuJoCo { entry: *entry, built: None }),
 };
+
+/// The MJCF that MuJoCo is given for a model at its start, or why there is no MuJoCo. Files
+/// of heights, which it names, are not part of it.
+pub fn mjcf_of(model: &Model, options: &EngineOptions) -> Result<String, String> {
+    let library = Library::get()?;
+    Ok(mjcf::write(model, &State::initial(model), options, library).text)
+}
 
 /// The engine.
 pub struct MuJoCo {
@@ -69,8 +78,10 @@ struct Built {
     sim: Sim<'static>,
     /// One per rigid of the model.
     bodies: Vec<BodyId>,
+    /// Of each rigid, where the frame of its body is in it.
+    offsets: Vec<Vec3>,
     drive: Drive,
-    touches: Option<Touches>,
+    touches: Touches,
     step: SimDuration,
 }
 
@@ -110,14 +121,13 @@ impl Engine for MuJoCo {
         };
         let bodies = model.rigids.iter().map(|rigid| body(rigid.body_idxs[0]));
         let bodies = bodies.collect::<Result<Vec<BodyId>, Fault>>()?;
-        let touches = Touches::of(&sim, &written.touches)
-            .ok_or_else(|| Fault("mujoco lost a sensor".to_string()))?;
+        let touches = Touches::of(&sim, &written)?;
         let drive = Drive::of(model, options, library, &written, &bodies);
         sim.reset_to_key();
         sim.step1();
         whole()?;
-        let touches = library.reads_sensors().then_some(touches);
-        self.built = Some(Built { sim, bodies, drive, touches, step: options.step });
+        let (offsets, step) = (written.offsets, options.step);
+        self.built = Some(Built { sim, bodies, offsets, drive, touches, step });
         Ok(())
     }
 
@@ -130,22 +140,25 @@ impl Engine for MuJoCo {
     ) -> Result<(), Fault> {
         let built = self.built.as_mut().expect("start comes first");
         assert_eq!(dt, built.step, "the step is the same from beginning to end");
-        let Built { sim, bodies, drive, touches, .. } = built;
+        let Built { sim, bodies, offsets, drive, touches, .. } = built;
         let applied = drive.act(model, inputs, state);
         sim.apply(applied);
         sim.step2(applied);
         whole()?;
-        if let Some(touches) = touches {
-            touches.read(sim, &mut state.contacts);
-        }
+        touches.read(sim, &mut state.contacts)?;
         sim.step1();
         whole()?;
         for (i, rigid) in model.rigids.iter().enumerate() {
             if rigid.motion != Motion::Static {
                 let now = &mut state.rigids[i];
-                now.world_from_rigid = pose_of(sim.pose(bodies[i]));
+                let frame = pose_of(sim.pose(bodies[i]));
+                let to_origin = frame.vector(-offsets[i]);
                 let [wx, wy, wz, vx, vy, vz] = sim.velocity(bodies[i]);
-                now.twist = Twist { linear: Vec3::new(vx, vy, vz), angular: Vec3::new(wx, wy, wz) };
+                let angular = Vec3::new(wx, wy, wz);
+                let linear = Vec3::new(vx, vy, vz) + angular.cross(to_origin);
+                now.world_from_rigid =
+                    Transform::new(frame.rotation, frame.translation + to_origin);
+                now.twist = Twist { linear, angular };
             }
         }
         Ok(())

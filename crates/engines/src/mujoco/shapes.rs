@@ -13,6 +13,9 @@ use headland_world::{Geometry, HeightGrid};
 /// Points on the rim of the base of a cone; its tip is one more.
 pub(super) const N_CONE_POINTS: usize = 64;
 
+/// Triangles of a still mesh that are geoms of their own; one with more touches as its hull.
+const N_TRIANGLES_MAX: usize = 5000;
+
 /// How thick a heightmap is below its lowest point \[m\].
 const FIELD_BASE: f64 = 1.0;
 
@@ -32,8 +35,18 @@ pub(super) struct Part {
     pub(super) words: String,
 }
 
+/// Whether a mesh touches as its triangles, one by one, instead of as its hull.
+pub(super) fn is_in_triangles(geometry: &Geometry, is_still: bool) -> bool {
+    match geometry {
+        Geometry::Mesh { mesh, convex, .. } => {
+            is_still && !convex && mesh.triangles().len() <= N_TRIANGLES_MAX
+        }
+        _ => false,
+    }
+}
+
 /// The geoms of a geometry.
-pub(super) fn parts(geometry: &Geometry, assets: &mut Assets) -> Vec<Part> {
+pub(super) fn parts(geometry: &Geometry, is_still: bool, assets: &mut Assets) -> Vec<Part> {
     let at = |shape_from_geom, words| vec![Part { shape_from_geom, words }];
     let plain = |words: String| at(Transform::IDENTITY, words);
     match geometry {
@@ -63,6 +76,13 @@ pub(super) fn parts(geometry: &Geometry, assets: &mut Assets) -> Vec<Part> {
             Transform::from_rotation(turn_z_to(*normal)),
             "type=\"plane\" size=\"0 0 1\"".to_string(),
         ),
+        Geometry::Mesh { mesh, .. } if is_in_triangles(geometry, is_still) => {
+            let slabs = mesh
+                .triangles()
+                .iter()
+                .filter_map(|corners| slab(corners.map(|i| mesh.vertices()[i as usize])));
+            hulls(slabs, assets)
+        }
         Geometry::Mesh { mesh, .. } => plain(assets.mesh(mesh.vertices())),
         Geometry::Heightmap { size, position, heights, .. } => {
             let (words, lowest) = assets.field(*size, heights);
@@ -74,6 +94,26 @@ pub(super) fn parts(geometry: &Geometry, assets: &mut Assets) -> Vec<Part> {
             .collect(),
         Geometry::Empty => Vec::new(),
     }
+}
+
+fn hulls(all: impl Iterator<Item = Vec<Vec3>>, assets: &mut Assets) -> Vec<Part> {
+    let part = |points: Vec<Vec3>| Part {
+        shape_from_geom: Transform::IDENTITY,
+        words: assets.mesh(&points),
+    };
+    all.map(part).collect()
+}
+
+/// A triangle with something behind it, a tenth of its size thick; none where it has no area.
+fn slab(corners: [Vec3; 3]) -> Option<Vec<Vec3>> {
+    let [a, b, c] = corners;
+    let across = (b - a).cross(c - a);
+    let twice_area = sqrt(across.dot(across));
+    (twice_area > 1e-12).then(|| {
+        let thickness = (0.1 * sqrt(0.5 * twice_area)).clamp(1e-4, 0.1);
+        let back = across * (-thickness / twice_area);
+        corners.into_iter().flat_map(|p| [p, p + back]).collect()
+    })
 }
 
 impl Assets {
