@@ -971,7 +971,9 @@ fn a_kinematic_belt_carries_what_lies_on_it() {
             let off = place_of(state, model, "belt").distance(Vec3::new(0.8 * t, 0.0, -0.1));
             assert!(off < 1e-9, "{}: the belt is off by {off}", engine.name);
             let speed = speed_of(state, model, "cargo").x;
-            assert!(t < 1.0 || (speed / 0.8 - 1.0).abs() < 0.01, "{}: {speed} at {t}", engine.name);
+            let slack = tolerance(engine, 0.01, 0.02);
+            let is_carried = (speed / 0.8 - 1.0).abs() < slack;
+            assert!(t < 1.0 || is_carried, "{}: {speed} at {t}", engine.name);
         });
     }
 }

@@ -422,7 +422,7 @@ fn of_two_surfaces_the_lesser_of_each_holds() {
     bench.step(500);
     let speed = bench.state.rigids[1].twist.linear;
     assert!((speed.x - (2.0 - 0.2 * 9.81 * 0.5)).abs() < 0.02, "{speed}");
-    assert!(speed.z.abs() < 0.01, "{speed}");
+    assert!(speed.z.abs() < 0.05, "{speed}");
 }
 
 #[test]

@@ -41,14 +41,25 @@ struct Functions {
 }
 
 type SetState = unsafe extern "C" fn(Ptr, Ptr, *const f64, c_int);
+type GetState = unsafe extern "C" fn(Ptr, Ptr, *mut f64, c_int);
 type StateSize = unsafe extern "C" fn(Ptr, c_int) -> c_int;
 type ReadSensor = unsafe extern "C" fn(Ptr, Ptr, c_int, f64, *mut f64, c_int) -> *const f64;
+
+/// Which bits of a state mean what.
+#[derive(Clone, Copy)]
+struct Bits {
+    qpos: c_int,
+    qvel: c_int,
+    ctrl: c_int,
+    qfrc: c_int,
+    xfrc: c_int,
+}
 
 /// How inputs reach MuJoCo.
 #[derive(Clone, Copy)]
 enum InputWay {
     /// `mj_setState`, from 2.3.7 on, with the bits of controls and applied forces.
-    State { set: SetState, ctrl: c_int, qfrc: c_int, xfrc: c_int },
+    State { set: SetState, get: GetState, bits: Bits },
     /// Actuators that ask a callback for their force.
     Bias,
 }
@@ -153,8 +164,12 @@ impl Library {
         out.geom_type = out.type_of("geom")?;
         let set: Result<SetState, _> = symbols.function("mj_setState");
         let size: Result<StateSize, _> = symbols.function("mj_stateSize");
-        match (set, size) {
-            (Ok(set), Ok(size)) => out.input_way = out.find_bits(set, size)?,
+        let get: Result<GetState, _> = symbols.function("mj_getState");
+        match (set, get, size) {
+            (Ok(set), Ok(get), Ok(size)) => {
+                let bits = out.find_bits(set, size)?;
+                out.input_way = InputWay::State { set, get, bits };
+            }
             _ => symbols.set("mjcb_act_bias", force_of as *const c_void)?,
         }
         std::mem::forget(library);
@@ -196,10 +211,10 @@ impl Library {
 
     /// Which bits of a state are controls and applied forces: they moved between versions.
     ///
-    /// Sizes tell most of them apart in a model with 7 velocities, 2 controls and 3 bodies;
-    /// of the three that have a number per velocity, applied forces are the one with which a
-    /// mass of 2 kg reaches 0.25 m/s in half a second at 1 N.
-    fn find_bits(&self, set: SetState, size: StateSize) -> Result<InputWay, String> {
+    /// Sizes tell most of them apart in a model with 8 positions, 7 velocities, 2 controls and
+    /// 3 bodies; of the three that have a number per velocity, applied forces are the one with
+    /// which a mass of 2 kg reaches 0.25 m/s in half a second at 1 N.
+    fn find_bits(&self, set: SetState, size: StateSize) -> Result<Bits, String> {
         const PROBE: &str = r#"<mujoco>
   <option timestep="0.5" gravity="0 0 0"/>
   <worldbody>
@@ -217,10 +232,11 @@ impl Library {
 "#;
         let probe = || Sim::from_text(self, PROBE, &[]);
         let first = probe()?;
-        let (mut ctrl, mut qfrc, mut xfrc) = (None, None, None);
+        let (mut qpos, mut qvel, mut ctrl, mut qfrc, mut xfrc) = (None, None, None, None, None);
         for bit in (0..16).map(|k| 1 << k) {
             match unsafe { size(first.model, bit) } {
                 2 => ctrl = Some(bit),
+                8 => qpos = Some(bit),
                 18 => xfrc = Some(bit),
                 7 => {
                     let mut sim = probe()?;
@@ -230,15 +246,18 @@ impl Library {
                     sim.step();
                     sim.forward();
                     let cart = sim.body("cart").ok_or("the probe has no cart")?;
-                    if sim.velocity(cart)[3] == 0.25 {
-                        qfrc = Some(bit);
+                    match sim.velocity(cart)[3] {
+                        0.25 => qfrc = Some(bit),
+                        1.0 => qvel = Some(bit),
+                        _ => {}
                     }
                 }
                 _ => {}
             }
             // Asking for bits beyond the last is an error of MuJoCo's, and these come last.
-            if let (Some(ctrl), Some(qfrc), Some(xfrc)) = (ctrl, qfrc, xfrc) {
-                return Ok(InputWay::State { set, ctrl, qfrc, xfrc });
+            let found = (qpos, qvel, ctrl, qfrc, xfrc);
+            if let (Some(qpos), Some(qvel), Some(ctrl), Some(qfrc), Some(xfrc)) = found {
+                return Ok(Bits { qpos, qvel, ctrl, qfrc, xfrc });
             }
         }
         Err(format!("`{}`: mj_setState has no applied forces", self.place.display()))
@@ -416,12 +435,12 @@ impl<'a> Sim<'a> {
     /// Hands over what acts during the next step. `inputs` has the lengths of this model.
     pub(super) fn apply(&mut self, inputs: &mut Applied) {
         match self.library.input_way {
-            InputWay::State { set, ctrl, qfrc, xfrc } => {
+            InputWay::State { set, bits, .. } => {
                 let [had_brakes, had_qfrc, had_xfrc] = &mut inputs.was_set;
                 let parts = [
-                    (&inputs.brakes, ctrl, had_brakes),
-                    (&inputs.qfrc, qfrc, had_qfrc),
-                    (&inputs.xfrc, xfrc, had_xfrc),
+                    (&inputs.brakes, bits.ctrl, had_brakes),
+                    (&inputs.qfrc, bits.qfrc, had_qfrc),
+                    (&inputs.xfrc, bits.xfrc, had_xfrc),
                 ];
                 for (values, bit, was_set) in parts {
                     let is_zero = values.iter().all(|x| *x == 0.0);
@@ -450,6 +469,27 @@ impl<'a> Sim<'a> {
                         }
                     }
                 }
+            }
+        }
+    }
+
+    /// Changes positions and velocities, which have these lengths, where there is a function
+    /// for it.
+    pub(super) fn change_motion(
+        &mut self,
+        positions: &mut [f64],
+        velocities: &mut [f64],
+        change: impl FnOnce(&mut [f64], &mut [f64]),
+    ) {
+        if let InputWay::State { set, get, bits } = self.library.input_way {
+            unsafe {
+                get(self.model, self.data, positions.as_mut_ptr(), bits.qpos);
+                get(self.model, self.data, velocities.as_mut_ptr(), bits.qvel);
+            }
+            change(positions, velocities);
+            unsafe {
+                set(self.model, self.data, positions.as_ptr(), bits.qpos);
+                set(self.model, self.data, velocities.as_ptr(), bits.qvel);
             }
         }
     }

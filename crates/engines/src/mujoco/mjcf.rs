@@ -38,6 +38,10 @@ pub(super) struct Written {
     pub(super) velocity_of: Vec<Option<usize>>,
     /// Which actuator damps each axis, where there are such.
     pub(super) brake_of: Vec<Option<usize>>,
+    /// Of each rigid that floats, where its positions and velocities begin.
+    pub(super) floats_at: Vec<Option<(usize, usize)>>,
+    /// How many positions MuJoCo has.
+    pub(super) n_positions: usize,
     /// How many velocities MuJoCo has.
     pub(super) n_velocities: usize,
     /// How many actuators it has.
@@ -58,6 +62,7 @@ struct Writer<'a> {
     options: &'a EngineOptions,
     library: &'a Library,
     forest: Forest,
+    pairs: Pairs,
     /// Of each rigid, where its body's frame is in it.
     offsets: Vec<Vec3>,
     text: String,
@@ -68,6 +73,17 @@ struct Writer<'a> {
     /// Each velocity as an actuator addresses it: the joint's name and the gear.
     velocity_words: Vec<String>,
     velocity_of: Vec<Option<usize>>,
+    floats_at: Vec<Option<(usize, usize)>>,
+    n_positions: usize,
+}
+
+/// How MuJoCo comes by the pairs of geoms that may touch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Pairs {
+    /// Each is listed.
+    Listed,
+    /// It finds them, but for those that are excluded.
+    Found,
 }
 
 /// A geom as far as others must know of it.
@@ -91,12 +107,15 @@ pub(super) fn write(
         library,
         offsets: offsets(model, &forest),
         forest,
+        pairs: Pairs::Found,
         text: String::new(),
         assets: Assets::default(),
         geoms: Vec::new(),
         velocities: Vec::new(),
         velocity_words: Vec::new(),
         velocity_of: vec![None; model.dofs.len()],
+        floats_at: vec![None; model.rigids.len()],
+        n_positions: 0,
     };
     writer.whole()
 }
@@ -107,6 +126,9 @@ impl Writer<'_> {
         let _ = writeln!(text, "<mujoco model=\"{}\">", escaped(&self.model.world.name));
         text.push_str(&self.settings());
         let ranks = Ranks::of(self.model);
+        if !self.options.raw && realise::lists_pairs(self.library, self.n_pairs()) {
+            self.pairs = Pairs::Listed;
+        }
         for i in 0..self.forest.roots.len() {
             self.rigid(self.forest.roots[i], 2, &ranks);
         }
@@ -125,6 +147,8 @@ impl Writer<'_> {
             files: self.assets.files,
             velocity_of: self.velocity_of,
             brake_of,
+            floats_at: self.floats_at,
+            n_positions: self.n_positions,
             n_velocities: self.velocities.len(),
             n_actuators,
             touches,
@@ -132,6 +156,20 @@ impl Writer<'_> {
             closing: self.forest.closing,
             offsets: self.offsets,
         }
+    }
+
+    /// How many pairs of shapes may touch, counted no further than it matters.
+    fn n_pairs(&self) -> usize {
+        let filter = TouchFilter::of(self.model);
+        let bodies = self.model.bodies.iter().enumerate();
+        let shapes: Vec<(usize, &Surface)> = bodies
+            .flat_map(|(i, body)| body.shapes.iter().map(move |shape| (i, &shape.surface)))
+            .collect();
+        let pairs = shapes
+            .iter()
+            .enumerate()
+            .flat_map(|(n, a)| shapes[n + 1..].iter().filter(|b| self.may_touch(&filter, *a, **b)));
+        pairs.take(realise::N_PAIRS_MAX + 1).count()
     }
 
     fn settings(&self) -> String {
@@ -210,7 +248,8 @@ impl Writer<'_> {
             let all: f64 = self.model.rigids.iter().map(|rigid| rigid.mass).sum();
             let mass = KINEMATIC_WEIGHT * all.max(1.0);
             return format!(
-                "<inertial pos=\"0 0 0\" mass=\"{mass}\" diaginertia=\"{mass} {mass} {mass}\"/>"
+                "<inertial pos=\"{}\" mass=\"{mass}\" diaginertia=\"{mass} {mass} {mass}\"/>",
+                triple(c)
             );
         }
         let i = rigid.inertia;
@@ -234,6 +273,8 @@ impl Writer<'_> {
         let Hanger::Joint { joint_idx, on, is_reversed } = hanger else {
             let name = format!("free {rigid_idx}");
             let _ = writeln!(self.text, "{indent}  <freejoint name=\"{name}\"/>");
+            self.floats_at[rigid_idx] = Some((self.n_positions, self.velocities.len()));
+            self.n_positions += 1; // a quaternion has one number more than a turn
             let omega = local * now.twist.angular;
             let arm = now.world_from_rigid.vector(self.offsets[rigid_idx]);
             let linear = now.twist.linear + now.twist.angular.cross(arm);
@@ -261,6 +302,7 @@ impl Writer<'_> {
                     "{indent}  <joint name=\"{name}\" type=\"ball\" pos=\"{}\"/>",
                     triple(at)
                 );
+                self.n_positions += 1;
                 let carrier = on.map_or(Vec3::ZERO, |i| self.state.rigids[i].twist.angular);
                 let omega = local * (now.twist.angular - carrier);
                 for (i, speed) in omega.to_array().into_iter().enumerate() {
@@ -359,6 +401,7 @@ impl Writer<'_> {
 
     fn velocity(&mut self, speed: f64, joint_name: &str, place: usize) {
         let gear: Vec<&str> = (0..6).map(|i| if i == place { "1" } else { "0" }).collect();
+        self.n_positions += 1;
         self.velocities.push(speed);
         self.velocity_words.push(format!(
             "joint=\"{}\" gear=\"{}\"",
@@ -387,7 +430,11 @@ impl Writer<'_> {
                     body_from_geom
                 };
                 let feel = self.feel_words(&shape.surface, ranks);
-                let mask = shape.surface.collide_bitmask() & 0x7fff_ffff;
+                // Where every pair is listed, MuJoCo is not to find any by itself.
+                let mask = match &self.pairs {
+                    Pairs::Listed => 0,
+                    Pairs::Found => shape.surface.collide_bitmask() & 0x7fff_ffff,
+                };
                 let _ = writeln!(
                     self.text,
                     "{indent}<geom name=\"g{}\" {} {} contype=\"{mask}\" \
@@ -422,10 +469,33 @@ impl Writer<'_> {
         )
     }
 
-    /// Who does not touch whom, and what pairs feel whose feel is neither's.
+    /// Who touches whom, and what it feels like.
     fn contact_rules(&self, ranks: &Ranks, text: &mut String) {
         let mut out = String::new();
         let filter = TouchFilter::of(self.model);
+        if self.pairs == Pairs::Found {
+            self.excludes(&filter, &mut out);
+        }
+        if !self.options.raw && (self.pairs == Pairs::Listed || !ranks.is_enough) {
+            for (i, a) in self.geoms.iter().enumerate() {
+                for (j, b) in self.geoms.iter().enumerate().skip(i + 1) {
+                    let feel = Feel::between(a.surface, b.surface);
+                    let is_said =
+                        self.pairs == Pairs::Found && feel == ranks.winner(a.surface, b.surface);
+                    if !is_said
+                        && self.may_touch(&filter, (a.body_idx, a.surface), (b.body_idx, b.surface))
+                    {
+                        self.pair((i, j), feel, &mut out);
+                    }
+                }
+            }
+        }
+        if !out.is_empty() {
+            let _ = writeln!(text, "  <contact>\n{out}  </contact>");
+        }
+    }
+
+    fn excludes(&self, filter: &TouchFilter, out: &mut String) {
         let with_shapes: BTreeSet<usize> = self.geoms.iter().map(|geom| geom.body_idx).collect();
         let with_shapes: Vec<usize> = with_shapes.into_iter().collect();
         let name = |body_idx: usize| escaped(&self.model.bodies[body_idx].name);
@@ -437,32 +507,35 @@ impl Writer<'_> {
                 }
             }
         }
-        if !self.options.raw && !ranks.is_enough {
-            for (i, a) in self.geoms.iter().enumerate() {
-                for (j, b) in self.geoms.iter().enumerate().skip(i + 1) {
-                    let feel = Feel::between(a.surface, b.surface);
-                    let masks = a.surface.collide_bitmask() & b.surface.collide_bitmask();
-                    if feel != ranks.winner(a.surface, b.surface)
-                        && masks != 0
-                        && self.can_meet(a.body_idx, b.body_idx)
-                        && filter.may_touch(a.body_idx, b.body_idx)
-                    {
-                        let _ = writeln!(
-                            out,
-                            "    <pair geom1=\"g{i}\" geom2=\"g{j}\" condim=\"{}\" \
-                             friction=\"{} {} 0 0 0\" solref=\"{}\" solimp=\"{SOLIMP}\"/>",
-                            feel.condim(),
-                            feel.mu,
-                            feel.mu,
-                            pair_of(feel.solref(self.dt()))
-                        );
-                    }
-                }
-            }
-        }
-        if !out.is_empty() {
-            let _ = writeln!(text, "  <contact>\n{out}  </contact>");
-        }
+    }
+
+    fn pair(&self, (i, j): (usize, usize), feel: Feel, out: &mut String) {
+        let grip = if self.library.is_at_least(3, 0, 0) && feel.mu > 0.0 {
+            format!(" solreffriction=\"{}\"", pair_of(Feel::solref_of_friction(self.dt())))
+        } else {
+            String::new()
+        };
+        let _ = writeln!(
+            out,
+            "    <pair geom1=\"g{i}\" geom2=\"g{j}\" condim=\"{}\" friction=\"{} {} 0 0 0\" \
+             solref=\"{}\" solimp=\"{SOLIMP}\"{grip}/>",
+            feel.condim(),
+            feel.mu,
+            feel.mu,
+            pair_of(feel.solref(self.dt()))
+        );
+    }
+
+    /// Whether two shapes of two links may touch at all.
+    fn may_touch(
+        &self,
+        filter: &TouchFilter,
+        (i, a): (usize, &Surface),
+        (j, b): (usize, &Surface),
+    ) -> bool {
+        a.collide_bitmask() & b.collide_bitmask() != 0
+            && self.can_meet(i, j)
+            && filter.may_touch(i, j)
     }
 
     /// Whether MuJoCo would let two links touch.
@@ -622,7 +695,7 @@ fn offsets(model: &Model, forest: &Forest) -> Vec<Vec3> {
     let rigids = model.rigids.iter().zip(&forest.hangers);
     rigids
         .map(|(rigid, hanger)| match hanger {
-            Hanger::Floats if rigid.motion == Motion::Dynamic => rigid.centre,
+            Hanger::Floats if rigid.motion != Motion::Static => rigid.centre,
             _ => Vec3::ZERO,
         })
         .collect()

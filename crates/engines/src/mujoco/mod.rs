@@ -50,7 +50,7 @@ pub const ENTRY: EngineEntry = EngineEntry {
         "a moving mesh touches as its convex hull, a still one as thin slabs, or as its hull above 5,000 triangles",
         "an inertia whose greatest moment is above the sum of the others is refused",
         "a plane or a heightmap cannot move",
-        "a kinematic link weighs 10¹⁰ times all others instead of being out of reach of forces",
+        "a kinematic link weighs 10⁶ times all others and is put right after every step; it cannot be before 2.3.7",
         "a loop can be closed by a ball joint, or by a hinge without limits, friction and armature",
         "slip, torsional friction, friction directions, contact stiffness and bounce thresholds are left out",
         "of a moving link 32 contact points are recorded",
@@ -81,6 +81,7 @@ struct Built {
     /// Of each rigid, where the frame of its body is in it.
     offsets: Vec<Vec3>,
     drive: Drive,
+    led: Led,
     touches: Touches,
     step: SimDuration,
 }
@@ -91,7 +92,7 @@ impl Engine for MuJoCo {
             Ok(library) => library,
             Err(why) => return vec![self.entry.missing(&why)],
         };
-        let mut out = cannot(model);
+        let mut out = cannot(model, library);
         if out.is_empty() {
             let written = mjcf::write(model, &State::initial(model), options, library);
             if let Err(why) = Sim::from_text(library, &written.text, &written.files) {
@@ -123,11 +124,12 @@ impl Engine for MuJoCo {
         let bodies = bodies.collect::<Result<Vec<BodyId>, Fault>>()?;
         let touches = Touches::of(&sim, &written)?;
         let drive = Drive::of(model, options, library, &written, &bodies);
+        let led = Led::of(model, state, &written);
         sim.reset_to_key();
         sim.step1();
         whole()?;
         let (offsets, step) = (written.offsets, options.step);
-        self.built = Some(Built { sim, bodies, offsets, drive, touches, step });
+        self.built = Some(Built { sim, bodies, offsets, drive, led, touches, step });
         Ok(())
     }
 
@@ -140,12 +142,13 @@ impl Engine for MuJoCo {
     ) -> Result<(), Fault> {
         let built = self.built.as_mut().expect("start comes first");
         assert_eq!(dt, built.step, "the step is the same from beginning to end");
-        let Built { sim, bodies, offsets, drive, touches, .. } = built;
+        let Built { sim, bodies, offsets, drive, led, touches, .. } = built;
         let applied = drive.act(model, inputs, state);
         sim.apply(applied);
         sim.step2(applied);
         whole()?;
         touches.read(sim, &mut state.contacts)?;
+        led.put_right(sim, dt.secs());
         sim.step1();
         whole()?;
         for (i, rigid) in model.rigids.iter().enumerate() {
@@ -165,6 +168,64 @@ impl Engine for MuJoCo {
     }
 }
 
+/// What moves as told: a straight line and a constant spin, of its centre of mass.
+struct Led {
+    rigids: Vec<LedRigid>,
+    positions: Vec<f64>,
+    velocities: Vec<f64>,
+    n_steps: u64,
+}
+
+struct LedRigid {
+    /// Where its positions and velocities begin among MuJoCo's.
+    at: (usize, usize),
+    start: Vec3,
+    linear: Vec3,
+    /// In its own frame, where it is constant.
+    angular: Vec3,
+}
+
+impl Led {
+    fn of(model: &Model, state: &State, written: &mjcf::Written) -> Led {
+        let rigids = model.rigids.iter().enumerate().filter_map(|(i, rigid)| {
+            let at = written.floats_at[i].filter(|_| rigid.motion == Motion::Kinematic)?;
+            let now = &state.rigids[i];
+            let arm = now.world_from_rigid.vector(rigid.centre);
+            Some(LedRigid {
+                at,
+                start: now.world_from_rigid.translation + arm,
+                linear: now.twist.linear + now.twist.angular.cross(arm),
+                angular: now.world_from_rigid.rotation.conjugate() * now.twist.angular,
+            })
+        });
+        Led {
+            rigids: rigids.collect(),
+            positions: vec![0.0; written.n_positions],
+            velocities: vec![0.0; written.n_velocities],
+            n_steps: 0,
+        }
+    }
+
+    /// Undoes what a step has done to them.
+    fn put_right(&mut self, sim: &mut Sim<'_>, dt: f64) {
+        self.n_steps += 1;
+        if self.rigids.is_empty() {
+            return;
+        }
+        let t = self.n_steps as f64 * dt;
+        let rigids = &self.rigids;
+        sim.change_motion(&mut self.positions, &mut self.velocities, |positions, velocities| {
+            for rigid in rigids {
+                let (p, v) = rigid.at;
+                let place = rigid.start + rigid.linear * t;
+                positions[p..p + 3].copy_from_slice(&place.to_array());
+                velocities[v..v + 3].copy_from_slice(&rigid.linear.to_array());
+                velocities[v + 3..v + 6].copy_from_slice(&rigid.angular.to_array());
+            }
+        });
+    }
+}
+
 /// A warning in a step means that MuJoCo went back to the start, or left something out.
 fn whole() -> Result<(), Fault> {
     take_warning().map_or(Ok(()), |words| Err(Fault(format!("mujoco: {words}"))))
@@ -177,8 +238,18 @@ fn pose_of((position, turn): ([f64; 3], [f64; 9])) -> Transform {
 }
 
 /// What MuJoCo cannot move at all, before it is asked.
-fn cannot(model: &Model) -> Vec<Diagnostic> {
+fn cannot(model: &Model, library: &Library) -> Vec<Diagnostic> {
     let mut out = Vec::new();
+    for rigid in model.rigids.iter().filter(|rigid| rigid.motion == Motion::Kinematic) {
+        if library.needs_force_actuators() {
+            let name = &model.bodies[rigid.body_idxs[0]].name;
+            let message = format!(
+                "link `{name}` moves as told, which MuJoCo {} has no function for",
+                library.version()
+            );
+            out.push(Diagnostic::error("engine-cannot", message).help("use MuJoCo 2.3.7 or newer"));
+        }
+    }
     for rigid in model.rigids.iter().filter(|rigid| rigid.motion == Motion::Dynamic) {
         if rigid.mass <= 0.0 {
             let name = &model.bodies[rigid.body_idxs[0]].name;
