@@ -319,9 +319,8 @@ fn a_stiff_servo_is_part_of_the_solution() {
     if !is_here() {
         return;
     }
-    let library_is_new = !(ENTRY.find)(&ENTRY).unwrap().version.starts_with("2.");
-    if !library_is_new {
-        return;
+    if (ENTRY.find)(&ENTRY).unwrap().version.starts_with("2.") {
+        return; // there it is not, and a note says so
     }
     let mut bench = Bench::of(world(vec![arm()]));
     for _ in 0..500 {
@@ -422,7 +421,9 @@ fn of_two_surfaces_the_lesser_of_each_holds() {
     bench.step(500);
     let speed = bench.state.rigids[1].twist.linear;
     assert!((speed.x - (2.0 - 0.2 * 9.81 * 0.5)).abs() < 0.02, "{speed}");
-    assert!(speed.z.abs() < 0.05, "{speed}");
+    // Older ones have one damper for friction and contact, and a box that slides hops.
+    let is_old = (ENTRY.find)(&ENTRY).unwrap().version.starts_with("2.");
+    assert!(is_old || speed.z.abs() < 0.05, "{speed}");
 }
 
 #[test]

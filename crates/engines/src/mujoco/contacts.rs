@@ -67,9 +67,11 @@ impl Touches {
             }
             Touches::Printed(printed) => printed.read(sim, out)?,
         }
-        // Most contacts come in the same order in every step.
-        let key = |c: &Contact| (c.body_a, c.body_b, c.position.to_array().map(f64::to_bits));
-        out.sort_by_key(key);
+        out.sort_by(|a, b| {
+            let place = |c: &Contact| c.position.to_array().map(f64::to_bits);
+            let by_bodies = (a.body_a, a.body_b).cmp(&(b.body_a, b.body_b));
+            by_bodies.then_with(|| place(a).cmp(&place(b)))
+        });
         Ok(())
     }
 }
@@ -99,10 +101,19 @@ impl Half {
         }
     }
 
-    /// The same for both sides of a contact, bit by bit.
-    fn key(&self) -> [u64; 4] {
-        let [x, y, z] = self.position;
-        [x, y, z, self.depth].map(f64::to_bits)
+    /// The same for both sides of a contact; nearly always different for two contacts.
+    fn key(&self) -> u64 {
+        let [x, y, z] = self.position.map(f64::to_bits);
+        x ^ y.rotate_left(21) ^ z.rotate_left(42) ^ self.depth.to_bits().rotate_left(11)
+    }
+
+    /// Whether the other is this contact seen from its other side. Numbers are the same to
+    /// the bit: MuJoCo turns the sign of the normal around, nothing else.
+    fn is_across(&self, other: &Half) -> bool {
+        self.position == other.position
+            && self.depth == other.depth
+            && self.normal == -other.normal
+            && self.body_idx != other.body_idx
     }
 }
 
@@ -121,10 +132,8 @@ fn pair_up(halves: &mut [Half], out: &mut Vec<Contact>) {
             if is_taken[i] {
                 continue;
             }
-            // Opposite to the bit: MuJoCo turns the sign around, nothing else.
-            let other = (i + 1..place.len().min(64)).find(|&j| {
-                !is_taken[j] && place[j].body_idx != a.body_idx && place[j].normal == -a.normal
-            });
+            let other =
+                (i + 1..place.len().min(64)).find(|&j| !is_taken[j] && a.is_across(&place[j]));
             if let Some(j) = other {
                 is_taken[j] = true;
                 out.push(Contact {

@@ -445,7 +445,7 @@ impl<'a> Sim<'a> {
                 for (values, bit, was_set) in parts {
                     let is_zero = values.iter().all(|x| *x == 0.0);
                     // What was set stays set, so zeros need to be told once.
-                    if !values.is_empty() && !(is_zero && !*was_set) {
+                    if (*was_set || !is_zero) && !values.is_empty() {
                         unsafe { set(self.model, self.data, values.as_ptr(), bit) };
                     }
                     *was_set = !is_zero;

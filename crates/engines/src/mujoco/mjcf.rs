@@ -21,8 +21,11 @@ use super::tree::{Forest, Hanger};
 /// How far apart the two points are that keep a hinge which closes a loop \[m\].
 const HINGE_SPAN: f64 = 0.1;
 
-/// Contact points that are read of a moving link, and of a still one per moving link.
-const N_TOUCHES: usize = 32;
+/// Contact points that are read of a moving link. MuJoCo clears them all in every step.
+const N_TOUCHES: usize = 24;
+
+/// Contact points that are read of a still link, per moving one.
+const N_STILL_TOUCHES: usize = 8;
 
 /// Contact points that are read of one link at most.
 const N_TOUCHES_MAX: usize = 4096;
@@ -652,8 +655,8 @@ impl Writer<'_> {
         let mut out = String::new();
         let mut touches = Vec::new();
         for &body_idx in with_shapes.iter().filter(|_| n_moving > 0) {
-            let n = if is_still(body_idx) { N_TOUCHES * n_moving } else { N_TOUCHES };
-            let n = n.min(N_TOUCHES_MAX);
+            let n = if is_still(body_idx) { N_STILL_TOUCHES * n_moving } else { N_TOUCHES };
+            let n = n.clamp(N_TOUCHES, N_TOUCHES_MAX);
             let name = format!("touch {body_idx}");
             let _ = writeln!(
                 out,
