@@ -50,7 +50,7 @@ pub const ENTRY: EngineEntry = EngineEntry {
         "a moving mesh touches as its convex hull, a still one as thin slabs, or as its hull above 5,000 triangles",
         "an inertia whose greatest moment is above the sum of the others is refused",
         "a plane or a heightmap cannot move",
-        "a kinematic link weighs 10⁶ times all others and is put right after every step; it cannot be before 2.3.7",
+        "a kinematic link weighs 10⁴ times all others and is put right after every step; it cannot be before 2.3.7",
         "a loop can be closed by a ball joint, or by a hinge without limits, friction and armature",
         "slip, torsional friction, friction directions, contact stiffness and bounce thresholds are left out",
         "of a moving link 24 contact points are recorded, of a still one 8 per moving link",

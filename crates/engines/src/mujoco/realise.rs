@@ -11,7 +11,7 @@
 //! | motor with gains | a force, and a damper `kd` that is implicit; where `kp·dt²` is stiff for the links, `kd + kp·dt` |
 //! | `velocity_decay` λ | a force `−λ·m·v/(1 + λ·dt)` at the centre of mass, and so for turning |
 //! | gravity off | `gravcomp`; before 3.0 a force against the weight |
-//! | kinematic | a floating body that weighs 10⁶ times all others, put where it should be after every step; from 2.3.7 on |
+//! | kinematic | a floating body that weighs 10⁴ times all others, put where it should be after every step; from 2.3.7 on |
 //! | step | MuJoCo's `timestep` |
 //! | integrator | `implicitfast` (before 2.3.7 `implicit`): Euler's with the same free fall, but stiff dampers and servos stay stable |
 //! | solver | Newton, tolerance 1e-10, 100 iterations; elliptic cone |
@@ -55,7 +55,7 @@ const N_BOUNCE_STEPS: f64 = 16.0;
 pub(super) const MU_MAX: f64 = 1e3;
 
 /// How much heavier than everything else together what moves as told is.
-pub(super) const KINEMATIC_WEIGHT: f64 = 1e6;
+pub(super) const KINEMATIC_WEIGHT: f64 = 1e4;
 
 /// What two geoms are like to touch, in the terms of this file.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -115,21 +115,40 @@ fn bounce(e: f64) -> (f64, f64) {
         let rho = exp(log(asked) / N_BOUNCE_STEPS);
         (1.0 + rho * rho - 2.0 * rho * cos(PI / N_BOUNCE_STEPS), 1.0 - rho * rho)
     };
-    let (mut low, mut high) = (1e-6, 1.0);
+    // A bounce of that length returns a fifth at least, however it is damped; below that the
+    // damper is given and the spring is found.
+    let weak = |stiffness: f64| (stiffness, WEAK_DAMPING);
+    if e < WEAK {
+        weak(found(1e-4, 0.1, |k| returned(weak(k)) < e))
+    } else {
+        numbers(found(1e-6, 1.0, |asked| returned(numbers(asked)) < e))
+    }
+}
+
+/// Below this restitution the damper of a bounce is given, in steps: it is stopped within
+/// about four of them.
+const WEAK: f64 = 0.25;
+const WEAK_DAMPING: f64 = 0.3;
+
+/// Where something that is true below stops being true.
+fn found(mut low: f64, mut high: f64, is_below: impl Fn(f64) -> bool) -> f64 {
     for _ in 0..60 {
         let middle = 0.5 * (low + high);
-        if returned(numbers(middle)) < e { low = middle } else { high = middle }
+        if is_below(middle) { low = middle } else { high = middle }
     }
-    numbers(0.5 * (low + high))
+    0.5 * (low + high)
 }
 
 /// What comes back of a unit of speed, on average over ten phases of the impact.
 fn returned((k, b): (f64, f64)) -> f64 {
     let one = |phase: f64| {
         let (mut r, mut v) = (-phase, -1.0);
-        while r < 0.0 {
+        for _ in 0..10_000 {
             v += (-b * v - k * r).max(0.0);
             r += v;
+            if r >= 0.0 {
+                break;
+            }
         }
         v
     };
