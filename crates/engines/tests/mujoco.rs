@@ -536,8 +536,46 @@ fn raw_is_said_and_differs() {
     let raw = EngineOptions { raw: true, ..options() };
     let said = (ENTRY.make)(&ENTRY).check(&model, &raw);
     assert!(said.iter().any(|d| d.message.contains("its own defaults")), "{said:?}");
+    assert!(said.iter().all(|d| d.severity != Severity::Error), "{said:?}");
     let text = mujoco::mjcf_of(&model, &raw).unwrap();
     assert!(!text.contains("solref") && !text.contains("integrator"), "{text}");
     let text = mujoco::mjcf_of(&model, &options()).unwrap();
     assert!(text.contains("solref") && text.contains("elliptic"), "{text}");
+}
+
+/// Every world that ships is taken and moves for half a second, as asked and with `raw`.
+#[test]
+fn worlds_that_ship_move() {
+    if !is_here() {
+        return;
+    }
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../worlds");
+    let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let mut files: Vec<_> =
+        files.filter(|file| file.extension().is_some_and(|end| end == "sdf")).collect();
+    files.sort();
+    assert!(files.len() >= 7);
+    for file in files {
+        let world = read(&file, &ReadOptions::default()).expect("a world").world;
+        let model = Model::compile(&Arc::new(world)).expect("a model");
+        for raw in [false, true] {
+            let options = EngineOptions { raw, ..EngineOptions::new(model.world.physics.step) };
+            let mut engine = (ENTRY.make)(&ENTRY);
+            for finding in engine.check(&model, &options) {
+                let at = file.display();
+                assert!(finding.severity != Severity::Error, "{at}: {}", finding.message);
+            }
+            let mut state = State::initial(&model);
+            let start = state.clone();
+            engine.start(&model, &state, &options).expect("starts");
+            for _ in 0..(0.5 / options.step.secs()) as usize {
+                let inputs = Inputs::default();
+                let moved = engine.step(&model, &inputs, options.step, &mut state);
+                assert!(moved.is_ok(), "{}: {moved:?}", file.display());
+                state.measure_joints(&model);
+            }
+            assert!(state.rigids.iter().all(|rigid| rigid.world_from_rigid.is_finite()));
+            assert!(state.rigids != start.rigids, "{}: nothing moves", file.display());
+        }
+    }
 }
