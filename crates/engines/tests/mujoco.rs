@@ -420,9 +420,10 @@ fn of_two_surfaces_the_lesser_of_each_holds() {
     let mut bench = Bench::of(world(vec![ground(surface(0.2, 0.9)), slider]));
     bench.step(500);
     let speed = bench.state.rigids[1].twist.linear;
-    assert!((speed.x - (2.0 - 0.2 * 9.81 * 0.5)).abs() < 0.02, "{speed}");
     // Older ones have one damper for friction and contact, and a box that slides hops.
     let is_old = (ENTRY.find)(&ENTRY).unwrap().version.starts_with("2.");
+    let slack = if is_old { 0.05 } else { 0.02 };
+    assert!((speed.x - (2.0 - 0.2 * 9.81 * 0.5)).abs() < slack, "{speed}");
     assert!(is_old || speed.z.abs() < 0.05, "{speed}");
 }
 

@@ -54,6 +54,7 @@ pub const ENTRY: EngineEntry = EngineEntry {
         "a loop can be closed by a ball joint, or by a hinge without limits, friction and armature",
         "slip, torsional friction, friction directions, contact stiffness and bounce thresholds are left out",
         "of a moving link 24 contact points are recorded, of a still one 8 per moving link",
+        "an MJCF file is not passed on as it is: what headland's reader leaves out is not there",
         "before 3.5 reading contacts is slow, before 2.3.7 stiff servos are not implicit",
     ],
     install: "pip install mujoco, or apt-get install libmujoco-dev; HEADLAND_MUJOCO may name the file",
