@@ -7,6 +7,7 @@ use headland_sim::EngineEntry;
 
 pub mod adapters;
 pub mod bullet;
+pub mod mujoco;
 pub mod ode;
 pub mod pipe;
 pub mod rapier;
@@ -15,6 +16,7 @@ pub mod rapier;
 /// one line here.
 pub const ENGINES: &[EngineEntry] = &[
     rapier::ENTRY,
+    mujoco::ENTRY,
     ode::ENTRY,
     bullet::ENTRY,
     adapters::DART,

@@ -1,0 +1,151 @@
+//! Contacts in the house's one form, read by functions only.
+//!
+//! From MuJoCo 3.5 on every link has a sensor that lists its contacts, each with all its
+//! numbers but without the other side. A contact is in the lists of both sides, with its
+//! normal turned around, so the two sides are found by what is the same in both. Before,
+//! there is only what MuJoCo prints about itself (printed.rs).
+
+use headland_base::Vec3;
+use headland_sim::{Contact, Fault};
+
+use super::library::{SensorId, Sim};
+use super::mjcf::Written;
+use super::printed::Printed;
+
+/// Numbers of a contact in a sensor: found, force 3, dist, pos 3, normal 3, tangent 3.
+const N_NUMBERS: usize = 14;
+
+/// How contacts are read.
+pub(super) enum Touches {
+    /// From a sensor per link.
+    Sensed { sensors: Vec<Touch>, scratch: Vec<Half> },
+    /// From MuJoCo's own account of its data.
+    Printed(Printed),
+}
+
+pub(super) struct Touch {
+    body_idx: usize,
+    sensor: SensorId,
+    n_slots: usize,
+}
+
+/// A contact as one side sees it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Half {
+    body_idx: usize,
+    position: [f64; 3],
+    depth: f64,
+    /// Away from this side.
+    normal: Vec3,
+    /// What this side does to the other.
+    force: Vec3,
+}
+
+impl Touches {
+    /// Of a model that was written and loaded.
+    pub(super) fn of(sim: &Sim<'_>, written: &Written) -> Result<Touches, Fault> {
+        if !sim.library().reads_sensors() {
+            return Printed::of(sim, &written.body_of_geom).map(Touches::Printed);
+        }
+        let sensors = written.touches.iter().map(|(body_idx, name, n_slots)| {
+            let sensor =
+                sim.sensor(name).ok_or_else(|| Fault(format!("mujoco lost sensor `{name}`")))?;
+            Ok(Touch { body_idx: *body_idx, sensor, n_slots: *n_slots })
+        });
+        let sensors = sensors.collect::<Result<Vec<Touch>, Fault>>()?;
+        Ok(Touches::Sensed { sensors, scratch: Vec::new() })
+    }
+
+    /// What touched in the last step, by bodies, then by place.
+    pub(super) fn read(&mut self, sim: &Sim<'_>, out: &mut Vec<Contact>) -> Result<(), Fault> {
+        out.clear();
+        match self {
+            Touches::Sensed { sensors, scratch } => {
+                scratch.clear();
+                sensors.iter().for_each(|touch| touch.read(sim, scratch));
+                pair_up(scratch, out);
+            }
+            Touches::Printed(printed) => printed.read(sim, out)?,
+        }
+        out.sort_by(|a, b| {
+            let place = |c: &Contact| c.position.to_array().map(f64::to_bits);
+            let by_bodies = (a.body_a, a.body_b).cmp(&(b.body_a, b.body_b));
+            by_bodies.then_with(|| place(a).cmp(&place(b)))
+        });
+        Ok(())
+    }
+}
+
+impl Touch {
+    fn read(&self, sim: &Sim<'_>, out: &mut Vec<Half>) {
+        let found = sim.sensor_values(self.sensor, 1).first().map_or(0.0, |n| *n);
+        let n = (found as usize).min(self.n_slots);
+        if n > 0 {
+            let values = sim.sensor_values(self.sensor, n * N_NUMBERS);
+            out.extend(values.chunks_exact(N_NUMBERS).map(|c| Half::of(self.body_idx, c)));
+        }
+    }
+}
+
+impl Half {
+    fn of(body_idx: usize, c: &[f64]) -> Half {
+        let vector = |i: usize| Vec3::new(c[i], c[i + 1], c[i + 2]);
+        let (normal, tangent) = (vector(8), vector(11));
+        let second = normal.cross(tangent);
+        Half {
+            body_idx,
+            position: [c[5], c[6], c[7]],
+            depth: -c[4],
+            normal,
+            force: normal * c[1] + tangent * c[2] + second * c[3],
+        }
+    }
+
+    /// The same for both sides of a contact; nearly always different for two contacts.
+    fn key(&self) -> u64 {
+        let [x, y, z] = self.position.map(f64::to_bits);
+        x ^ y.rotate_left(21) ^ z.rotate_left(42) ^ self.depth.to_bits().rotate_left(11)
+    }
+
+    /// Whether the other is this contact seen from its other side. Numbers are the same to
+    /// the bit: MuJoCo turns the sign of the normal around, nothing else.
+    fn is_across(&self, other: &Half) -> bool {
+        self.position == other.position
+            && self.depth == other.depth
+            && self.normal == -other.normal
+            && self.body_idx != other.body_idx
+    }
+}
+
+/// Finds the two sides of each contact. One whose other side was not listed, because that
+/// link has more contacts than its sensor holds, is left out.
+fn pair_up(halves: &mut [Half], out: &mut Vec<Contact>) {
+    // A stable sort: sides of one place stay in the order of their bodies.
+    halves.sort_by_key(Half::key);
+    let mut start = 0;
+    while start < halves.len() {
+        let key = halves[start].key();
+        let end = start + halves[start..].iter().take_while(|half| half.key() == key).count();
+        let place = &halves[start..end];
+        let mut is_taken = [false; 64];
+        for (i, a) in place.iter().enumerate().take(64) {
+            if is_taken[i] {
+                continue;
+            }
+            let other =
+                (i + 1..place.len().min(64)).find(|&j| !is_taken[j] && a.is_across(&place[j]));
+            if let Some(j) = other {
+                is_taken[j] = true;
+                out.push(Contact {
+                    body_a: a.body_idx,
+                    body_b: place[j].body_idx,
+                    position: Vec3::from_array(a.position),
+                    normal: a.normal,
+                    depth: a.depth,
+                    force: a.force,
+                });
+            }
+        }
+        start = end;
+    }
+}
