@@ -95,8 +95,10 @@ pub fn record(
     let is_red = Cell::new(false);
     let watchers = code.watchers(job, &is_red)?;
 
-    let mut options = WriteOptions::new(BUILD).threaded(job.setup.n_threads > 1);
-    let watchdog = (job.engine.housing == Housing::Library).then(|| {
+    // What an engine that takes its process down must not take along is written at once.
+    let is_risky = job.engine.housing == Housing::Library;
+    let mut options = WriteOptions::new(BUILD).threaded(job.setup.n_threads > 1 && !is_risky);
+    let watchdog = is_risky.then(|| {
         options.chunk_span = SPAN_AT_RISK;
         Watchdog::start(context, job.engine.name, job.setup.patience)
     });

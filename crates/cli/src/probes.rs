@@ -139,6 +139,16 @@ pub const PROBES: &[Probe] = &[
         ..LIGHT
     },
     Probe {
+        name: "stack_direct",
+        what: "the same stack, asking ODE for its direct solver",
+        world: shipped!("stack_direct.sdf"),
+        commands: None,
+        duration_secs: 3.0,
+        steps_secs: &[0.001],
+        record_rate: Some(50.0),
+        tests: &[test!("stands.lrp")],
+    },
+    Probe {
         name: "free_box_simple",
         what: "a box flies and turns about one axis, without gravity",
         world: shipped!("free_box_simple.sdf"),

@@ -169,7 +169,11 @@ fn faults(card: &Card) -> String {
 /// Where engines part, a line per test that tells them apart.
 fn partings(card: &Card) -> String {
     let mut out = String::new();
-    for probed in &card.probes {
+    for (i, probed) in card.probes.iter().enumerate() {
+        // At coarser steps they part everywhere; that is on the page.
+        if i > 0 && card.probes[i - 1].name == probed.name {
+            continue;
+        }
         for row in &probed.matrix.rows {
             let said = parted(row, &probed.matrix.recordings);
             for words in said.iter().filter(|words| !words.starts_with("all ")) {
@@ -254,6 +258,9 @@ fn contents(card: &Card) -> String {
 }
 
 fn worst(probed: &Probed, engine: usize) -> &'static str {
+    if probed.runs.get(engine).is_some_and(|ran| ran.fault.is_some()) {
+        return "broke";
+    }
     let cells = probed.matrix.rows.iter().filter_map(|row| row.cells.get(engine));
     let rank = |cell: &&Cell| match cell.verdict() {
         None => 4,
@@ -280,10 +287,9 @@ fn section(card: &Card, probed: &Probed, number: usize, is_first: bool) -> Strin
     for row in &probed.measures {
         _ = write!(
             out,
-            "<tr><th title=\"{}\">{} <span class=\"on\">{}</span></th>",
-            escaped(&row.formula),
-            escaped(&row.name),
-            escaped(&row.what)
+            "<tr><th title=\"{}\">{}</th>",
+            escaped(&format!("{}: {}", row.what, row.formula)),
+            escaped(&row.name)
         );
         for cell in &row.cells {
             let (text, title, class) = match cell {
@@ -319,22 +325,37 @@ fn section(card: &Card, probed: &Probed, number: usize, is_first: bool) -> Strin
         }
         out += "</tr>\n";
     }
-    out += "<tr><th>speed</th>";
+    out += "<tr><th title=\"simulated seconds per second, recording included\">speed</th>";
     for ran in &probed.runs {
-        let text = ran
-            .real_time_factor
-            .map_or("broke".to_string(), |f| format!("{} × real time", quantity(f, "")));
+        let text =
+            ran.real_time_factor.map_or("broke".to_string(), |f| format!("{} ×", quantity(f, "")));
         _ = write!(out, "<td>{text}</td>");
     }
     out += "</tr>\n</tbody></table></div>\n";
+    if is_first {
+        out += &measured(probed);
+    }
     out += &said(card, probed);
     for row in probed.matrix.rows.iter().filter(|_| is_first) {
-        let drawn = overlay(row, &probed.matrix.recordings);
+        let drawn = overlay(row, &probed.matrix.recordings, 1);
         if !drawn.is_empty() {
             _ = writeln!(out, "<h3>{}</h3>\n{drawn}", escaped(&row.test));
         }
     }
     out + "</section>\n"
+}
+
+/// What the measures are.
+fn measured(probed: &Probed) -> String {
+    let items = probed.measures.iter().map(|row| {
+        format!(
+            "<li><b>{}</b>: {}; expected <code>{}</code></li>\n",
+            escaped(&row.name),
+            escaped(&row.what),
+            escaped(&row.formula)
+        )
+    });
+    format!("<ul class=\"facts\">\n{}</ul>\n", items.collect::<String>())
 }
 
 /// Why runs broke, and what engines realise differently.

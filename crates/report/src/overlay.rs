@@ -9,6 +9,7 @@ use headland_judge::vocabulary::Quantity;
 use headland_judge::{Column, Course, companies, parting};
 
 use crate::markup::escaped;
+use crate::page::with_code;
 use crate::plot::{Axis, LANE_HEIGHT, LEFT, PLOT_HEIGHT, RIGHT, number, path, svg, ticks};
 use crate::plot::{is_drawn, root_bands, shortened};
 use crate::verdicts::{Cell, Judged, Matrix, Row};
@@ -35,18 +36,17 @@ fn lines<'a>(row: &'a Row, recordings: &'a [String]) -> Vec<Line<'a>> {
         .collect()
 }
 
-/// Bands and curves of a row, if there is more than one recording to draw.
-pub(crate) fn overlay(row: &Row, recordings: &[String]) -> String {
+/// Bands and curves of a row, if there are enough recordings to draw.
+pub(crate) fn overlay(row: &Row, recordings: &[String], n_least: usize) -> String {
     let lines = lines(row, recordings);
-    if lines.len() < 2 {
+    if lines.len() < n_least {
         return String::new();
     }
     let axis = Axis::over(lines.iter().map(|line| line.judged.scene.times()));
     let mut out = bands(&lines, &axis);
-    let partings: String = parted(row, recordings)
-        .iter()
-        .map(|said| format!("<li>{}</li>\n", escaped(said)))
-        .collect();
+    let partings = parted(row, recordings).into_iter().filter(|_| lines.len() > 1);
+    let partings: String =
+        partings.map(|said| format!("<li>{}</li>\n", with_code(&said))).collect();
     _ = write!(out, "<ul class=\"facts\">\n{partings}</ul>\n");
     let quantities = lines[0].judged.code.channels.iter().filter(|quantity| is_drawn(quantity));
     let mut is_drawn = false;

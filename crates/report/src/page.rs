@@ -22,7 +22,7 @@ pub fn page(matrix: &Matrix, build: &str) -> String {
     let mut out = format!("<h1>{}</h1>\n", escaped(&title(matrix)));
     out += &overview(matrix);
     for (r, row) in matrix.rows.iter().enumerate() {
-        let drawn = overlay(row, &matrix.recordings);
+        let drawn = overlay(row, &matrix.recordings, 2);
         if !drawn.is_empty() {
             let name = escaped(&row.test);
             _ = writeln!(out, "<section>\n<h2>{name}: all together</h2>\n{drawn}</section>");
@@ -122,7 +122,7 @@ fn details(judged: &Judged) -> String {
 }
 
 /// What stands between two backticks is of the program.
-fn with_code(words: &str) -> String {
+pub(crate) fn with_code(words: &str) -> String {
     let parts = words.split('`').enumerate();
     let marked = parts.map(|(i, part)| match i % 2 {
         0 => escaped(part),

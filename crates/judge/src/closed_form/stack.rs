@@ -16,7 +16,7 @@ pub const SECS: f64 = 3.0;
 pub const FORMS: &[ClosedForm] = &[
     ClosedForm {
         name: "stack_height",
-        worlds: &["stack"],
+        worlds: &["stack", "stack_direct"],
         what: "how high the top box is after 3 s",
         formula: "(n − 1/2)·edge",
         unit: "m",
@@ -25,7 +25,7 @@ pub const FORMS: &[ClosedForm] = &[
     },
     ClosedForm {
         name: "stack_drift",
-        worlds: &["stack"],
+        worlds: &["stack", "stack_direct"],
         what: "how far any box moves to the side, at most",
         formula: "0",
         unit: "m",
