@@ -30,6 +30,9 @@ use crate::signals::interrupted;
 /// Names the file for the last words of a run, and so says that it is one apart.
 const LAST_WORDS: &str = "HEADLAND_LAST_WORDS";
 
+/// Says that a run apart is one of many, and need not say how it went.
+const IS_CELL: &str = "HEADLAND_IS_CELL";
+
 /// How often somebody looks whether a run is over.
 const PERIOD: Duration = Duration::from_millis(3);
 
@@ -39,6 +42,11 @@ const MAX_SAID: u64 = 1 << 20;
 /// Whether this process is a run of another's.
 pub fn is_apart() -> bool {
     std::env::var_os(LAST_WORDS).is_some()
+}
+
+/// Whether this process is one run of many.
+pub fn is_cell() -> bool {
+    std::env::var_os(IS_CELL).is_some()
 }
 
 /// A run apart ends with the one that wants it.
@@ -134,6 +142,7 @@ impl Cell<'_> {
         command
             .args(self.arguments(context))
             .env(LAST_WORDS, words.path())
+            .env(IS_CELL, "1")
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(stderr);

@@ -24,7 +24,7 @@ use common::ROOT;
 const TOOLS: &[&str] = &["head", "truncate"];
 
 /// Words with a hyphen between quotes in the sources that are no codes of diagnostics.
-const NOT_CODES: &[&str] = &["action-errors", "physics-engine"];
+const NOT_CODES: &[&str] = &["dist-packages", "site-packages", "action-errors", "physics-engine"];
 
 fn root() -> PathBuf {
     Path::new(ROOT).canonicalize().expect("the workspace")

@@ -107,6 +107,9 @@ fn report(context: &Context, output: &Path, engine: &EngineEntry, recorded: &Rec
     }
     result(&in_words(output, engine, recorded));
     let (end, secs) = (&recorded.end, recorded.secs);
+    if apart::is_cell() {
+        return;
+    }
     context.say(&format!(
         "{} in {}, {:.1} × real time; ended: {}",
         headland_report::count(end.n_steps, "step"),
