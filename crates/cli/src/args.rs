@@ -16,7 +16,7 @@ use headland_sim::Housing;
 /// The version with everything in this process that decides the bytes of a recording. Engines
 /// are only looked for when somebody asks; programs, which take seconds to answer, not here.
 static VERSION: LazyLock<String> = LazyLock::new(|| {
-    let is_asked = std::env::args().any(|arg| arg == "--version" || arg == "-V");
+    let is_asked = std::env::args_os().any(|arg| arg == "--version" || arg == "-V");
     let here = headland_engines::ENGINES
         .iter()
         .filter(|entry| is_asked && entry.housing != Housing::Program);

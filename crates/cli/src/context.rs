@@ -111,7 +111,7 @@ impl Context {
 
     /// What a run apart said, in our place.
     pub fn hand_on(&self, said: &str) {
-        eprint!("{said}");
+        to_stderr(said);
     }
 
     /// Whether a program reads the results.
@@ -152,13 +152,13 @@ impl Context {
     /// A result, beside a recording that goes to standard output. `--quiet` silences words,
     /// not results.
     pub fn print_beside(&self, text: &str) {
-        eprint!("{text}");
+        to_stderr(text);
     }
 
     /// A word to the person, not a result.
     pub fn say(&self, text: &str) {
         if !self.quiet && !self.json {
-            eprintln!("{text}");
+            to_stderr(&format!("{text}\n"));
         }
     }
 
@@ -168,7 +168,7 @@ impl Context {
             if self.quiet && diagnostic.severity == Severity::Note {
                 continue;
             }
-            eprint!("{}", self.rendered(diagnostic));
+            to_stderr(&self.rendered(diagnostic));
         }
     }
 
@@ -191,6 +191,12 @@ impl Context {
         self.show(&read.findings);
         Ok(read)
     }
+}
+
+/// Words to the person. Where nobody can be told, there is nobody to tell that either, and the
+/// exit code still says how it went.
+pub fn to_stderr(text: &str) {
+    _ = std::io::stderr().lock().write_all(text.as_bytes());
 }
 
 /// The options a world is read with.

@@ -38,7 +38,7 @@ fn main() -> ExitCode {
                 return ExitCode::SUCCESS;
             }
             if asks_for_json() {
-                eprintln!("{}", usage_fault(&error).to_json());
+                context::to_stderr(&format!("{}\n", usage_fault(&error).to_json()));
             } else {
                 _ = error.print();
             }

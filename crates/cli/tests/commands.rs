@@ -743,3 +743,23 @@ fn every_end_has_a_result_in_json_and_a_closed_pipe_is_no_full_disk() {
     assert_eq!(output.status.code(), Some(3), "{said}");
     assert!(said.contains("output-closed") && !said.contains("free some space"), "{said}");
 }
+
+#[test]
+#[cfg(target_os = "linux")]
+fn names_in_any_bytes_and_a_full_standard_error_change_no_exit_code() {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt as _;
+
+    let dir = tempfile::tempdir().expect("a folder");
+    let name = OsStr::from_bytes(b"w\xff.sdf");
+    fs::copy(format!("{ROOT}/worlds/ball.sdf"), dir.path().join(name)).expect("copied");
+    let checked = headland(dir.path()).arg("check").arg(name).output().expect("runs");
+    assert_eq!(checked.status.code(), Some(0), "{}", text(&checked.stderr));
+
+    fs::write(dir.path().join("bad.sdf"), "<sdf>").expect("written");
+    for (file, code) in [(name, 0), (OsStr::new("bad.sdf"), 2)] {
+        let full = fs::File::options().write(true).open("/dev/full").expect("Linux has it");
+        let ran = headland(dir.path()).arg("check").arg(file).stderr(full).output().expect("runs");
+        assert_eq!(ran.status.code(), Some(code), "{file:?}");
+    }
+}
