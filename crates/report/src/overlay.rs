@@ -3,6 +3,7 @@
 //!
 //! Deliberately absent: what a single recording shows; that is `plot`.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use headland_judge::vocabulary::Quantity;
@@ -11,7 +12,7 @@ use headland_judge::{Column, Course, companies, parting};
 use crate::markup::escaped;
 use crate::page::with_code;
 use crate::plot::{Axis, LANE_HEIGHT, LEFT, PLOT_HEIGHT, RIGHT, number, path, svg, ticks};
-use crate::plot::{is_drawn, root_bands, shortened};
+use crate::plot::{is_drawn, lane_bands, shortened};
 use crate::verdicts::{Cell, Judged, Matrix, Row};
 
 /// Curves are told apart by colour up to this many.
@@ -110,21 +111,36 @@ pub(crate) fn parted(row: &Row, recordings: &[String]) -> Vec<String> {
 }
 
 fn bands(lines: &[Line<'_>], axis: &Axis) -> String {
-    let drawn: Vec<&Line<'_>> =
-        lines.iter().filter(|line| line.judged.timeline.is_some()).collect();
+    let Some(machine) = busiest(lines) else { return String::new() };
     let mut out = String::new();
-    for (i, line) in drawn.iter().enumerate() {
+    for (i, line) in lines.iter().enumerate() {
         let y = i as f64 * LANE_HEIGHT;
         _ = write!(
             out,
-            "<text class=\"name\" x=\"{}\" y=\"{}\">{}</text>",
+            "<text class=\"name\" x=\"{}\" y=\"{}\">{}</text>\
+             <g transform=\"translate(0 {y})\">{}</g>",
             LEFT - 8.0,
             y + LANE_HEIGHT * 0.68,
-            escaped(&shortened(line.name))
+            escaped(&shortened(line.name)),
+            lane_bands(line.judged, &machine, axis)
         );
-        _ = write!(out, "<g transform=\"translate(0 {y})\">{}</g>", root_bands(line.judged, axis));
     }
-    if drawn.is_empty() { out } else { svg(drawn.len() as f64 * LANE_HEIGHT, "states", &out) }
+    let height = lines.len() as f64 * LANE_HEIGHT;
+    let states = svg(height, &format!("states of {machine}"), &out);
+    format!("<p class=\"more\">states of <code>{}</code></p>\n{states}", escaped(&machine))
+}
+
+/// The machine that changes its state most often: in it recordings differ first.
+fn busiest(lines: &[Line<'_>]) -> Option<String> {
+    let mut n_bands: BTreeMap<&str, usize> = BTreeMap::new();
+    for timeline in lines.iter().filter_map(|line| line.judged.timeline.as_ref()) {
+        for band in &timeline.bands {
+            *n_bands.entry(&timeline.lanes[band.lane as usize]).or_default() += 1;
+        }
+    }
+    // Of several the outermost, whose name is the shortest.
+    let by_bands = |(name, n): &(&&str, &usize)| (**n, std::cmp::Reverse(name.len()));
+    n_bands.iter().max_by_key(by_bands).map(|(name, _)| name.to_string())
 }
 
 fn curves(lines: &[Line<'_>], quantity: Quantity, axis: &Axis) -> String {

@@ -132,15 +132,19 @@ fn marks(judged: &Judged, axis: &Axis, from: f64, to: f64) -> String {
 
 // --- bands -----------------------------------------------------------------------------
 
-/// The states of the first machine, in one lane.
-pub(crate) fn root_bands(judged: &Judged, axis: &Axis) -> String {
+/// The states of one machine, by the path of its name, in one lane.
+pub(crate) fn lane_bands(judged: &Judged, machine: &str, axis: &Axis) -> String {
     let Some(timeline) = &judged.timeline else { return String::new() };
-    let first = Timeline {
-        lanes: timeline.lanes.iter().take(1).map(|_| String::new()).collect(),
-        bands: timeline.bands.iter().filter(|band| band.lane == 0).cloned().collect(),
+    let Some(lane) = timeline.lanes.iter().position(|name| name == machine) else {
+        return String::new();
+    };
+    let own = timeline.bands.iter().filter(|band| band.lane as usize == lane);
+    let alone = Timeline {
+        lanes: vec![String::new()],
+        bands: own.map(|band| Band { lane: 0, ..band.clone() }).collect(),
         ..Timeline::default()
     };
-    bands(&judged.code, &first, judged.scene.times(), axis)
+    bands(&judged.code, &alone, judged.scene.times(), axis)
 }
 
 fn bands(code: &Code, timeline: &Timeline, times: &[SimTime], axis: &Axis) -> String {

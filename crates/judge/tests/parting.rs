@@ -1,0 +1,82 @@
+//! Where recordings part in the eyes of one test.
+
+mod common;
+
+use std::sync::Arc;
+
+use headland_base::{Findings, Source};
+use headland_judge::code::Code;
+use headland_judge::lang::parse;
+use headland_judge::{
+    Course, JudgeOptions, Scene, Timeline, companies, compile, parting, timeline,
+};
+
+const TEST: &str = "
+(machine bounces
+  (state falling) (state rising) (state red)
+  (on [ball velocity z > 0] falling -> rising)
+  (on [ball velocity z < 0] rising -> falling)
+  (on [ball pose z < 0] *-> red))
+(spawn bounces falling)";
+
+struct Ran {
+    code: Code,
+    timeline: Timeline,
+    scene: Arc<Scene>,
+}
+
+impl Ran {
+    fn of(table: &str) -> Ran {
+        let scene = Arc::new(Scene::new(common::recording(table)));
+        let mut findings = Findings::new();
+        let program = parse(&Source::new("test", TEST), &mut findings);
+        let import = |_: &str| unreachable!("nothing is imported");
+        let code = compile(&program, scene.vocabulary(), &import, &mut findings);
+        let (_, timeline) = timeline(&code, &scene, &JudgeOptions::default());
+        Ran { code, timeline, scene }
+    }
+
+    fn course(&self) -> Course<'_> {
+        Course { code: &self.code, timeline: &self.timeline, times: self.scene.times() }
+    }
+}
+
+/// Bounces at 200 ms and turns at 400 ms.
+const ONE: &str = "ms z vz\n0 3 -1\n100 2 -1\n200 1 2\n300 2 1\n400 2 -1\n500 1 -1";
+/// The same a sample earlier.
+const EARLIER: &str = "ms z vz\n0 3 -1\n100 1 2\n200 2 1\n300 2 -1\n400 1 -1\n500 1 -1";
+/// Bounces like the first, and falls through the ground where that one turns.
+const THROUGH: &str = "ms z vz\n0 3 -1\n100 2 -1\n200 1 2\n300 -1 1\n400 2 -1\n500 1 -1";
+/// Never bounces.
+const DULL: &str = "ms z vz\n0 3 -1\n100 2 -1\n200 1 0\n300 1 0\n400 1 0\n500 1 0";
+
+#[test]
+fn the_same_transitions_at_other_moments_are_no_parting() {
+    let (one, earlier) = (Ran::of(ONE), Ran::of(EARLIER));
+    assert_eq!(parting(one.course(), earlier.course()), None);
+}
+
+#[test]
+fn another_transition_is_one_at_the_earlier_of_the_two_moments() {
+    let (one, through) = (Ran::of(ONE), Ran::of(THROUGH));
+    let found = parting(one.course(), through.course()).expect("they part");
+    assert_eq!(found.n_shared, 1);
+    assert_eq!(found.time.secs(), 0.3);
+    let arc = |step: Option<(headland_base::SimTime, String)>| step.expect("a step").1;
+    assert_eq!(arc(found.first), "bounces rising -> falling");
+    assert_eq!(arc(found.second), "bounces *-> red");
+}
+
+#[test]
+fn none_where_the_other_has_one_is_a_parting_too() {
+    let (one, dull) = (Ran::of(ONE), Ran::of(DULL));
+    let found = parting(one.course(), dull.course()).expect("they part");
+    assert_eq!((found.n_shared, found.time.secs(), found.second), (0, 0.2, None));
+}
+
+#[test]
+fn those_that_never_part_keep_company() {
+    let all = [ONE, DULL, EARLIER, THROUGH].map(Ran::of);
+    let courses = all.each_ref().map(Ran::course);
+    assert_eq!(companies(&courses), [vec![0, 2], vec![1], vec![3]]);
+}
