@@ -52,6 +52,7 @@ pub fn is_cell() -> bool {
 /// A run apart ends with the one that wants it.
 pub fn end_with_parent() {
     if is_apart() {
+        interrupted(); // before there is anything that a signal could cut off
         // Where the system has no such thing, the run goes on to its end.
         _ = set_parent_process_death_signal(Some(Signal::TERM));
     }
@@ -133,9 +134,24 @@ pub struct CellEnd {
     pub words: Option<Words>,
 }
 
+impl CellEnd {
+    fn interrupted() -> CellEnd {
+        let fault = Some("interrupted".to_string());
+        CellEnd { outcome: Outcome::Partial, fault, said: String::new(), words: None }
+    }
+}
+
+/// An engine's name in a file's: one that is a path would name a folder.
+pub fn file_name_of(engine: &str) -> String {
+    engine.trim_start_matches("./").replace('/', "_")
+}
+
 impl Cell<'_> {
     /// Runs it. Nothing it does reaches our terminal; what it said is handed back.
     pub fn run(&self, context: &Context) -> Result<CellEnd, Vec<Diagnostic>> {
+        if interrupted().load(Ordering::Relaxed) {
+            return Ok(CellEnd::interrupted());
+        }
         let (words, said) = (temporary_file()?, temporary_file()?);
         let stderr = said.reopen().map_err(|error| vec![not_started(&error)])?;
         let mut command = this_program()?;
@@ -154,6 +170,8 @@ impl Cell<'_> {
         let mut said = String::from_utf8_lossy(&text).into_owned();
         let (outcome, fault) = match (&words, outcome_of(status)) {
             (Some(words), Some(outcome)) => (outcome, words.fault.clone()),
+            // It was told to end before it had anything to tell.
+            _ if interrupted().load(Ordering::Relaxed) => return Ok(CellEnd::interrupted()),
             _ => {
                 let fault = taken_down(self.engine, status, &self.output);
                 said += &context.rendered(&fault);

@@ -424,7 +424,7 @@ pub struct ImportArgs {
     headland engines --report-card --engines rapier,mujoco --probes ball,slide\n\n\
     The report card runs probe worlds whose outcome is known in closed form on every engine that \
     was found, at several steps. It measures; it does not pass or fail: its exit code is 0 unless \
-    an engine broke (4) or nothing ran (3).")]
+    an engine broke (4), or it was interrupted or a body went non-finite (3).")]
 pub struct EnginesArgs {
     /// Grade every engine found on probe worlds, against closed forms
     #[arg(long)]

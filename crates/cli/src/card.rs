@@ -4,6 +4,7 @@
 //! PROBES × steps × engines ─ apart (in parallel) ─► recordings ─► verdicts, errors ─► Card
 //! ```
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use headland_base::{Diagnostic, names};
@@ -11,7 +12,7 @@ use headland_engines::ENGINES;
 use headland_report::{Card, MeasureRow, Probed, Ran, card, card_json, card_page};
 use headland_sim::EngineEntry;
 
-use crate::apart::{Cell, CellEnd};
+use crate::apart::{Cell, CellEnd, file_name_of};
 use crate::args::{EnginesArgs, HowArgs};
 use crate::context::{BUILD, Context, Ended, Outcome, write_file};
 use crate::judging::{Asked, Loaded, MaybeTest, judge_all};
@@ -45,9 +46,10 @@ pub fn run(context: &Context, args: &EnginesArgs) -> Ended {
         let (probed, findings) = grade(run, &engines, ends)?;
         // A probe is ours: what is wrong with its test is a bug of ours, and loud.
         context.show(&findings);
-        if probed.runs.iter().any(|ran| ran.fault.is_some()) {
-            outcome = outcome.max(Outcome::Broken);
-        }
+        // An engine that refuses a world has not broken, and a red test is no fault of ours.
+        let told = [Outcome::Broken, Outcome::Partial];
+        let worst = ends.iter().map(|end| end.outcome).filter(|outcome| told.contains(outcome));
+        outcome = worst.fold(outcome, Outcome::max);
         made.probes.push(probed);
     }
     if context.json() {
@@ -67,12 +69,14 @@ type Chosen = (Vec<(&'static EngineEntry, String)>, Vec<(String, String)>);
 
 fn choose_engines(names: &[String]) -> Result<Chosen, Vec<Diagnostic>> {
     let is_all = names.iter().any(|name| name == "all");
-    let asked: Vec<&'static EngineEntry> = if is_all {
+    let mut asked: Vec<&'static EngineEntry> = if is_all {
         ENGINES.iter().collect()
     } else {
         let asked = names.iter().map(|name| headland_engines::find(name.trim()));
         asked.collect::<Result<_, _>>()?
     };
+    let mut named = BTreeSet::new();
+    asked.retain(|entry| named.insert(entry.name));
     let found = parallel::map(asked.len(), |i| (asked[i].find)(asked[i]));
     let (mut engines, mut missing, mut faults) = (Vec::new(), Vec::new(), Vec::new());
     for (entry, found) in asked.into_iter().zip(found) {
@@ -114,8 +118,7 @@ struct ProbeRun {
 
 impl ProbeRun {
     fn output(&self, engine: &str) -> PathBuf {
-        let engine = engine.rsplit('/').next().unwrap_or(engine);
-        let step_us = (self.step_secs * 1e6).round();
+        let (engine, step_us) = (file_name_of(engine), (self.step_secs * 1e6).round());
         self.folder.join(format!("{}-{step_us}us-{engine}.mcap", self.probe.name))
     }
 }

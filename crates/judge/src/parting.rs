@@ -4,6 +4,8 @@
 //! comes out. That the same transition fires a step earlier is no parting: engines differ by
 //! that much everywhere. Another transition, or none where the other has one, is.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use headland_base::SimTime;
 
 use crate::code::Code;
@@ -18,7 +20,7 @@ pub struct Parting {
     pub first: Option<(SimTime, String)>,
     /// What the second did.
     pub second: Option<(SimTime, String)>,
-    /// Transitions they share before that.
+    /// Transitions of that machine they share before.
     pub n_shared: usize,
 }
 
@@ -34,8 +36,14 @@ pub struct Course<'a> {
 }
 
 impl Course<'_> {
-    fn steps(&self) -> impl Iterator<Item = (u32, u32)> {
-        self.timeline.fired.iter().map(|fired| (fired.machine, fired.transition))
+    /// What fired, machine by machine: which of two that are side by side fires first is no
+    /// difference between recordings.
+    fn steps(&self) -> BTreeMap<u32, Vec<&Fired>> {
+        let mut out: BTreeMap<u32, Vec<&Fired>> = BTreeMap::new();
+        for fired in &self.timeline.fired {
+            out.entry(fired.machine).or_default().push(fired);
+        }
+        out
     }
 
     fn told(&self, fired: &Fired) -> (SimTime, String) {
@@ -48,19 +56,30 @@ impl Course<'_> {
 
 /// Where two courses of one test part; `None` if they never do.
 pub fn parting(first: Course<'_>, second: Course<'_>) -> Option<Parting> {
-    let n_shared = first.steps().zip(second.steps()).take_while(|(a, b)| a == b).count();
-    let next =
-        |course: Course<'_>| course.timeline.fired.get(n_shared).map(|fired| course.told(fired));
-    let (first, second) = (next(first), next(second));
-    let time = [&first, &second].into_iter().flatten().map(|(time, _)| *time).min()?;
-    Some(Parting { time, first, second, n_shared })
+    let (ours, theirs) = (first.steps(), second.steps());
+    let machines: BTreeSet<u32> = ours.keys().chain(theirs.keys()).copied().collect();
+    let none = Vec::new();
+    let of_machine = |machine: u32| {
+        let steps = |all: &BTreeMap<u32, Vec<&Fired>>| all.get(&machine).unwrap_or(&none).clone();
+        let (ours, theirs) = (steps(&ours), steps(&theirs));
+        let is_shared = |(a, b): &(&&Fired, &&Fired)| a.transition == b.transition;
+        let n_shared = ours.iter().zip(&theirs).take_while(is_shared).count();
+        let told = |course: &Course<'_>, steps: &[&Fired]| {
+            steps.get(n_shared).map(|fired| course.told(fired))
+        };
+        let (first, second) = (told(&first, &ours), told(&second, &theirs));
+        let time = [&first, &second].into_iter().flatten().map(|(time, _)| *time).min()?;
+        Some(Parting { time, first, second, n_shared })
+    };
+    machines.into_iter().filter_map(of_machine).min_by_key(|parting| parting.time)
 }
 
 /// Courses that never part, by their numbers, in the order of their first members.
 pub fn companies(courses: &[Course<'_>]) -> Vec<Vec<usize>> {
     let mut out: Vec<Vec<usize>> = Vec::new();
     for (i, course) in courses.iter().enumerate() {
-        let goes_along = |company: &&mut Vec<usize>| courses[company[0]].steps().eq(course.steps());
+        let goes_along =
+            |company: &&mut Vec<usize>| parting(courses[company[0]], *course).is_none();
         match out.iter_mut().find(goes_along) {
             Some(company) => company.push(i),
             None => out.push(vec![i]),

@@ -363,10 +363,15 @@ fn said(card: &Card, probed: &Probed) -> String {
     let mut items = String::new();
     for ((name, _), ran) in card.engines.iter().zip(&probed.runs) {
         if let Some(fault) = &ran.fault {
-            _ = writeln!(items, "<li><b class=\"error\">{name} broke</b>: {}</li>", escaped(fault));
+            _ = writeln!(
+                items,
+                "<li><b class=\"error\">{} broke</b>: {}</li>",
+                escaped(name),
+                escaped(fault)
+            );
         }
         for words in &ran.realised {
-            _ = writeln!(items, "<li>{name}: {}</li>", escaped(words));
+            _ = writeln!(items, "<li>{}: {}</li>", escaped(name), escaped(words));
         }
     }
     if items.is_empty() {

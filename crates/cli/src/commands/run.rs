@@ -6,7 +6,7 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use headland_base::Diagnostic;
+use headland_base::{Diagnostic, Severity};
 use headland_sim::{Ending, EngineEntry, Housing};
 
 use crate::apart::{self, Words};
@@ -24,7 +24,8 @@ pub fn run(context: &Context, args: &RunArgs) -> Ended {
         return apart::again(context, engine, &output);
     }
     run_here(context, args, engine, &output).inspect_err(|faults| {
-        let fault = faults.first().map(|fault| fault.message.clone());
+        let errors = faults.iter().filter(|fault| fault.severity == Severity::Error);
+        let fault = errors.map(|fault| fault.message.clone()).next();
         Words { fault, ..Words::default() }.leave();
     })
 }

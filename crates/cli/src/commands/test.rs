@@ -9,7 +9,7 @@ use headland_report::{
 };
 use headland_sim::EngineEntry;
 
-use crate::apart::Cell;
+use crate::apart::{Cell, file_name_of};
 use crate::args::TestArgs;
 use crate::context::{BUILD, Context, Ended, Outcome, is_stdout, refuse_same, write_file};
 use crate::judging::{Asked, Loaded, MaybeTest, Round, Unread, judge_all};
@@ -297,11 +297,6 @@ fn run_worlds(
         made.push(Origin { name, path, fault: end.fault });
     }
     Ok((made, outcome))
-}
-
-/// An engine's name in a file's: one that is a path would name a folder.
-fn file_name_of(engine: &str) -> String {
-    engine.rsplit('/').next().unwrap_or(engine).to_string()
 }
 
 fn temporary() -> Result<tempfile::TempDir, Vec<Diagnostic>> {

@@ -98,7 +98,8 @@ extern "C" fn on_error(message: *const c_char) {
 }
 
 extern "C" fn on_warning(message: *const c_char) {
-    WARNED.with(|warned| warned.borrow_mut().get_or_insert_with(|| words(message)).truncate(500));
+    let said = || words(message).chars().take(500).collect();
+    WARNED.with(|warned| _ = warned.borrow_mut().get_or_insert_with(said));
 }
 
 extern "C" fn force_of(_: *const c_void, _: *const c_void, actuator: c_int) -> f64 {

@@ -145,17 +145,16 @@ impl Contacts {
         if self.settings.raw {
             return None;
         }
-        let (surface, geom) =
-            if realise::direction_is_first(a, b) { (a, first) } else { (b, second) };
-        let d = surface.friction_direction?;
-        // SAFETY: three rows of four of a shape's rotation; a plane has none, and stands.
-        let rows = unsafe {
-            let rows = (self.api.dGeomGetRotation)(geom);
-            if rows.is_null() {
-                return Some(d);
-            }
-            std::slice::from_raw_parts(rows, 12)
+        let (touch, geom) = match realise::direction_is_first(a, b) {
+            true => (&self.touches[i], first),
+            false => (&self.touches[j], second),
         };
+        let d = touch.surface.friction_direction?;
+        if let Some(turn) = touch.plane_turn {
+            return Some(turn * d);
+        }
+        // SAFETY: three rows of four of the rotation of a shape that is no plane.
+        let rows = unsafe { std::slice::from_raw_parts((self.api.dGeomGetRotation)(geom), 12) };
         let row = |k: usize| Vec3::new(rows[4 * k], rows[4 * k + 1], rows[4 * k + 2]).dot(d);
         Some(Vec3::new(row(0), row(1), row(2)))
     }

@@ -34,6 +34,8 @@ pub(super) struct Touch {
     /// A force moves it.
     pub is_dynamic: bool,
     pub surface: Surface,
+    /// How a plane is turned in the world: ODE's planes have no rotation to ask for.
+    pub plane_turn: Option<Quat>,
     /// Another shape in the same place, for partners ODE cannot collide this one with.
     pub stand_in: Option<Handle>,
     kind: Kind,
@@ -304,6 +306,7 @@ pub(super) unsafe fn insert(
                 ode_body,
                 is_dynamic: rigid.motion == Motion::Dynamic,
                 surface: shape.surface.clone(),
+                plane_turn: (kind == Kind::Plane).then_some(place.rotation),
                 stand_in,
                 kind,
             });

@@ -108,15 +108,19 @@ pub fn own(path: &str) -> &'static EngineEntry {
 /// Looks for an engine by starting it and reading its hello. Asked again, it remembers.
 pub fn find(entry: &EngineEntry) -> Result<Found, String> {
     static SEEN: Mutex<BTreeMap<String, Result<Found, String>>> = Mutex::new(BTreeMap::new());
-    let mut seen = SEEN.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-    seen.entry(entry.name.to_string())
-        .or_insert_with(|| {
-            let Opened { hello: Hello { name, version, .. }, place, .. } = open(entry, LOOK)?;
-            // A program of somebody's own is called by its path, and says itself who it is.
-            let version = if name == entry.name { version } else { format!("{name} {version}") };
-            Ok(Found { version: version.trim().to_string(), place })
-        })
-        .clone()
+    // Not held while a program starts: several are looked for at once.
+    let seen = || SEEN.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    if let Some(found) = seen().get(entry.name) {
+        return found.clone();
+    }
+    let found = open(entry, LOOK).map(|opened| {
+        let Opened { hello: Hello { name, version, .. }, place, .. } = opened;
+        // A program of somebody's own is called by its path, and says itself who it is.
+        let version = if name == entry.name { version } else { format!("{name} {version}") };
+        Found { version: version.trim().to_string(), place }
+    });
+    seen().insert(entry.name.to_string(), found.clone());
+    found
 }
 
 /// A program that has said hello.

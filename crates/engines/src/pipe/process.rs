@@ -81,6 +81,11 @@ impl Process {
         patience: Duration,
         read: impl FnOnce(&[u8]) -> Result<T, String>,
     ) -> Result<T, String> {
+        // Taken for the answer to this line, it would be a step behind from now on.
+        if self.has_line() && !line.is_empty() {
+            let seen = format!("it said {} before it was asked", excerpt(&self.pending));
+            return Err(self.give_up(&seen));
+        }
         let end = match self.wait_for_line(line, patience) {
             Ok(end) => end,
             Err(seen) => return Err(self.give_up(&seen)),
@@ -96,6 +101,10 @@ impl Process {
         self.pending.drain(..=end);
         self.searched = 0;
         Ok(out)
+    }
+
+    fn has_line(&self) -> bool {
+        self.pending.contains(&b'\n')
     }
 
     /// Where the next line ends in `pending`, once all of `line` is sent.
@@ -120,7 +129,9 @@ impl Process {
             {
                 return Ok(self.searched + i);
             }
-            self.searched = self.pending.len();
+            if to_send.is_empty() {
+                self.searched = self.pending.len();
+            }
             if self.pending.len() > MAX_LINE {
                 let mebibytes = MAX_LINE >> 20;
                 let start = excerpt(&self.pending);
@@ -265,9 +276,12 @@ impl Drop for Process {
 impl Process {
     /// Waits until the child closed its stdout, which it does by ending, at most [`FAREWELL`].
     fn wait_for_silence(&mut self) {
-        for _ in 0..64 {
+        #[expect(clippy::disallowed_methods, reason = "a time limit; it reaches no recording")]
+        let now = Instant::now;
+        let end = now() + FAREWELL;
+        loop {
             let mut fds = [PollFd::new(&self.stdout, PollFlags::IN)];
-            let limit = Timespec::try_from(FAREWELL).ok();
+            let limit = Timespec::try_from(end.saturating_duration_since(now())).ok();
             if !matches!(poll(&mut fds, limit.as_ref()), Ok(n) if n > 0) {
                 return;
             }

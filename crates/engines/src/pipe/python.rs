@@ -14,7 +14,7 @@ exec(compile(text, name, 'exec'), {'__name__': '__main__', '__file__': name})";
 /// The interpreters to try, best first: `HEADLAND_PYTHON` alone if it is set, else that of the
 /// virtual environment that is active, of the one in this folder, and those on the path.
 pub(super) fn interpreters() -> Vec<PathBuf> {
-    if let Some(chosen) = std::env::var_os("HEADLAND_PYTHON") {
+    if let Some(chosen) = std::env::var_os("HEADLAND_PYTHON").filter(|name| !name.is_empty()) {
         return vec![PathBuf::from(chosen)];
     }
     let active =
@@ -28,6 +28,8 @@ pub(super) fn interpreters() -> Vec<PathBuf> {
 pub(super) fn waiting(python: &std::path::Path) -> Command {
     let mut command = Command::new(python);
     command.args(["-c", BOOTSTRAP]);
+    // Modules from where they are installed, not from the folder somebody happens to be in.
+    command.env("PYTHONSAFEPATH", "1");
     steadied(command)
 }
 
@@ -45,12 +47,10 @@ pub(super) fn running(python: &std::path::Path, file: &str) -> Command {
     steadied(command)
 }
 
-/// What makes two runs alike: no random hashes, one thread for sums, and modules from where
-/// they are installed, not from the folder somebody happens to be in.
+/// What makes two runs alike: no random hashes, one thread for sums.
 fn steadied(mut command: Command) -> Command {
     for (key, value) in [
         ("PYTHONHASHSEED", "0"),
-        ("PYTHONSAFEPATH", "1"),
         ("PYTHONDONTWRITEBYTECODE", "1"),
         ("OMP_NUM_THREADS", "1"),
         ("OPENBLAS_NUM_THREADS", "1"),

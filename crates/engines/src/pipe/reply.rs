@@ -65,6 +65,10 @@ pub(super) fn hello(line: &[u8]) -> Result<Hello, String> {
 
 /// The answer to `start`.
 pub(super) fn started(line: &[u8]) -> Result<Started, String> {
+    // Everything in it may be left out, so an error would pass for an answer.
+    if let Ok(Trouble { error }) = serde_json::from_slice(line) {
+        return Err(error);
+    }
     parse(line, "an answer to `start`")
 }
 

@@ -174,7 +174,9 @@ pub(super) fn drift(energies: &[f64], scale: f64) -> f64 {
 
 /// The largest in size; NaN where one of them is.
 pub(super) fn worst(values: impl Iterator<Item = f64>) -> f64 {
-    values.fold(0.0, |worst, value| if value.is_nan() { value } else { value.abs().max(worst) })
+    values.fold(0.0, |worst: f64, value| {
+        if worst.is_nan() || value.is_nan() { f64::NAN } else { value.abs().max(worst) }
+    })
 }
 
 /// One step of the classical Runge-Kutta method of fourth order.
