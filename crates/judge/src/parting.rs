@@ -60,14 +60,14 @@ pub fn parting(first: Course<'_>, second: Course<'_>) -> Option<Parting> {
     let machines: BTreeSet<u32> = ours.keys().chain(theirs.keys()).copied().collect();
     let none = Vec::new();
     let of_machine = |machine: u32| {
-        let steps = |all: &BTreeMap<u32, Vec<&Fired>>| all.get(&machine).unwrap_or(&none).clone();
-        let (ours, theirs) = (steps(&ours), steps(&theirs));
+        let ours = ours.get(&machine).unwrap_or(&none);
+        let theirs = theirs.get(&machine).unwrap_or(&none);
         let is_shared = |(a, b): &(&&Fired, &&Fired)| a.transition == b.transition;
-        let n_shared = ours.iter().zip(&theirs).take_while(is_shared).count();
+        let n_shared = ours.iter().zip(theirs).take_while(is_shared).count();
         let told = |course: &Course<'_>, steps: &[&Fired]| {
             steps.get(n_shared).map(|fired| course.told(fired))
         };
-        let (first, second) = (told(&first, &ours), told(&second, &theirs));
+        let (first, second) = (told(&first, ours), told(&second, theirs));
         let time = [&first, &second].into_iter().flatten().map(|(time, _)| *time).min()?;
         Some(Parting { time, first, second, n_shared })
     };
