@@ -22,6 +22,13 @@ use headland_sim::{
 };
 use headland_world::{ReadOptions, read_text};
 
+/// The engines that have functions to call by hand.
+const ENGINES: [EngineEntry; 3] = [
+    headland_engines::rapier::ENTRY,
+    headland_engines::mujoco::ENTRY,
+    headland_engines::ode::ENTRY,
+];
+
 /// An engine without headland.
 trait Bare {
     /// Moves its world by a millisecond.
@@ -42,19 +49,17 @@ fn main() {
         if is_full() { (&[5, 10, 20, 40], 16, 7) } else { (&[3], 2, 1) };
     println!("engines: a stack of boxes at 1 kHz, {} steps, best of {rounds}", n_turns * N_TURN);
     println!("engine  boxes  bare µs/step  with sensors  Engine::step  whole run  check");
-    for entry in [
-        headland_engines::rapier::ENTRY,
-        headland_engines::mujoco::ENTRY,
-        headland_engines::ode::ENTRY,
-    ] {
-        match (entry.find)(&entry) {
+    for entry in &ENGINES {
+        match (entry.find)(entry) {
             Ok(found) => {
-                counts.iter().for_each(|n| measure(&entry, &found.place, *n, n_turns, rounds))
+                for n_boxes in counts {
+                    measure(entry, &found.place, *n_boxes, n_turns, rounds);
+                }
             }
             Err(why) => println!("{:<6}  skipped: {why}", entry.name),
         }
     }
-    println!("bullet  skipped: its loop is C++ and has no functions to call by hand");
+    println!("bullet  skipped: it has no C functions to call by hand");
 }
 
 fn measure(entry: &EngineEntry, place: &str, n_boxes: usize, n_turns: usize, rounds: usize) {
