@@ -6,6 +6,7 @@
 use std::fmt::Write as _;
 use std::time::Instant;
 
+use rustix::time::{ClockId, clock_gettime};
 use sha2::{Digest, Sha256};
 
 /// Whether `cargo bench` asks, which passes `--bench`; otherwise sizes are small.
@@ -21,11 +22,11 @@ pub fn time<T>(work: impl FnOnce() -> T) -> (f64, T) {
     (start.elapsed().as_secs_f64(), value)
 }
 
-/// Seconds this thread has spent on a processor, as Linux counts them: unlike wall time,
-/// it does not depend on what else the machine does.
+/// Seconds this thread has spent on a processor: unlike wall time, it does not depend on what
+/// else the machine does.
 pub fn thread_cpu_secs() -> f64 {
-    let stat = std::fs::read_to_string("/proc/thread-self/schedstat").expect("Linux counts");
-    stat.split(' ').next().and_then(|nanos| nanos.parse::<f64>().ok()).expect("nanoseconds") * 1e-9
+    let spent = clock_gettime(ClockId::ThreadCPUTime);
+    spent.tv_sec as f64 + spent.tv_nsec as f64 * 1e-9
 }
 
 /// Wall seconds and processor seconds of this thread, each the least of several rounds, the
@@ -58,15 +59,26 @@ pub fn check_value(bytes: &[u8]) -> String {
 
 /// An SDF world of `n` boxes on the ground, in columns of two.
 pub fn boxes_world(n: usize) -> String {
+    boxes_at((0..n).map(|i| {
+        let (column, level) = (i / 2, i % 2);
+        ((column % 10) as f64, (column / 10) as f64, 0.25 + 0.5 * level as f64)
+    }))
+}
+
+/// An SDF world of `n` boxes on one another, at rest.
+pub fn stack_world(n: usize) -> String {
+    boxes_at((0..n).map(|i| (0.0, 0.0, 0.25 + 0.5 * i as f64)))
+}
+
+/// Boxes of half a metre and 1 kg, and the ground.
+fn boxes_at(places: impl Iterator<Item = (f64, f64, f64)>) -> String {
     let mut world = String::from(
         r#"<sdf version="1.11"><world name="boxes"><gravity>0 0 -9.81</gravity>
 <model name="ground"><static>true</static><link name="link"><collision name="plane">
 <geometry><plane><normal>0 0 1</normal><size>100 100</size></plane></geometry>
 </collision></link></model>"#,
     );
-    for i in 0..n {
-        let (column, level) = (i / 2, i % 2);
-        let (x, y, z) = (column % 10, column / 10, 0.25 + 0.5 * level as f64);
+    for (i, (x, y, z)) in places.enumerate() {
         _ = write!(
             world,
             r#"

@@ -22,8 +22,8 @@ pub trait Engine {
     fn start(&mut self, model: &Model, state: &State, options: &EngineOptions)
     -> Result<(), Fault>;
 
-    /// Moves the world by `dt` and writes where everything is into `state`: rigids and
-    /// contacts. Time and joints are the run loop's.
+    /// Moves the world by `dt` and writes where everything is into `state`: rigids and, unless
+    /// the inputs say that nobody looks, contacts. Time and joints are the run loop's.
     fn step(
         &mut self,
         model: &Model,
@@ -72,6 +72,9 @@ pub struct Inputs {
     pub slopes: Vec<Gains>,
     /// Forces from outside.
     pub wrenches: Vec<Wrench>,
+    /// Nobody looks at the contacts of this step, and what is written there is thrown away. An
+    /// engine that has to work for them may leave them out; the motion must not change by it.
+    pub skips_contacts: bool,
 }
 
 /// A force and a torque on a rigid, in the world's frame.

@@ -15,6 +15,9 @@
 //!
 //! Controllers, sensors and the observer also see the state at time zero. Nothing here
 //! asks what time it is outside.
+//!
+//! Contacts can cost an engine more than reading everything else. So after a step at which
+//! nobody looks there are none; a state that is observed always has them.
 
 use std::ops::ControlFlow;
 use std::time::Duration;
@@ -26,7 +29,7 @@ use crate::control::{Commands, Controller, Gains};
 use crate::engine::{Engine, EngineOptions, Fault, Inputs};
 use crate::model::Model;
 use crate::sensor::{Due, Sensor};
-use crate::state::State;
+use crate::state::{RigidState, State};
 
 /// How a run is to go: one value.
 #[derive(Clone, Debug)]
@@ -189,6 +192,12 @@ struct Run<'a> {
     contained: Vec<(String, SimTime)>,
     watchdog_bit: bool,
     n_remarks: usize,
+    /// Somebody asked it to end.
+    is_ending: bool,
+    /// The contacts of the state are those of its last step.
+    has_contacts: bool,
+    /// Where the rigids were before the step: scratch.
+    before: Vec<RigidState>,
 }
 
 /// Remarks of an engine that are kept; one that never stops talking is heard this often.
@@ -227,6 +236,9 @@ impl<'a> Run<'a> {
             contained: Vec::new(),
             watchdog_bit: false,
             n_remarks: 0,
+            is_ending: false,
+            has_contacts: true,
+            before: Vec::new(),
             state,
         })
     }
@@ -247,11 +259,13 @@ impl<'a> Run<'a> {
                 break Ending::Fault(fault);
             }
             self.observe()?;
-            if tick(self.state.time).is_break() {
+            // Where this step was nobody's, the next one is made with contacts and is the last.
+            self.is_ending |= tick(self.state.time).is_break();
+            if self.is_ending && self.has_contacts {
                 break Ending::Interrupted;
             }
         };
-        if self.last_sample != Some(self.state.time) {
+        if self.last_sample != Some(self.state.time) && self.has_contacts {
             self.observer.sample(self.model, &self.state)?;
         }
         Ok(ending)
@@ -294,12 +308,25 @@ impl<'a> Run<'a> {
             )?;
         }
         self.commands.act(self.model, &self.state, &mut self.inputs);
+        self.inputs.skips_contacts = !self.looks_next();
         Ok(())
+    }
+
+    /// Whether somebody will look at the state after the next step. A condition may end the
+    /// run at any step, and the last state is observed.
+    fn looks_next(&self) -> bool {
+        let then = self.state.time + self.setup.step;
+        let is_last = self.setup.duration.is_some_and(|duration| then - SimTime::ZERO >= duration);
+        let dues = self.controllers_due.iter().chain(&self.sensors_due).chain([&self.observer_due]);
+        is_last
+            || self.is_ending
+            || self.setup.until.is_some()
+            || dues.into_iter().any(|due| due.will_be(then))
     }
 
     /// One step of the engine. The outer error is the observer's, the inner the engine's.
     fn advance(&mut self) -> Result<Result<(), Fault>, Diagnostic> {
-        let before: Vec<_> = self.state.rigids.clone();
+        self.before.clone_from(&self.state.rigids);
         let done = self.engine.step(self.model, &self.inputs, self.setup.step, &mut self.state);
         for text in self.engine.take_remarks() {
             if self.n_remarks < MOST_REMARKS {
@@ -308,12 +335,16 @@ impl<'a> Run<'a> {
             self.n_remarks += 1;
         }
         if let Err(fault) = done {
-            self.state.rigids = before;
+            self.state.rigids.clone_from(&self.before);
             return Ok(Err(fault));
+        }
+        self.has_contacts = !self.inputs.skips_contacts;
+        if self.inputs.skips_contacts {
+            self.state.contacts.clear();
         }
         self.n_steps += 1;
         self.state.time += self.setup.step;
-        for (i, was) in before.iter().enumerate() {
+        for (i, was) in self.before.iter().enumerate() {
             let now = &mut self.state.rigids[i];
             let twist = now.twist;
             if !(now.world_from_rigid.is_finite()

@@ -42,6 +42,11 @@ impl Due {
         Due { period, next: SimTime::ZERO }
     }
 
+    /// Whether it will be due at a moment, if nothing happens before.
+    pub fn will_be(&self, then: SimTime) -> bool {
+        then >= self.next
+    }
+
     /// Whether it is due now; if so, moves on to the next multiple after now.
     pub fn is_due(&mut self, now: SimTime) -> bool {
         if now < self.next {

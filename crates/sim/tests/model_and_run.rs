@@ -269,3 +269,64 @@ fn an_engine_that_breaks_ends_the_run_with_what_it_said() {
     assert_eq!((end.ending, end.n_steps), (Ending::Fault(Fault("burnt out".into())), 3));
     assert_eq!((seen.efforts.len(), seen.events), (4, vec![(3, "engine".to_string())]));
 }
+
+/// Says in every step whether contacts are wanted; breaks in the eighth if asked to.
+struct Counting {
+    wanted: Vec<bool>,
+    breaks: bool,
+}
+
+impl Engine for Counting {
+    fn check(&self, _: &Model, _: &EngineOptions) -> Vec<Diagnostic> {
+        Vec::new()
+    }
+    fn start(&mut self, _: &Model, _: &State, _: &EngineOptions) -> Result<(), Fault> {
+        Ok(())
+    }
+    fn step(
+        &mut self,
+        _: &Model,
+        inputs: &Inputs,
+        _: SimDuration,
+        _: &mut State,
+    ) -> Result<(), Fault> {
+        self.wanted.push(!inputs.skips_contacts);
+        if self.breaks && self.wanted.len() == 8 { Err(Fault("worn out".into())) } else { Ok(()) }
+    }
+}
+
+/// Samples every 3 ms of a run in steps of 1 ms: contacts are wanted at these, at the last
+/// step, and at one more where a run is broken off between them. A state without contacts is
+/// never observed.
+#[test]
+fn contacts_are_wanted_where_somebody_looks() {
+    struct Times(Vec<i64>);
+    impl Observer for Times {
+        fn sample(&mut self, _: &Model, state: &State) -> Result<(), Diagnostic> {
+            self.0.push(state.time.nanos() / 1_000_000);
+            Ok(())
+        }
+    }
+    let model = compile(vec![link("a", 0.0)], vec![]).unwrap();
+    let go = |until: Option<&str>, breaks: bool, stops_at: i64| {
+        let mut setup = Setup::new(&model, SimDuration::from_nanos(11_000_000));
+        setup.record_period = SimDuration::from_nanos(3_000_000);
+        setup.until = until.map(|text| Condition::parse(text, &model).unwrap());
+        let mut engine = Counting { wanted: Vec::new(), breaks };
+        let mut times = Times(Vec::new());
+        let tick = &mut |now: SimTime| match now.nanos() / 1_000_000 == stops_at {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
+        };
+        let end = run(&model, &setup, &mut engine, &mut Cast::default(), &mut times, tick);
+        let steps = engine.wanted.iter().enumerate().filter(|(_, wanted)| **wanted);
+        (times.0, steps.map(|(i, _)| i + 1).collect::<Vec<_>>(), end.expect("runs").ending)
+    };
+    let fault = Ending::Fault(Fault("worn out".into()));
+    assert_eq!(go(None, false, 0), (vec![0, 3, 6, 9, 11], vec![3, 6, 9, 11], Ending::Duration));
+    assert_eq!(go(None, false, 4), (vec![0, 3, 5], vec![3, 5], Ending::Interrupted));
+    assert_eq!(go(None, false, 6), (vec![0, 3, 6], vec![3, 6], Ending::Interrupted));
+    assert_eq!(go(None, true, 0), (vec![0, 3, 6], vec![3, 6], fault));
+    let (times, wanted, _) = go(Some("contacts/count > 0"), false, 0);
+    assert_eq!((times, wanted), (vec![0, 3, 6, 9, 11], (1..=11).collect()));
+}

@@ -4,6 +4,11 @@
 //! numbers but without the other side. A contact is in the lists of both sides, with its
 //! normal turned around, so the two sides are found by what is the same in both. Before,
 //! there is only what MuJoCo prints about itself (printed.rs).
+//!
+//! MuJoCo asks every sensor about every contact: for a stack of twenty boxes 14 % of the bare
+//! step, for one of forty 22 %. So the steps are made by a model whose sensors are switched off,
+//! and sensors are read, from the same data, after steps at which somebody looks. One sensor
+//! for all contacts would be asked once, but does not say who touches.
 
 use headland_base::Vec3;
 use headland_sim::{Contact, Fault};
@@ -18,7 +23,7 @@ const N_NUMBERS: usize = 14;
 /// How contacts are read.
 pub(super) enum Touches {
     /// From a sensor per link.
-    Sensed { sensors: Vec<Touch>, scratch: Vec<Half> },
+    Sensed { sensors: Vec<Touch>, scratch: Scratch },
     /// From MuJoCo's own account of its data.
     Printed(Printed),
 }
@@ -53,25 +58,28 @@ impl Touches {
             Ok(Touch { body_idx: *body_idx, sensor, n_slots: *n_slots })
         });
         let sensors = sensors.collect::<Result<Vec<Touch>, Fault>>()?;
-        Ok(Touches::Sensed { sensors, scratch: Vec::new() })
+        Ok(Touches::Sensed { sensors, scratch: Scratch::default() })
     }
 
     /// What touched in the last step, by bodies, then by place.
-    pub(super) fn read(&mut self, sim: &Sim<'_>, out: &mut Vec<Contact>) -> Result<(), Fault> {
+    pub(super) fn read(&mut self, sim: &mut Sim<'_>, out: &mut Vec<Contact>) -> Result<(), Fault> {
         out.clear();
         match self {
             Touches::Sensed { sensors, scratch } => {
-                scratch.clear();
-                sensors.iter().for_each(|touch| touch.read(sim, scratch));
-                pair_up(scratch, out);
+                sim.sense();
+                scratch.halves.clear();
+                sensors.iter().for_each(|touch| touch.read(sim, &mut scratch.halves));
+                scratch.pair_up(out);
             }
-            Touches::Printed(printed) => printed.read(sim, out)?,
+            Touches::Printed(printed) => {
+                printed.read(sim, out)?;
+                out.sort_by(|a, b| {
+                    let place = |c: &Contact| c.position.to_array().map(f64::to_bits);
+                    let by_bodies = (a.body_a, a.body_b).cmp(&(b.body_a, b.body_b));
+                    by_bodies.then_with(|| place(a).cmp(&place(b)))
+                });
+            }
         }
-        out.sort_by(|a, b| {
-            let place = |c: &Contact| c.position.to_array().map(f64::to_bits);
-            let by_bodies = (a.body_a, a.body_b).cmp(&(b.body_a, b.body_b));
-            by_bodies.then_with(|| place(a).cmp(&place(b)))
-        });
         Ok(())
     }
 }
@@ -117,35 +125,55 @@ impl Half {
     }
 }
 
-/// Finds the two sides of each contact. One whose other side was not listed, because that
-/// link has more contacts than its sensor holds, is left out.
-fn pair_up(halves: &mut [Half], out: &mut Vec<Contact>) {
-    // A stable sort: sides of one place stay in the order of their bodies.
-    halves.sort_by_key(Half::key);
-    let mut start = 0;
-    while start < halves.len() {
-        let key = halves[start].key();
-        let end = start + halves[start..].iter().take_while(|half| half.key() == key).count();
-        let place = &halves[start..end];
-        let mut is_taken = [false; 64];
-        for (i, a) in place.iter().enumerate().take(64) {
-            if is_taken[i] {
-                continue;
-            }
-            let other =
-                (i + 1..place.len().min(64)).find(|&j| !is_taken[j] && a.is_across(&place[j]));
-            if let Some(j) = other {
-                is_taken[j] = true;
-                out.push(Contact {
-                    body_a: a.body_idx,
-                    body_b: place[j].body_idx,
-                    position: Vec3::from_array(a.position),
-                    normal: a.normal,
-                    depth: a.depth,
-                    force: a.force,
-                });
+/// Room to find the two sides of contacts in. Halves are large, so their numbers are sorted.
+#[derive(Default)]
+pub(super) struct Scratch {
+    halves: Vec<Half>,
+    /// Key and number of each half.
+    keys: Vec<(u64, usize)>,
+    /// Numbers of the two halves of each contact.
+    pairs: Vec<(usize, usize)>,
+}
+
+impl Scratch {
+    /// The contacts, by bodies, then by place. One whose other side was not listed, because
+    /// that link has more contacts than its sensor holds, is left out.
+    fn pair_up(&mut self, out: &mut Vec<Contact>) {
+        let halves = &self.halves;
+        self.keys.clear();
+        self.keys.extend(halves.iter().enumerate().map(|(i, half)| (half.key(), i)));
+        // Sides of one place stay in the order of their bodies.
+        self.keys.sort_unstable();
+        self.pairs.clear();
+        for place in self.keys.chunk_by(|a, b| a.0 == b.0) {
+            let mut is_taken = [false; 64];
+            for (n, &(_, i)) in place.iter().enumerate().take(64) {
+                if is_taken[n] {
+                    continue;
+                }
+                let mut others = n + 1..place.len().min(64);
+                let is_other = |m: usize| !is_taken[m] && halves[i].is_across(&halves[place[m].1]);
+                if let Some(m) = others.find(|&m| is_other(m)) {
+                    is_taken[m] = true;
+                    self.pairs.push((i, place[m].1));
+                }
             }
         }
-        start = end;
+        self.pairs.sort_by(|&(i, j), &(k, l)| {
+            let bodies = |i: usize, j: usize| (halves[i].body_idx, halves[j].body_idx);
+            let place = |i: usize| halves[i].position.map(f64::to_bits);
+            bodies(i, j).cmp(&bodies(k, l)).then_with(|| place(i).cmp(&place(k)))
+        });
+        out.extend(self.pairs.iter().map(|&(i, j)| {
+            let half = &halves[i];
+            Contact {
+                body_a: half.body_idx,
+                body_b: halves[j].body_idx,
+                position: Vec3::from_array(half.position),
+                normal: half.normal,
+                depth: half.depth,
+                force: half.force,
+            }
+        }));
     }
 }

@@ -72,6 +72,8 @@ pub(super) struct Library {
     functions: Functions,
     input_way: InputWay,
     read_sensor: Option<ReadSensor>,
+    /// Reads the sensors that tell of forces.
+    sense: Option<unsafe extern "C" fn(Ptr, Ptr)>,
     body_type: c_int,
     frame_type: c_int,
     sensor_type: c_int,
@@ -154,6 +156,7 @@ impl Library {
             functions,
             input_way: InputWay::Bias,
             read_sensor: symbols.function("mj_readSensor").ok(),
+            sense: symbols.function("mj_sensorAcc").ok(),
             body_type: 0,
             frame_type: 0,
             sensor_type: 0,
@@ -328,6 +331,9 @@ pub(super) struct Sim<'a> {
     library: &'a Library,
     model: Ptr,
     data: Ptr,
+    /// The same model with its sensors switched on, where `model` has them switched off; null
+    /// where `model` reads them itself.
+    sensing: Ptr,
 }
 
 /// A body, by MuJoCo's number.
@@ -344,11 +350,38 @@ impl Drop for Sim<'_> {
         unsafe {
             (self.library.functions.delete_data)(self.data);
             (self.library.functions.delete_model)(self.model);
+            if !self.sensing.is_null() {
+                (self.library.functions.delete_model)(self.sensing);
+            }
         }
     }
 }
 
 impl<'a> Sim<'a> {
+    /// Compiles an MJCF text whose sensors are read only when [`Sim::sense`] is called.
+    pub(super) fn sensing(
+        library: &'a Library,
+        text: &str,
+        files: &[(String, Vec<u8>)],
+    ) -> Result<Sim<'a>, String> {
+        const OFF: &str = "  <option><flag sensor=\"disable\"/></option>\n  <sensor>";
+        let whole = Sim::from_text(library, text, files)?;
+        if library.sense.is_none() || !text.contains("  <sensor>") {
+            return Ok(whole);
+        }
+        // A flag is all that differs, so the data of the one is the data of the other.
+        let mut out = Sim::from_text(library, &text.replacen("  <sensor>", OFF, 1), files)?;
+        out.sensing = whole.into_model();
+        Ok(out)
+    }
+
+    fn into_model(self) -> Ptr {
+        let this = std::mem::ManuallyDrop::new(self);
+        // Its model goes on without it, its data does not.
+        unsafe { (this.library.functions.delete_data)(this.data) };
+        this.model
+    }
+
     /// Compiles an MJCF text; `files` are those it names, with their bytes.
     pub(super) fn from_text(
         library: &'a Library,
@@ -390,7 +423,7 @@ impl<'a> Sim<'a> {
             return Err("there is no memory for its data".to_string());
         }
         take_warning();
-        Ok(Sim { library, model, data })
+        Ok(Sim { library, model, data, sensing: std::ptr::null_mut() })
     }
 
     /// The library it lives in.
@@ -425,6 +458,13 @@ impl<'a> Sim<'a> {
                 unsafe { (self.library.functions.step2)(self.model, self.data) };
                 FORCES.set((std::ptr::null(), 0));
             }
+        }
+    }
+
+    /// Reads the sensors after the second half of a step, where that did not.
+    pub(super) fn sense(&mut self) {
+        if let (Some(sense), false) = (self.library.sense, self.sensing.is_null()) {
+            unsafe { sense(self.sensing, self.data) };
         }
     }
 
@@ -554,7 +594,8 @@ impl<'a> Sim<'a> {
     pub(super) fn sensor_values(&self, sensor: SensorId, n: usize) -> &[f64] {
         let Some(read) = self.library.read_sensor else { return &[] };
         let mut unused = 0.0;
-        let values = unsafe { read(self.model, self.data, sensor.0, 0.0, &raw mut unused, 0) };
+        let model = if self.sensing.is_null() { self.model } else { self.sensing };
+        let values = unsafe { read(model, self.data, sensor.0, 0.0, &raw mut unused, 0) };
         if values.is_null() {
             return &[];
         }

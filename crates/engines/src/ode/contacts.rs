@@ -81,18 +81,22 @@ impl Contacts {
         }
     }
 
-    /// Reads what the step made of them, and lets ODE forget them.
-    pub(super) unsafe fn read(&mut self, out: &mut Vec<Contact>) {
+    /// Reads what the step made of them.
+    pub(super) fn read(&self, out: &mut Vec<Contact>) {
         out.clear();
         for (found, feedback) in self.found.iter().zip(&self.feedbacks) {
             let force = vec3(&feedback.force1);
             let force = if found.tells_b { force } else { -force };
             out.push(Contact { force, ..found.contact });
         }
-        // SAFETY: the group is ours; its joints are used no more.
-        unsafe { (self.api.dJointGroupEmpty)(self.group) };
         // Points of one pair keep ODE's order, which is the same in every run.
         out.sort_by_key(|contact| (contact.body_a, contact.body_b));
+    }
+
+    /// Lets ODE forget them.
+    pub(super) unsafe fn forget(&mut self) {
+        // SAFETY: the group is ours; its joints are used no more.
+        unsafe { (self.api.dJointGroupEmpty)(self.group) };
     }
 
     unsafe fn collide(&mut self, first: Handle, second: Handle) {

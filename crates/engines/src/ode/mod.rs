@@ -189,7 +189,10 @@ impl Built {
             if done == 0 {
                 return Err(Fault(format!("ODE's {name} had no memory for the step")));
             }
-            self.contacts.read(&mut state.contacts);
+            if !inputs.skips_contacts {
+                self.contacts.read(&mut state.contacts);
+            }
+            self.contacts.forget();
             for (i, rigid) in model.rigids.iter().enumerate() {
                 if !bodies[i].is_null() && !self.is_out[i] {
                     let (place, twist) = read_motion(api, bodies[i], rigid);

@@ -11,13 +11,20 @@ use rapier3d_f64::prelude as rp;
 /// manifold by their normal forces.
 pub(super) fn read(physics: &rp::PhysicsWorld, substep: f64, dt: f64, out: &mut Vec<Contact>) {
     out.clear();
-    for pair in physics.contact_pairs() {
-        let (Some(first), Some(second)) =
+    // Sorted before the points are read: there are fewer pairs, and a pair is two numbers. Those
+    // of the same bodies keep rapier's order, which is the same in every run.
+    let mut pairs: Vec<(usize, usize, &rp::ContactPair)> = Vec::new();
+    for pair in physics.contact_pairs().filter(|pair| !pair.solver_manifolds().is_empty()) {
+        if let (Some(first), Some(second)) =
             (physics.colliders.get(pair.collider1), physics.colliders.get(pair.collider2))
-        else {
-            continue;
-        };
-        let (a, b) = (first.user_data as usize, second.user_data as usize);
+        {
+            pairs.push((first.user_data as usize, second.user_data as usize, pair));
+        }
+    }
+    pairs.sort_by_key(|(a, b, _)| (*a.min(b), *a.max(b)));
+    for (a, b, pair) in pairs {
+        let (first, second) =
+            (&physics.colliders[pair.collider1], &physics.colliders[pair.collider2]);
         for manifold in pair.solver_manifolds() {
             let normal = manifold.data.normal; // from the first collider to the second
             let total: f64 = manifold.contacts().iter().map(|point| point.data.impulse).sum();
@@ -43,8 +50,6 @@ pub(super) fn read(physics: &rp::PhysicsWorld, substep: f64, dt: f64, out: &mut 
             }
         }
     }
-    // Points of one pair keep rapier's order, which is the same in every run.
-    out.sort_by_key(|contact| (contact.body_a, contact.body_b));
 }
 
 fn in_world(collider: &rp::Collider, subshape: Option<&rp::Pose>, local: Vec3) -> Vec3 {

@@ -176,7 +176,9 @@ impl Engine for Rapier {
                 now.is_contained |= !body.is_enabled();
             }
         }
-        contacts::read(physics, dt.secs() / N_SUBSTEPS as f64, dt.secs(), &mut state.contacts);
+        if !inputs.skips_contacts {
+            contacts::read(physics, dt.secs() / N_SUBSTEPS as f64, dt.secs(), &mut state.contacts);
+        }
         Ok(())
     }
 }
