@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use headland_base::{Diagnostic, SimDuration, Vec3};
 
-use crate::control::Gains;
+use crate::control::{Command, Gains};
 use crate::model::Model;
 use crate::state::State;
 
@@ -72,6 +72,21 @@ pub struct Inputs {
     pub slopes: Vec<Gains>,
     /// Forces from outside.
     pub wrenches: Vec<Wrench>,
+    /// What each axis was told, for an engine that has motors of its own: efforts are what
+    /// comes of it by headland's formula. None, or one per dof.
+    pub orders: Vec<Order>,
+}
+
+/// What an axis was told.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub enum Order {
+    /// Nothing so far: its motors do what they do by themselves.
+    #[default]
+    Nothing,
+    /// To let go.
+    LetGo,
+    /// To follow this.
+    Follow(Command),
 }
 
 /// A force and a torque on a rigid, in the world's frame.

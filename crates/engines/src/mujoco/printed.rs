@@ -34,10 +34,7 @@ struct Account {
 impl Printed {
     /// Of a model whose geoms belong to these links.
     pub(super) fn of(sim: &Sim<'_>, body_of_geom: &[usize]) -> Result<Printed, Fault> {
-        let folder = tempfile::Builder::new()
-            .prefix("headland-mujoco-")
-            .tempdir()
-            .map_err(|why| Fault(format!("mujoco has nowhere to print to: {why}")))?;
+        let folder = printing_folder()?;
         let mut body_of = BTreeMap::new();
         for (i, body_idx) in body_of_geom.iter().enumerate() {
             let name = format!("g{i}");
@@ -45,6 +42,27 @@ impl Printed {
                 body_of.insert(id.to_string(), *body_idx);
             }
             body_of.insert(name, *body_idx);
+        }
+        Ok(Printed { folder, body_of })
+    }
+
+    /// Of a file whose bodies, by their numbers, belong to these links. Whose a geom is, MuJoCo
+    /// only prints.
+    pub(super) fn of_bodies(
+        sim: &Sim<'_>,
+        link_of_body: &BTreeMap<usize, usize>,
+    ) -> Result<Printed, Fault> {
+        let folder = printing_folder()?;
+        let file = folder.path().join("model.txt");
+        sim.print_model(&file);
+        let text = std::fs::read_to_string(&file)
+            .map_err(|why| Fault(format!("mujoco did not print its model: {why}")))?;
+        let mut body_of = BTreeMap::new();
+        for geom in geoms(&text) {
+            if let Some(link) = link_of_body.get(&geom.body) {
+                body_of.insert(geom.id, *link);
+                body_of.extend(geom.name.map(|name| (name, *link)));
+            }
         }
         Ok(Printed { folder, body_of })
     }
@@ -62,7 +80,7 @@ impl Printed {
             let Some((first, second)) = &account.geoms else { continue };
             let bodies = (self.body_of.get(first), self.body_of.get(second));
             let (Some(&a), Some(&b)) = bodies else { continue };
-            if account.is_left_out || account.frame.len() != 9 || account.pos.len() != 3 {
+            if a == b || account.is_left_out || account.frame.len() != 9 || account.pos.len() != 3 {
                 continue;
             }
             let row = |k: usize| Vec3::from_slice(&account.frame[3 * k..3 * k + 3]);
@@ -80,6 +98,43 @@ impl Printed {
         }
         Ok(())
     }
+}
+
+fn printing_folder() -> Result<tempfile::TempDir, Fault> {
+    tempfile::Builder::new()
+        .prefix("headland-mujoco-")
+        .tempdir()
+        .map_err(|why| Fault(format!("mujoco has nowhere to print to: {why}")))
+}
+
+/// A geom as it is printed.
+struct Geom {
+    id: String,
+    name: Option<String>,
+    body: usize,
+}
+
+/// The geoms of a printed model.
+fn geoms(text: &str) -> Vec<Geom> {
+    let mut out = Vec::new();
+    let mut at: Option<(String, Option<String>)> = None;
+    for line in text.lines() {
+        if !line.starts_with(' ') {
+            let id = line.strip_prefix("GEOM ").and_then(|rest| rest.trim().strip_suffix(':'));
+            at = id.map(|id| (id.to_string(), None));
+        }
+        let (Some((id, name)), mut words) = (&mut at, line.split_whitespace()) else { continue };
+        match (words.next(), words.next()) {
+            (Some("name"), Some(word)) => *name = Some(word.to_string()),
+            (Some("geom_bodyid" | "bodyid"), Some(word)) => {
+                if let Ok(body) = word.parse() {
+                    out.push(Geom { id: id.clone(), name: name.take(), body });
+                }
+            }
+            _ => {}
+        }
+    }
+    out
 }
 
 /// The contacts of a text, in order.
