@@ -22,8 +22,8 @@ use super::contacts::Touches;
 use super::library::{Library, Sim};
 use super::orders::Orders;
 use super::passed::pass;
-use super::printed::Printed;
-use super::roster::{Carrier, Roster, Whereabouts};
+use super::printed::{Printed, touching_bodies};
+use super::roster::{Carrier, Roster, Whereabouts, body_name};
 use super::{mjcf, pose_of, whole};
 
 /// How far apart the two readings of a file may have a link at the start \[m and rad\].
@@ -138,23 +138,32 @@ fn load(file: &Path, added: &str, library: &'static Library) -> Result<Sim<'stat
     Sim::from_file(library, &passed.file).map_err(|why| why.replace(&folder, ""))
 }
 
-/// Whether every body can have a sensor for its contacts: it takes a name.
+/// Whether every body that touches can have a sensor for its contacts: it takes a name.
 fn can_sense(sim: &Sim<'_>) -> bool {
     let Some(counts) = sim.counts().filter(|_| sim.library().reads_sensors()) else {
         return false;
     };
-    (0..counts.n_bodies).all(|id| super::roster::body_name(sim, id).is_some())
+    let mut nameless = (0..counts.n_bodies).filter(|id| body_name(sim, *id).is_none()).peekable();
+    if nameless.peek().is_none() {
+        return true;
+    }
+    let touching = touching_bodies(sim).unwrap_or_default();
+    !touching.is_empty() && nameless.all(|id| !touching.contains(&id))
 }
 
-/// A sensor for the contacts of every body that belongs to a link with shapes: its words, and
-/// whose it is, by what name, and how many contacts it holds.
+/// A sensor for the contacts of every body that belongs to a link one can see or touch: its
+/// words, and whose it is, by what name, and how many contacts it holds. What headland's
+/// reader takes for mere looks may touch by a `<pair>`.
 fn sensors(model: &Model, sim: &Sim<'_>, roster: &Roster) -> (String, Vec<(usize, String, usize)>) {
     let motion = |body_idx: usize| model.rigids[model.bodies[body_idx].rigid_idx].motion;
-    let touching = roster.link_of_body.iter().filter(|(_, i)| !model.bodies[**i].shapes.is_empty());
+    let links = model.world.links();
+    let is_bare =
+        |i: usize| links[i].link.collisions.is_empty() && links[i].link.visuals.is_empty();
+    let touching = roster.link_of_body.iter().filter(|(_, i)| !is_bare(**i));
     let n_moving = touching.clone().filter(|(_, i)| motion(**i) != Motion::Static).count();
     let (mut words, mut out) = (String::new(), Vec::new());
     for (&id, &body_idx) in touching.filter(|_| n_moving > 0) {
-        let Some(body) = super::roster::body_name(sim, id) else { continue };
+        let Some(body) = body_name(sim, id) else { continue };
         let n = mjcf::n_touches(motion(body_idx) == Motion::Static, n_moving);
         let name = format!("headland touch {id}");
         let _ = writeln!(words, "{}", mjcf::touch_sensor(&name, &body, n));

@@ -4,7 +4,8 @@
 //! A text of the form that 2.2.2 to 3.4 print goes in; contacts come out, with the forces
 //! that a function gives. Writing and reading the text takes time: it holds every matrix.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
 use headland_base::Vec3;
 use headland_sim::{Contact, Fault};
@@ -53,12 +54,8 @@ impl Printed {
         link_of_body: &BTreeMap<usize, usize>,
     ) -> Result<Printed, Fault> {
         let folder = printing_folder()?;
-        let file = folder.path().join("model.txt");
-        sim.print_model(&file);
-        let text = std::fs::read_to_string(&file)
-            .map_err(|why| Fault(format!("mujoco did not print its model: {why}")))?;
         let mut body_of = BTreeMap::new();
-        for geom in geoms(&text) {
+        for geom in geoms_of(sim, folder.path())? {
             if let Some(link) = link_of_body.get(&geom.body) {
                 body_of.insert(geom.id, *link);
                 body_of.extend(geom.name.map(|name| (name, *link)));
@@ -107,30 +104,47 @@ fn printing_folder() -> Result<tempfile::TempDir, Fault> {
         .map_err(|why| Fault(format!("mujoco has nowhere to print to: {why}")))
 }
 
+/// Bodies of a file with a geom that touches others, by their numbers.
+pub(super) fn touching_bodies(sim: &Sim<'_>) -> Result<BTreeSet<usize>, Fault> {
+    let geoms = geoms_of(sim, printing_folder()?.path())?;
+    Ok(geoms.into_iter().filter(|geom| geom.touches).map(|geom| geom.body).collect())
+}
+
+fn geoms_of(sim: &Sim<'_>, folder: &Path) -> Result<Vec<Geom>, Fault> {
+    let file = folder.join("model.txt");
+    sim.print_model(&file);
+    let text = std::fs::read_to_string(&file)
+        .map_err(|why| Fault(format!("mujoco did not print its model: {why}")))?;
+    Ok(geoms(&text))
+}
+
 /// A geom as it is printed.
+#[derive(Clone, Debug, Default)]
 struct Geom {
     id: String,
     name: Option<String>,
     body: usize,
+    /// By its masks; a `<pair>` may still name it.
+    touches: bool,
 }
 
 /// The geoms of a printed model.
 fn geoms(text: &str) -> Vec<Geom> {
-    let mut out = Vec::new();
-    let mut at: Option<(String, Option<String>)> = None;
+    let mut out: Vec<Geom> = Vec::new();
+    let mut is_inside = false;
     for line in text.lines() {
         if !line.starts_with(' ') {
             let id = line.strip_prefix("GEOM ").and_then(|rest| rest.trim().strip_suffix(':'));
-            at = id.map(|id| (id.to_string(), None));
+            is_inside = id.is_some();
+            out.extend(id.map(|id| Geom { id: id.to_string(), ..Geom::default() }));
         }
-        let (Some((id, name)), mut words) = (&mut at, line.split_whitespace()) else { continue };
-        match (words.next(), words.next()) {
-            (Some("name"), Some(word)) => *name = Some(word.to_string()),
-            (Some("geom_bodyid" | "bodyid"), Some(word)) => {
-                if let Ok(body) = word.parse() {
-                    out.push(Geom { id: id.clone(), name: name.take(), body });
-                }
-            }
+        let Some(geom) = out.last_mut().filter(|_| is_inside) else { continue };
+        let mut words = line.split_whitespace();
+        let (Some(word), Some(value)) = (words.next(), words.next()) else { continue };
+        match word.strip_prefix("geom_").unwrap_or(word) {
+            "name" => geom.name = Some(value.to_string()),
+            "bodyid" => geom.body = value.parse().unwrap_or(usize::MAX),
+            "contype" | "conaffinity" => geom.touches |= value != "0",
             _ => {}
         }
     }
