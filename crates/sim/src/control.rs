@@ -12,7 +12,7 @@
 use headland_base::{Diagnostic, SimDuration, SimTime};
 use headland_world::{Actuator, ActuatorKind, Axis, join_scope};
 
-use crate::engine::Inputs;
+use crate::engine::{Inputs, Order};
 use crate::model::Model;
 use crate::state::{DofState, State};
 
@@ -193,10 +193,22 @@ impl Commands {
         let expired = self.is_expired();
         inputs.efforts.clear();
         inputs.slopes.clear();
+        inputs.orders.clear();
         for (i, (dof, now)) in model.dofs.iter().zip(&state.dofs).enumerate() {
             let (effort, slope) = if expired { STILL } else { self.act_on(i, &dof.axis, now) };
             inputs.efforts.push(effort);
             inputs.slopes.push(slope);
+            inputs.orders.push(self.order(i, expired));
+        }
+    }
+
+    fn order(&self, dof_idx: usize, expired: bool) -> Order {
+        match self.held[dof_idx] {
+            _ if expired => Order::LetGo,
+            _ if !self.is_told[dof_idx] => Order::Nothing,
+            None => Order::LetGo,
+            Some(command) if command.target.is_nan() => Order::LetGo,
+            Some(command) => Order::Follow(command),
         }
     }
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use headland_base::{Diagnostic, SimDuration, Vec3};
 
-use crate::control::Gains;
+use crate::control::{Command, Gains};
 use crate::model::Model;
 use crate::state::State;
 
@@ -75,6 +75,21 @@ pub struct Inputs {
     /// Nobody looks at the contacts of this step, and what is written there is thrown away. An
     /// engine that has to work for them may leave them out; the motion must not change by it.
     pub skips_contacts: bool,
+    /// What each axis was told, for an engine that has motors of its own: efforts are what
+    /// comes of it by headland's formula. None, or one per dof.
+    pub orders: Vec<Order>,
+}
+
+/// What an axis was told.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub enum Order {
+    /// Nothing so far: its motors do what they do by themselves.
+    #[default]
+    Nothing,
+    /// To let go.
+    LetGo,
+    /// To follow this.
+    Follow(Command),
 }
 
 /// A force and a torque on a rigid, in the world's frame.

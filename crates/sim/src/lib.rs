@@ -28,7 +28,9 @@ pub mod touch;
 pub use coarse::coarse_step;
 pub use condition::Condition;
 pub use control::{Command, Commands, Controller, Gains, Mode};
-pub use engine::{Engine, EngineEntry, EngineOptions, Fault, Found, Housing, Inputs, Wrench};
+pub use engine::{
+    Engine, EngineEntry, EngineOptions, Fault, Found, Housing, Inputs, Order, Wrench,
+};
 pub use lever::{Action, Forces, Lever};
 pub use model::{Body, Dof, Joint, Model, Motion, Object, Rigid, Shape};
 pub use recorder::Recorder;

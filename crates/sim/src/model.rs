@@ -12,7 +12,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use headland_base::{Diagnostic, Findings, Mat3, Transform, Vec3, names};
-use headland_world::{Axis, Geometry, JointKind, Places, Surface, Twist, World, join_scope};
+use headland_world::{
+    Axis, Geometry, JointKind, Places, Surface, Twist, World, WorldFile, join_scope,
+};
 
 mod joints;
 mod objects;
@@ -39,6 +41,8 @@ pub struct Model {
     pub objects: Vec<Object>,
     /// Pairs of bodies that never touch, smaller index first, sorted.
     pub contact_excludes: Vec<(usize, usize)>,
+    /// The file the world was read from, where it was compiled with its places.
+    pub file: Option<WorldFile>,
 }
 
 /// A link.
@@ -199,6 +203,7 @@ impl Model {
             dofs,
             objects,
             contact_excludes,
+            file: places.file().cloned(),
         })
     }
 

@@ -37,6 +37,6 @@ mod xml;
 pub use geometry::{Geometry, HeightGrid, TriMesh};
 pub use inertia::{InertiaOrigin, Inertial};
 pub use joint::{Axis, Joint, JointKind, Mimic};
-pub use places::Places;
-pub use read::{Read, ReadOptions, read, read_text};
+pub use places::{Places, WorldFile};
+pub use read::{Format, Read, ReadOptions, read, read_text};
 pub use world::*;

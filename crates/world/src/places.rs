@@ -7,8 +7,11 @@
 use std::cell::OnceCell;
 use std::fmt::{Display, Write as _};
 use std::ops::Range;
+use std::path::PathBuf;
 
 use headland_base::Place;
+
+use crate::read::Format;
 
 /// From the whole name of a part to where it was written.
 ///
@@ -22,9 +25,28 @@ pub struct Places {
     noted: Vec<(Range<usize>, Place)>,
     /// Positions in `noted`, by name and then by age.
     by_name: OnceCell<Vec<usize>>,
+    file: Option<WorldFile>,
+}
+
+/// The file a world was read from, for engines that can load such files themselves.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WorldFile {
+    /// Its path, as it was given.
+    pub path: PathBuf,
+    /// The language it is written in.
+    pub format: Format,
 }
 
 impl Places {
+    /// The file the whole world was read from; none of a text without one.
+    pub fn file(&self) -> Option<&WorldFile> {
+        self.file.as_ref()
+    }
+
+    pub(crate) fn set_file(&mut self, file: WorldFile) {
+        self.file = Some(file);
+    }
+
     /// Remembers where a part was written. Parts are named by kind and whole name, and
     /// details by what follows a `#`:
     ///

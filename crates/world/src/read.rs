@@ -14,7 +14,7 @@ use roxmltree::{Document, Node};
 use crate::besides::besides;
 use crate::check::check;
 use crate::resource::{self, Resources};
-use crate::{InertiaOrigin, Model, Places, World, inertia, mjcf, sdf, urdf, xml};
+use crate::{InertiaOrigin, Model, Places, World, WorldFile, inertia, mjcf, sdf, urdf, xml};
 
 /// How to read.
 #[derive(Clone, Debug, Default)]
@@ -45,7 +45,10 @@ const MOST_BYTES: u64 = 512 << 20;
 /// Reads a world, a robot or a thing from a file: SDF, URDF or MJCF.
 pub fn read(path: &Path, options: &ReadOptions) -> Result<Read, Vec<Diagnostic>> {
     let source = source_of(path).map_err(|diagnostic| vec![diagnostic])?;
-    read_text(source, path.parent().unwrap_or(Path::new("")), options)
+    let base_dir = path.parent().unwrap_or(Path::new(""));
+    let (mut read, format) = read_source(&source, base_dir, options)?;
+    read.places.set_file(WorldFile { path: path.to_path_buf(), format });
+    Ok(read)
 }
 
 /// Reads from a text; files it names are looked for from `base_dir`.
@@ -54,25 +57,35 @@ pub fn read_text(
     base_dir: &Path,
     options: &ReadOptions,
 ) -> Result<Read, Vec<Diagnostic>> {
+    read_source(&source, base_dir, options).map(|(read, _)| read)
+}
+
+fn read_source(
+    source: &Arc<Source>,
+    base_dir: &Path,
+    options: &ReadOptions,
+) -> Result<(Read, Format), Vec<Diagnostic>> {
     let mut findings = Findings::new();
-    let read = xml::with_document(&source, &mut findings, |document, findings| {
+    let read = xml::with_document(source, &mut findings, |document, findings| {
         let root = document.root_element();
-        match Format::of(root) {
-            Some(Format::Sdf) => Some(sdf::read(&source, document, base_dir, options, findings)),
+        let format = Format::of(root);
+        let made = match format {
+            Some(Format::Sdf) => Some(sdf::read(source, document, base_dir, options, findings)),
             Some(format) => {
-                foreign(format, &as_parsed(&source, document), base_dir, options, findings)
+                foreign(format, &as_parsed(source, document), base_dir, options, findings)
             }
             None => {
-                findings.push(unknown_format(&source, root));
+                findings.push(unknown_format(source, root));
                 None
             }
-        }
+        };
+        format.zip(made)
     });
     let read = read.unwrap_or_else(|diagnostic| {
         findings.push(diagnostic);
         None
     });
-    let Some((mut world, places)) = read else { return Err(findings.into_vec()) };
+    let Some((format, (mut world, places))) = read else { return Err(findings.into_vec()) };
     if let Some(density) = options.derive_inertia {
         for model in &mut world.models {
             derive_inertia(model, "", density, &places, &mut findings);
@@ -88,15 +101,17 @@ pub fn read_text(
     let of_world = check(&world, &places).into_iter().filter(wanted);
     findings.extend(of_world.filter(|finding| !is_partial || is_news(finding)));
     let refused = findings.iter().any(|finding| finding.severity == Severity::Error);
-    if refused { Err(findings) } else { Ok(Read { world, findings, places }) }
+    if refused { Err(findings) } else { Ok((Read { world, findings, places }, format)) }
 }
 
 /// The languages a file can be written in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Format {
+pub enum Format {
+    /// Gazebo's.
     Sdf,
-    /// Also xacro, which is URDF with macros; those are said to need expanding first.
+    /// ROS's. Also xacro, which is URDF with macros; those are said to need expanding first.
     Urdf,
+    /// MuJoCo's.
     Mjcf,
 }
 

@@ -52,7 +52,15 @@ impl Touches {
         if !sim.library().reads_sensors() {
             return Printed::of(sim, &written.body_of_geom).map(Touches::Printed);
         }
-        let sensors = written.touches.iter().map(|(body_idx, name, n_slots)| {
+        Touches::sensed(sim, &written.touches)
+    }
+
+    /// From sensors that are there: of which body, by what name, and how many each holds.
+    pub(super) fn sensed(
+        sim: &Sim<'_>,
+        sensors: &[(usize, String, usize)],
+    ) -> Result<Touches, Fault> {
+        let sensors = sensors.iter().map(|(body_idx, name, n_slots)| {
             let sensor =
                 sim.sensor(name).ok_or_else(|| Fault(format!("mujoco lost sensor `{name}`")))?;
             Ok(Touch { body_idx: *body_idx, sensor, n_slots: *n_slots })

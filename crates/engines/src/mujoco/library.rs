@@ -24,11 +24,16 @@ struct Functions {
     delete_model: unsafe extern "C" fn(Ptr),
     make_data: unsafe extern "C" fn(Ptr) -> Ptr,
     delete_data: unsafe extern "C" fn(Ptr),
+    reset: unsafe extern "C" fn(Ptr, Ptr),
     reset_to_key: unsafe extern "C" fn(Ptr, Ptr, c_int),
     step: unsafe extern "C" fn(Ptr, Ptr),
     step1: unsafe extern "C" fn(Ptr, Ptr),
     step2: unsafe extern "C" fn(Ptr, Ptr),
     forward: unsafe extern "C" fn(Ptr, Ptr),
+    kinematics: unsafe extern "C" fn(Ptr, Ptr),
+    com_pos: unsafe extern "C" fn(Ptr, Ptr),
+    com_vel: unsafe extern "C" fn(Ptr, Ptr),
+    id2name: unsafe extern "C" fn(Ptr, c_int, c_int) -> *const c_char,
     name2id: unsafe extern "C" fn(Ptr, c_int, *const c_char) -> c_int,
     str2type: unsafe extern "C" fn(*const c_char) -> c_int,
     local_to_global:
@@ -38,6 +43,7 @@ struct Functions {
         unsafe extern "C" fn(Ptr, Ptr, *const f64, *const f64, *const f64, c_int, *mut f64),
     contact_force: unsafe extern "C" fn(Ptr, Ptr, c_int, *mut f64),
     print_data: unsafe extern "C" fn(Ptr, Ptr, *const c_char, *const c_char),
+    print_model: unsafe extern "C" fn(Ptr, *const c_char),
 }
 
 type SetState = unsafe extern "C" fn(Ptr, Ptr, *const f64, c_int);
@@ -59,7 +65,7 @@ struct Bits {
 #[derive(Clone, Copy)]
 enum InputWay {
     /// `mj_setState`, from 2.3.7 on, with the bits of controls and applied forces.
-    State { set: SetState, get: GetState, bits: Bits },
+    State { set: SetState, get: GetState, size: StateSize, bits: Bits },
     /// Actuators that ask a callback for their force.
     Bias,
 }
@@ -78,6 +84,7 @@ pub(super) struct Library {
     frame_type: c_int,
     sensor_type: c_int,
     geom_type: c_int,
+    actuator_type: c_int,
 }
 
 // Function pointers and constants; MuJoCo's functions may be called from any thread, on
@@ -161,18 +168,20 @@ impl Library {
             frame_type: 0,
             sensor_type: 0,
             geom_type: 0,
+            actuator_type: 0,
         };
         out.body_type = out.type_of("body")?;
         out.frame_type = out.type_of("xbody")?;
         out.sensor_type = out.type_of("sensor")?;
         out.geom_type = out.type_of("geom")?;
+        out.actuator_type = out.type_of("actuator")?;
         let set: Result<SetState, _> = symbols.function("mj_setState");
         let size: Result<StateSize, _> = symbols.function("mj_stateSize");
         let get: Result<GetState, _> = symbols.function("mj_getState");
         match (set, get, size) {
             (Ok(set), Ok(get), Ok(size)) => {
                 let bits = out.find_bits(set, size)?;
-                out.input_way = InputWay::State { set, get, bits };
+                out.input_way = InputWay::State { set, get, size, bits };
             }
             _ => symbols.set("mjcb_act_bias", force_of as *const c_void)?,
         }
@@ -310,11 +319,16 @@ impl Functions {
             delete_model: symbols.function("mj_deleteModel")?,
             make_data: symbols.function("mj_makeData")?,
             delete_data: symbols.function("mj_deleteData")?,
+            reset: symbols.function("mj_resetData")?,
             reset_to_key: symbols.function("mj_resetDataKeyframe")?,
             step: symbols.function("mj_step")?,
             step1: symbols.function("mj_step1")?,
             step2: symbols.function("mj_step2")?,
             forward: symbols.function("mj_forward")?,
+            kinematics: symbols.function("mj_kinematics")?,
+            com_pos: symbols.function("mj_comPos")?,
+            com_vel: symbols.function("mj_comVel")?,
+            id2name: symbols.function("mj_id2name")?,
             name2id: symbols.function("mj_name2id")?,
             str2type: symbols.function("mju_str2Type")?,
             local_to_global: symbols.function("mj_local2Global")?,
@@ -322,6 +336,7 @@ impl Functions {
             apply_force: symbols.function("mj_applyFT")?,
             contact_force: symbols.function("mj_contactForce")?,
             print_data: symbols.function("mj_printFormattedData")?,
+            print_model: symbols.function("mj_printModel")?,
         })
     }
 }
@@ -335,6 +350,19 @@ pub(super) struct Sim<'a> {
     /// where `model` reads them itself.
     sensing: Ptr,
 }
+
+/// How much there is of everything in a model of MuJoCo's.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Counts {
+    pub(super) n_positions: usize,
+    pub(super) n_velocities: usize,
+    pub(super) n_controls: usize,
+    /// The world is one of them.
+    pub(super) n_bodies: usize,
+}
+
+/// MuJoCo's word for a frame that is where the inertia of its body is.
+const SAME_AS_INERTIA: u8 = 2;
 
 /// A body, by MuJoCo's number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -431,6 +459,11 @@ impl<'a> Sim<'a> {
         self.library
     }
 
+    /// Goes back to where it was when it was loaded.
+    pub(super) fn reset(&mut self) {
+        unsafe { (self.library.functions.reset)(self.model, self.data) }
+    }
+
     /// Goes to the first keyframe.
     pub(super) fn reset_to_key(&mut self) {
         unsafe { (self.library.functions.reset_to_key)(self.model, self.data, 0) }
@@ -471,6 +504,39 @@ impl<'a> Sim<'a> {
     /// Everything that follows from the state, without a step.
     pub(super) fn forward(&mut self) {
         unsafe { (self.library.functions.forward)(self.model, self.data) }
+    }
+
+    /// Where bodies are and how they move, of the positions and velocities of now. A step
+    /// does it again, so calling it changes nothing.
+    pub(super) fn place(&mut self) {
+        let functions = &self.library.functions;
+        unsafe {
+            (functions.kinematics)(self.model, self.data);
+            (functions.com_pos)(self.model, self.data);
+            (functions.com_vel)(self.model, self.data);
+        }
+    }
+
+    /// How much of everything there is, where there is a function that tells.
+    pub(super) fn counts(&self) -> Option<Counts> {
+        let InputWay::State { size, bits, .. } = self.library.input_way else { return None };
+        let n = |bit| usize::try_from(unsafe { size(self.model, bit) }).unwrap_or(0);
+        Some(Counts {
+            n_positions: n(bits.qpos),
+            n_velocities: n(bits.qvel),
+            n_controls: n(bits.ctrl),
+            n_bodies: n(bits.xfrc) / 6,
+        })
+    }
+
+    /// Positions and velocities, which have these lengths, where there is a function for it.
+    pub(super) fn read_motion(&self, positions: &mut [f64], velocities: &mut [f64]) {
+        if let InputWay::State { get, bits, .. } = self.library.input_way {
+            unsafe {
+                get(self.model, self.data, positions.as_mut_ptr(), bits.qpos);
+                get(self.model, self.data, velocities.as_mut_ptr(), bits.qvel);
+            }
+        }
     }
 
     /// Hands over what acts during the next step. `inputs` has the lengths of this model.
@@ -522,7 +588,7 @@ impl<'a> Sim<'a> {
         velocities: &mut [f64],
         change: impl FnOnce(&mut [f64], &mut [f64]),
     ) {
-        if let InputWay::State { set, get, bits } = self.library.input_way {
+        if let InputWay::State { set, get, bits, .. } = self.library.input_way {
             unsafe {
                 get(self.model, self.data, positions.as_mut_ptr(), bits.qpos);
                 get(self.model, self.data, velocities.as_mut_ptr(), bits.qvel);
@@ -538,6 +604,31 @@ impl<'a> Sim<'a> {
     /// A body by name.
     pub(super) fn body(&self, name: &str) -> Option<BodyId> {
         self.id(self.library.body_type, name).map(BodyId)
+    }
+
+    /// The name of a body; none of one without, or where there is no such body.
+    pub(super) fn name_of_body(&self, body: BodyId) -> Option<String> {
+        self.name_of(self.library.body_type, body.0)
+    }
+
+    /// The name of an actuator.
+    pub(super) fn name_of_actuator(&self, actuator_idx: usize) -> Option<String> {
+        self.name_of(self.library.actuator_type, c_int::try_from(actuator_idx).ok()?)
+    }
+
+    fn name_of(&self, kind: c_int, id: c_int) -> Option<String> {
+        let found = unsafe { (self.library.functions.id2name)(self.model, kind, id) };
+        if found.is_null() {
+            return None;
+        }
+        // MuJoCo's own string, which lives as long as the model.
+        Some(unsafe { CStr::from_ptr(found) }.to_string_lossy().into_owned())
+            .filter(|name| !name.is_empty())
+    }
+
+    /// An actuator by name.
+    pub(super) fn actuator(&self, name: &str) -> Option<usize> {
+        self.id(self.library.actuator_type, name).and_then(|id| usize::try_from(id).ok())
     }
 
     /// A sensor by name.
@@ -558,6 +649,15 @@ impl<'a> Sim<'a> {
 
     /// Where a body's frame is: its origin, and its axes row by row.
     pub(super) fn pose(&self, body: BodyId) -> ([f64; 3], [f64; 9]) {
+        self.frame(body, 0)
+    }
+
+    /// Where a body's centre of mass is.
+    pub(super) fn centre(&self, body: BodyId) -> [f64; 3] {
+        self.frame(body, SAME_AS_INERTIA).0
+    }
+
+    fn frame(&self, body: BodyId, same: u8) -> ([f64; 3], [f64; 9]) {
         let (mut position, mut turn) = ([0.0; 3], [0.0; 9]);
         let (origin, upright) = ([0.0; 3], [1.0, 0.0, 0.0, 0.0]);
         unsafe {
@@ -568,7 +668,7 @@ impl<'a> Sim<'a> {
                 origin.as_ptr(),
                 upright.as_ptr(),
                 body.0,
-                0,
+                same,
             );
         }
         (position, turn)
@@ -614,6 +714,12 @@ impl<'a> Sim<'a> {
         out
     }
 
+    /// Writes everything about the model into a file, as text.
+    pub(super) fn print_model(&self, file: &Path) {
+        let file = c_string(&file.to_string_lossy());
+        unsafe { (self.library.functions.print_model)(self.model, file.as_ptr()) }
+    }
+
     /// Writes everything about the data into a file, as text with every digit.
     pub(super) fn print_data(&self, file: &Path) {
         let (file, format) = (c_string(&file.to_string_lossy()), c"%24.17g");
@@ -640,7 +746,8 @@ pub(super) struct Applied {
     pub(super) qfrc: Vec<f64>,
     /// Force, then torque, at the centre of mass of each body, in the world's axes.
     pub(super) xfrc: Vec<f64>,
-    /// Damping of each axis that is part of MuJoCo's own solution; a number per actuator.
+    /// Damping of each axis that is part of MuJoCo's own solution, or what actuators of a file
+    /// are told; a number per actuator.
     pub(super) brakes: Vec<f64>,
     /// Where the centres of mass are, for versions that ask for it.
     pub(super) centres: Vec<[f64; 3]>,

@@ -95,6 +95,22 @@ struct Geom<'a> {
     surface: &'a Surface,
 }
 
+/// How many contacts of a link are read, among so many moving ones.
+pub(super) fn n_touches(is_still: bool, n_moving: usize) -> usize {
+    let n = if is_still { N_STILL_TOUCHES * n_moving } else { N_TOUCHES };
+    n.clamp(N_TOUCHES, N_TOUCHES_MAX)
+}
+
+/// A sensor for the contacts of a body.
+pub(super) fn touch_sensor(name: &str, body: &str, n: usize) -> String {
+    format!(
+        "<contact name=\"{}\" body1=\"{}\" num=\"{n}\" reduce=\"none\" data=\"found force dist \
+         pos normal tangent\"/>",
+        escaped(name),
+        escaped(body)
+    )
+}
+
 /// Writes a model.
 pub(super) fn write(
     model: &Model,
@@ -655,15 +671,10 @@ impl Writer<'_> {
         let mut out = String::new();
         let mut touches = Vec::new();
         for &body_idx in with_shapes.iter().filter(|_| n_moving > 0) {
-            let n = if is_still(body_idx) { N_STILL_TOUCHES * n_moving } else { N_TOUCHES };
-            let n = n.clamp(N_TOUCHES, N_TOUCHES_MAX);
+            let n = n_touches(is_still(body_idx), n_moving);
             let name = format!("touch {body_idx}");
-            let _ = writeln!(
-                out,
-                "    <contact name=\"{name}\" body1=\"{}\" num=\"{n}\" reduce=\"none\" \
-                 data=\"found force dist pos normal tangent\"/>",
-                escaped(&self.model.bodies[body_idx].name)
-            );
+            let body = &self.model.bodies[body_idx].name;
+            let _ = writeln!(out, "    {}", touch_sensor(&name, body, n));
             touches.push((body_idx, name, n));
         }
         if !out.is_empty() {

@@ -5,6 +5,9 @@
 //! efforts, wrenches ─ drive.rs ─► applied forces ─ step ─► State: rigids, contacts
 //! ```
 //!
+//! With `raw`, a world that was read from an MJCF file takes another road: MuJoCo loads that
+//! file itself (native.rs).
+//!
 //! The library is loaded at run time (find.rs, library.rs) and called by functions only; what
 //! is asked of it and what it makes of that is one table, in realise.rs.
 //!
@@ -16,8 +19,12 @@ mod drive;
 mod find;
 mod library;
 mod mjcf;
+mod native;
+mod orders;
+mod passed;
 mod printed;
 mod realise;
+mod roster;
 mod shapes;
 mod tree;
 
@@ -30,6 +37,7 @@ use headland_world::{JointKind, Twist};
 use contacts::Touches;
 use drive::Drive;
 use library::{BodyId, Library, Sim, take_warning};
+use native::Native;
 
 /// How help pages list it.
 pub const ENTRY: EngineEntry = EngineEntry {
@@ -54,11 +62,11 @@ pub const ENTRY: EngineEntry = EngineEntry {
         "a loop can be closed by a ball joint, or by a hinge without limits, friction and armature",
         "slip, torsional friction, friction directions, contact stiffness and bounce thresholds are left out",
         "of a moving link 24 contact points are recorded, of a still one 8 per moving link",
-        "an MJCF file is not passed on as it is: what headland's reader leaves out is not there",
+        "an MJCF file is loaded as it is with --raw; without, what headland's reader leaves out is not there",
         "before 3.5 reading contacts is slow, before 2.3.7 stiff servos are not implicit",
     ],
     install: "pip install mujoco, or apt-get install libmujoco-dev; HEADLAND_MUJOCO may name the file",
-    make: |entry| Box::new(MuJoCo { entry: *entry, built: None }),
+    make: |entry| Box::new(MuJoCo { entry: *entry, built: None, native: None }),
 };
 
 /// The MJCF that MuJoCo is given for a model at its start, or why there is no MuJoCo. Files
@@ -72,6 +80,8 @@ pub fn mjcf_of(model: &Model, options: &EngineOptions) -> Result<String, String>
 pub struct MuJoCo {
     entry: EngineEntry,
     built: Option<Built>,
+    /// Instead, where MuJoCo loads the file itself.
+    native: Option<Native>,
 }
 
 /// MuJoCo's own picture of a model.
@@ -93,6 +103,9 @@ impl Engine for MuJoCo {
             Ok(library) => library,
             Err(why) => return vec![self.entry.missing(&why)],
         };
+        if let Some(file) = native::file_of(model, options) {
+            return native::check(file, model, options, library);
+        }
         let mut out = cannot(model, library);
         if out.is_empty() {
             let written = mjcf::write(model, &State::initial(model), options, library);
@@ -114,6 +127,10 @@ impl Engine for MuJoCo {
         options: &EngineOptions,
     ) -> Result<(), Fault> {
         let library = Library::get().map_err(Fault)?;
+        if let Some(file) = native::file_of(model, options) {
+            self.native = Some(Native::start(file, model, options, library)?);
+            return Ok(());
+        }
         let written = mjcf::write(model, state, options, library);
         let mut sim = Sim::sensing(library, &written.text, &written.files)
             .map_err(|why| Fault(format!("mujoco: {why}")))?;
@@ -141,6 +158,9 @@ impl Engine for MuJoCo {
         dt: SimDuration,
         state: &mut State,
     ) -> Result<(), Fault> {
+        if let Some(native) = &mut self.native {
+            return native.step(model, inputs, dt, state);
+        }
         let built = self.built.as_mut().expect("start comes first");
         assert_eq!(dt, built.step, "the step is the same from beginning to end");
         let Built { sim, bodies, offsets, drive, led, touches, .. } = built;

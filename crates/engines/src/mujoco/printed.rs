@@ -4,7 +4,8 @@
 //! A text of the form that 2.2.2 to 3.4 print goes in; contacts come out, with the forces
 //! that a function gives. Writing and reading the text takes time: it holds every matrix.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
 use headland_base::Vec3;
 use headland_sim::{Contact, Fault};
@@ -34,10 +35,7 @@ struct Account {
 impl Printed {
     /// Of a model whose geoms belong to these links.
     pub(super) fn of(sim: &Sim<'_>, body_of_geom: &[usize]) -> Result<Printed, Fault> {
-        let folder = tempfile::Builder::new()
-            .prefix("headland-mujoco-")
-            .tempdir()
-            .map_err(|why| Fault(format!("mujoco has nowhere to print to: {why}")))?;
+        let folder = printing_folder()?;
         let mut body_of = BTreeMap::new();
         for (i, body_idx) in body_of_geom.iter().enumerate() {
             let name = format!("g{i}");
@@ -45,6 +43,23 @@ impl Printed {
                 body_of.insert(id.to_string(), *body_idx);
             }
             body_of.insert(name, *body_idx);
+        }
+        Ok(Printed { folder, body_of })
+    }
+
+    /// Of a file whose bodies, by their numbers, belong to these links. Whose a geom is, MuJoCo
+    /// only prints.
+    pub(super) fn of_bodies(
+        sim: &Sim<'_>,
+        link_of_body: &BTreeMap<usize, usize>,
+    ) -> Result<Printed, Fault> {
+        let folder = printing_folder()?;
+        let mut body_of = BTreeMap::new();
+        for geom in geoms_of(sim, folder.path())? {
+            if let Some(link) = link_of_body.get(&geom.body) {
+                body_of.insert(geom.id, *link);
+                body_of.extend(geom.name.map(|name| (name, *link)));
+            }
         }
         Ok(Printed { folder, body_of })
     }
@@ -62,7 +77,7 @@ impl Printed {
             let Some((first, second)) = &account.geoms else { continue };
             let bodies = (self.body_of.get(first), self.body_of.get(second));
             let (Some(&a), Some(&b)) = bodies else { continue };
-            if account.is_left_out || account.frame.len() != 9 || account.pos.len() != 3 {
+            if a == b || account.is_left_out || account.frame.len() != 9 || account.pos.len() != 3 {
                 continue;
             }
             let row = |k: usize| Vec3::from_slice(&account.frame[3 * k..3 * k + 3]);
@@ -80,6 +95,60 @@ impl Printed {
         }
         Ok(())
     }
+}
+
+fn printing_folder() -> Result<tempfile::TempDir, Fault> {
+    tempfile::Builder::new()
+        .prefix("headland-mujoco-")
+        .tempdir()
+        .map_err(|why| Fault(format!("mujoco has nowhere to print to: {why}")))
+}
+
+/// Bodies of a file with a geom that touches others, by their numbers.
+pub(super) fn touching_bodies(sim: &Sim<'_>) -> Result<BTreeSet<usize>, Fault> {
+    let geoms = geoms_of(sim, printing_folder()?.path())?;
+    Ok(geoms.into_iter().filter(|geom| geom.touches).map(|geom| geom.body).collect())
+}
+
+fn geoms_of(sim: &Sim<'_>, folder: &Path) -> Result<Vec<Geom>, Fault> {
+    let file = folder.join("model.txt");
+    sim.print_model(&file);
+    let text = std::fs::read_to_string(&file)
+        .map_err(|why| Fault(format!("mujoco did not print its model: {why}")))?;
+    Ok(geoms(&text))
+}
+
+/// A geom as it is printed.
+#[derive(Clone, Debug, Default)]
+struct Geom {
+    id: String,
+    name: Option<String>,
+    body: usize,
+    /// By its masks; a `<pair>` may still name it.
+    touches: bool,
+}
+
+/// The geoms of a printed model.
+fn geoms(text: &str) -> Vec<Geom> {
+    let mut out: Vec<Geom> = Vec::new();
+    let mut is_inside = false;
+    for line in text.lines() {
+        if !line.starts_with(' ') {
+            let id = line.strip_prefix("GEOM ").and_then(|rest| rest.trim().strip_suffix(':'));
+            is_inside = id.is_some();
+            out.extend(id.map(|id| Geom { id: id.to_string(), ..Geom::default() }));
+        }
+        let Some(geom) = out.last_mut().filter(|_| is_inside) else { continue };
+        let mut words = line.split_whitespace();
+        let (Some(word), Some(value)) = (words.next(), words.next()) else { continue };
+        match word.strip_prefix("geom_").unwrap_or(word) {
+            "name" => geom.name = Some(value.to_string()),
+            "bodyid" => geom.body = value.parse().unwrap_or(usize::MAX),
+            "contype" | "conaffinity" => geom.touches |= value != "0",
+            _ => {}
+        }
+    }
+    out
 }
 
 /// The contacts of a text, in order.

@@ -18,12 +18,13 @@
 //! | masses | never touched: `inertiafromgeom`, `balanceinertia`, `boundmass`, `boundinertia` off |
 //!
 //! With `raw` all of this stays MuJoCo's own: `Euler`, a pyramidal cone, soft contacts,
-//! the greater friction of two; friction only where the world says it, no restitution.
+//! the greater friction of two; friction only where the world says it, no restitution. Of a
+//! world that was read from an MJCF file nothing here holds: MuJoCo loads that file itself.
 
 use headland_base::maths::{PI, cos, exp, log};
 use headland_base::{Diagnostic, Vec3};
 use headland_sim::{EngineOptions, Model, Motion, SurfacePair};
-use headland_world::{Geometry, Surface};
+use headland_world::{Format, Geometry, Surface};
 
 use super::library::Library;
 
@@ -184,6 +185,12 @@ pub(super) fn remarks(
              friction of two, no restitution"
                 .to_string(),
         ));
+    }
+    if let Some(file) = model.file.as_ref().filter(|file| file.format == Format::Mjcf) {
+        out.push(remark(format!(
+            "headland's translation of `{}` runs; with --raw MuJoCo loads the file itself",
+            super::native::shown(&file.path)
+        )));
     }
     let dt = options.step.secs();
     for (body_idx, body) in model.bodies.iter().enumerate() {
