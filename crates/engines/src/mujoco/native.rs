@@ -222,7 +222,9 @@ impl Native {
         self.sim.apply(applied);
         self.sim.step();
         whole()?;
-        self.touches.read(&self.sim, &mut state.contacts)?;
+        if !inputs.skips_contacts {
+            self.touches.read(&mut self.sim, &mut state.contacts)?;
+        }
         self.sim.place();
         if self.roster.has_carriers {
             self.sim.read_motion(&mut self.positions, &mut self.velocities);
