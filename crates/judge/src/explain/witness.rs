@@ -74,7 +74,6 @@ impl<'a> Witness<'a> {
     }
 
     /// `told` are assignments that are in `out` already: what feeds two is said once.
-
     fn list(
         &self,
         parts: &[(Site, String)],
