@@ -212,6 +212,20 @@ pub fn read_options(args: &WorldArgs) -> ReadOptions {
     }
 }
 
+/// A test or a table, whole. A pipe or a device may have no end and is refused.
+pub fn read_bytes(path: &Path) -> Result<Vec<u8>, Diagnostic> {
+    let name = path.display();
+    let cannot = |fault: std::io::Error| {
+        Diagnostic::error("missing-file", format!("cannot open `{name}`: {fault}"))
+    };
+    if !std::fs::metadata(path).map_err(cannot)?.is_file() {
+        let message = format!("`{name}` is no regular file");
+        return Err(Diagnostic::error("not-a-file", message)
+            .help("save what comes out of it to a file, and give that file's name"));
+    }
+    std::fs::read(path).map_err(cannot)
+}
+
 /// Writes a file that a command makes beside its results.
 pub fn write_file(path: &Path, text: &str) -> Result<(), Vec<Diagnostic>> {
     let cannot = |code, what: &str, error: std::io::Error| {

@@ -11,14 +11,14 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::atomic::Ordering;
 
-use headland_base::{Diagnostic, Severity, SimDuration};
+use headland_base::{Diagnostic, Severity, SimDuration, SimTime};
 use headland_record::{WriteOptions, Writer, Written};
 use headland_sim::{Cast, Ending, EngineEntry, Housing, Model, Recorder, RunEnd, Setup};
 use headland_world::{World, sdf};
 
 use crate::context::{BUILD, Context, is_stdout};
 use crate::live::{Judge, LiveCode, LiveVerdict, Names};
-use crate::prepare::Table;
+use crate::prepare::{Table, last_moment};
 use crate::progress::Progress;
 use crate::signals::interrupted;
 use crate::test_file::TestFile;
@@ -48,6 +48,18 @@ pub struct Job<'a> {
     pub tests: &'a [TestFile],
     /// End the run as soon as one of them is red.
     pub stops_on_red: bool,
+}
+
+impl Job<'_> {
+    /// When the run will end unless it is broken off, or why nobody can say.
+    pub fn planned_end(&self) -> Result<SimTime, &'static str> {
+        let end = last_moment(self.setup);
+        let end = end.ok_or("with `--until` a run ends as soon as the condition holds")?;
+        match self.stops_on_red {
+            true => Err("with `--stop-on-red` a run ends as soon as a test is red"),
+            false => Ok(end),
+        }
+    }
 }
 
 /// A run that was recorded.
@@ -150,7 +162,7 @@ fn compile_tests(
     }
     let names = Names::of(job, |writer| describe(writer, job, checked))?;
     let topics: Vec<&str> = cast.sensors.iter().map(|sensor| sensor.topic()).collect();
-    let (code, findings) = LiveCode::compile(job.tests, names, &topics);
+    let (code, findings) = LiveCode::compile(job.tests, names, &topics, job.planned_end());
     // A run is not spent on a test whose verdict would be an error.
     if findings.iter().any(|finding| finding.severity == Severity::Error) {
         return Err(findings);

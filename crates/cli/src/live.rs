@@ -9,8 +9,9 @@
 //! after its state. What a test sees is what it will see in the recording: names are taken
 //! from a recording of the first moment, and numbers are the recorded ones to the last bit.
 //!
-//! Deliberately absent: sensors, whose stamps may lie before now, and the verdicts themselves;
-//! a test that reads those is refused before the run (`unseen`) and judged on the recording.
+//! Deliberately absent: sensors, whose stamps may lie before now, the verdicts themselves, and
+//! the end of a run that may end at any time; a test that reads those is refused before the run
+//! (`unseen`) and judged on the recording.
 //! A channel of commands that a table gives only after the run was broken off is `nil` here
 //! and unknown in the recording.
 
@@ -37,7 +38,6 @@ use headland_world::Twist;
 
 use crate::context::BUILD;
 use crate::job::Job;
-use crate::prepare::last_moment;
 use crate::test_file::TestFile;
 
 use targets::Targets;
@@ -123,17 +123,22 @@ pub struct LiveCode {
 
 impl LiveCode {
     /// Compiles; with everything that is wrong with the tests, and all they read that is not
-    /// known before the run has ended. `sensors` are the topics of those that take part.
+    /// known before the run has ended. `sensors` are the topics of those that take part,
+    /// `end` is when the run will end or why that is not known.
     pub fn compile(
         tests: &[TestFile],
         names: Names,
         sensors: &[&str],
+        end: Result<SimTime, &str>,
     ) -> (LiveCode, Vec<Diagnostic>) {
         let mut all = Vec::new();
         let compiled = tests.iter().map(|test| {
             let (code, findings) = test.compile(&names.vocabulary);
             all.extend(findings);
             all.extend(unseen::reads(&code, sensors));
+            if let Err(why) = end {
+                all.extend(unseen::ends(&code, why));
+            }
             (test.name.clone(), code)
         });
         let tests = compiled.collect();
@@ -147,14 +152,15 @@ impl LiveCode {
         is_red: &'a Cell<bool>,
     ) -> Result<Watchers<'a>, Vec<Diagnostic>> {
         let (mut tests, mut refused) = (Vec::new(), Vec::new());
+        let planned_end = job.planned_end().ok();
         for (name, code) in &self.tests {
             let names = Arc::clone(self.names.as_ref().expect("compiled for these names"));
-            match Live::new(code, Now::new(job.model, names), last_moment(job.setup)) {
+            match Live::new(code, Now::new(job.model, names), planned_end) {
                 Ok(live) => tests.push(Watcher { name, code, live, was_red: false }),
                 Err(diagnostic) => refused.push(diagnostic),
             }
         }
-        if refused.is_empty() { Ok(Watchers { tests, is_red }) } else { Err(refused) }
+        if refused.is_empty() { Ok(Watchers { tests, is_red, planned_end }) } else { Err(refused) }
     }
 }
 
@@ -162,6 +168,8 @@ impl LiveCode {
 pub struct Watchers<'a> {
     tests: Vec<Watcher<'a>>,
     is_red: &'a Cell<bool>,
+    /// What `stopTime` is until the run has ended, where that is known.
+    planned_end: Option<SimTime>,
 }
 
 struct Watcher<'a> {
@@ -220,13 +228,16 @@ impl<'a, 'w> Judge<'a, 'w> {
         Ok(Judge { recorder, watchers, verdicts: channel.transpose()?, pending: None })
     }
 
-    /// Judges the snapshot that is complete now.
-    fn flush(&mut self) -> Result<(), Diagnostic> {
+    /// Judges the snapshot that is complete now; `is_last` where none will follow.
+    fn flush(&mut self, is_last: bool) -> Result<(), Diagnostic> {
         let (Some(time), Some(channel)) = (self.pending.take(), self.verdicts) else {
             return Ok(());
         };
         for watcher in &mut self.watchers.tests {
-            watcher.live.tick(time);
+            match is_last {
+                true => watcher.live.tick_last(time),
+                false => watcher.live.tick(time),
+            };
             if !watcher.was_red
                 && let Some(why) = watcher.live.red()
             {
@@ -241,7 +252,7 @@ impl<'a, 'w> Judge<'a, 'w> {
 
     /// The run has ended, in words where it has not failed: every test concludes.
     pub fn finish(mut self, end: Option<&RunEnd>) -> Result<Vec<LiveVerdict>, Diagnostic> {
-        self.flush()?;
+        self.flush(true)?;
         let Some(end) = end else { return Ok(Vec::new()) };
         let mut out = Vec::new();
         for watcher in self.watchers.tests {
@@ -249,7 +260,12 @@ impl<'a, 'w> Judge<'a, 'w> {
             if let Some((time, why)) = breach(end) {
                 judgement.doubt(time, &why);
             }
-            if let (Some(channel), false) = (self.verdicts, watcher.was_red) {
+            let mispredicted = mispredicted(watcher.code, self.watchers.planned_end, end);
+            if let Some(why) = &mispredicted {
+                judgement.withdraw(end.state.time, why);
+            }
+            let is_news = !watcher.was_red || mispredicted.is_some();
+            if let (Some(channel), true) = (self.verdicts, is_news) {
                 let (word, now) = (judgement.verdict.word(), end.state.time);
                 let writer = self.recorder.writer();
                 writer.event(channel, now, watcher.name, word, &judgement.reason)?;
@@ -259,6 +275,15 @@ impl<'a, 'w> Judge<'a, 'w> {
         }
         Ok(out)
     }
+}
+
+/// Why a verdict is not that of the recording: the test reckoned with the planned end, and the
+/// run ended before.
+fn mispredicted(code: &Code, planned_end: Option<SimTime>, end: &RunEnd) -> Option<String> {
+    let planned = planned_end.filter(|planned| end.state.time < *planned)?;
+    let site = *unseen::end_sites(code).first()?;
+    let text = code.text(site);
+    Some(format!("`{text}` reckoned with an end at {planned}; judge the recording instead"))
 }
 
 /// When and how the simulation broke its own rules.
@@ -274,7 +299,7 @@ fn breach(end: &RunEnd) -> Option<(SimTime, String)> {
 
 impl Observer for Judge<'_, '_> {
     fn sample(&mut self, model: &Model, state: &State) -> Result<(), Diagnostic> {
-        self.flush()?;
+        self.flush(false)?;
         self.recorder.sample(model, state)?;
         for watcher in &mut self.watchers.tests {
             watcher.live.source().look(state);
@@ -285,7 +310,7 @@ impl Observer for Judge<'_, '_> {
 
     fn commands(&mut self, now: SimTime, commands: &Commands) -> Result<(), Diagnostic> {
         if self.pending.is_some_and(|pending| pending != now) {
-            self.flush()?;
+            self.flush(false)?;
         }
         self.recorder.commands(now, commands)?;
         // A command between two samples is a moment of the recording too.
@@ -310,7 +335,7 @@ impl Observer for Judge<'_, '_> {
         text: &str,
     ) -> Result<(), Diagnostic> {
         if self.pending.is_some_and(|pending| pending < now) {
-            self.flush()?;
+            self.flush(false)?;
         }
         for watcher in &mut self.watchers.tests {
             let remark = Remark { source: source.into(), kind: kind.into(), text: text.into() };

@@ -9,6 +9,8 @@ use headland_record::csv::{self, TableOptions};
 use headland_record::recording::scoped_joint;
 use headland_sim::{Command, Commands, Controller, Dof, Mode, Model, Setup, State};
 
+use crate::context::read_bytes;
+
 /// Commands by time, sorted.
 pub struct Schedule {
     period: SimDuration,
@@ -25,9 +27,7 @@ impl Schedule {
         step: SimDuration,
     ) -> Result<(Schedule, Vec<Diagnostic>, Vec<u8>), Vec<Diagnostic>> {
         let name = path.display().to_string();
-        let text = std::fs::read(path).map_err(|error| {
-            Diagnostic::error("missing-file", format!("cannot open `{name}`: {error}"))
-        })?;
+        let text = read_bytes(path)?;
         let (table, _, findings) = csv::read(&text[..], &name, &TableOptions::default());
         if findings.has_errors() {
             return Err(findings.into_vec());

@@ -10,6 +10,8 @@ use headland_judge::lang::ast::{Item, Program};
 use headland_judge::lang::{lint, parse, parse_formulas};
 use headland_judge::{Vocabulary, compile};
 
+use crate::context::read_bytes;
+
 /// Tests larger than this are refused.
 const MOST_BYTES: u64 = 16 * 1024 * 1024;
 
@@ -128,17 +130,10 @@ impl TestFile {
 
 fn read_source(path: &Path) -> Result<Arc<Source>, Diagnostic> {
     let name = path.display();
-    let cannot = |fault: std::io::Error| {
-        Diagnostic::error("missing-file", format!("cannot open `{name}`: {fault}"))
-    };
-    let about = std::fs::metadata(path).map_err(cannot)?;
-    if !about.is_file() {
-        return Err(Diagnostic::error("not-a-file", format!("`{name}` is no regular file")));
-    }
-    if about.len() > MOST_BYTES {
+    if path.metadata().is_ok_and(|about| about.len() > MOST_BYTES) {
         return Err(Diagnostic::error("too-large", format!("`{name}` is too large for a test")));
     }
-    let bytes = std::fs::read(path).map_err(cannot)?;
+    let bytes = read_bytes(path)?;
     let text = String::from_utf8(bytes)
         .map_err(|_| Diagnostic::error("not-utf8", format!("`{name}` is not UTF-8 text")))?;
     Ok(Source::new(name.to_string(), text))

@@ -65,6 +65,10 @@ fn hash(stamps: &[(PathBuf, Option<SystemTime>, u64)]) -> Option<u64> {
     let mut hasher = DefaultHasher::new();
     let mut buffer = vec![0; 1 << 16];
     for (path, _, _) in stamps {
+        // A pipe or a device has no end; whoever opens it for good says so.
+        if !path.is_file() {
+            return None;
+        }
         let mut file = std::fs::File::open(path).ok()?;
         loop {
             let n = file.read(&mut buffer).ok()?;

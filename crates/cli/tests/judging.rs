@@ -440,6 +440,82 @@ fn what_a_run_does_not_show_is_refused_before_it() {
     assert!(!dir.path().join("a.mcap").exists(), "nothing was run");
 }
 
+/// A test that reckons with the end of the run would be told otherwise by the recording.
+#[test]
+fn an_end_that_is_not_known_is_not_reckoned_with() {
+    let dir = folder();
+    let test = "(machine m (state a) (state green) (state red)\n\
+        (on [recording time > (stopTime - 0.5)] a -> red)\n\
+        (on [ball pose z < 3] a -> green))\n(spawn m a)\n";
+    fs::write(dir.path().join("late.lrp"), test).unwrap();
+    let world = format!("{ROOT}/worlds/ball.sdf");
+    let run = ["run", &world, "--test", "late.lrp", "-o", "a.mcap"];
+    for how in [&["--until", "ball/pose/z < 1"][..], &["--duration", "2", "--stop-on-red"]] {
+        let args: Vec<&str> = run.iter().chain(how).copied().collect();
+        let said = text(&expect(dir.path(), &args, 2).stderr);
+        assert!(said.contains("error[not-seen-live]: `stopTime` asks when"), "{said}");
+        assert!(said.contains("late.lrp:2:24") && said.contains(how[how.len() - 2]), "{said}");
+        assert!(!dir.path().join("a.mcap").exists(), "nothing was run");
+    }
+    let (live, after) = both(dir.path(), world.as_ref(), "late.lrp", &["--duration", "2"]);
+    assert_eq!((&live["verdict"], &live["time_secs"]), (&"green".into(), &after["time_secs"]));
+}
+
+/// Whether a snapshot is the last is seen when it is judged, so what comes first in the text
+/// comes first there too, and nothing is counted there that the recording does not count.
+#[test]
+fn the_last_snapshot_is_seen_as_such_whatever_ends_the_run() {
+    let dir = folder();
+    let test = "(var n := [0])\n(machine m (state a (running [n := n + 1])) (state b)\n\
+        (state green) (state red)\n\
+        (on [ball time = stopTime] a -> b)\n\
+        (on [ball pose z < 1] a -> red)\n\
+        (on [n = 714] b -> green))\n\
+        (spawn m a)\n";
+    fs::write(dir.path().join("last.lrp"), test).unwrap();
+    let world = format!("{ROOT}/worlds/ball.sdf");
+    for how in [&["--until", "ball/pose/z < 1"][..], &["--duration", "0.714", "--stop-on-red"]] {
+        let (live, after) = both(dir.path(), world.as_ref(), "last.lrp", how);
+        assert_eq!(live["verdict"], "green", "{live}");
+        for key in ["verdict", "time_secs"] {
+            assert_eq!(live[key], after[key], "{how:?}");
+        }
+    }
+}
+
+/// Neither a pipe nor a device is waited for.
+#[test]
+fn pipes_and_devices_are_refused() {
+    let dir = folder();
+    let made = std::process::Command::new("mkfifo").arg(dir.path().join("pipe.mcap")).status();
+    assert!(made.expect("mkfifo runs").success());
+    std::os::unix::fs::symlink("/dev/zero", dir.path().join("zero.lrp")).unwrap();
+    fs::write(dir.path().join("t.lrp"), "(machine m (state green)) (spawn m green)").unwrap();
+    let world = format!("{ROOT}/worlds/ball.sdf");
+    for args in [
+        &["test", "t.lrp", "--on", "pipe.mcap"][..],
+        &["test", "t.lrp", "--on", "/dev/zero"],
+        &["test", "zero.lrp", "--on", "pipe.mcap"],
+        &["run", &world, "--command", "/dev/zero", "-o", "a.mcap"],
+        &["run", &world, "--test", "zero.lrp", "-o", "a.mcap"],
+    ] {
+        let said = text(&expect(dir.path(), args, 2).stderr);
+        assert!(said.contains("not-a-file"), "{args:?}: {said}");
+    }
+}
+
+/// A formula in a circle is the test's fault, on a recording as without one.
+#[test]
+fn a_circular_formula_is_an_error() {
+    let dir = folder();
+    fs::write(dir.path().join("f.stl"), "f := g and f.\ng := f.\n").unwrap();
+    fs::write(dir.path().join("a.csv"), "time,h\n0,1\n1,2\n").unwrap();
+    for args in [&["check", "f.stl"][..], &["test", "f.stl", "--on", "a.csv"]] {
+        let said = text(&expect(dir.path(), args, 2).stderr);
+        assert!(said.contains("error[circular-formula]"), "{said}");
+    }
+}
+
 /// Tests that ship: the world, how it is run, the test, and what it says.
 const SHIPPED: &[(&str, &[&str], &str, &str)] = &[
     ("ball", &["--duration", "5"], "ball", "green"),

@@ -123,7 +123,7 @@ pub(crate) fn verdict_of(
         Truth::True => (Verdict::Green, "the formula holds"),
         Truth::False => (Verdict::Red, "the formula does not hold"),
         Truth::Unknown if formula.root.is_none() => {
-            (Verdict::Inconclusive, "the formula could not be read")
+            (Verdict::Error, "the formula could not be read, or needs itself")
         }
         Truth::Unknown => (Verdict::Inconclusive, "the formula depends on an unknown value"),
     };

@@ -2,7 +2,9 @@
 //!
 //! The same machine as for a recording, one snapshot at a time as they come. Where the run
 //! knows when it will end, `stopTime` is that moment and every answer is the one the
-//! recording will get; where it does not, `stopTime` is endless until the run has ended.
+//! recording will get; where it does not, `stopTime` is endless until the last snapshot, which
+//! has to be given by [`Live::tick_last`]. That a snapshot is the last is then answered as the
+//! recording will; whoever reckons with the end before it is there is to be kept out.
 //! Formulas that look ahead cannot be known yet and are refused.
 
 use std::sync::Arc;
@@ -113,6 +115,12 @@ impl<'c, S: LiveSource> Live<'c, S> {
             self.run.step();
         }
         self.run.is_over() && !self.run.code.roots.is_empty()
+    }
+
+    /// The last snapshot, once it is known to be that: `stopTime` is its time.
+    pub fn tick_last(&mut self, time: SimTime) -> bool {
+        self.run.conditions.stop_secs = time.secs();
+        self.tick(time)
     }
 
     /// Why the test is red already, in words: a root has touched red, or a required formula

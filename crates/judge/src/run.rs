@@ -124,6 +124,8 @@ pub(crate) trait Watch {
     fn turns_at(&mut self, amount: f64) {}
     /// Something depends on the slack in a way that is not followed.
     fn blurs(&mut self) {}
+    /// The value of an assignment is about to be computed.
+    fn assigning(&mut self, site: Site) {}
     /// A variable gets a value; without a frame it is a global.
     fn assigned(&mut self, site: Site, frame: Option<u32>, slot: u32, value: &Value) {}
     /// A variable was read.
@@ -160,6 +162,9 @@ impl<W: Watch> Watch for &mut W {
     }
     fn blurs(&mut self) {
         (**self).blurs();
+    }
+    fn assigning(&mut self, site: Site) {
+        (**self).assigning(site);
     }
     fn assigned(&mut self, site: Site, frame: Option<u32>, slot: u32, value: &Value) {
         (**self).assigned(site, frame, slot, value);

@@ -96,6 +96,19 @@ impl Judgement {
             (self.verdict, self.time, self.reason) = (Verdict::Inconclusive, time, reason);
         }
     }
+
+    /// It was found on something that turned out otherwise: neither green nor red is decided.
+    pub fn withdraw(&mut self, time: SimTime, reason: &str) {
+        let is_said = |verdict: Verdict| matches!(verdict, Verdict::Green | Verdict::Red);
+        for root in self.roots.iter_mut().filter(|root| is_said(root.verdict)) {
+            (root.verdict, root.time) = (Verdict::Inconclusive, time);
+            root.reason = reason.to_string();
+        }
+        if is_said(self.verdict) {
+            (self.verdict, self.time) = (Verdict::Inconclusive, time);
+            self.reason = reason.to_string();
+        }
+    }
 }
 
 /// The verdict of several: an error outweighs red, red outweighs what is not decided.

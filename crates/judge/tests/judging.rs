@@ -136,6 +136,31 @@ fn an_explanation_leads_from_the_transition_to_the_assignments() {
     assert_eq!(explanation.stretch, Some(4..8));
 }
 
+/// Only what an assigned value was computed of is named under it, and that once: not the
+/// statements before it, though they stand in the same block.
+#[test]
+fn an_assignment_is_explained_by_what_was_read_for_it() {
+    let test = "(var n := [0]) (var a := [0]) (var b := [0]) (var old := [0]) (var top := [0])
+(machine m
+  (state s (onexit [n := n + 1. a := 2. b := a + 1. n := n + b. old value: b.
+    top := (a + b) + ball pose z]))
+  (state t) (state red)
+  (on [ball pose z > 0] s -> t)
+  (on [n := n + 1. (top + old) > 0.5] t -> red))
+(spawn m s)";
+    let scene = Arc::new(Scene::new(common::recording("ms z\n0 1\n100 4")));
+    let code = compiled(test, &scene);
+    let judgement = judge(&code, &scene, &JudgeOptions::default());
+    let [explanation] = &explain(&code, &scene, &judgement)[..] else { panic!("one red root") };
+    let fed = explanation.lines.iter().filter(|line| line.time.is_some());
+    let fed: Vec<(usize, &str)> = fed.map(|line| (line.depth, line.text.as_str())).collect();
+    let wanted =
+        [(1, "top := (a + b) + ball pose z"), (3, "a := 2"), (3, "b := a + 1"), (1, "old")];
+    assert_eq!(fed, wanted, "{:#?}", explanation.lines);
+    let others: Vec<&str> = explanation.lines.iter().map(|line| line.text.as_str()).collect();
+    assert!(!others.contains(&"n + b") && !others.contains(&"n := n + b"), "{others:?}");
+}
+
 #[test]
 fn what_ended_elsewhere_is_explained_by_its_ways_out() {
     let scene = Arc::new(Scene::new(common::recording(BOUNCE)));

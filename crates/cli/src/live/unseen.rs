@@ -2,6 +2,7 @@
 
 use headland_base::Diagnostic;
 use headland_judge::code::{Code, Literal, Node, Op, Site};
+use headland_judge::vocabulary::Quantity;
 
 use super::VERDICTS;
 
@@ -20,9 +21,56 @@ pub fn reads(code: &Code, sensors: &[&str]) -> Vec<Diagnostic> {
 fn refusal(code: &Code, site: Site, what: &str) -> Diagnostic {
     let text = code.text(site);
     let message = format!("`{text}` reads {what}, which a run that goes on does not show");
+    refused(code, site, message)
+}
+
+fn refused(code: &Code, site: Site, message: String) -> Diagnostic {
     Diagnostic::error("not-seen-live", message)
         .at(code.place(site))
         .help("judge the recording instead: headland test … --on RECORDING")
+}
+
+/// Every place that reckons with the end of a run, as an error: `why` it is not known before.
+pub fn ends(code: &Code, why: &str) -> Vec<Diagnostic> {
+    let refuse = |site: Site| {
+        let text = code.text(site);
+        let message = format!("`{text}` asks when the run ends, which is not known beforehand");
+        refused(code, site, message)
+            .note(why)
+            .note("whether a snapshot is the last is seen: `recording time >= stopTime`")
+    };
+    end_sites(code).into_iter().map(refuse).collect()
+}
+
+/// Where a test reckons with the end of the recording. A time compared with `stopTime` itself
+/// only asks whether this snapshot is the last, which a run knows as soon as it is.
+pub fn end_sites(code: &Code) -> Vec<Site> {
+    let mut sites = Vec::new();
+    code.blocks.iter().for_each(|block| find_ends(code, &block.body, &mut sites));
+    sites.sort_unstable();
+    sites.dedup(); // an event is compiled wherever it is used
+    sites
+}
+
+fn find_ends(code: &Code, node: &Node, out: &mut Vec<Site>) {
+    let is_time = |node: &Node| match node.op {
+        Op::Channel(channel) => code.channels[channel as usize] == Quantity::Time,
+        _ => false,
+    };
+    let is_stop = |node: &Node| matches!(node.op, Op::StopTime);
+    // A variable may hold the recording, so the word alone has to do.
+    let is_duration = |selector: &str, args: &[Node]| selector == "duration" && args.is_empty();
+    match &node.op {
+        Op::Compare(_, a, b) if is_time(a) && is_stop(b) || is_stop(a) && is_time(b) => return,
+        Op::StopTime => out.push(node.site),
+        Op::Send(_, selector, args) if is_duration(selector, args) => out.push(node.site),
+        Op::Cascade(_, messages) => {
+            let asked = messages.iter().filter(|(selector, args, _)| is_duration(selector, args));
+            out.extend(asked.map(|(_, _, site)| *site));
+        }
+        _ => {}
+    }
+    node.children().for_each(|child| find_ends(code, child, out));
 }
 
 fn walk(node: &Node, each: &mut impl FnMut(&Node)) {
@@ -62,6 +110,34 @@ mod tests {
 
     use super::*;
 
+    fn compiled(text: &str) -> Code {
+        let mut findings = Findings::new();
+        let program = parse(&Source::new("t.lrp".to_string(), text.to_string()), &mut findings);
+        let none = |path: &str| Err(Diagnostic::error("missing-file", path));
+        compile(&program, &Vocabulary::default(), &none, &mut findings)
+    }
+
+    #[test]
+    fn who_reckons_with_the_end_is_told_from_who_waits_for_it() {
+        let events = [
+            ("recording time >= stopTime", ""),
+            ("stopTime = recording time", ""),
+            ("[recording time < stopTime] value", ""),
+            ("recording time > (stopTime - 0.5)", "stopTime"),
+            ("(recording time ~ 0.1) = stopTime", "stopTime"),
+            ("(stopTime - recording time) < 1", "stopTime"),
+            ("startTime < stopTime", "stopTime"),
+            ("(1 max: recording duration) > 3", "recording duration"),
+            ("(recording time; duration) > 3", "duration"),
+        ];
+        for (event, wanted) in events {
+            let text = format!("(machine m (state a) (on [{event}] a -> a))\n(spawn m a)");
+            let code = compiled(&text);
+            let found: Vec<&str> = end_sites(&code).iter().map(|site| code.text(*site)).collect();
+            assert_eq!(found.concat(), wanted, "{event}");
+        }
+    }
+
     #[test]
     fn verdicts_and_sensors_are_refused_with_the_expression() {
         let text = "(machine m (state a) (state green)\n\
@@ -69,11 +145,7 @@ mod tests {
             (on [(recording report: '/verdicts') age > 1] a -> green)\n\
             (on [[(recording channel: 'arm/imu/gyro/x') > 1] value] a -> green)\n\
             (on [(recording channel: 'arm/imu2') > 1] a -> green))\n(spawn m a)";
-        let mut findings = Findings::new();
-        let program = parse(&Source::new("t.lrp".to_string(), text.to_string()), &mut findings);
-        let none = |path: &str| Err(Diagnostic::error("missing-file", path));
-        let code = compile(&program, &Vocabulary::default(), &none, &mut findings);
-        let refused = reads(&code, &["/arm/imu"]);
+        let refused = reads(&compiled(text), &["/arm/imu"]);
         let mut messages: Vec<&str> = refused.iter().map(|d| d.message.as_str()).collect();
         messages.sort_unstable();
         assert_eq!(

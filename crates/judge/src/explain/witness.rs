@@ -38,6 +38,9 @@ pub(super) struct Witness<'a> {
     block: u32,
     parts: Vec<(Site, String)>,
     read: Vec<Rc<Assignment>>,
+    /// Assignments whose values are being computed, with how many parts and reads there were
+    /// before: what came since is what they are made of.
+    begun: Vec<(Site, usize, usize)>,
     /// Events asked since the last snapshot began, by the block; settling asks again.
     asked: Vec<(u32, Vec<Line>)>,
     /// The blocks of events; actions are no way out.
@@ -56,6 +59,7 @@ impl<'a> Witness<'a> {
             block: 0,
             parts: Vec::new(),
             read: Vec::new(),
+            begun: Vec::new(),
             asked: Vec::new(),
             guards: guard_blocks(code),
             seen: None,
@@ -65,22 +69,25 @@ impl<'a> Witness<'a> {
     /// The block that ran last: itself, its parts, what fed them.
     pub(super) fn lines(&self) -> Vec<Line> {
         let mut out = Vec::new();
-        self.list(&self.parts, &self.read, 0, &mut out);
+        self.list(&self.parts, &self.read, 0, &mut BTreeSet::new(), &mut out);
         out
     }
 
+    /// `told` are assignments that are in `out` already: what feeds two is said once.
     fn list(
         &self,
         parts: &[(Site, String)],
         fed_by: &[Rc<Assignment>],
         depth: usize,
+        told: &mut BTreeSet<*const Assignment>,
         out: &mut Vec<Line>,
     ) {
         // The whole comes last and is said first; what is its own value says nothing.
         let mut said: Vec<Site> = Vec::new();
         for (site, value) in parts.iter().rev() {
             let text = self.code.text(*site);
-            if text == value || said.contains(site) {
+            let is_told_below = fed_by.iter().any(|fed| fed.site == *site);
+            if text == value || said.contains(site) || is_told_below {
                 continue;
             }
             said.push(*site);
@@ -95,6 +102,9 @@ impl<'a> Witness<'a> {
             if out.len() >= MOST_LINES {
                 return;
             }
+            if !told.insert(Rc::as_ptr(assignment)) {
+                continue;
+            }
             out.push(Line {
                 depth: depth + 1,
                 site: assignment.site,
@@ -102,7 +112,7 @@ impl<'a> Witness<'a> {
                 value: assignment.value.clone(),
                 time: Some(assignment.time),
             });
-            self.list(&assignment.parts, &assignment.fed_by, depth + 2, out);
+            self.list(&assignment.parts, &assignment.fed_by, depth + 2, told, out);
             if assignment.is_cut {
                 out.push(Line {
                     depth: depth + 2,
@@ -129,8 +139,18 @@ impl<'a> Witness<'a> {
                 None => self.asked.push((self.block, lines)),
             }
         }
+        self.forget();
+    }
+
+    fn forget(&mut self) {
         self.parts.clear();
         self.read.clear();
+        self.begun.clear();
+    }
+
+    /// How many parts and reads there were before the value that is being computed.
+    fn before(&self) -> (usize, usize) {
+        self.begun.last().map_or((0, 0), |(_, n_parts, n_read)| (*n_parts, *n_read))
     }
 }
 
@@ -149,8 +169,7 @@ impl Watch for Witness<'_> {
         // them, so it is put off until the next block begins there.
         if tick != self.tick || tick + 1 < self.scene.times().len() {
             self.asked.clear();
-            self.parts.clear();
-            self.read.clear();
+            self.forget();
         } else {
             self.close();
         }
@@ -158,34 +177,44 @@ impl Watch for Witness<'_> {
     }
 
     fn valued(&mut self, site: Site, value: &Value) {
-        if self.parts.len() < MOST_PARTS {
+        if self.parts.len() - self.before().0 < MOST_PARTS {
             self.parts.push((site, value.to_string()));
         }
     }
 
     fn read(&mut self, _: Site, frame: Option<u32>, slot: u32) {
+        let known = &self.read[self.before().1..];
         if let Some(assignment) = self.assigned.get(&(frame, slot))
-            && !self.read.iter().any(|known| Rc::ptr_eq(known, assignment))
-            && self.read.len() < MOST_PARTS
+            && !known.iter().any(|known| Rc::ptr_eq(known, assignment))
+            && known.len() < MOST_PARTS
         {
             self.read.push(Rc::clone(assignment));
         }
     }
 
+    fn assigning(&mut self, site: Site) {
+        self.begun.push((site, self.parts.len(), self.read.len()));
+    }
+
     fn assigned(&mut self, site: Site, frame: Option<u32>, slot: u32, value: &Value) {
-        let depth = self.read.iter().map(|fed| fed.depth + 1).max().unwrap_or(0);
+        // A first value is a block of its own. One that a `^` left behind never got there.
+        let begun = self.begun.iter().rposition(|(begun, ..)| *begun == site);
+        self.begun.truncate(begun.map_or(0, |i| i + 1));
+        let (n_parts, n_read) = self.before();
+        self.begun.pop();
+        let (parts, read) = (self.parts.split_off(n_parts), self.read.split_off(n_read));
+        let depth = read.iter().map(|fed| fed.depth + 1).max().unwrap_or(0);
         let is_deep = depth > MOST_DEPTH;
         let time = self.scene.times()[self.tick];
         let assignment = Assignment {
             time,
             site,
             value: value.to_string(),
-            parts: std::mem::take(&mut self.parts),
+            parts,
             is_cut: is_deep,
-            fed_by: if is_deep { Vec::new() } else { std::mem::take(&mut self.read) },
+            fed_by: if is_deep { Vec::new() } else { read },
             depth: if is_deep { 0 } else { depth },
         };
-        self.read.clear();
         self.assigned.insert((frame, slot), Rc::new(assignment));
     }
 
@@ -194,7 +223,6 @@ impl Watch for Witness<'_> {
             self.seen = Some(self.lines());
         }
         self.asked.clear();
-        self.parts.clear();
-        self.read.clear();
+        self.forget();
     }
 }

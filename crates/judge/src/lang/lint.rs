@@ -91,11 +91,33 @@ impl<'a> Lint<'a> {
         message: impl FnOnce() -> String,
         help: impl FnOnce() -> Option<String>,
     ) {
+        self.find(Diagnostic::warning, span, code, message, help);
+    }
+
+    /// One that leaves the test without a verdict.
+    pub fn fault(
+        &mut self,
+        span: &Span,
+        code: &'static str,
+        message: impl FnOnce() -> String,
+        help: impl FnOnce() -> Option<String>,
+    ) {
+        self.find(Diagnostic::error, span, code, message, help);
+    }
+
+    fn find(
+        &mut self,
+        new: fn(&'static str, String) -> Diagnostic,
+        span: &Span,
+        code: &'static str,
+        message: impl FnOnce() -> String,
+        help: impl FnOnce() -> Option<String>,
+    ) {
         let is_shown = self.found.len() < Findings::MOST;
         let text = if is_shown { message() } else { String::new() };
         let help = if is_shown { help() } else { None };
         let place = Place::new(self.source, span.clone());
-        self.found.push(Diagnostic::warning(code, text).at(place).help_maybe(help));
+        self.found.push(new(code, text).at(place).help_maybe(help));
     }
 
     fn program(&mut self) {

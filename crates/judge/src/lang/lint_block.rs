@@ -135,7 +135,7 @@ impl<'a> Lint<'a> {
             let name = &scopes.formula_at(formula).name;
             let message = || format!("the formula `{}` needs itself, or one that does", name.text);
             let help = || Some("break the circle; it can never be decided".to_string());
-            self.warn(&name.span, "circular-formula", message, help);
+            self.fault(&name.span, "circular-formula", message, help);
         }
     }
 

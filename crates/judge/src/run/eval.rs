@@ -166,6 +166,7 @@ impl<N: Now, W: Watch> Run<'_, N, W> {
                 other => return self.not_understood(a.site, &other, "negated"),
             },
             Op::SetVar(hops, slot, value) => {
+                self.watch.assigning(node.site);
                 let value = self.eval(value, env)?;
                 self.keep_if_block(&value, node.site)?;
                 let frame = self.frame_out(env.frame, *hops);
@@ -174,6 +175,7 @@ impl<N: Now, W: Watch> Run<'_, N, W> {
                 value
             }
             Op::SetGlobal(slot, value) => {
+                self.watch.assigning(node.site);
                 let value = self.eval(value, env)?;
                 self.keep_if_block(&value, node.site)?;
                 self.watch.assigned(node.site, None, *slot, &value);
@@ -225,6 +227,9 @@ impl<N: Now, W: Watch> Run<'_, N, W> {
             Op::Six(object, six) => self.vector(*object, *six),
             Op::Send(target, selector, args) => {
                 let receiver = self.eval(target, env)?;
+                if W::SEES && is_old_assignment(target, &receiver, selector) {
+                    self.watch.assigning(target.site);
+                }
                 let args: Result<Vec<Value>, Stop> =
                     args.iter().map(|arg| self.eval(arg, env)).collect();
                 let args = args?;
@@ -270,7 +275,7 @@ impl<N: Now, W: Watch> Run<'_, N, W> {
         }
     }
 
-    /// `x value: e` once assigned to the variable x, unless x held a block.
+    /// The assignment, where it is one.
     fn old_assignment(
         &mut self,
         target: &Node,
@@ -279,8 +284,8 @@ impl<N: Now, W: Watch> Run<'_, N, W> {
         args: &[Value],
         env: Env,
     ) -> Result<Option<Value>, Stop> {
-        let ("value:", [value]) = (selector, args) else { return Ok(None) };
-        if matches!(receiver, Value::Block(_)) {
+        let [value] = args else { return Ok(None) };
+        if !is_old_assignment(target, receiver, selector) {
             return Ok(None);
         }
         let (frame, slot) = match &target.op {
@@ -627,6 +632,13 @@ impl Give {
 pub(crate) fn has_slack(comparison: &Node) -> bool {
     let is_bound = |node: &Node| matches!(node.op, Op::StartTime | Op::StopTime);
     !matches!(&comparison.op, Op::Compare(_, a, b) if is_bound(a) || is_bound(b))
+}
+
+/// `x value: e` once assigned to the variable x, unless x held a block.
+fn is_old_assignment(target: &Node, receiver: &Value, selector: &str) -> bool {
+    selector == "value:"
+        && matches!(target.op, Op::Var(..) | Op::Global(_))
+        && !matches!(receiver, Value::Block(_))
 }
 
 fn is_sum(op: Arithmetic) -> bool {

@@ -49,6 +49,17 @@ impl<N: Now, W: Watch> Run<'_, N, W> {
                 "object:" | "joint:" | "region:" | "report:" | "channel:",
                 [Value::Str(name) | Value::Symbol(name)],
             ) => self.nothing_called(site, selector.trim_end_matches(':'), name),
+            (
+                Host::Recording,
+                "fact:" | "object:" | "joint:" | "region:" | "report:" | "channel:",
+                [other],
+            ) => {
+                let words = format!(
+                    "`{selector}` needs a name, as in `{selector} 'name'`, not {}",
+                    other.kind()
+                );
+                self.fail(site, words)
+            }
             (Host::Object(_), "link:" | "joint:", [Value::Str(name) | Value::Symbol(name)]) => {
                 self.nothing_called(site, selector.trim_end_matches(':'), name)
             }
