@@ -457,6 +457,39 @@ fn a_tumbling_box_keeps_angular_momentum_and_energy() {
 
 /// A nut on a frictionless screw falls slower than free: with x = p·θ,
 /// a = g / (1 + I/(m·p²)). Tolerance 1 %, and the thread holds to 0.1 mm.
+/// A motor of 1 N·m per kg·m² turns any body about any of its axes with 1 rad/s², whichever of
+/// its moments are equal, and however small they are.
+#[test]
+fn a_torque_turns_a_body_by_its_own_moment() {
+    let shapes = [[2.0, 1.0, 1.0], [1.0, 2.0, 1.0], [1.0, 1.0, 2.0], [2.0, 3.0, 1.5], [1.0; 3]];
+    let axes = [Vec3::X, Vec3::Y, Vec3::Z];
+    for (moments, scale) in shapes.iter().flat_map(|m| [(m, 0.1), (m, 1e-6)]) {
+        for (k, axis) in axes.into_iter().enumerate() {
+            let mut wheel = link("wheel", Vec3::Z, 1.0, Some(Geometry::Sphere { radius: 0.01 }));
+            wheel.collisions[0].link_from_shape = Transform::from_translation(Vec3::X * 0.02);
+            wheel.inertial.inertia =
+                Mat3::from_diagonal(Vec3::from_array(moments.map(|m| m * scale)));
+            wheel.gravity = false;
+            let hinge = JointKind::Continuous(Axis::along(axis));
+            let hinge = joint("hinge", None, "wheel", Vec3::ZERO, hinge);
+            let model = Model_ { joints: vec![hinge], ..thing("wheel", wheel) };
+            for engine in engines() {
+                let torque = moments[k] * scale;
+                let mut cast =
+                    Cast { controllers: vec![Box::new(Push(0, torque))], ..Cast::default() };
+                let end =
+                    watch_cast(&world(vec![model.clone()]), engine, 0.5, &mut cast, &mut |_, _| {});
+                let speed = end.dofs[0].velocity;
+                assert!(
+                    (speed - 0.5).abs() < 5e-3,
+                    "{}: {moments:?} × {scale} about {axis}: {speed}",
+                    engine.name
+                );
+            }
+        }
+    }
+}
+
 #[test]
 fn a_nut_on_a_screw_falls_as_its_thread_says() {
     let pitch = 0.02;

@@ -296,7 +296,7 @@ fn insert_cross(
         let sum = rigid.inertia.col(0).x + rigid.inertia.col(1).y + rigid.inertia.col(2).z;
         (rigid.mass, sum / 3.0)
     });
-    let mass = rp::MassProperties::with_inertia_matrix(
+    let mass = super::mass_of(
         Vec3::ZERO,
         mass * CROSS_SHARE,
         Mat3::from_diagonal(Vec3::splat(inertia * CROSS_SHARE)),

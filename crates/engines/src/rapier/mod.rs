@@ -18,13 +18,14 @@ pub(crate) mod hull;
 mod joints;
 pub(crate) mod shapes;
 
-use headland_base::{Diagnostic, Mat3, SimDuration, Transform, Vec3};
+use headland_base::{Diagnostic, Mat3, Quat, SimDuration, Transform, Vec3};
 use headland_sim::lever::rotor_inertias;
 use headland_sim::{
     Engine, EngineEntry, EngineOptions, Fault, Found, Housing, Inputs, Model, Motion, Rigid, State,
     TouchFilter,
 };
 use headland_world::Twist;
+use headland_world::inertia::principal;
 use rapier3d_f64::prelude as rp;
 
 /// How help pages list it.
@@ -133,6 +134,9 @@ impl Engine for Rapier {
                 }
             }
         }
+        if !options.raw {
+            weigh(model, state, &mut physics, &handles);
+        }
         let inserted = joints::insert(model, state, &mut physics, &handles);
         let drive = drive::Drive::of(model, inertias, inserted);
         self.world = Some(Built {
@@ -234,7 +238,7 @@ fn body_of(
         Motion::Kinematic => rp::RigidBodyType::KinematicVelocityBased,
         Motion::Dynamic => rp::RigidBodyType::Dynamic,
     };
-    let mass = rp::MassProperties::with_inertia_matrix(rigid.centre, rigid.mass, inertia);
+    let mass = mass_of(rigid.centre, rigid.mass, inertia);
     rp::RigidBodyBuilder::new(kind)
         .pose(pose(world_from_rigid))
         .additional_mass_properties(mass)
@@ -246,6 +250,52 @@ fn body_of(
         .allow_fast_rotation(!raw)
         .can_sleep(raw)
         .build()
+}
+
+/// A mass with an inertia about its centre. Rapier would look for the principal axes by
+/// formulas that want the smallest moment to be the only one of its size, and none much below
+/// 1e-5 kg·m²: a disc about x turned by half its moment. So they are found here.
+fn mass_of(centre: Vec3, mass: f64, inertia: Mat3) -> rp::MassProperties {
+    let (moments, axes) = principal(&inertia);
+    let moments = Vec3::from_array(moments.map(|moment| moment.max(0.0)));
+    let frame = Quat::from_mat3(&axes).normalize();
+    rp::MassProperties::with_principal_inertia_frame(centre, mass, moments, frame)
+}
+
+/// Lets rapier take in its bodies and colliders, and then gives bodies their masses alone.
+///
+/// Rapier adds up what colliders weigh, which is nothing here, and looks for principal axes
+/// again on the way; see [`mass_of`]. It does so in the first step after a collider is put in,
+/// so a step is made in which nothing moves or touches.
+fn weigh(
+    model: &Model,
+    state: &State,
+    physics: &mut rp::PhysicsWorld,
+    handles: &[rp::RigidBodyHandle],
+) {
+    struct Nothing;
+    impl rp::PhysicsHooks for Nothing {
+        fn filter_contact_pair(&self, _: &rp::PairFilterContext) -> Option<rp::SolverFlags> {
+            None
+        }
+    }
+    for handle in handles {
+        physics.bodies[*handle].set_linvel(Vec3::ZERO, false);
+        physics.bodies[*handle].set_angvel(Vec3::ZERO, false);
+    }
+    let gravity = std::mem::replace(&mut physics.gravity, Vec3::ZERO);
+    physics.step_with_events(&Nothing, &());
+    physics.gravity = gravity;
+    let none = rp::ColliderSet::new();
+    for ((rigid, now), handle) in model.rigids.iter().zip(&state.rigids).zip(handles) {
+        let body = &mut physics.bodies[*handle];
+        if rigid.motion != Motion::Static {
+            body.set_position(pose(now.world_from_rigid), false);
+            body.recompute_mass_properties_from_colliders(&none);
+            body.set_linvel(centre_velocity(rigid, now.world_from_rigid, now.twist), true);
+            body.set_angvel(now.twist.angular, true);
+        }
+    }
 }
 
 /// Rapier's velocities are those of the centre of mass, ours of the frame's origin.
