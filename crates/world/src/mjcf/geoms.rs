@@ -216,14 +216,17 @@ impl Reader<'_> {
             Err(Diagnostic::error("unsupported-mesh", message))
         } else {
             match model.resolve_mesh_file(asset, self.base_dir) {
-                Some(path) if !path.is_file() => Err(missing(&path)),
+                Some(path) if !path.exists() => Err(missing(&path)),
                 Some(path) => self.meshes.load(&path, None, scale),
-                None => inline(asset, scale),
+                None => inline(asset, scale).map(|mesh| (mesh, None)),
             }
         };
         geom_from_file.translation *= scale;
         match loaded {
-            Ok(mesh) => {
+            Ok((mesh, warning)) => {
+                if let Some(warning) = warning {
+                    self.problem(warning, node, false);
+                }
                 // Named as seen from the model's own folder, where it is looked for again.
                 let path = model.resolve_mesh_file(asset, Path::new(""));
                 let uri = path.map_or_else(|| inline_uri(name), |path| path.display().to_string());
@@ -253,7 +256,7 @@ impl Reader<'_> {
         let loaded = match &asset.file {
             Some(file) => {
                 let path = self.base_dir.join(hfield_dir).join(file);
-                if path.is_file() { heightmap::load(&path, size) } else { Err(missing(&path)) }
+                if path.exists() { heightmap::load(&path, size) } else { Err(missing(&path)) }
             }
             None => flat_or_given(asset),
         };
