@@ -86,7 +86,8 @@ pub fn read_text(
     let told: BTreeSet<_> = findings.iter().filter_map(key).collect();
     let is_news = |finding: &Diagnostic| key(finding).is_none_or(|key| !told.contains(&key));
     let of_world = check(&world, &places).into_iter().filter(wanted);
-    findings.extend(of_world.filter(|finding| !is_partial || is_news(finding)));
+    let news = of_world.filter(|finding| !is_partial || is_news(finding));
+    findings.extend(news.map(|finding| places.as_written(finding)));
     let refused = findings.iter().any(|finding| finding.severity == Severity::Error);
     if refused { Err(findings) } else { Ok(Read { world, findings, places }) }
 }
