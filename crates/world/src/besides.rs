@@ -16,6 +16,7 @@
 //! nothing else: the world made of it is thrown away, and so is what is said of the elements
 //! that were mended.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -89,8 +90,16 @@ const LACKS: &[&str] =
 const WEIGHS: &[&str] =
     &["bad-inertia", "bad-mass", "default-inertia", "massless-link", "massless-links", "no-volume"];
 
-/// What is said where a joint is missing.
-const MISSES_A_JOINT: &[&str] = &["no-such-joint", "two-roots", "unknown-joint"];
+/// What is said of a name that is not there.
+const MISSES_A_NAME: &[&str] = &[
+    "no-such-body",
+    "no-such-hfield",
+    "no-such-joint",
+    "no-such-link",
+    "no-such-mesh",
+    "unknown-joint",
+    "unknown-link",
+];
 
 /// Every error and warning that those in `known` hide. `read` reads a text and says whether a world came
 /// of it, and what was found.
@@ -114,7 +123,7 @@ pub(crate) fn besides(
             let Some(place) = diagnostic.place.as_ref() else { continue };
             let Some(key) = code_and_start(diagnostic) else { continue };
             let is_ours = place.source.path == source.path;
-            let is_missed = mended.is_joint_gone && MISSES_A_JOINT.contains(&diagnostic.code);
+            let is_missed = mended.misses(diagnostic);
             if is_ours
                 && !is_missed
                 && !mended.is_touched(diagnostic.code, place.span.start)
@@ -144,6 +153,8 @@ struct Mended {
     doubted: Vec<(Range<usize>, &'static [&'static str])>,
     /// A joint was taken out: who holds whom is not known any more.
     is_joint_gone: bool,
+    /// The names of all that was taken out.
+    gone: BTreeSet<String>,
 }
 
 impl Mended {
@@ -153,6 +164,17 @@ impl Mended {
                 .doubted
                 .iter()
                 .any(|(range, codes)| range.contains(&at) && codes.contains(&code))
+    }
+
+    /// Whether something is missed that only mending took away.
+    fn misses(&self, diagnostic: &Diagnostic) -> bool {
+        match diagnostic.code {
+            "two-roots" => self.is_joint_gone,
+            code if MISSES_A_NAME.contains(&code) => {
+                diagnostic.message.split('`').any(|word| self.gone.contains(word))
+            }
+            _ => false,
+        }
     }
 
     /// Mends what can be mended; whether anything was.
@@ -196,6 +218,12 @@ impl Mended {
             ("unknown-attribute", Some(attribute)) => {
                 let is_compared = node.attributes().any(|a| COMPARED.contains(&a.name()));
                 self.touched.push(if is_compared { start_tag(node) } else { name_of(node) });
+                match node.parent_element() {
+                    Some(body) if node.has_tag_name("inertial") => {
+                        self.doubted.push((name_of(body), WEIGHS));
+                    }
+                    _ => self.doubt_weight_around(node),
+                }
                 blank(&mut bytes[attribute.range()]);
             }
             ("wrong-count", Some(attribute)) => {
@@ -217,7 +245,7 @@ impl Mended {
             // MJCF reads both, and a joint of no known kind as a hinge.
             ("duplicate-name", _) if is_mjcf(node) => {}
             ("unknown-word", Some(attribute)) if is_mjcf(node) && node.has_tag_name("joint") => {
-                self.touched.push(start_tag(node));
+                self.touched.push(attribute.range());
                 blank(&mut bytes[attribute.range()]);
             }
             ("not-positive" | "zero-vector", None) => {
@@ -253,6 +281,8 @@ impl Mended {
     /// it has it with or without this shape.
     fn take_out(&mut self, bytes: &mut [u8], node: Node<'_, '_>) {
         self.is_joint_gone |= node.has_tag_name("joint");
+        let named = node.descendants().filter_map(|node| node.attribute("name"));
+        self.gone.extend(named.map(str::to_string));
         if SHAPES.contains(&node.tag_name().name()) {
             self.touched.push(start_tag(node));
             self.doubt_weight_around(node);

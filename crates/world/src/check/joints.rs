@@ -318,7 +318,10 @@ impl Checker<'_> {
     }
 
     fn known_joint(&mut self, scope: &str, name: &str, who: &str, part: &str) {
-        if self.joint_index.contains_key(join_scope(scope, name).as_str()) {
+        let whole = join_scope(scope, name);
+        // One that is written and left out has defects of its own, which are told.
+        let is_written = |checker: &Checker<'_>| checker.place(&format!("joint {whole}")).is_some();
+        if self.joint_index.contains_key(whole.as_str()) || is_written(self) {
             return;
         }
         let help = self.suggest(&self.joint_index, scope, name);
