@@ -397,6 +397,9 @@ impl Reader<'_> {
             }
             massless::separate_names(model);
         }
+        for model in world.models.iter_mut().filter(|model| model.is_static) {
+            massless::free_reserved_names(model);
+        }
         let notes = std::mem::take(&mut self.notes);
         let told = [
             ("massless-links", merged, "bodies without mass that became frames"),
