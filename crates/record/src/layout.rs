@@ -58,6 +58,10 @@ impl Layout {
         let name = match (object, &objects[..], &moving[..]) {
             (Some(name), _, _) => name,
             (None, [only], _) | (None, _, [only]) => only,
+            (None, [], _) => {
+                return Err(Diagnostic::error("no-poses", "nothing in the recording has a pose")
+                    .note("a TUM file holds the poses of one object"));
+            }
             (None, _, _) => {
                 return Err(which(format!("{} objects have poses", objects.len()), &objects));
             }

@@ -459,6 +459,10 @@ fn whose_trajectory_is_exported() {
     assert!(which.help.unwrap().contains("--object NAME"));
     let which = export(&source, &path, Format::Tum, Some("cub"), &options()).unwrap_err();
     assert_eq!(which[0].help.as_deref(), Some("did you mean `cube`?"));
+    // Where nothing has a pose there is nothing to choose from.
+    fs::write(&source, written(&options(), |_| Ok(()))).unwrap();
+    let none = export(&source, &path, Format::Tum, None, &options()).unwrap_err().remove(0);
+    assert_eq!((none.code, none.help), ("no-poses", None));
 }
 
 /// A file that another library wrote, as robots write them: sent before it was recorded,

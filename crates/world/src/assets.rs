@@ -16,7 +16,10 @@ use crate::{heightmap, mesh};
 
 /// Shapes already read, by file, part of it and size; whoever asks again shares the shape, or
 /// hears of the same fault at its own place.
-pub struct Loaded<T>(BTreeMap<Asked, Result<Arc<T>, Diagnostic>>);
+pub struct Loaded<T>(BTreeMap<Asked, Result<Shape<T>, Diagnostic>>);
+
+/// A shape, and what its file makes worth warning of; who asks first is warned.
+type Shape<T> = (Arc<T>, Option<Diagnostic>);
 
 /// File, part, and size down to the last bit.
 type Asked = (PathBuf, String, [u64; 3]);
@@ -35,10 +38,16 @@ impl Loaded<TriMesh> {
         path: &Path,
         part: Option<(&str, bool)>,
         scale: Vec3,
-    ) -> Result<Arc<TriMesh>, Diagnostic> {
+    ) -> Result<Shape<TriMesh>, Diagnostic> {
         let key = (path.to_path_buf(), format!("{part:?}"), scale.to_array().map(f64::to_bits));
-        let load = || mesh::load(path, part, scale).map(Arc::new);
-        self.0.entry(key).or_insert_with(load).clone()
+        let load =
+            || mesh::load_noting(path, part, scale).map(|(mesh, note)| (Arc::new(mesh), note));
+        let shape = self.0.entry(key).or_insert_with(load);
+        let answer = shape.clone();
+        if let Ok((_, warning)) = shape {
+            *warning = None;
+        }
+        answer
     }
 }
 
@@ -46,8 +55,8 @@ impl Loaded<HeightGrid> {
     /// The heights of a file, for a heightmap of this size.
     pub fn load(&mut self, path: &Path, size: Vec3) -> Result<Arc<HeightGrid>, Diagnostic> {
         let key = (path.to_path_buf(), String::new(), size.to_array().map(f64::to_bits));
-        let load = || heightmap::load(path, size).map(Arc::new);
-        self.0.entry(key).or_insert_with(load).clone()
+        let load = || heightmap::load(path, size).map(|heights| (Arc::new(heights), None));
+        self.0.entry(key).or_insert_with(load).clone().map(|(heights, _)| heights)
     }
 }
 

@@ -16,6 +16,7 @@
 //! nothing else: the world made of it is thrown away, and so is what is said of the elements
 //! that were mended.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -81,8 +82,24 @@ const COMPARED: &[&str] = &[
     "upper",
 ];
 
-/// What is said where a joint is missing.
-const MISSES_A_JOINT: &[&str] = &["no-such-joint", "two-roots", "unknown-joint"];
+/// What is said of an element that lacks something.
+const LACKS: &[&str] =
+    &["missing-attribute", "no-such-hfield", "no-such-mesh", "unsupported-geom", "wrong-count"];
+
+/// What is said of a body whose shapes weigh something else, or are not all there.
+const WEIGHS: &[&str] =
+    &["bad-inertia", "bad-mass", "default-inertia", "massless-link", "massless-links", "no-volume"];
+
+/// What is said of a name that is not there.
+const MISSES_A_NAME: &[&str] = &[
+    "no-such-body",
+    "no-such-hfield",
+    "no-such-joint",
+    "no-such-link",
+    "no-such-mesh",
+    "unknown-joint",
+    "unknown-link",
+];
 
 /// Every error and warning that those in `known` hide. `read` reads a text and says whether a world came
 /// of it, and what was found.
@@ -91,8 +108,7 @@ pub(crate) fn besides(
     known: &[Diagnostic],
     read: impl Fn(&Arc<Source>) -> (bool, Vec<Diagnostic>),
 ) -> Vec<Diagnostic> {
-    let mut mended =
-        Mended { text: source.text.clone(), touched: Vec::new(), is_joint_gone: false };
+    let mut mended = Mended { text: source.text.clone(), ..Mended::default() };
     let mut wrong: Vec<Diagnostic> = known.to_vec();
     let mut told: Vec<(&str, usize)> = known.iter().filter_map(code_and_start).collect();
     let mut out = Vec::new();
@@ -107,8 +123,11 @@ pub(crate) fn besides(
             let Some(place) = diagnostic.place.as_ref() else { continue };
             let Some(key) = code_and_start(diagnostic) else { continue };
             let is_ours = place.source.path == source.path;
-            let is_missed = mended.is_joint_gone && MISSES_A_JOINT.contains(&diagnostic.code);
-            if is_ours && !is_missed && !mended.is_touched(place.span.start) && !told.contains(&key)
+            let is_missed = mended.misses(diagnostic);
+            if is_ours
+                && !is_missed
+                && !mended.is_touched(diagnostic.code, place.span.start)
+                && !told.contains(&key)
             {
                 told.push(key);
                 out.push(diagnostic.clone().at(Place::new(source, place.span.clone())));
@@ -125,17 +144,37 @@ fn code_and_start(diagnostic: &Diagnostic) -> Option<(&'static str, usize)> {
     diagnostic.place.as_ref().map(|place| (diagnostic.code, place.span.start))
 }
 
+#[derive(Default)]
 struct Mended {
     text: String,
-    /// Start tags about which nothing is believed any more.
+    /// Start tags, their names or attributes, about which nothing is believed any more.
     touched: Vec<Range<usize>>,
+    /// Names of elements of which only these codes are not believed.
+    doubted: Vec<(Range<usize>, &'static [&'static str])>,
     /// A joint was taken out: who holds whom is not known any more.
     is_joint_gone: bool,
+    /// The names of all that was taken out.
+    gone: BTreeSet<String>,
 }
 
 impl Mended {
-    fn is_touched(&self, at: usize) -> bool {
+    fn is_touched(&self, code: &str, at: usize) -> bool {
         self.touched.iter().any(|range| range.contains(&at))
+            || self
+                .doubted
+                .iter()
+                .any(|(range, codes)| range.contains(&at) && codes.contains(&code))
+    }
+
+    /// Whether something is missed that only mending took away.
+    fn misses(&self, diagnostic: &Diagnostic) -> bool {
+        match diagnostic.code {
+            "two-roots" => self.is_joint_gone,
+            code if MISSES_A_NAME.contains(&code) => {
+                diagnostic.message.split('`').any(|word| self.gone.contains(word))
+            }
+            _ => false,
+        }
     }
 
     /// Mends what can be mended; whether anything was.
@@ -175,8 +214,38 @@ impl Mended {
                     self.touched.extend(node.parent_element().map(start_tag)); // its body's
                 }
             }
-            ("unknown-attribute" | "wrong-count", Some(attribute)) => {
-                self.touched.push(start_tag(node));
+            // What is not there any more cannot be wrong together with others.
+            ("unknown-attribute", Some(attribute)) => {
+                let is_compared = node.attributes().any(|a| COMPARED.contains(&a.name()));
+                self.touched.push(if is_compared { start_tag(node) } else { name_of(node) });
+                match node.parent_element() {
+                    Some(body) if node.has_tag_name("inertial") => {
+                        self.doubted.push((name_of(body), WEIGHS));
+                    }
+                    _ => self.doubt_weight_around(node),
+                }
+                blank(&mut bytes[attribute.range()]);
+            }
+            ("wrong-count", Some(attribute)) => {
+                let name = attribute.name();
+                let is_missed = COMPARED.contains(&name) || SIZES.contains(&name);
+                self.touched.push(if is_missed { start_tag(node) } else { attribute.range() });
+                if node.has_tag_name("inertial") {
+                    self.touched.extend(node.parent_element().map(start_tag)); // its body's
+                }
+                blank(&mut bytes[attribute.range()]);
+            }
+            // Without its class an element lacks what that would have given it.
+            ("no-such-class", Some(attribute)) => {
+                self.touched.push(attribute.range());
+                self.doubted.push((name_of(node), LACKS));
+                self.doubt_weight_around(node);
+                blank(&mut bytes[attribute.range()]);
+            }
+            // MJCF reads both, and a joint of no known kind as a hinge.
+            ("duplicate-name", _) if is_mjcf(node) => {}
+            ("unknown-word", Some(attribute)) if is_mjcf(node) && node.has_tag_name("joint") => {
+                self.touched.push(attribute.range());
                 blank(&mut bytes[attribute.range()]);
             }
             ("not-positive" | "zero-vector", None) => {
@@ -197,26 +266,49 @@ impl Mended {
             _ => {
                 self.touched.push(start_tag(node));
                 let is_spare = |node: &Node<'_, '_>| SPARE.contains(&node.tag_name().name());
-                if let Some(spare) = node.ancestors().find(is_spare) {
-                    self.take_out(bytes, spare);
+                match (node.ancestors().find(is_spare), attribute) {
+                    (Some(spare), _) => self.take_out(bytes, spare),
+                    (None, Some(attribute)) => blank(&mut bytes[attribute.range()]),
+                    (None, None) if code == "unsupported-element" => self.take_out(bytes, node),
+                    (None, None) => {}
                 }
             }
         }
     }
 
-    /// Without an element, what is said of those around it may be its absence. Not so where
-    /// a body says its mass itself: then it has it with or without this shape.
+    /// Without an element, what is said of those around it may be its absence; without a
+    /// shape, only what is said of their mass. Not so where a body says its mass itself: then
+    /// it has it with or without this shape.
     fn take_out(&mut self, bytes: &mut [u8], node: Node<'_, '_>) {
-        let is_shape = SHAPES.contains(&node.tag_name().name());
         self.is_joint_gone |= node.has_tag_name("joint");
-        let has_inertial = |body: Node<'_, '_>| xml::child(body, "inertial").is_some();
-        if is_shape && node.parent_element().is_some_and(has_inertial) {
+        let named = node.descendants().filter_map(|node| node.attribute("name"));
+        self.gone.extend(named.map(str::to_string));
+        if SHAPES.contains(&node.tag_name().name()) {
             self.touched.push(start_tag(node));
+            self.doubt_weight_around(node);
         } else {
             self.touched.extend(node.ancestors().filter(Node::is_element).map(start_tag));
         }
         blank(&mut bytes[node.range()]);
     }
+
+    fn doubt_weight_around(&mut self, node: Node<'_, '_>) {
+        let has_inertial = |body: Node<'_, '_>| xml::child(body, "inertial").is_some();
+        if !node.parent_element().is_some_and(has_inertial) {
+            let around = node.ancestors().filter(Node::is_element);
+            self.doubted.extend(around.map(|around| (name_of(around), WEIGHS)));
+        }
+    }
+}
+
+fn is_mjcf(node: Node<'_, '_>) -> bool {
+    node.document().root_element().has_tag_name("mujoco")
+}
+
+/// The start tag up to the end of the name, where findings of the whole element point.
+fn name_of(node: Node<'_, '_>) -> Range<usize> {
+    let start = node.range().start;
+    start..start + 1 + node.tag_name().name().len()
 }
 
 /// The innermost element around a place.

@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 
 use headland_base::{Diagnostic, Findings, Place};
 
-use crate::{ModelAt, Places, World};
+use crate::{JointKind, ModelAt, Places, World};
 
 /// How far from one the length of an axis may be; files round to a few digits.
 pub const AXIS_LENGTH_SLACK: f64 = 1e-3;
@@ -41,6 +41,21 @@ pub fn check(world: &World, places: &Places) -> Vec<Diagnostic> {
     checker.findings.into_vec()
 }
 
+/// What is wrong with the axes of a joint that no world can hold, by its whole name: one
+/// whose child is not there.
+pub(crate) fn check_axes(joint: &str, kind: &JointKind, places: &Places) -> Vec<Diagnostic> {
+    let mut checker = Checker {
+        places,
+        link_index: BTreeMap::new(),
+        joint_index: BTreeMap::new(),
+        findings: Findings::new(),
+    };
+    for (axis, name) in kind.axes().into_iter().zip(["axis", "axis2"]) {
+        checker.axis(joint, axis, name);
+    }
+    checker.findings.into_vec()
+}
+
 /// Whether anything but a joint names a link. A yard of boxes refers to nobody, and to sort
 /// the names of ten thousand takes its time.
 fn has_references(world: &World) -> bool {
@@ -50,6 +65,8 @@ fn has_references(world: &World) -> bool {
     });
     has_some
 }
+
+pub(crate) use bodies::is_reserved;
 
 struct Checker<'w> {
     places: &'w Places,

@@ -5,22 +5,29 @@
 //!
 //! Deliberately absent: georeferenced elevation models and JPEG, whose losses are steps.
 
-use std::fs::File;
 use std::io::BufReader;
 use std::path::Path;
 
 use headland_base::{Diagnostic, Vec3};
 use png::{BitDepth, ColorType, Decoder, Limits, Transformations};
 
+use crate::files::{self, Unread};
 use crate::geometry::HeightGrid;
 
 /// The most pixels an image may have: a square of 8193, four times Gazebo's largest.
 pub const MOST_PIXELS: u64 = 8193 * 8193;
 
+/// The largest image file that is opened: every pixel as large as they come \[bytes\].
+const MOST_BYTES: u64 = MOST_PIXELS * 8;
+
 /// Reads a PNG as heights; `size.z` is the height of a white pixel \[m\].
 pub fn load(path: &Path, size: Vec3) -> Result<HeightGrid, Diagnostic> {
-    let file = File::open(path).map_err(|error| bad(path, error.to_string()))?;
-    let limits = Limits { bytes: MOST_PIXELS as usize * 8 };
+    let file = files::open(path, MOST_BYTES).map_err(|why| match why {
+        Unread::Irregular(diagnostic) => diagnostic,
+        Unread::Failed(error) => bad(path, error.to_string()),
+        Unread::TooLarge(n_bytes) => bad(path, format!("{} MiB are too many", n_bytes >> 20)),
+    })?;
+    let limits = Limits { bytes: MOST_BYTES as usize };
     let mut decoder = Decoder::new_with_limits(BufReader::new(file), limits);
     // Palettes and bits below eight become plain samples; 16 bits stay 16 bits.
     decoder.set_transformations(Transformations::EXPAND);

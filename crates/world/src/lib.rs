@@ -18,6 +18,7 @@ mod besides;
 #[cfg(test)]
 mod cases;
 pub mod check;
+mod files;
 pub mod geometry;
 pub mod heightmap;
 pub mod inertia;

@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use headland_base::{Mat3, Transform, Vec3};
 
+use crate::check::is_reserved;
 use crate::inertia::Inertial;
 use crate::joint::{Joint, JointKind};
 use crate::world::{Collision, Frame, Model, Visual};
@@ -214,10 +215,19 @@ pub fn number_repeats<'a>(names: impl Iterator<Item = &'a mut String>) {
     }
 }
 
+/// Frames whose names SDF keeps for itself get others: a site may be called `world`, and what
+/// is written as SDF must be readable.
+pub fn free_reserved_names(model: &mut Model) {
+    for frame in model.frames.iter_mut().filter(|frame| is_reserved(&frame.name)) {
+        frame.name.push_str("_frame");
+    }
+}
+
 /// Links, joints and frames of a model share one set of names in the World, as in SDF,
 /// while URDF and MJCF let a joint be named like its link. Such joints and frames get a
 /// suffix; gives the joints that were renamed, old name to new.
 pub fn separate_names(model: &mut Model) -> BTreeMap<String, String> {
+    free_reserved_names(model);
     let mut taken: BTreeSet<String> = model.links.iter().map(|link| link.name.clone()).collect();
     let mut fresh = |name: &str, suffix: &str| {
         let mut candidate = name.to_string();

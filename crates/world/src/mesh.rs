@@ -14,13 +14,12 @@ mod collada;
 mod gltf;
 
 use std::collections::BTreeSet;
-use std::fs::File;
-use std::io::Read as _;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
 use headland_base::{Diagnostic, Mat3, Vec3, names};
 
+use crate::files::{self, Unread};
 use crate::geometry::{TriMesh, TriMeshError};
 
 /// The largest file that is opened, buffers of a glTF included \[bytes\].
@@ -40,12 +39,26 @@ pub fn load(
     submesh: Option<(&str, bool)>,
     scale: Vec3,
 ) -> Result<TriMesh, Diagnostic> {
-    let parts = parts_of(path, &read_bounded(path)?)?;
+    load_noting(path, submesh, scale).map(|(mesh, _)| mesh)
+}
+
+/// The same, with a warning where the file holds more than was read of it.
+pub(crate) fn load_noting(
+    path: &Path,
+    submesh: Option<(&str, bool)>,
+    scale: Vec3,
+) -> Result<(TriMesh, Option<Diagnostic>), Diagnostic> {
+    let bytes = read_bounded(path)?;
+    let (bytes, warning) = match ending_of(path).as_str() {
+        "stl" => counted_stl(path, &bytes)?,
+        _ => (&bytes[..], None),
+    };
+    let parts = parts_of(path, bytes)?;
     let mut corners = chosen(path, parts, submesh)?;
     if let Some((_, true)) = submesh {
         centre(&mut corners);
     }
-    weld(path, &corners, scale)
+    Ok((weld(path, &corners, scale)?, warning))
 }
 
 /// A named set of triangles: three corners each, in order.
@@ -91,20 +104,56 @@ fn turn_around(corners: &mut [Vec3]) {
 }
 
 fn read_bounded(path: &Path) -> Result<Vec<u8>, Diagnostic> {
-    let unreadable = |error: std::io::Error| bad(path, error.to_string());
-    let file = File::open(path).map_err(unreadable)?;
-    let mut bytes = Vec::new();
-    // One byte more than allowed: then it is known to be too long, whatever its metadata says.
-    file.take(MOST_BYTES + 1).read_to_end(&mut bytes).map_err(unreadable)?;
-    if bytes.len() as u64 > MOST_BYTES {
-        return Err(too_large(path, format!("it is larger than {} MiB", MOST_BYTES >> 20)));
+    files::bytes_of(path, MOST_BYTES).map_err(|why| match why {
+        Unread::Irregular(diagnostic) => diagnostic,
+        Unread::Failed(error) => bad(path, error.to_string()),
+        Unread::TooLarge(_) => {
+            too_large(path, format!("it is larger than {} MiB", MOST_BYTES >> 20))
+        }
+    })
+}
+
+fn ending_of(path: &Path) -> String {
+    path.extension().unwrap_or_default().to_string_lossy().to_lowercase()
+}
+
+/// What a binary STL says it holds, without what follows, of which a warning tells. The
+/// library takes whatever is there for triangles: of a file that was cut short it would make
+/// a mesh with a hole.
+fn counted_stl<'b>(
+    path: &Path,
+    bytes: &'b [u8],
+) -> Result<(&'b [u8], Option<Diagnostic>), Diagnostic> {
+    const HEAD_LEN: usize = 84;
+    const TRIANGLE_LEN: usize = 50;
+    let Some((head, _)) = bytes.split_at_checked(HEAD_LEN) else { return Ok((bytes, None)) };
+    // A text starts with `solid`, and so do the heads of some that are none; but a count
+    // below 16 million has a zero byte in it.
+    if head.trim_ascii_start().starts_with(b"solid") && !head.contains(&0) {
+        return Ok((bytes, None));
     }
-    Ok(bytes)
+    let claimed = &head[HEAD_LEN - 4..];
+    let claimed = u32::from_le_bytes([claimed[0], claimed[1], claimed[2], claimed[3]]) as usize;
+    let held = (bytes.len() - HEAD_LEN) / TRIANGLE_LEN;
+    let rest = (bytes.len() - HEAD_LEN).saturating_sub(claimed.saturating_mul(TRIANGLE_LEN));
+    if held < claimed {
+        let why = format!("it says that it holds {claimed} triangles, and holds {held}");
+        return Err(bad(path, why).help("it was cut short, or is not an STL: write it again"));
+    }
+    let counted = &bytes[..bytes.len() - rest];
+    if bytes[counted.len()..].trim_ascii().is_empty() {
+        return Ok((counted, None)); // some end with a new line
+    }
+    let message =
+        format!("`{}` goes on behind the {claimed} triangles it says it holds", path.display());
+    let warning = Diagnostic::warning("bytes-after-mesh", message)
+        .note(format!("{rest} bytes are not read, {} triangles of 50", rest / TRIANGLE_LEN))
+        .help("write it again, so that its count and its triangles agree");
+    Ok((counted, Some(warning)))
 }
 
 fn parts_of(path: &Path, bytes: &[u8]) -> Result<Vec<Part>, Diagnostic> {
-    let ending = path.extension().unwrap_or_default().to_string_lossy().to_lowercase();
-    match ending.as_str() {
+    match ending_of(path).as_str() {
         "stl" => simple_parts(path, || mesh_loader::stl::from_slice(bytes)),
         "obj" => simple_parts(path, || {
             // Material files only colour what is drawn; none is opened.

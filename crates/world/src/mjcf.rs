@@ -26,7 +26,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
-use headland_base::{Diagnostic, Findings, SimDuration, Source, Vec3};
+use headland_base::{Diagnostic, Findings, Severity, SimDuration, Source, Vec3};
 use roxmltree::Node;
 
 use crate::assets::{Kept, Loaded};
@@ -78,7 +78,7 @@ pub(crate) fn read_whole(
     values::check(&mut xml, expanded, root);
     // Without an included file nothing is known of its defaults and names, on which all that
     // follows depends.
-    if xml.findings.has_errors() || !expanded.is_whole {
+    if has_blocking_errors(xml.findings) || !expanded.is_whole {
         return None;
     }
     if root.first_child().is_none() {
@@ -98,6 +98,7 @@ pub(crate) fn read_whole(
             .descendants()
             .any(|n| n.has_tag_name("mesh") && n.attribute("inertia") == Some("convex")),
         flags: left_out::Flags::of(root),
+        used_meshes: BTreeSet::new(),
         told: BTreeSet::new(),
     };
     let world = reader.world(root);
@@ -105,6 +106,14 @@ pub(crate) fn read_whole(
     left_out::tell(&mut xml, root);
     kept.note(&mut xml);
     Some((world, places))
+}
+
+/// Whether what was found leaves nothing to build on. Two of one name do not: each is read,
+/// and who names it gets the first.
+fn has_blocking_errors(findings: &Findings) -> bool {
+    let blocks =
+        |found: &Diagnostic| found.severity == Severity::Error && found.code != "duplicate-name";
+    findings.has_errors() && (findings.n_only_counted() > 0 || findings.kept().iter().any(blocks))
 }
 
 /// The content as `mjcf-rs` resolves it: defaults applied, angles in radians, orientations
@@ -168,6 +177,8 @@ struct Reader<'r> {
     /// A mesh of the file asks for the mass of its convex hull.
     says_convex: bool,
     flags: left_out::Flags,
+    /// The meshes that geoms asked for.
+    used_meshes: BTreeSet<String>,
     /// What was said of a geom, and where: its shape may be asked for twice.
     told: BTreeSet<(&'static str, usize)>,
 }
@@ -194,6 +205,7 @@ impl Reader<'_> {
             }
         }
         self.bodies(root, &mut world);
+        self.unused_meshes(root);
         self.actuators(root, &mut world);
         self.resolve_ratios(&mut world);
         self.couplings(root, &mut world);

@@ -9,7 +9,7 @@ use std::fmt::{Display, Write as _};
 use std::ops::Range;
 use std::path::PathBuf;
 
-use headland_base::Place;
+use headland_base::{Diagnostic, Place};
 
 use crate::read::Format;
 
@@ -26,6 +26,8 @@ pub struct Places {
     /// Positions in `noted`, by name and then by age.
     by_name: OnceCell<Vec<usize>>,
     file: Option<WorldFile>,
+    /// Names that were made up for parts whose own a sibling has, and what the file says.
+    stand_ins: Vec<(String, String)>,
 }
 
 /// The file a world was read from, for engines that can load such files themselves.
@@ -61,6 +63,25 @@ impl Places {
         let start = self.names.len();
         write!(self.names, "{part}").expect("a String takes any text");
         self.noted.push((start..self.names.len(), place));
+    }
+
+    /// Remembers that a name was made up for a part that the file calls `written`.
+    pub(crate) fn stand_in(&mut self, made_up: String, written: &str) {
+        self.stand_ins.push((made_up, written.to_string()));
+    }
+
+    /// A finding in the names the file has.
+    pub(crate) fn as_written(&self, mut finding: Diagnostic) -> Diagnostic {
+        // A later one may have an earlier one in it, as `unnamed_10` has `unnamed_1`.
+        for (made_up, written) in self.stand_ins.iter().rev() {
+            if finding.message.contains(made_up) {
+                finding.message = finding.message.replace(made_up, written);
+            }
+            for note in finding.notes.iter_mut().filter(|note| note.contains(made_up)) {
+                *note = note.replace(made_up, written);
+            }
+        }
+        finding
     }
 
     /// The same parts, each place changed.

@@ -4,7 +4,6 @@
 //! format, the finished world goes through the same [`check`](crate::check::check).
 
 use std::collections::BTreeSet;
-use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -13,6 +12,7 @@ use roxmltree::{Document, Node};
 
 use crate::besides::besides;
 use crate::check::check;
+use crate::files::{self, Unread};
 use crate::resource::{self, Resources};
 use crate::{InertiaOrigin, Model, Places, World, WorldFile, inertia, mjcf, sdf, urdf, xml};
 
@@ -99,7 +99,8 @@ fn read_source(
     let told: BTreeSet<_> = findings.iter().filter_map(key).collect();
     let is_news = |finding: &Diagnostic| key(finding).is_none_or(|key| !told.contains(&key));
     let of_world = check(&world, &places).into_iter().filter(wanted);
-    findings.extend(of_world.filter(|finding| !is_partial || is_news(finding)));
+    let news = of_world.filter(|finding| !is_partial || is_news(finding));
+    findings.extend(news.map(|finding| places.as_written(finding)));
     let refused = findings.iter().any(|finding| finding.severity == Severity::Error);
     if refused { Err(findings) } else { Ok((Read { world, findings, places }, format)) }
 }
@@ -200,26 +201,22 @@ fn with_besides(
 /// The text of a file, or in words why there is none.
 pub(crate) fn source_of(path: &Path) -> Result<Arc<Source>, Diagnostic> {
     let shown = path.display();
-    let metadata = fs::metadata(path).map_err(|error| {
-        let is_missing = error.kind() == std::io::ErrorKind::NotFound;
-        Diagnostic::error("missing-file", format!("cannot open {shown}"))
-            .note(error.to_string())
-            .help_maybe(is_missing.then(|| resource::help_for_typed(path)).flatten())
-    })?;
-    if metadata.is_dir() {
-        return Err(Diagnostic::error("not-a-file", format!("{shown} is a folder"))
-            .help("name the file in it"));
-    }
-    if !metadata.is_file() {
-        return Err(Diagnostic::error("not-a-file", format!("{shown} is not a regular file")));
-    }
-    if metadata.len() > MOST_BYTES {
-        let message = format!("{shown} has {} MiB", metadata.len() >> 20);
-        return Err(Diagnostic::error("too-large", message)
-            .note(format!("at most {} MiB are read", MOST_BYTES >> 20)));
-    }
-    let bytes = fs::read(path).map_err(|error| {
-        Diagnostic::error("unreadable-file", format!("cannot read {shown}")).note(error.to_string())
+    let bytes = files::bytes_of(path, MOST_BYTES).map_err(|why| match why {
+        Unread::Irregular(diagnostic) => diagnostic,
+        Unread::Failed(error) if path.exists() => {
+            Diagnostic::error("unreadable-file", format!("cannot read {shown}"))
+                .note(error.to_string())
+        }
+        Unread::Failed(error) => {
+            let is_missing = error.kind() == std::io::ErrorKind::NotFound;
+            Diagnostic::error("missing-file", format!("cannot open {shown}"))
+                .note(error.to_string())
+                .help_maybe(is_missing.then(|| resource::help_for_typed(path)).flatten())
+        }
+        Unread::TooLarge(n_bytes) => {
+            Diagnostic::error("too-large", format!("{shown} has {} MiB", n_bytes >> 20))
+                .note(format!("at most {} MiB are read", MOST_BYTES >> 20))
+        }
     })?;
     let text = String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();

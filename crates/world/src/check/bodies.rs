@@ -227,7 +227,7 @@ impl Checker<'_> {
 }
 
 /// A name SDF keeps for itself.
-fn is_reserved(name: &str) -> bool {
+pub(crate) fn is_reserved(name: &str) -> bool {
     name == "world" || (name.len() >= 4 && name.starts_with("__") && name.ends_with("__"))
 }
 

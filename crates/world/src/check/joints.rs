@@ -40,7 +40,7 @@ impl Checker<'_> {
             self.mass_ratio(placed, child.zip(parent), links);
             self.thread(placed);
             for (axis, name) in placed.joint.kind.axes().into_iter().zip(["axis", "axis2"]) {
-                self.axis(placed, axis, name);
+                self.axis(&placed.name, axis, name);
                 if let Some(mimic) = &axis.mimic {
                     self.mimic(placed, mimic, joints);
                 }
@@ -166,8 +166,7 @@ impl Checker<'_> {
         }
     }
 
-    fn axis(&mut self, placed: &PlacedJoint<'_>, axis: &Axis, name: &str) {
-        let joint = &placed.name;
+    pub(super) fn axis(&mut self, joint: &str, axis: &Axis, name: &str) {
         let part = format!("joint {joint}#{name}");
         let length = axis.direction.length();
         if !length.is_finite() || length < 1e-12 {
@@ -178,17 +177,22 @@ impl Checker<'_> {
             let help = format!("the same direction: {:.9} {:.9} {:.9}", unit.x, unit.y, unit.z);
             self.push(Diagnostic::error("non-unit-axis", message).help(help), &part);
         }
-        let limit = format!("{part} limit");
-        let limit_part = if self.place(&limit).is_some() { limit } else { part.clone() };
+        // Places are sorted for the first question, so only a fault asks.
+        let limit_part = |checker: &Checker<'_>| {
+            let limit = format!("{part} limit");
+            if checker.place(&limit).is_some() { limit } else { part.clone() }
+        };
         if axis.lower.is_nan() || axis.upper.is_nan() || axis.lower > axis.upper {
             let message =
                 format!("the lower limit of `{joint}`, {}, is above {}", axis.lower, axis.upper);
+            let limit_part = limit_part(self);
             self.error("bad-limits", message, &limit_part);
         } else if !(axis.lower..=axis.upper).contains(&axis.initial_position) {
             let message = format!(
                 "`{joint}` starts at {}, outside its limits {} to {}",
                 axis.initial_position, axis.lower, axis.upper
             );
+            let limit_part = limit_part(self);
             self.warning("outside-limits", message, &limit_part);
         }
         let not_negative = [
@@ -314,7 +318,10 @@ impl Checker<'_> {
     }
 
     fn known_joint(&mut self, scope: &str, name: &str, who: &str, part: &str) {
-        if self.joint_index.contains_key(join_scope(scope, name).as_str()) {
+        let whole = join_scope(scope, name);
+        // One that is written and left out has defects of its own, which are told.
+        let is_written = |checker: &Checker<'_>| checker.place(&format!("joint {whole}")).is_some();
+        if self.joint_index.contains_key(whole.as_str()) || is_written(self) {
             return;
         }
         let help = self.suggest(&self.joint_index, scope, name);

@@ -271,3 +271,33 @@ proptest! {
         }
     }
 }
+
+/// The library counts by the size of the file; the count in it must agree.
+#[test]
+fn a_binary_stl_holds_what_it_says() {
+    let folder = tempfile::tempdir().unwrap();
+    let load = |head: &[u8], claimed: u32, tail: &[u8], n_cut: usize| {
+        let mut bytes = stl_binary();
+        bytes[..head.len()].copy_from_slice(head);
+        bytes[80..84].copy_from_slice(&claimed.to_le_bytes());
+        bytes.truncate(bytes.len() - n_cut);
+        bytes.extend(tail);
+        let path = folder.path().join("a.stl");
+        std::fs::write(&path, bytes).unwrap();
+        let loaded = load_noting(&path, None, Vec3::ONE);
+        loaded.map(|(mesh, warning)| (mesh.triangles().len(), warning.map(|w| w.code)))
+    };
+    for head in [&b""[..], b"solid by a program"] {
+        assert_eq!(load(head, 4, b"", 0).unwrap(), (4, None));
+        assert_eq!(load(head, 4, b"\r\n", 0).unwrap(), (4, None));
+        assert_eq!(load(head, 3, b"", 0).unwrap(), (3, Some("bytes-after-mesh")));
+        assert_eq!(load(head, 4, b"more", 0).unwrap(), (4, Some("bytes-after-mesh")));
+        for refused in
+            [load(head, 4, b"", 50), load(head, 4, b"", 1), load(head, 1_000_000, b"", 0)]
+        {
+            let refused = refused.unwrap_err();
+            assert_eq!(refused.code, "bad-mesh");
+            assert!(refused.notes[0].starts_with("it says that it holds"), "{refused:?}");
+        }
+    }
+}

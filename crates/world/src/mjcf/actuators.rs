@@ -97,7 +97,9 @@ impl Reader<'_> {
     }
 
     fn no_such_joint(&mut self, world: &World, joint: &str, node: Node<'_, '_>, attribute: &str) {
+        let mut seen = BTreeSet::new(); // two may have one name, which is told
         let known = world.models.iter().flat_map(|m| m.joints.iter().map(|j| j.name.as_str()));
+        let known = known.filter(move |name| seen.insert(*name));
         let is_free = !self.xml.findings.is_full() && self.model.joint_by_name(joint).is_some();
         let place = self.xml.attribute_place(node, attribute);
         let diagnostic = match is_free {

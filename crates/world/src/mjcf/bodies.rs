@@ -205,18 +205,22 @@ impl Reader<'_> {
             let name = format!("{}_weld", link.name);
             self.remember_joint(model, &name, node);
             model.joints.push(joint_of(name, parent, &link.name, Vec3::ZERO, JointKind::Fixed));
-        } else if is_free {
+        } else if is_free && body.joints.len() == 1 && parent.is_none() {
             self.note_springs(model, "", &joint_nodes);
-            if body.joints.len() > 1 || parent.is_some() {
-                let message = "a free joint stands alone, in a body of the world";
-                self.xml.error("free-joint", message, node);
-            }
         } else if let Some((name, at, kind)) = self.universal(body, &joint_nodes) {
             self.remember_joint(model, &name, node);
             model.joints.push(joint_of(name.clone(), parent, &link.name, at, kind));
             self.note_springs(model, &name, &joint_nodes);
         } else {
-            let n_joints = body.joints.len();
+            if is_free {
+                let message = "a free joint stands alone, in a body of the world";
+                self.xml.error("free-joint", message, node);
+            }
+            // Beside a free one, which is wrong, the others get their look.
+            let joints = body.joints.iter().enumerate();
+            let joints: Vec<(usize, &mj::Joint)> =
+                joints.filter(|(_, joint)| joint.type_ != mj::JointType::Free).collect();
+            let n_joints = joints.len();
             let whole = link.inertial.clone();
             let share = |part: f64| Inertial {
                 mass: whole.mass * part,
@@ -224,12 +228,12 @@ impl Reader<'_> {
                 ..whole.clone()
             };
             let mut parent = parent;
-            for (k, joint) in body.joints.iter().enumerate() {
+            for (nth, (k, joint)) in joints.into_iter().enumerate() {
                 let joint_node = joint_nodes.get(k).copied().unwrap_or(node);
                 let Some((name, at, kind)) = self.joint(joint, joint_node, &link.name, k) else {
                     continue;
                 };
-                let is_last = k + 1 == n_joints;
+                let is_last = nth + 1 == n_joints;
                 let child =
                     if is_last { link.name.clone() } else { format!("{}_{name}", link.name) };
                 if !is_last {
@@ -392,6 +396,9 @@ impl Reader<'_> {
                 merged.names.push(name);
             }
             massless::separate_names(model);
+        }
+        for model in world.models.iter_mut().filter(|model| model.is_static) {
+            massless::free_reserved_names(model);
         }
         let notes = std::mem::take(&mut self.notes);
         let told = [

@@ -18,6 +18,7 @@ use crate::heightmap;
 use crate::inertia::{self, InertiaOrigin, Inertial, Moments, outer};
 use crate::sdf::inline::uri as inline_uri;
 use crate::world::{Collision, Link, Material, Surface, Visual};
+use crate::xml;
 
 /// How large a plane without a size is drawn \[m\].
 const ENDLESS: f64 = 100.0;
@@ -208,6 +209,7 @@ impl Reader<'_> {
             self.problem(diagnostic, node, true);
             return None;
         };
+        self.used_meshes.insert(name.to_string());
         let scale = Vec3::from_array(asset.scale);
         let mut geom_from_file = transform(&asset.refpose).inverse();
         let is_turned = geom_from_file.rotation != Quat::IDENTITY;
@@ -216,14 +218,17 @@ impl Reader<'_> {
             Err(Diagnostic::error("unsupported-mesh", message))
         } else {
             match model.resolve_mesh_file(asset, self.base_dir) {
-                Some(path) if !path.is_file() => Err(missing(&path)),
+                Some(path) if !path.exists() => Err(missing(&path)),
                 Some(path) => self.meshes.load(&path, None, scale),
-                None => inline(asset, scale),
+                None => inline(asset, scale).map(|mesh| (mesh, None)),
             }
         };
         geom_from_file.translation *= scale;
         match loaded {
-            Ok(mesh) => {
+            Ok((mesh, warning)) => {
+                if let Some(warning) = warning {
+                    self.problem(warning, node, false);
+                }
                 // Named as seen from the model's own folder, where it is looked for again.
                 let path = model.resolve_mesh_file(asset, Path::new(""));
                 let uri = path.map_or_else(|| inline_uri(name), |path| path.display().to_string());
@@ -233,6 +238,31 @@ impl Reader<'_> {
             Err(diagnostic) => {
                 self.problem(diagnostic, node, touches);
                 None
+            }
+        }
+    }
+
+    /// Files of meshes that no geom uses: the model is the same without them, yet MuJoCo
+    /// refuses it.
+    pub(super) fn unused_meshes(&mut self, root: Node<'_, '_>) {
+        let model = self.model;
+        let nodes: Vec<Node<'_, '_>> = xml::children(root, "asset")
+            .flat_map(|section| section.children().filter(|n| xml::is_named(*n, "mesh")))
+            .collect();
+        if nodes.len() != model.assets.meshes.len() {
+            return; // a mesh that cannot be matched has no place to point at
+        }
+        for (asset, node) in model.assets.meshes.iter().zip(nodes) {
+            // A mesh without a name has that of its file.
+            let stem = || Some(Path::new(asset.file.as_ref()?).file_stem()?.to_str()?.to_string());
+            let name = asset.name.clone().or_else(stem);
+            let is_used = name.is_some_and(|name| self.used_meshes.contains(&name));
+            let path = model.resolve_mesh_file(asset, self.base_dir);
+            if let Some(path) = path.filter(|path| !is_used && !path.exists()) {
+                let mut diagnostic = missing(&path).note("no geom uses this mesh");
+                diagnostic.severity = Severity::Warning;
+                let place = self.xml.attribute_place(node, "file");
+                self.xml.findings.push(diagnostic.at(place));
             }
         }
     }
@@ -253,7 +283,7 @@ impl Reader<'_> {
         let loaded = match &asset.file {
             Some(file) => {
                 let path = self.base_dir.join(hfield_dir).join(file);
-                if path.is_file() { heightmap::load(&path, size) } else { Err(missing(&path)) }
+                if path.exists() { heightmap::load(&path, size) } else { Err(missing(&path)) }
             }
             None => flat_or_given(asset),
         };
@@ -294,6 +324,13 @@ impl Reader<'_> {
             _ if is_static => Inertial::default(),
             _ => self.inertia_of_geoms(&body.geoms, nodes, node),
         };
+        // Of what moves, the check of the finished world tells it.
+        if is_static && given.mass < 0.0 {
+            let place = xml::child(node, "inertial")
+                .map_or_else(|| self.xml.place(node), |n| self.xml.attribute_place(n, "mass"));
+            let message = format!("a mass cannot be {}", given.mass);
+            self.xml.findings.push(Diagnostic::error("bad-mass", message).at(place));
+        }
         let compiler = &self.model.compiler;
         bounded(given, compiler.bound_mass, compiler.bound_inertia, compiler.balance_inertia)
     }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use headland_base::{Diagnostic, Findings, Place, Source};
 use roxmltree::Node;
 
+use crate::files::{self, Unread};
 use crate::resource::not_found;
 use crate::xml;
 
@@ -167,7 +168,7 @@ impl Expander<'_> {
         let beside = Path::new(&source.path).parent().map(|dir| dir.join(file));
         let mut candidates = vec![self.base_dir.join(file)];
         candidates.extend(beside.filter(|beside| *beside != candidates[0]));
-        let Some(path) = candidates.iter().find(|path| path.is_file()).cloned() else {
+        let Some(path) = candidates.iter().find(|path| path.exists()).cloned() else {
             let help = "a file to include is named from the folder of the outermost model, or \
                         of the file that includes it";
             self.findings.push(not_found(file, &candidates, help).at(place));
@@ -178,20 +179,34 @@ impl Expander<'_> {
             self.findings.push(diagnostic.at(place));
             return None;
         }
-        let n_bytes = std::fs::metadata(&path).map_or(0, |m| m.len() as usize);
         self.n_includes += 1;
-        self.n_bytes_read = self.n_bytes_read.saturating_add(n_bytes);
-        if self.n_bytes_read > MOST_BYTES {
-            let message = format!("its includes are longer than {} MiB", MOST_BYTES >> 20);
-            self.findings.push(Diagnostic::error("too-large", message).at(place));
-            return None;
-        }
-        let text = std::fs::read_to_string(&path).ok();
-        let Some(text) = text else {
-            let message = format!("cannot read `{file}`");
-            self.findings.push(Diagnostic::error("missing-file", message).at(place));
-            return None;
+        let room = MOST_BYTES.saturating_sub(self.n_bytes_read) as u64;
+        let text = files::bytes_of(&path, room).map(String::from_utf8);
+        let unread =
+            |why| Diagnostic::error("missing-file", format!("cannot read `{file}`")).note(why);
+        let diagnostic = match text {
+            Ok(Ok(text)) => return self.included(text, path, whole_path, place),
+            Ok(Err(_)) => unread("it is not UTF-8 text".to_string()),
+            Err(Unread::Irregular(diagnostic)) => diagnostic,
+            Err(Unread::Failed(error)) => unread(error.to_string()),
+            Err(Unread::TooLarge(_)) => {
+                let message = format!("its includes are longer than {} MiB", MOST_BYTES >> 20);
+                Diagnostic::error("too-large", message)
+            }
         };
+        self.findings.push(diagnostic.at(place));
+        None
+    }
+
+    /// The inside of a file that was found.
+    fn included(
+        &mut self,
+        text: String,
+        path: PathBuf,
+        whole_path: PathBuf,
+        place: Place,
+    ) -> Option<()> {
+        self.n_bytes_read += text.len();
         self.chain.push(whole_path);
         let inner = Source::new(path.display().to_string(), text);
         let done = self.file(&inner, Some(place));

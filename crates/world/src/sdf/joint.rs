@@ -7,22 +7,24 @@ use roxmltree::Node;
 use super::frames::{Named, Pose, Scope};
 use super::reader::Reader;
 use crate::assets::unit_vector;
+use crate::check::check_axes;
 use crate::xml::{self, HEADLAND_NAMESPACE, Xml};
-use crate::{Axis, Joint, JointKind, Mimic, Opaque};
+use crate::{Axis, Joint, JointKind, Mimic, Opaque, Places};
 
 /// A joint whose place is still to be worked out.
 pub(super) struct JointDraft {
     pub name: String,
     pub place: Place,
     pub pose: Pose,
-    pub child: Named,
-    pub parent: Named,
+    /// The ends, where the file says them.
+    pub child: Option<Named>,
+    pub parent: Option<Named>,
     pub kind: JointKind,
     /// The frames the axes are written in, where not in the joint's own.
     pub expressed_in: [Option<Named>; 2],
     pub opaque: Vec<Opaque>,
-    /// Its kind could be read. One that is not still has a place others may refer to.
-    pub is_whole: bool,
+    /// Its whole name.
+    pub whole: String,
 }
 
 const KINDS: &[&str] =
@@ -32,9 +34,8 @@ const KINDS: &[&str] =
 const AS_GOOD_AS_INFINITE: f64 = 1e16;
 
 impl Reader<'_, '_> {
-    /// A `joint`; `whole` is its whole name. `None` when it is too broken to place, which
-    /// has been reported.
-    pub fn joint(&mut self, node: Node<'_, '_>, name: String, whole: &str) -> Option<JointDraft> {
+    /// A `joint`; `whole` is its whole name.
+    pub fn joint(&mut self, node: Node<'_, '_>, name: String, whole: &str) -> JointDraft {
         let place = self.xml.place(node);
         self.shared.places.insert(format_args!("joint {whole}"), place.clone());
         let (parent, child) =
@@ -47,7 +48,7 @@ impl Reader<'_, '_> {
             }
         }
         let pose = self.pose(node);
-        let kind = self.kind(node, whole);
+        let (kind, expressed_in) = self.kind(node, whole);
         let mut opaque = Vec::new();
         for child in node.children() {
             if xml::is_named(child, "sensor") {
@@ -56,25 +57,16 @@ impl Reader<'_, '_> {
                 opaque.extend(self.foreign(child));
             }
         }
-        let is_whole = kind.is_some();
-        let (kind, expressed_in) = kind.unwrap_or((JointKind::Fixed, [None, None]));
-        Some(JointDraft {
-            name,
-            place,
-            pose,
-            child: child?,
-            parent: parent?,
-            kind,
-            expressed_in,
-            opaque,
-            is_whole,
-        })
+        let whole = whole.to_string();
+        JointDraft { name, place, pose, child, parent, kind, expressed_in, opaque, whole }
     }
 
-    fn kind(&mut self, node: Node<'_, '_>, whole: &str) -> Option<(JointKind, [Option<Named>; 2])> {
-        let word = self.required_attribute(node, "type")?;
+    fn kind(&mut self, node: Node<'_, '_>, whole: &str) -> (JointKind, [Option<Named>; 2]) {
+        let Some(word) = self.required_attribute(node, "type") else {
+            return self.some_kind(node, whole);
+        };
         let one = |(axis, frame), make: fn(Axis) -> JointKind| (make(axis), [frame, None]);
-        Some(match word.name.as_str() {
+        match word.name.as_str() {
             "fixed" => (JointKind::Fixed, [None, None]),
             "ball" => (JointKind::Ball, [None, None]),
             "revolute" => one(self.axis(node, "axis", whole), JointKind::Revolute),
@@ -97,9 +89,24 @@ impl Reader<'_, '_> {
             }
             other => {
                 self.no_such_kind(other, &word.place);
-                return None;
+                self.some_kind(node, whole)
             }
-        })
+        }
+    }
+
+    /// A kind with as many axes as are there, where the file names none that is known, which
+    /// is reported: so that the axes get their look.
+    fn some_kind(&mut self, node: Node<'_, '_>, whole: &str) -> (JointKind, [Option<Named>; 2]) {
+        let mut axis = |name| xml::child(node, name).map(|_| self.axis(node, name, whole));
+        match (axis("axis"), axis("axis2")) {
+            (Some((first, first_frame)), Some((second, second_frame))) => {
+                (JointKind::Universal(first, second), [first_frame, second_frame])
+            }
+            (Some((axis, frame)), None) | (None, Some((axis, frame))) => {
+                (JointKind::Revolute(axis), [frame, None])
+            }
+            (None, None) => (JointKind::Fixed, [None, None]),
+        }
     }
 
     fn no_such_kind(&mut self, word: &str, place: &Place) {
@@ -275,11 +282,12 @@ impl JointDraft {
     pub fn place(
         mut self,
         xml: &mut Xml<'_>,
+        places: &Places,
         scope: &Scope,
         scope_from_joint: Transform,
     ) -> Option<Joint> {
-        let child = end_of(xml, scope, &self.child);
-        let parent = end_of(xml, scope, &self.parent);
+        let child = self.child.as_ref().and_then(|child| end_of(xml, scope, child));
+        let parent = self.parent.as_ref().and_then(|parent| end_of(xml, scope, parent));
         for (axis, frame) in self.kind.axes_mut().into_iter().zip(&self.expressed_in) {
             let Some(frame) = frame else { continue };
             match scope.find(&frame.name) {
@@ -292,22 +300,23 @@ impl JointDraft {
                 Err(missing) => missing.report(&frame.name, &frame.place, xml.findings),
             }
         }
-        if !self.is_whole {
+        let (Some(named), Some(child)) = (self.child, child) else {
+            tell_axes(xml, places, &self.whole, &self.kind);
             return None;
-        }
-        let Some(child) = child? else {
-            let message =
-                format!("`{}` moves with the world and cannot be a child", self.child.name);
+        };
+        let Some(child) = child else {
+            let message = format!("`{}` moves with the world and cannot be a child", named.name);
             xml.findings.push(
                 Diagnostic::error("bad-child", message)
-                    .at(self.child.place)
+                    .at(named.place)
                     .help("the world can only be the parent of a joint"),
             );
+            tell_axes(xml, places, &self.whole, &self.kind);
             return None;
         };
         // Written in the frame of a link that is the child itself, the pose is the answer
         // to the last bit; otherwise it is worked out.
-        let in_child_link = child == self.child.name
+        let in_child_link = child == named.name
             && self.pose.relative_to.as_ref().is_none_or(|named| named.name == child);
         let child_from_joint = if in_child_link {
             self.pose.transform
@@ -324,6 +333,14 @@ impl JointDraft {
             kind: self.kind,
             opaque: self.opaque,
         })
+    }
+}
+
+/// What is wrong with the axes of a joint that is left out. Of the others the check of the
+/// finished world tells it.
+fn tell_axes(xml: &mut Xml<'_>, places: &Places, whole: &str, kind: &JointKind) {
+    if !xml.findings.is_full() {
+        xml.findings.extend(check_axes(whole, kind, places));
     }
 }
 

@@ -8,7 +8,9 @@ use super::frames::Pose;
 use super::reader::{Reader, UNNAMED};
 use super::siblings::Siblings;
 use crate::xml::{self, HEADLAND_NAMESPACE};
-use crate::{Collision, InertiaOrigin, Inertial, Light, LightKind, Link, Material, Twist, Visual};
+use crate::{
+    Collision, Geometry, InertiaOrigin, Inertial, Light, LightKind, Link, Material, Twist, Visual,
+};
 
 /// A link whose own place, and that of some of its parts, is still to be worked out.
 pub(super) struct LinkDraft {
@@ -65,10 +67,8 @@ impl Reader<'_, '_> {
                         continue;
                     };
                     let density = self.number_in(child, "density");
-                    let Some((collision, pose)) = self.collision(child, name, whole) else {
-                        is_shape_lost = true;
-                        continue;
-                    };
+                    let (collision, pose, is_whole) = self.collision(child, name, whole);
+                    is_shape_lost |= !is_whole;
                     densities.push(density);
                     defer(&mut parts, Part::Collision(link.collisions.len()), pose);
                     link.collisions.push(collision);
@@ -93,7 +93,9 @@ impl Reader<'_, '_> {
         let derive = match self.inertial(node, whole, densities) {
             // Who has no name cannot be named as one without inertia.
             Mass::Known(inertial) => {
-                let is_missed = inertial.origin == InertiaOrigin::Default && is_unnamed;
+                let is_derived = self.shared.options.derive_inertia.is_some();
+                let is_missed = inertial.origin == InertiaOrigin::Default
+                    && (is_unnamed || is_shape_lost && is_derived);
                 link.inertial = if is_missed { Inertial::stand_in() } else { inertial };
                 None
             }
@@ -220,18 +222,22 @@ impl Reader<'_, '_> {
         Mat3::from_cols(Vec3::new(xx, xy, xz), Vec3::new(xy, yy, yz), Vec3::new(xz, yz, zz))
     }
 
+    /// A `collision`, and whether it has its shape. One whose shape is wrong, which is
+    /// reported, has none, so that its surface gets its look.
     fn collision(
         &mut self,
         node: Node<'_, '_>,
         name: String,
         link: &str,
-    ) -> Option<(Collision, Pose)> {
+    ) -> (Collision, Pose, bool) {
         let place = self.xml.place(node);
         self.shared.places.insert(format_args!("collision {link}::{name}"), place);
         let (pose, surface) = (self.pose(node), self.surface(node));
-        let geometry = self.geometry(node)?;
+        let geometry = self.geometry(node);
+        let is_whole = geometry.is_some();
+        let geometry = geometry.unwrap_or(Geometry::Empty);
         let link_from_shape = pose.transform;
-        Some((Collision { name, link_from_shape, geometry, surface }, pose))
+        (Collision { name, link_from_shape, geometry, surface }, pose, is_whole)
     }
 
     fn visual(&mut self, node: Node<'_, '_>, name: String) -> Option<(Visual, Pose)> {

@@ -15,9 +15,12 @@ use super::link::{LinkDraft, Part};
 use super::reader::{Reader, UNNAMED};
 use super::siblings::Siblings;
 use super::tidy;
+use crate::check::is_reserved;
 use crate::world::join_scope;
 use crate::xml::{self, HEADLAND_NAMESPACE, Xml};
-use crate::{Actuator, ActuatorKind, Detail, Frame, Joint, Light, Link, Model, Opaque, Region};
+use crate::{
+    Actuator, ActuatorKind, Detail, Frame, Joint, Light, Link, Model, Opaque, Places, Region,
+};
 
 /// The most models inside each other; real ones stay below 5.
 const MOST_NESTED_MODELS: usize = 40;
@@ -102,7 +105,7 @@ impl Reader<'_, '_> {
         model.actuators.append(&mut contents.actuators);
         model.contact_excludes.append(&mut contents.contact_excludes);
         let canonical = self.attribute(node, "canonical_link");
-        let settled = contents.settle(&mut self.xml, false, canonical);
+        let settled = contents.settle(&mut self.xml, &self.shared.places, false, canonical);
         (model.links, model.models) = (settled.links, settled.models);
         (model.frames, model.joints) = (settled.frames, settled.joints);
         ModelDraft {
@@ -159,13 +162,19 @@ impl Reader<'_, '_> {
             "joint" => {
                 let Some(name) = self.unique_name(child, &mut contents.joints_seen) else { return };
                 let whole = join_scope(whole, &name);
-                contents.joints.extend(self.joint(child, name, &whole));
+                contents.joints.push(self.joint(child, name, &whole));
             }
             "frame" => {
                 let Some(name) = self.unique_name(child, &mut contents.frames_seen) else { return };
+                let place = self.xml.place(child);
+                if is_reserved(&name) {
+                    let message = format!("the name `{name}` is reserved, a frame cannot have it");
+                    let diagnostic = Diagnostic::error("reserved-name", message);
+                    self.xml.findings.push(diagnostic.at(place.clone()));
+                }
                 contents.frames.push(FrameDraft {
                     name,
-                    place: self.xml.place(child),
+                    place,
                     pose: self.pose(child),
                     attached_to: self.attribute(child, "attached_to"),
                 });
@@ -349,6 +358,7 @@ impl Contents {
     pub fn settle(
         mut self,
         xml: &mut Xml<'_>,
+        places: &Places,
         is_world: bool,
         canonical: Option<Named>,
     ) -> Settled {
@@ -365,7 +375,9 @@ impl Contents {
         let frames = self.frames.into_iter().map(|draft| draft.place(next())).collect();
         let joints = self.joints.into_iter().zip(joints_placed);
         let mut joints: Vec<Joint> = joints
-            .filter_map(|(draft, scope_from_joint)| draft.place(xml, &scope, *scope_from_joint))
+            .filter_map(|(draft, scope_from_joint)| {
+                draft.place(xml, places, &scope, *scope_from_joint)
+            })
             .collect();
         joints.extend(self.finished_joints.into_iter().map(|(joint, _)| joint));
         let lights = self.lights.into_iter().map(|(mut light, pose)| {
@@ -413,9 +425,9 @@ impl Contents {
         }
         nodes.append(&mut self.merged);
         for draft in &self.joints {
-            let child = draft.child.name.clone();
-            let like = MovesWith::Like(child.clone());
-            nodes.push(node(&draft.name, &draft.place, draft.pose.clone(), Some(child), like));
+            let child = draft.child.as_ref().map(|named| named.name.clone());
+            let like = child.clone().map_or(MovesWith::Scope, MovesWith::Like);
+            nodes.push(node(&draft.name, &draft.place, draft.pose.clone(), child, like));
         }
         for (joint, place) in &self.finished_joints {
             let pose = Pose::plain(joint.child_from_joint);
@@ -494,7 +506,9 @@ impl ModelDraft {
         let pose = Pose::plain(std::mem::take(&mut model.parent_from_model));
         let canonical = model.canonical_link.clone();
         let canonical = canonical.map(|name| Named { name, place: place.clone() });
-        let scope = Contents::of(&model, xml, place).settle(xml, false, canonical).scope;
+        let scope = Contents::of(&model, xml, place)
+            .settle(xml, &Places::default(), false, canonical)
+            .scope;
         ModelDraft { model, pose, placement: None, scope, place: place.clone() }
     }
 }

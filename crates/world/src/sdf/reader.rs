@@ -206,19 +206,23 @@ impl Reader<'_, '_> {
     /// The name of an element, reporting a missing one and one its siblings already have.
     /// `None` means the element should be left out.
     pub fn unique_name(&mut self, node: Node<'_, '_>, seen: &mut Siblings) -> Option<String> {
+        // What stands inside is read all the same, for its defects.
+        let made_up = || format!("{UNNAMED}{}", node.id().get());
         match node.attribute("name").map(str::trim).filter(|name| !name.is_empty()) {
             Some(name) => {
                 let kind = node.tag_name().name();
                 if self.is_new(name, kind, node, seen) {
                     return Some(name.to_string());
                 }
+                if !self.xml.findings.is_full() {
+                    self.shared.places.stand_in(made_up(), name);
+                }
             }
             None => {
                 self.required_attribute(node, "name");
             }
         }
-        // What stands inside is read all the same, for its defects.
-        Some(format!("{UNNAMED}{}", node.id().get()))
+        Some(made_up())
     }
 
     /// Whether no sibling has that name yet; reports when one has.
@@ -269,10 +273,11 @@ impl Reader<'_, '_> {
     }
 
     fn transform(&mut self, node: Node<'_, '_>) -> Option<Transform> {
-        let degrees = match self.attribute(node, "degrees") {
-            Some(named) => self.xml.boolean_in(&named.name, named.place)?,
-            None => false,
-        };
+        // A word that is neither is reported; it does not hide what else is wrong.
+        let degrees = self
+            .attribute(node, "degrees")
+            .and_then(|named| self.xml.boolean_in(&named.name, named.place))
+            .unwrap_or(false);
         let format = self.attribute(node, "rotation_format");
         if xml::is_blank(node) {
             return Some(Transform::IDENTITY);
@@ -311,6 +316,8 @@ impl Reader<'_, '_> {
                         .at(named.place)
                         .help("known here: `euler_rpy`, `quat_xyzw`"),
                 );
+                let place = self.xml.text_place(node);
+                _ = self.xml.numbers(&xml::text_of(node), &place, false); // are they some?
                 None
             }
         }

@@ -174,7 +174,8 @@ impl Reader<'_, '_> {
         let path = path?;
         let part = submesh.as_ref().map(|(name, center)| (name.as_str(), *center));
         let loaded = self.shared.meshes.load(&path, part, scale);
-        let mesh = self.loaded(loaded, &uri)?;
+        let (mesh, warning) = self.loaded(loaded, &uri)?;
+        self.xml.findings.extend(warning.map(|warning| warning.at(uri.place.clone())));
         let uri = self.uri_from_root(uri.name, &path);
         Some(Geometry::Mesh { uri, scale, submesh, mesh, convex })
     }

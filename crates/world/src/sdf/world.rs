@@ -134,7 +134,7 @@ impl Reader<'_, '_> {
 
     fn finish(&mut self, mut world: World, mut contents: Contents) -> World {
         world.opaque.append(&mut contents.opaque);
-        let settled = contents.settle(&mut self.xml, true, None);
+        let settled = contents.settle(&mut self.xml, &self.shared.places, true, None);
         World {
             models: settled.models,
             joints: settled.joints,

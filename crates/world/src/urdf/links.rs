@@ -126,17 +126,17 @@ impl Reader<'_> {
                 let scale = scale.map_or(Vec3::ONE, |s| Vec3::from_array(*s));
                 let found = self.options.resources.resolve(filename, self.base_dir);
                 let loaded = found.and_then(|path| {
-                    let mesh = self.meshes.load(&path, None, scale)?;
-                    Ok((self.options.resources.uri_anywhere(filename, &path), mesh))
+                    let (mesh, warning) = self.meshes.load(&path, None, scale)?;
+                    Ok((self.options.resources.uri_anywhere(filename, &path), mesh, warning))
                 });
+                let node = xml::child(owner, "geometry").and_then(|g| xml::child(g, "mesh"));
+                let place = self.xml.attribute_place(node.unwrap_or(owner), "filename");
                 match loaded {
-                    Ok((uri, mesh)) => {
+                    Ok((uri, mesh, warning)) => {
+                        self.xml.findings.extend(warning.map(|warning| warning.at(place)));
                         Geometry::Mesh { uri, scale, submesh: None, mesh, convex: false }
                     }
                     Err(mut diagnostic) => {
-                        let node =
-                            xml::child(owner, "geometry").and_then(|g| xml::child(g, "mesh"));
-                        let place = self.xml.attribute_place(node.unwrap_or(owner), "filename");
                         if !touches {
                             diagnostic.severity = headland_base::Severity::Warning;
                         }
