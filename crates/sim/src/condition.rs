@@ -98,8 +98,12 @@ fn parse_key(key: &str, model: &Model) -> Result<Quantity, Diagnostic> {
     }
     let unknown = || {
         let known = known_keys(model);
+        let help = match around(key, &known) {
+            Some(around) => Some(format!("did you mean `{around}`?")),
+            None => names::suggestion(key, known.iter().map(String::as_str)),
+        };
         Diagnostic::error("unknown-key", format!("no quantity `{key}` in this world"))
-            .help_maybe(names::suggestion(key, known.iter().map(String::as_str)))
+            .help_maybe(help)
     };
     let (rest, last) = key.rsplit_once('/').ok_or_else(unknown)?;
     // A name may hold a slash of its own.
@@ -122,6 +126,19 @@ fn parse_key(key: &str, model: &Model) -> Result<Quantity, Diagnostic> {
         "angular_vel" => Ok(Quantity::Velocity { object_idx, component: component + 3 }),
         _ => Err(unknown()),
     }
+}
+
+/// The same quantity of the nearest thing around: an only link goes by the name of its model.
+fn around<'k>(key: &str, known: &'k [String]) -> Option<&'k str> {
+    let is_around = |known: &&str| {
+        let Some((name, quantity)) = known.split_once('/') else { return false };
+        let object = key.strip_suffix(quantity).and_then(|rest| rest.strip_suffix('/'));
+        object.is_some_and(|object| {
+            let object = object.replace('/', "::");
+            object.strip_prefix(name).is_some_and(|rest| rest.starts_with("::"))
+        })
+    };
+    known.iter().map(String::as_str).filter(is_around).max_by_key(|known| known.len())
 }
 
 fn known_keys(model: &Model) -> Vec<String> {

@@ -176,6 +176,11 @@ fn a_joint_goes_by_any_name_only_one_has() {
     for text in ["elbow/pos > 0", "nobody/pose/x > 0", "elbow > 0", "> 0", "elbow/position > x"] {
         assert!(Condition::parse(text, &model).is_err(), "{text}");
     }
+    // What goes by the name of the thing around it is further off than a slip of the hand.
+    for text in ["robot::a::grasping_tool/pose/x > 0", "robot/a/grasping_tool/pose/x > 0"] {
+        let help = Condition::parse(text, &model).expect_err(text).help;
+        assert_eq!(help.as_deref(), Some("did you mean `robot::a/pose/x`?"), "{text}");
+    }
 }
 
 /// Gives, holds, and lets go.
