@@ -20,8 +20,10 @@ static VERSION: LazyLock<String> = LazyLock::new(|| {
     let here = headland_engines::ENGINES
         .iter()
         .filter(|entry| is_asked && entry.housing != Housing::Program);
-    let engines = here.map(|entry| {
-        format!("\n{} {}", entry.name, entry.version().as_deref().unwrap_or("not found"))
+    let here: Vec<_> = here.collect();
+    let found = crate::chosen::look_for(&here);
+    let engines = here.iter().zip(found).map(|(entry, found)| {
+        format!("\n{} {}", entry.name, found.map_or("not found".into(), |found| found.version))
     });
     let build = crate::context::BUILD.trim_start_matches("headland ");
     format!("{build}{}", engines.collect::<String>())
@@ -421,7 +423,7 @@ pub struct ImportArgs {
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  headland engines\n  \
     headland engines --report-card --html card.html\n  \
-    headland engines --report-card --engines rapier,mujoco --probes ball,slide\n\n\
+    headland engines --report-card --engines rapier,mujoco --probes ball,slider\n\n\
     The report card runs probe worlds whose outcome is known in closed form on every engine that \
     was found, at several steps. It measures; it does not pass or fail: its exit code is 0 unless \
     an engine broke (4), or it was interrupted or a body went non-finite (3).")]

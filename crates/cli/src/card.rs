@@ -4,16 +4,15 @@
 //! PROBES × steps × engines ─ apart (in parallel) ─► recordings ─► verdicts, errors ─► Card
 //! ```
 
-use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use headland_base::{Diagnostic, names};
-use headland_engines::ENGINES;
 use headland_report::{Card, MeasureRow, Probed, Ran, card, card_json, card_page};
-use headland_sim::EngineEntry;
+use headland_sim::{EngineEntry, Found};
 
 use crate::apart::{Cell, CellEnd, file_name_of};
 use crate::args::{EnginesArgs, HowArgs};
+use crate::chosen::choose;
 use crate::context::{BUILD, Context, Ended, Outcome, write_file};
 use crate::judging::{Asked, Loaded, MaybeTest, judge_all};
 use crate::parallel;
@@ -22,7 +21,8 @@ use crate::progress::CellProgress;
 
 /// Runs and shows it.
 pub fn run(context: &Context, args: &EnginesArgs) -> Ended {
-    let (engines, missing) = choose_engines(&args.engines)?;
+    let chosen = choose(&args.engines)?;
+    let engines: Vec<&'static EngineEntry> = chosen.engines.iter().map(|(e, _)| *e).collect();
     let probes = choose_probes(&args.probes)?;
     let temporary = match &args.keep {
         Some(_) => None,
@@ -31,14 +31,14 @@ pub fn run(context: &Context, args: &EnginesArgs) -> Ended {
     let folder = args.keep.as_deref().or(temporary.as_ref().map(|folder| folder.path()));
     let folder = folder.expect("one to keep or a temporary one");
     let runs = list_runs(&probes, folder, args)?;
+    if let Some(path) = &args.html {
+        write_file(path, "")?; // where it cannot be written, that is known before the card is run
+    }
     let ends = run_all(context, &runs, &engines)?;
 
     let mut made = Card {
-        engines: engines
-            .iter()
-            .map(|(entry, version)| (entry.name.into(), version.clone()))
-            .collect(),
-        missing,
+        engines: chosen.engines.iter().map(named).collect(),
+        missing: chosen.missing.iter().map(|(e, _)| (e.name.into(), e.install.into())).collect(),
         probes: Vec::new(),
     };
     let mut outcome = if engines.is_empty() { Outcome::Partial } else { Outcome::Passed };
@@ -64,29 +64,9 @@ pub fn run(context: &Context, args: &EnginesArgs) -> Ended {
     Ok(outcome)
 }
 
-/// The engines that take part with their versions, and of those that cannot name and cure.
-type Chosen = (Vec<(&'static EngineEntry, String)>, Vec<(String, String)>);
-
-fn choose_engines(names: &[String]) -> Result<Chosen, Vec<Diagnostic>> {
-    let is_all = names.iter().any(|name| name == "all");
-    let mut asked: Vec<&'static EngineEntry> = if is_all {
-        ENGINES.iter().collect()
-    } else {
-        let asked = names.iter().map(|name| headland_engines::find(name.trim()));
-        asked.collect::<Result<_, _>>()?
-    };
-    let mut named = BTreeSet::new();
-    asked.retain(|entry| named.insert(entry.name));
-    let found = parallel::map(asked.len(), |i| (asked[i].find)(asked[i]));
-    let (mut engines, mut missing, mut faults) = (Vec::new(), Vec::new(), Vec::new());
-    for (entry, found) in asked.into_iter().zip(found) {
-        match found {
-            Ok(found) => engines.push((entry, found.version)),
-            Err(_) if is_all => missing.push((entry.name.to_string(), entry.install.to_string())),
-            Err(why) => faults.push(entry.missing(&why)),
-        }
-    }
-    if faults.is_empty() { Ok((engines, missing)) } else { Err(faults) }
+fn named((entry, found): &(&'static EngineEntry, Result<Found, String>)) -> (String, String) {
+    let version = found.as_ref().map_or("not there", |found| &found.version);
+    (entry.name.to_string(), version.to_string())
 }
 
 fn choose_probes(asked: &[String]) -> Result<Vec<&'static Probe>, Vec<Diagnostic>> {
@@ -160,12 +140,12 @@ fn list_runs(
 fn run_all(
     context: &Context,
     runs: &[ProbeRun],
-    engines: &[(&'static EngineEntry, String)],
+    engines: &[&'static EngineEntry],
 ) -> Result<Vec<CellEnd>, Vec<Diagnostic>> {
     let n = runs.len() * engines.len();
     let progress = CellProgress::new(context.shows_progress(), n);
     let ends = parallel::map(n, |i| {
-        let (run, (engine, _)) = (&runs[i / engines.len()], &engines[i % engines.len()]);
+        let (run, engine) = (&runs[i / engines.len()], engines[i % engines.len()]);
         let output = run.output(engine.name);
         let cell = Cell { world: &run.world, engine: engine.name, how: &run.how, output };
         let end = cell.run(context);
@@ -179,11 +159,11 @@ fn run_all(
 /// Judges and measures the recordings of one probe at one step.
 fn grade(
     run: &ProbeRun,
-    engines: &[(&'static EngineEntry, String)],
+    engines: &[&'static EngineEntry],
     ends: &[CellEnd],
 ) -> Result<(Probed, Vec<Diagnostic>), Vec<Diagnostic>> {
     let recordings: Vec<Loaded> = parallel::map(engines.len(), |i| {
-        let name = engines[i].0.name;
+        let name = engines[i].name;
         let path = run.output(name);
         match &ends[i].fault {
             Some(why) => Loaded::missing(name, &path, why),

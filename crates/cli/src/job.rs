@@ -95,6 +95,8 @@ pub fn record(
     job: &Job<'_>,
     cast: &mut Cast,
 ) -> Result<Recorded, Vec<Diagnostic>> {
+    let is_risky = job.engine.housing == Housing::Library;
+    let watchdog = is_risky.then(|| Watchdog::start(context, job.engine.name, job.setup.patience));
     let mut engine = (job.engine.make)(job.engine);
     let mut checked = engine.check(job.model, &job.setup.engine_options());
     checked.extend(headland_sim::coarse_step(job.model, job.setup.step));
@@ -108,12 +110,10 @@ pub fn record(
     let watchers = code.watchers(job, &is_red)?;
 
     // What an engine that takes its process down must not take along is written at once.
-    let is_risky = job.engine.housing == Housing::Library;
     let mut options = WriteOptions::new(BUILD).threaded(job.setup.n_threads > 1 && !is_risky);
-    let watchdog = is_risky.then(|| {
+    if is_risky {
         options.chunk_span = SPAN_AT_RISK;
-        Watchdog::start(context, job.engine.name, job.setup.patience)
-    });
+    }
     let stop = interrupted(); // before there is a file that could be left half done
     let mut writer = open(job.output, &options)?;
     describe(&mut writer, job, &checked)?;

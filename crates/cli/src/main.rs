@@ -4,6 +4,7 @@
 mod apart;
 mod args;
 mod card;
+mod chosen;
 mod commands;
 mod context;
 mod glob;
@@ -29,6 +30,9 @@ use args::{Cli, Command};
 use context::{Context, Outcome};
 
 fn main() -> ExitCode {
+    if chosen::answer() {
+        return ExitCode::SUCCESS;
+    }
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => {

@@ -175,7 +175,7 @@ fn partings(card: &Card) -> String {
             continue;
         }
         for row in &probed.matrix.rows {
-            let said = parted(row, &probed.matrix.recordings);
+            let said = parted(&row.cells, &probed.matrix.recordings);
             for words in said.iter().filter(|words| !words.starts_with("all ")) {
                 _ = writeln!(out, "{}, {}: {words}", heading(probed), row.test);
             }

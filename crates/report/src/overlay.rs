@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
+use std::ops::Range;
 
 use headland_judge::vocabulary::Quantity;
 use headland_judge::{Column, Course, companies, parting};
@@ -27,8 +28,8 @@ struct Line<'a> {
     judged: &'a Judged,
 }
 
-fn lines<'a>(row: &'a Row, recordings: &'a [String]) -> Vec<Line<'a>> {
-    let cells = recordings.iter().zip(&row.cells);
+fn lines<'a>(cells: &'a [Cell], recordings: &'a [String]) -> Vec<Line<'a>> {
+    let cells = recordings.iter().zip(cells);
     cells
         .filter_map(|(name, cell)| match cell {
             Cell::Judged(judged) if !judged.scene.times().is_empty() => Some(Line { name, judged }),
@@ -39,13 +40,13 @@ fn lines<'a>(row: &'a Row, recordings: &'a [String]) -> Vec<Line<'a>> {
 
 /// Bands and curves of a row, if there are enough recordings to draw.
 pub(crate) fn overlay(row: &Row, recordings: &[String], n_least: usize) -> String {
-    let lines = lines(row, recordings);
+    let lines = lines(&row.cells, recordings);
     if lines.len() < n_least {
         return String::new();
     }
     let axis = Axis::over(lines.iter().map(|line| line.judged.scene.times()));
     let mut out = bands(&lines, &axis);
-    let partings = parted(row, recordings).into_iter().filter(|_| lines.len() > 1);
+    let partings = parted(&row.cells, recordings).into_iter().filter(|_| lines.len() > 1);
     let partings: String =
         partings.map(|said| format!("<li>{}</li>\n", with_code(&said))).collect();
     _ = write!(out, "<ul class=\"facts\">\n{partings}</ul>\n");
@@ -62,20 +63,22 @@ pub(crate) fn overlay(row: &Row, recordings: &[String], n_least: usize) -> Strin
     out
 }
 
-/// Where engines part, test by test.
-pub fn partings(matrix: &Matrix) -> String {
+/// Where recordings part, test by test, among those of each group of columns.
+pub fn partings(matrix: &Matrix, groups: &[Range<usize>]) -> String {
     let mut out = String::new();
-    for row in matrix.rows.iter().filter(|row| row.cells.len() > 1) {
-        for said in parted(row, &matrix.recordings) {
-            _ = writeln!(out, "{}: {said}", row.test);
+    for row in &matrix.rows {
+        for group in groups.iter().filter(|group| group.len() > 1) {
+            for said in parted(&row.cells[group.clone()], &matrix.recordings[group.clone()]) {
+                _ = writeln!(out, "{}: {said}", row.test);
+            }
         }
     }
     out
 }
 
 /// Which recordings take the same transitions, and where the others part from the first.
-pub(crate) fn parted(row: &Row, recordings: &[String]) -> Vec<String> {
-    let lines = lines(row, recordings);
+pub(crate) fn parted(cells: &[Cell], recordings: &[String]) -> Vec<String> {
+    let lines = lines(cells, recordings);
     let courses: Vec<(&str, Course<'_>)> = lines
         .iter()
         .filter_map(|line| {

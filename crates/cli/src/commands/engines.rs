@@ -6,15 +6,14 @@ use serde_json::{Value, json};
 
 use crate::args::EnginesArgs;
 use crate::card;
+use crate::chosen::look_for;
 use crate::context::{Context, Ended, Outcome};
-use crate::parallel;
 
 pub fn run(context: &Context, args: &EnginesArgs) -> Ended {
     if args.report_card {
         return card::run(context, args);
     }
-    // Some are asked by starting a program, which takes a second each.
-    let found = parallel::map(ENGINES.len(), |i| (ENGINES[i].find)(&ENGINES[i]));
+    let found = look_for(&ENGINES.iter().collect::<Vec<_>>());
     let listed = ENGINES.iter().zip(&found);
     let text = if context.json() {
         let engines: Vec<Value> = listed.map(|(entry, found)| entry_json(entry, found)).collect();
@@ -24,7 +23,9 @@ pub fn run(context: &Context, args: &EnginesArgs) -> Ended {
     };
     context.print(&text);
     if found.iter().any(Result::is_err) {
-        context.say("engines of your own: `--engine ./my_engine.py`, see the book, \"An engine of your own\"");
+        context.say(
+            "engines of your own: `--engine ./my_engine.py`, see the book, \"Engines of your own\"",
+        );
     }
     Ok(Outcome::Passed)
 }

@@ -1,5 +1,6 @@
 //! `headland test`: tests and recordings go in, verdicts come out.
 
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 
@@ -11,6 +12,7 @@ use headland_sim::EngineEntry;
 
 use crate::apart::{Cell, file_name_of};
 use crate::args::TestArgs;
+use crate::chosen::choose;
 use crate::context::{BUILD, Context, Ended, Outcome, is_stdout, refuse_same, write_file};
 use crate::judging::{Asked, Loaded, MaybeTest, Round, Unread, judge_all};
 use crate::parallel;
@@ -109,7 +111,12 @@ impl<'a> Session<'a> {
             fault: None,
         };
         let mut origins: Vec<Origin> = args.on.iter().map(given).collect();
-        let engines = if args.world.is_empty() { Vec::new() } else { engines(context, args)? };
+        let mut engines = Vec::new();
+        if !args.world.is_empty() {
+            let chosen = choose(&args.engines)?;
+            chosen.tell_missing(context);
+            engines.extend(chosen.engines.into_iter().map(|(entry, _)| entry));
+        }
         let folder = match (&args.keep, args.world.is_empty()) {
             (None, false) => Some(temporary()?),
             _ => None,
@@ -166,10 +173,12 @@ impl<'a> Session<'a> {
                 (self.args.explain, explained as fn(&Matrix) -> String),
                 (self.args.coverage, reached),
                 (self.args.mutate, noticed),
-                (self.args.compares_engines(), partings),
             ];
             for (_, words) in asked.iter().filter(|(is_asked, _)| *is_asked) {
                 text += &words(&round.matrix);
+            }
+            if self.args.compares_engines() {
+                text += &partings(&round.matrix, &self.worlds());
             }
             // Where standard output is a file of ours, the table goes beside it.
             match [&self.args.junit, &self.args.html].into_iter().flatten().any(|p| is_stdout(p)) {
@@ -191,6 +200,14 @@ impl<'a> Session<'a> {
             write(path, &page(&round.matrix, BUILD))?;
         }
         Ok(())
+    }
+
+    /// The columns of each world: its engines, after the recordings that were given.
+    fn worlds(&self) -> Vec<Range<usize>> {
+        let (first, n) = (self.args.on.len(), self.recordings.len());
+        let n_engines = (n - first) / self.args.world.len().max(1);
+        let start = |world: usize| first + world * n_engines;
+        (0..self.args.world.len()).map(|world| start(world)..start(world + 1)).collect()
     }
 
     /// Reads again what has changed. Whether anything has.
@@ -221,33 +238,6 @@ impl<'a> Session<'a> {
 
 fn read_test(path: &Path) -> MaybeTest {
     TestFile::read(path).map_err(|faults| Unread { name: path.display().to_string(), faults })
-}
-
-/// The engines asked for; `all` are those that are there.
-fn engines(
-    context: &Context,
-    args: &TestArgs,
-) -> Result<Vec<&'static EngineEntry>, Vec<Diagnostic>> {
-    if args.engines.iter().any(|name| name == "all") {
-        let all = headland_engines::ENGINES;
-        let is_there = parallel::map(all.len(), |i| (all[i].find)(&all[i]).is_ok());
-        let (there, missing): (Vec<_>, Vec<_>) =
-            all.iter().zip(is_there).partition(|(_, is_there)| *is_there);
-        if !missing.is_empty() {
-            let names: Vec<&str> = missing.iter().map(|(entry, _)| entry.name).collect();
-            let names = names.join(", ");
-            context.say(&format!("not there: {names}; `headland engines` says how to get them"));
-        }
-        return Ok(there.into_iter().map(|(entry, _)| entry).collect());
-    }
-    let (mut found, mut faults) = (Vec::new(), Vec::new());
-    for name in &args.engines {
-        match headland_engines::find(name.trim()) {
-            Ok(entry) => found.push(entry),
-            Err(fault) => faults.push(fault),
-        }
-    }
-    if faults.is_empty() { Ok(found) } else { Err(faults) }
 }
 
 /// Where a recording comes from, or why there is none.

@@ -143,8 +143,11 @@ impl Library {
     fn load(place: &Path) -> Result<Library, String> {
         let at = place.display();
         // Loading runs the library's own initialisers; it is the file the user has installed.
-        let library = unsafe { libloading::Library::new(place) }
-            .map_err(|why| format!("`{at}` cannot be loaded: {why}"))?;
+        let library = unsafe { libloading::Library::new(place) }.map_err(|error| {
+            // The loader's own words, such as a library it needs, are behind the error.
+            let why = std::error::Error::source(&error).map(ToString::to_string);
+            format!("`{at}` cannot be loaded: {}", why.unwrap_or_else(|| error.to_string()))
+        })?;
         let symbols = Symbols { library: &library, place };
         let version_string: unsafe extern "C" fn() -> *const c_char =
             symbols.function("mj_versionString")?;

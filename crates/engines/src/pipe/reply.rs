@@ -109,6 +109,10 @@ pub(super) fn stepped(line: &[u8], model: &Model, state: &mut State) -> Result<(
             }
             return Err(format!("contact {i} is not finite"));
         }
+        let length = Vec3::new(nx, ny, nz).length();
+        if (length - 1.0).abs() > 1e-6 {
+            return Err(format!("the normal of contact {i} has length {length}"));
+        }
         state.contacts.push(Contact {
             body_a: a,
             body_b: b,

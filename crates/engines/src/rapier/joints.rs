@@ -27,17 +27,22 @@ const N_DAMPED_PASSES: usize = 7;
 pub(super) fn check(model: &Model) -> Vec<Diagnostic> {
     let universal =
         model.joints.iter().filter(|joint| matches!(joint.kind, JointKind::Universal(..)));
-    universal
-        .map(|joint| {
-            Diagnostic::remark(
-                "realised",
-                format!(
-                    "joint `{}`: universal as two hinges with a light cross between",
-                    joint.name
-                ),
-            )
-        })
-        .collect()
+    let universal = universal.map(|joint| {
+        Diagnostic::remark(
+            "realised",
+            format!("joint `{}`: universal as two hinges with a light cross between", joint.name),
+        )
+    });
+    let left_out = model.dofs.iter().filter(|dof| {
+        let joint = &model.joints[dof.joint_idx];
+        dof.axis.armature > 0.0 && matches!(joint.kind, JointKind::Prismatic(_))
+    });
+    let left_out = left_out.map(|dof| {
+        let (name, armature) = (&dof.name, dof.axis.armature);
+        let message = format!("joint `{name}`: the armature of {armature} kg is left out");
+        Diagnostic::remark("realised", message)
+    });
+    universal.chain(left_out).collect()
 }
 
 /// What the axes need at every step.

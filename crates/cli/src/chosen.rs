@@ -1,0 +1,136 @@
+//! Which engines are meant, and which of them are there.
+//!
+//! A library in another language can end the process that only looks for it, so those are
+//! looked for in a process of their own.
+
+use std::collections::BTreeSet;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use headland_base::Diagnostic;
+use headland_engines::ENGINES;
+use headland_sim::{EngineEntry, Found, Housing};
+use serde_json::{Value, json};
+
+use crate::context::Context;
+use crate::parallel;
+
+/// Names the engine a process is to look for.
+const LOOK_FOR: &str = "HEADLAND_LOOK_FOR";
+
+/// A library that has not loaded by then does not.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// Engines that were asked for.
+pub struct Chosen {
+    /// Those that take part, each with what was found.
+    pub engines: Vec<(&'static EngineEntry, Result<Found, String>)>,
+    /// Those that `all` leaves out, and why.
+    pub missing: Vec<(&'static EngineEntry, String)>,
+}
+
+/// The engines of these names; `all` are those that are there.
+pub fn choose(names: &[String]) -> Result<Chosen, Vec<Diagnostic>> {
+    let names: Vec<&str> = names.iter().map(|name| name.trim()).collect();
+    let (mut asked, mut faults) = (Vec::new(), Vec::new());
+    for name in names.iter().filter(|name| **name != "all") {
+        match headland_engines::find(name) {
+            Ok(entry) => asked.push(entry),
+            Err(fault) => faults.push(fault),
+        }
+    }
+    if !faults.is_empty() {
+        return Err(faults);
+    }
+    let by_name: BTreeSet<&str> = asked.iter().map(|entry| entry.name).collect();
+    if names.contains(&"all") {
+        asked.splice(0..0, ENGINES.iter().filter(|entry| !by_name.contains(entry.name)));
+    }
+    let mut seen = BTreeSet::new();
+    asked.retain(|entry| seen.insert(entry.name));
+    let found = look_for(&asked);
+    let mut chosen = Chosen { engines: Vec::new(), missing: Vec::new() };
+    for (entry, found) in asked.into_iter().zip(found) {
+        match found {
+            // One that was named has its place, and says there why it is not there.
+            Err(why) if !by_name.contains(entry.name) => chosen.missing.push((entry, why)),
+            found => chosen.engines.push((entry, found)),
+        }
+    }
+    Ok(chosen)
+}
+
+impl Chosen {
+    /// Says which engines were left out.
+    pub fn tell_missing(&self, context: &Context) {
+        for (entry, why) in &self.missing {
+            let why = why.lines().next().unwrap_or_default();
+            context.say(&format!("not there: {}: {why}; to get it: {}", entry.name, entry.install));
+        }
+    }
+}
+
+/// Looks for each, all at once.
+pub fn look_for(entries: &[&'static EngineEntry]) -> Vec<Result<Found, String>> {
+    parallel::map(entries.len(), |i| match entries[i].housing {
+        Housing::Library => look_apart(entries[i]),
+        Housing::Embedded | Housing::Program => (entries[i].find)(entries[i]),
+    })
+}
+
+/// Answers a process that looks for a library; whether this is such a one.
+pub fn answer() -> bool {
+    let Some(name) = std::env::var_os(LOOK_FOR) else { return false };
+    let entry = ENGINES.iter().find(|entry| name == entry.name);
+    let answer = match entry.map(|entry| (entry.find)(entry)) {
+        Some(Ok(Found { version, place })) => json!({"version": version, "place": place}),
+        Some(Err(why)) => json!({"why": why}),
+        None => json!({"why": "no such engine"}),
+    };
+    println!("{answer}");
+    true
+}
+
+fn look_apart(entry: &EngineEntry) -> Result<Found, String> {
+    let answered = ask(entry).map_err(|error| format!("no process to look for it: {error}"))?;
+    let answer: Value = serde_json::from_str(answered.trim())
+        .map_err(|_| format!("loading it ended the process that tried, {answered}"))?;
+    match (answer["version"].as_str(), answer["place"].as_str()) {
+        (Some(version), Some(place)) => {
+            Ok(Found { version: version.to_string(), place: place.to_string() })
+        }
+        _ => Err(answer["why"].as_str().unwrap_or("it gave no reason").to_string()),
+    }
+}
+
+/// What the process said, or how it ended.
+fn ask(entry: &EngineEntry) -> std::io::Result<String> {
+    let mut child = Command::new(std::env::current_exe()?)
+        .env(LOOK_FOR, entry.name)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()?;
+    let began = now();
+    let status = loop {
+        if let Some(status) = child.try_wait()? {
+            break status;
+        }
+        if began.elapsed() > PATIENCE {
+            child.kill()?;
+            child.wait()?;
+            return Ok(format!("or held it for {} s", PATIENCE.as_secs()));
+        }
+        std::thread::sleep(Duration::from_millis(2));
+    };
+    let mut said = String::new();
+    if let Some(mut stdout) = child.stdout.take() {
+        std::io::Read::read_to_string(&mut stdout, &mut said)?;
+    }
+    Ok(if said.is_empty() { format!("with {status}") } else { said })
+}
+
+#[expect(clippy::disallowed_methods, reason = "a time limit; it reaches no recording")]
+fn now() -> Instant {
+    Instant::now()
+}
