@@ -88,6 +88,9 @@ pub(crate) fn parted(cells: &[Cell], recordings: &[String]) -> Vec<String> {
         })
         .collect();
     let (names, courses): (Vec<&str>, Vec<Course<'_>>) = courses.into_iter().unzip();
+    if courses.len() < 2 {
+        return Vec::new();
+    }
     let companies = companies(&courses);
     let Some(first) = companies.first() else { return Vec::new() };
     let list = |company: &[usize]| company.iter().map(|i| names[*i]).collect::<Vec<_>>().join(", ");

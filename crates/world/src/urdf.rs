@@ -107,7 +107,20 @@ fn typed(xml: &mut Xml<'_>, root: Node<'_, '_>) -> Option<urdf_rs::Robot> {
         return None;
     }
     for part in &parts {
-        plain.push_str(&text[part.range()]);
+        match tree::unknown_kind(*part) {
+            None => plain.push_str(&text[part.range()]),
+            // A joint of no known kind is told; what else is wrong with it is seen on one that
+            // turns.
+            Some(kind) => {
+                let known = match xml::child(*part, "limit") {
+                    Some(_) => "revolute",
+                    None => "continuous",
+                };
+                plain.push_str(&text[part.range().start..kind.start]);
+                plain.push_str(known);
+                plain.push_str(&text[kind.end..part.range().end]);
+            }
+        }
     }
     plain.push_str("</robot>");
     let refused =

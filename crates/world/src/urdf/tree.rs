@@ -2,6 +2,7 @@
 //! from it.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use headland_base::{Diagnostic, Place};
 use roxmltree::Node;
@@ -17,8 +18,15 @@ pub struct Tree {
 }
 
 /// Defects that leave every link and joint readable for itself.
-pub const CODES: &[&str] =
-    &["cycle", "duplicate-name", "no-such-joint", "no-such-link", "two-parents", "two-roots"];
+pub const CODES: &[&str] = &[
+    "cycle",
+    "duplicate-name",
+    "no-such-joint",
+    "no-such-link",
+    "two-parents",
+    "two-roots",
+    "unknown-word",
+];
 
 /// The tree of a robot; reports every duplicate name, unknown link, joint that is not
 /// whole, second parent, cycle and second root.
@@ -144,6 +152,15 @@ fn joint_ends(
 /// The kinds of joint URDF has.
 const KINDS: [&str; 7] =
     ["revolute", "continuous", "prismatic", "fixed", "floating", "planar", "spherical"];
+
+/// Where a joint names its kind, if that is none URDF has.
+pub(super) fn unknown_kind(joint: Node<'_, '_>) -> Option<Range<usize>> {
+    if !xml::is_named(joint, "joint") {
+        return None;
+    }
+    let kind = joint.attribute_node("type")?;
+    (!KINDS.contains(&kind.value())).then(|| kind.range_value())
+}
 
 fn check_joint(xml: &mut Xml<'_>, joint: Node<'_, '_>, joint_by_name: &BTreeMap<&str, usize>) {
     if let Some(kind) = joint.attribute("type").filter(|kind| !KINDS.contains(kind)) {
