@@ -207,6 +207,19 @@ impl Model {
         })
     }
 
+    /// What forces are to move and cannot, for want of mass: asked by every engine that divides
+    /// by it.
+    pub fn massless(&self) -> Vec<Diagnostic> {
+        let moving = self.rigids.iter().filter(|rigid| rigid.motion == Motion::Dynamic);
+        let massless = moving.filter(|rigid| rigid.mass <= 0.0);
+        let told = massless.map(|rigid| {
+            let name = &self.bodies[rigid.body_idxs[0]].name;
+            Diagnostic::error("no-mass", format!("link `{name}` moves but has no mass"))
+                .help("give it an <inertial>, or derive one with --derive-inertia DENSITY")
+        });
+        told.collect()
+    }
+
     /// The axes of a joint.
     pub fn dofs_of(&self, joint: &Joint) -> &[Dof] {
         &self.dofs[joint.first_dof..joint.first_dof + joint.kind.axes().len()]

@@ -214,14 +214,9 @@ impl Mended {
                     self.touched.extend(node.parent_element().map(start_tag)); // its body's
                 }
             }
-            // A mass without its value gets one, so that the inertia beside it is looked at.
-            ("missing-attribute", None)
-                if node.has_tag_name("mass") && room_of(node).len() >= MASS.len() =>
-            {
+            // URDF reads a mass without value as one of 1 kg.
+            ("missing-attribute", None) if node.has_tag_name("mass") => {
                 self.touched.push(start_tag(node));
-                let room = &mut bytes[room_of(node)];
-                blank(room);
-                room[..MASS.len()].copy_from_slice(MASS);
             }
             // What is not there any more cannot be wrong together with others.
             ("unknown-attribute", Some(attribute)) => {
@@ -336,19 +331,6 @@ fn innermost<'a, 'i>(root: Node<'a, 'i>, at: usize) -> Option<Node<'a, 'i>> {
 fn start_tag(node: Node<'_, '_>) -> Range<usize> {
     let end = node.first_child().map_or(node.range().end, |first| first.range().start);
     node.range().start..end
-}
-
-/// A mass as URDF has it.
-const MASS: &[u8] = b"<mass value=\"1\"/>";
-
-/// An element with the blanks behind it.
-fn room_of(node: Node<'_, '_>) -> Range<usize> {
-    let mut room = node.range();
-    if let Some(next) = node.next_sibling().filter(|next| next.is_text()) {
-        let text = next.text().unwrap_or_default();
-        room.end += text.len() - text.trim_start().len();
-    }
-    room
 }
 
 fn blank(bytes: &mut [u8]) {

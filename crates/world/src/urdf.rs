@@ -18,10 +18,11 @@ mod schema;
 mod tree;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
-use headland_base::{Diagnostic, Findings, Source, Transform, Vec3};
+use headland_base::{Diagnostic, Findings, Severity, Source, Transform, Vec3};
 use roxmltree::Node;
 
 use crate::assets::{Kept, Loaded, unit_vector};
@@ -54,7 +55,8 @@ pub(crate) fn read(
     }
     xml.check_names(root, &schema::ROBOT);
     schema::check_values(&mut xml, root, is_version_1_2(root));
-    let is_readable = !xml.findings.has_errors();
+    let mut errors = xml.findings.kept().iter().filter(|found| found.severity == Severity::Error);
+    let is_readable = errors.all(|found| has_stand_in(root, found));
     let mut of_tree = Findings::new();
     let mut tree_xml =
         Xml { source: source.clone(), lenient: options.lenient, findings: &mut of_tree };
@@ -92,6 +94,26 @@ fn is_version_1_2(root: Node<'_, '_>) -> bool {
     (number(parts.next()), number(parts.next())) >= (Some(1), Some(2))
 }
 
+/// What `urdf-rs` is given for a word it would refuse the whole file for. The word is told;
+/// what else is wrong with its link or joint is seen with this in its place.
+fn stand_in(part: Node<'_, '_>) -> Option<(Range<usize>, &'static str)> {
+    if let Some(kind) = tree::unknown_kind(part) {
+        let turns = if xml::child(part, "limit").is_some() { "revolute" } else { "continuous" };
+        return Some((kind, turns));
+    }
+    let mass = xml::child(xml::child(part, "inertial")?, "mass")?;
+    let is_missing = mass.attribute("value").is_none_or(|value| value.trim().is_empty());
+    is_missing.then_some((mass.range(), "<mass value=\"1\"/>"))
+}
+
+/// Whether a defect is a mass without value, which has a stand-in.
+fn has_stand_in(root: Node<'_, '_>, found: &Diagnostic) -> bool {
+    let is_here = |(gap, _): (Range<usize>, &str)| {
+        found.place.as_ref().is_some_and(|place| gap.contains(&place.span.start))
+    };
+    found.code == "missing-attribute" && root.children().filter_map(stand_in).any(is_here)
+}
+
 /// The content as `urdf-rs` sees it, links and joints in file order. Only what it
 /// understands is handed to it, so that its order is ours.
 fn typed(xml: &mut Xml<'_>, root: Node<'_, '_>) -> Option<urdf_rs::Robot> {
@@ -107,18 +129,13 @@ fn typed(xml: &mut Xml<'_>, root: Node<'_, '_>) -> Option<urdf_rs::Robot> {
         return None;
     }
     for part in &parts {
-        match tree::unknown_kind(*part) {
-            None => plain.push_str(&text[part.range()]),
-            // A joint of no known kind is told; what else is wrong with it is seen on one that
-            // turns.
-            Some(kind) => {
-                let known = match xml::child(*part, "limit") {
-                    Some(_) => "revolute",
-                    None => "continuous",
-                };
-                plain.push_str(&text[part.range().start..kind.start]);
-                plain.push_str(known);
-                plain.push_str(&text[kind.end..part.range().end]);
+        let Range { start, end } = part.range();
+        match stand_in(*part) {
+            None => plain.push_str(&text[start..end]),
+            Some((gap, word)) => {
+                plain.push_str(&text[start..gap.start]);
+                plain.push_str(word);
+                plain.push_str(&text[gap.end..end]);
             }
         }
     }

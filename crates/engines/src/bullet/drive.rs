@@ -5,8 +5,8 @@
 //! solves together with the joint (`Axis` in shim.cpp).
 
 use headland_base::{Mat3, Vec3};
-use headland_sim::joint::turned_inertia;
-use headland_sim::{Action, Forces, Gains, Inputs, Lever, Model, Motion, State};
+use headland_sim::lever::inverse_masses;
+use headland_sim::{Action, Forces, Gains, Inputs, Lever, Model, State};
 
 use super::Seat;
 
@@ -85,15 +85,8 @@ impl Drive {
 
     /// Inverse mass of every rigid, and inverse inertia in the world's frame.
     fn weigh(&mut self, model: &Model, state: &State) {
-        self.masses.clear();
-        let rigids = model.rigids.iter().zip(&self.inertias).zip(&state.rigids);
-        self.masses.extend(rigids.map(|((rigid, inertia), now)| {
-            if rigid.motion != Motion::Dynamic {
-                return (0.0, Mat3::ZERO);
-            }
-            let turned = turned_inertia(now.world_from_rigid.rotation, *inertia);
-            (1.0 / rigid.mass, turned.inverse())
-        }));
+        let rotation = |i: usize| state.rigids[i].world_from_rigid.rotation;
+        self.masses = inverse_masses(model, &self.inertias, rotation);
     }
 
     /// Makes a force of an effort, or where it is stiff, a damper.

@@ -8,22 +8,6 @@ use super::Seat;
 use super::realise::Surfaces;
 use super::shim::{AxisDef, Link, World};
 
-/// What the rotors of the motors that turn each rigid add to its inertia: `a·d·dᵀ` for each
-/// axis `d` with armature `a`, in the rigid's frame.
-pub(super) fn rotor_inertias(model: &Model) -> Vec<Mat3> {
-    let mut out = vec![Mat3::ZERO; model.rigids.len()];
-    for joint in &model.joints {
-        if matches!(joint.kind, JointKind::Prismatic(_)) {
-            continue;
-        }
-        for axis in joint.kind.axes() {
-            let d = joint.child_from_joint.vector(axis.direction);
-            out[joint.child_rigid] += Mat3::from_cols(d * d.x, d * d.y, d * d.z) * axis.armature;
-        }
-    }
-    out
-}
-
 /// Puts every joint into Bullet's world, and every axis, in the order of the model's.
 pub(super) fn insert(
     model: &Model,

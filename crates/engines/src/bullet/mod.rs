@@ -117,7 +117,7 @@ impl Engine for Bullet {
         let shim = self.shim().map_err(|diagnostic| Fault(diagnostic.message))?;
         let settings = realise::settings(model.world.gravity, options);
         let mut world = World::new(shim, settings, Surfaces::of(model))?;
-        let rotors = joints::rotor_inertias(model);
+        let rotors = headland_sim::lever::rotor_inertias(model);
         let inertias: Vec<Mat3> =
             model.rigids.iter().zip(rotors).map(|(rigid, rotor)| rigid.inertia + rotor).collect();
         let first_shapes = first_shapes(model);

@@ -118,9 +118,9 @@ impl Pairs for Surfaces {
 
 /// What Bullet cannot move, and what it realises differently.
 pub(super) fn check(model: &Model, options: &EngineOptions) -> Vec<Diagnostic> {
-    let mut out = Vec::new();
+    let mut out = model.massless();
     for rigid in &model.rigids {
-        out.extend(check_mass(model, rigid));
+        out.extend(too_heavy(model, rigid));
         if !options.raw {
             out.extend(check_decay(model, rigid));
         }
@@ -151,17 +151,11 @@ fn name_of<'a>(model: &'a Model, rigid: &Rigid) -> &'a str {
     &model.bodies[rigid.body_idxs[0]].name
 }
 
-fn check_mass(model: &Model, rigid: &Rigid) -> Option<Diagnostic> {
+fn too_heavy(model: &Model, rigid: &Rigid) -> Option<Diagnostic> {
     if rigid.motion != Motion::Dynamic {
         return None;
     }
     let name = name_of(model, rigid);
-    if rigid.mass <= 0.0 {
-        return Some(
-            Diagnostic::error("no-mass", format!("link `{name}` moves but has no mass"))
-                .help("give it an <inertial>, or derive one with --derive-inertia DENSITY"),
-        );
-    }
     (rigid.mass > 1e15).then(|| {
         let message =
             format!("link `{name}`: Bullet takes a mass of {:e} kg for infinite", rigid.mass);

@@ -273,15 +273,7 @@ fn cannot(model: &Model, library: &Library) -> Vec<Diagnostic> {
             out.push(Diagnostic::error("engine-cannot", message).help("use MuJoCo 2.3.7 or newer"));
         }
     }
-    for rigid in model.rigids.iter().filter(|rigid| rigid.motion == Motion::Dynamic) {
-        if rigid.mass <= 0.0 {
-            let name = &model.bodies[rigid.body_idxs[0]].name;
-            out.push(
-                Diagnostic::error("no-mass", format!("link `{name}` moves but has no mass"))
-                    .help("give it an <inertial>, or derive one with --derive-inertia DENSITY"),
-            );
-        }
-    }
+    out.extend(model.massless());
     for joint_idx in tree::Forest::of(model).closing {
         if !tree::can_close(model, joint_idx) {
             let joint = &model.joints[joint_idx];

@@ -106,9 +106,9 @@ impl Engine for Ode {
             Ok((api, _turn)) => Missing::of(api),
             Err(why) => return vec![self.entry.missing(&why)],
         };
-        let mut out = Vec::new();
+        let mut out = model.massless();
         for rigid in model.rigids.iter().filter(|rigid| rigid.motion == Motion::Dynamic) {
-            out.extend(check_mass(model, rigid));
+            out.extend(check_inertia(model, rigid));
         }
         out.extend(realise::check(model, options.raw));
         out.extend(shapes::check(model, &missing));
@@ -390,15 +390,11 @@ unsafe fn take_out(api: &Api, body: Handle, rigid: &Rigid, world_from_rigid: &Tr
     }
 }
 
-/// ODE divides by the mass and inverts the inertia.
-fn check_mass(model: &Model, rigid: &Rigid) -> Option<Diagnostic> {
+/// ODE inverts the inertia. What has no mass is told already.
+fn check_inertia(model: &Model, rigid: &Rigid) -> Option<Diagnostic> {
     let name = &model.bodies[rigid.body_idxs[0]].name;
     if rigid.mass <= 0.0 {
-        let message = format!("link `{name}` moves but has no mass");
-        return Some(
-            Diagnostic::error("no-mass", message)
-                .help("give it an <inertial>, or derive one with --derive-inertia DENSITY"),
-        );
+        return None;
     }
     let columns = rigid.inertia;
     let (a, b) = (columns.x_axis, columns.y_axis);

@@ -56,7 +56,7 @@ use std::time::Duration;
 
 use headland_base::{Diagnostic, SimDuration};
 use headland_sim::{
-    Engine, EngineEntry, EngineOptions, Fault, Found, Housing, Inputs, Model, Motion, State,
+    Engine, EngineEntry, EngineOptions, Fault, Found, Housing, Inputs, Model, State,
 };
 
 use process::Process;
@@ -181,7 +181,7 @@ fn greet(
 
 impl Engine for Piped {
     fn check(&self, model: &Model, options: &EngineOptions) -> Vec<Diagnostic> {
-        let mut out = massless(model);
+        let mut out = model.massless();
         let mut process = match open(&self.entry, options.patience.max(LOOK)) {
             Ok(opened) => opened.process,
             Err(why) => {
@@ -265,17 +265,4 @@ fn write_line(line: &mut Vec<u8>, message: &impl serde::Serialize) {
     line.clear();
     serde_json::to_writer(&mut *line, message).expect("numbers and names are JSON");
     line.push(b'\n');
-}
-
-/// What no engine can move.
-fn massless(model: &Model) -> Vec<Diagnostic> {
-    let moving = model.rigids.iter().filter(|rigid| rigid.motion == Motion::Dynamic);
-    let massless = moving.filter(|rigid| rigid.mass <= 0.0);
-    massless
-        .map(|rigid| {
-            let name = &model.bodies[rigid.body_idxs[0]].name;
-            Diagnostic::error("no-mass", format!("link `{name}` moves but has no mass"))
-                .help("give it an <inertial>, or derive one with --derive-inertia DENSITY")
-        })
-        .collect()
 }

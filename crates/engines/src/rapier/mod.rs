@@ -86,15 +86,7 @@ impl Engine for Rapier {
         if options.raw {
             out.push(Diagnostic::remark("realised", RAW));
         }
-        for rigid in model.rigids.iter().filter(|rigid| rigid.motion == Motion::Dynamic) {
-            if rigid.mass <= 0.0 {
-                let name = &model.bodies[rigid.body_idxs[0]].name;
-                out.push(
-                    Diagnostic::error("no-mass", format!("link `{name}` moves but has no mass"))
-                        .help("give it an <inertial>, or derive one with --derive-inertia DENSITY"),
-                );
-            }
-        }
+        out.extend(model.massless());
         out.extend(model.rigids.iter().filter_map(|rigid| too_heavy(model, rigid)));
         out.extend(shapes::check(model));
         out.extend(joints::check(model));
