@@ -183,48 +183,54 @@ impl<'a> Growing<'a> {
             column_parents: Vec::new(),
             column_nodes: Vec::new(),
         };
-        let mut waiting = std::collections::VecDeque::new();
-        match self.first_anchor(&members) {
+        let root = match self.first_anchor(&members) {
             Some((joint_idx, anchor)) => {
                 tree.anchor = anchor;
+                self.is_used[joint_idx] = true;
                 let joint = &self.model.joints[joint_idx];
                 let is_forward = joint.parent_rigid == anchor && self.is_moved(joint.child_rigid);
-                self.is_used[joint_idx] = true;
-                let rigid = if is_forward {
-                    joint.child_rigid
-                } else {
-                    joint.parent_rigid.expect("a joint that hangs on its child has a parent")
-                };
-                self.hang(&mut tree, None, Transform::IDENTITY, joint, is_forward);
-                waiting.push_back(rigid);
+                self.hang(&mut tree, None, joint, is_forward)
             }
             None => {
                 let root = self.root_of(&members);
                 self.set_free(&mut tree, root);
-                waiting.push_back(root);
+                root
             }
-        }
-        // Breadth first keeps the links that a robot shares early, and branches in file order.
-        while let Some(rigid) = waiting.pop_front() {
-            let here = self.places[rigid].expect("hung before it was queued").1;
-            for joint_idx in self.joints_at.get(&rigid).cloned().unwrap_or_default() {
-                if std::mem::replace(&mut self.is_used[joint_idx], true) {
-                    continue;
-                }
-                let joint = &self.model.joints[joint_idx];
-                let is_forward = joint.parent_rigid == Some(rigid);
-                let other = if is_forward { Some(joint.child_rigid) } else { joint.parent_rigid };
-                match other.filter(|i| self.is_moved(*i) && self.places[*i].is_none()) {
-                    Some(other) => {
-                        let node_from_rigid = tree.nodes[here].rigid_from_node.inverse();
-                        self.hang(&mut tree, Some(here), node_from_rigid, joint, is_forward);
-                        waiting.push_back(other);
-                    }
-                    None => tree.loops.push(joint_idx),
-                }
-            }
-        }
+        };
+        self.grow_from(&mut tree, root);
         self.trees.push(tree);
+    }
+
+    /// Hangs everything on a rigid that is in the tree: branch after branch, each to its tip,
+    /// in the model's order.
+    fn grow_from(&mut self, tree: &mut Tree, root: usize) {
+        let mut waiting = vec![(root, self.joints_of(root))];
+        while let Some((rigid, joints)) = waiting.last_mut() {
+            let (rigid, Some(joint_idx)) = (*rigid, joints.pop()) else {
+                waiting.pop();
+                continue;
+            };
+            if std::mem::replace(&mut self.is_used[joint_idx], true) {
+                continue;
+            }
+            let joint = &self.model.joints[joint_idx];
+            let is_forward = joint.parent_rigid == Some(rigid);
+            let other = if is_forward { Some(joint.child_rigid) } else { joint.parent_rigid };
+            if other.is_some_and(|i| self.is_moved(i) && self.places[i].is_none()) {
+                let here = self.places[rigid].map(|(_, node_idx)| node_idx);
+                let other = self.hang(tree, here, joint, is_forward);
+                waiting.push((other, self.joints_of(other)));
+            } else {
+                tree.loops.push(joint_idx);
+            }
+        }
+    }
+
+    /// Joints at a rigid, the last one first.
+    fn joints_of(&self, rigid_idx: usize) -> Vec<usize> {
+        let mut joints = self.joints_at.get(&rigid_idx).cloned().unwrap_or_default();
+        joints.reverse();
+        joints
     }
 
     /// Everything that joints connect with a rigid, in order.
@@ -276,21 +282,23 @@ impl<'a> Growing<'a> {
         self.push(tree, node);
     }
 
-    /// A joint and what it carries. `node_from_rigid` is of the parent's node.
+    /// A joint and the rigid it carries, which is given back.
     fn hang(
         &mut self,
         tree: &mut Tree,
         parent: Option<usize>,
-        node_from_rigid: Transform,
         joint: &Joint,
         is_forward: bool,
-    ) {
+    ) -> usize {
+        let node_from_rigid =
+            parent.map_or(Transform::IDENTITY, |i| tree.nodes[i].rigid_from_node.inverse());
         let (near, far) = if is_forward {
             (joint.parent_from_joint, joint.child_from_joint)
         } else {
             (joint.child_from_joint, joint.parent_from_joint)
         };
         let rigid = if is_forward { Some(joint.child_rigid) } else { joint.parent_rigid };
+        let rigid = rigid.expect("a tree grows towards rigids, not towards the world");
         let sign = if is_forward { 1.0 } else { -1.0 };
         let kinds: Vec<(NodeKind, Vec3, Option<usize>)> = match &joint.kind {
             JointKind::Revolute(axis) | JointKind::Continuous(axis) => {
@@ -320,7 +328,7 @@ impl<'a> Growing<'a> {
             let joint_from_z = Transform::from_rotation(from_z_to(axis));
             let is_last = i + 1 == n;
             let (rigid_idx, rigid_from_node) = if is_last {
-                (rigid, far * joint_from_z)
+                (Some(rigid), far * joint_from_z)
             } else {
                 (None, Transform::IDENTITY)
             };
@@ -333,6 +341,7 @@ impl<'a> Growing<'a> {
             parent = Some(self.push(tree, node));
             from_joint = joint_from_z.inverse();
         }
+        rigid
     }
 
     fn node(
