@@ -340,6 +340,7 @@ mod tests {
             gear,
             command_range: Some((-1.0, 2.0)),
             effort_range: Some((-3.0, 3.0)),
+            ..Actuator::default()
         }
     }
 
