@@ -7,14 +7,14 @@ use headland_world::*;
 
 /// The case of the same name, which has one of everything.
 fn read_case() -> (Read, tempfile::TempDir) {
-    let case = fs::read_to_string("tests/cases/native.txt").unwrap();
-    let folder = tempfile::tempdir().unwrap();
+    let case = fs::read_to_string("tests/cases/native.txt").expect("the case");
+    let folder = tempfile::tempdir().expect("a folder");
     let parts: Vec<&str> = case.split("-- ").collect();
     for part in &parts[1..3] {
-        let (name, text) = part.split_once(" --\n").unwrap();
-        fs::write(folder.path().join(name), text).unwrap();
+        let (name, text) = part.split_once(" --\n").expect("a name");
+        fs::write(folder.path().join(name), text).expect("a file");
     }
-    (read(&folder.path().join("world.sdf"), &ReadOptions::default()).unwrap(), folder)
+    (read(&folder.path().join("world.sdf"), &ReadOptions::default()).expect("a world"), folder)
 }
 
 fn wish(rate_hz: Option<f64>, parameters: &[(&str, &str)]) -> ControllerWish {
