@@ -18,6 +18,7 @@ pub mod engine;
 pub mod joint;
 pub mod lever;
 pub mod model;
+pub mod motion;
 pub mod recorder;
 pub mod run;
 pub mod sensor;
