@@ -14,7 +14,7 @@ use super::ends::{anchor_of, read_state, write_rigid};
 use super::stages::Stages;
 use super::turning::{advance, normalise, rates};
 use super::wide::Width;
-use super::{Drive, Pack, Robot};
+use super::{Drive, FASTEST, Pack, Robot};
 
 /// Robots of one model with full multibody dynamics. Free bodies are such robots of one link.
 pub struct Articulated<L> {
@@ -274,9 +274,6 @@ impl<L: Lane> Articulated<L> {
         sum
     }
 }
-
-/// Faster than this is not motion but divergence \[rad/s or m/s\].
-const FASTEST: f64 = 1e9;
 
 /// `ω × v` of a tree's free first link.
 #[inline(always)]

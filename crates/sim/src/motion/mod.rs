@@ -14,11 +14,16 @@
 
 mod articulated;
 mod columns;
+mod commanded;
 mod ends;
 mod follow;
+mod needs;
 mod one_body;
+mod soles;
 mod stages;
+mod stance;
 mod turning;
+mod vehicle;
 mod wide;
 
 use headland_base::{Transform, Vec3};
@@ -30,9 +35,16 @@ use crate::tree::{Half, Tree, V6};
 
 pub use articulated::Articulated;
 pub use columns::Columns;
+pub use commanded::Commanded;
+pub use needs::needs;
 pub use one_body::OneBody;
 pub use stages::{DORMAND_PRINCE, Method, RK4};
+pub use stance::{Feet, Stance, TOUCH};
+pub use vehicle::{Vehicle, Wheels};
 pub use wide::Width;
+
+/// Faster than this is not motion but divergence \[rad/s or m/s\].
+const FASTEST: f64 = 1e9;
 
 /// Which rigids and axes of the model one robot of a pack has.
 #[derive(Clone, Debug)]
@@ -123,6 +135,10 @@ pub trait Pack: Send {
 
     /// An impulse along a column.
     fn kick_column(&mut self, robot: usize, column: usize, impulse: f64);
+
+    /// Moves a robot over the ground at the end of the step, out of what it ran into: for
+    /// details that no force moves. Others are pushed and kicked.
+    fn shove(&mut self, _robot: usize, _shift: Vec3) {}
 
     /// Takes up the kicks and moves on.
     fn finish(&mut self, dt: f64);
