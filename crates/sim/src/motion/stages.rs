@@ -104,7 +104,8 @@ mod tests {
             let nodes: Vec<f64> = method.stages.iter().map(|row| row.iter().sum()).collect();
             let sum: f64 = method.result.iter().sum();
             let moment = |p: i32| -> f64 {
-                method.result.iter().zip(&nodes).map(|(b, c)| b * c.powi(p)).sum()
+                let terms = method.result.iter().zip(&nodes);
+                terms.map(|(b, c)| (0..p).fold(*b, |term, _| term * c)).sum()
             };
             assert!((sum - 1.0).abs() < 1e-14);
             for p in 1..=3 {
