@@ -11,7 +11,7 @@ use headland_world::{
     Axis, Collision, Detail, Geometry, JointKind, Link, Mimic, Model as WorldModel, Surface, World,
 };
 use yard::{
-    FOOT, HALF_WIDTH, Yard, cart, humanoid, joint, link, post_walker, turns, two_feet, world_of,
+    FOOT, Yard, cart, humanoid, joint, link, post_walker, turns, two_feet, world_of,
 };
 
 const HERE: (Vec3, f64) = (Vec3::ZERO, 0.0);
@@ -640,7 +640,6 @@ fn whoever_has_everything_needs_nothing() {
         assert_eq!(codes(&post_walker(&two_feet()), detail), [""; 0], "{}", detail.word());
     }
     assert_eq!(codes(&cart(&differential(), RADIUS), Detail::Vehicle), [""; 0]);
-    assert!(HALF_WIDTH > 0.0);
 }
 
 /// Everything that is missing, at once.
