@@ -13,6 +13,7 @@
 
 pub mod coarse;
 pub mod condition;
+pub mod contact;
 pub mod control;
 pub mod engine;
 pub mod joint;
