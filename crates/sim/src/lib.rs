@@ -14,6 +14,7 @@
 pub mod coarse;
 pub mod condition;
 pub mod constraint;
+pub mod contact;
 pub mod control;
 pub mod engine;
 pub mod joint;
