@@ -13,7 +13,6 @@ use super::columns::{Columns, Motors};
 use super::ends::{anchor_of, read_state, write_rigid};
 use super::stages::Stages;
 use super::turning::{advance, normalise, rates};
-use super::wide::Width;
 use super::{Drive, Pack, Robot};
 
 /// Robots of one model with full multibody dynamics. Free bodies are such robots of one link.
@@ -30,7 +29,6 @@ pub struct Articulated<L> {
     held: Vec<L>,
     /// Every node's rigid in its node.
     rigid_offsets: Vec<Transform>,
-    width: Width,
 }
 
 /// What is computed in a step and not needed after it.
@@ -62,7 +60,7 @@ impl<L: Lane> Articulated<L> {
     /// Of at most as many robots as a lane is wide, where a state has them.
     pub fn new(model: &Model, tree: &Tree, robots: Vec<Robot>, state: &State) -> Articulated<L> {
         assert!(!robots.is_empty() && robots.len() <= L::WIDTH, "one robot per lane");
-        let columns = Columns::of(model, &robots, tree.n_dofs);
+        let columns = Columns::of(model, tree, &robots);
         let (n, n_nodes) = (tree.n_dofs, tree.nodes.len());
         let mut positions = vec![L::ZERO; tree.n_positions];
         let mut velocities = vec![L::ZERO; n];
@@ -94,7 +92,6 @@ impl<L: Lane> Articulated<L> {
         };
         Articulated {
             rigid_offsets: tree.nodes.iter().map(|node| node.rigid_from_node.inverse()).collect(),
-            width: if L::WIDTH > 1 { Width::here() } else { Width::Least },
             held: positions.clone(),
             tree: tree.clone(),
             robots,
@@ -112,6 +109,8 @@ impl<L: Lane> Articulated<L> {
     ///
     /// With `τ(q, v) = τ₀ − k·(q − q₀) − d·(v − v₀)` and `q = q₀ + h·v`, the step
     /// `M·(v − v₀)/h = τ` becomes `(M + h·d + h²·k)·a = τ₀ − h·k·v₀`: stiff gains stay stable.
+    /// That damps, so a spring that is not stiff for the step keeps its `τ₀`, with which this
+    /// integrator neither loses nor gains.
     #[inline(always)]
     fn gather_efforts(&mut self, dt: f64) {
         let (h, columns, work) = (L::of(dt), &self.columns, &mut self.work);
@@ -119,7 +118,12 @@ impl<L: Lane> Articulated<L> {
             let (damping, stiffness) = (columns.damping[k], columns.stiffness[k]);
             let node = &self.tree.nodes[self.tree.column_nodes[k]];
             let v = self.velocities[k];
-            let soft = stiffness + work.motors.kp[k];
+            let mut soft = stiffness + work.motors.kp[k];
+            for lane in 0..L::WIDTH {
+                if soft.get(lane) * dt * dt < STIFF * columns.least_inertia[k].get(lane) {
+                    soft.set(lane, 0.0);
+                }
+            }
             let own = match node.dof {
                 Some(_) => {
                     let q = self.positions[node.first_position];
@@ -275,6 +279,10 @@ impl<L: Lane> Articulated<L> {
     }
 }
 
+/// From `k·h²/m` on a spring is taken as of the end of the step. Its swings are exact to 1 %
+/// below, and at 4 they would build up.
+const STIFF: f64 = 0.5;
+
 /// Faster than this is not motion but divergence \[rad/s or m/s\].
 const FASTEST: f64 = 1e9;
 
@@ -306,7 +314,7 @@ impl<L: Lane + Send> Pack for Articulated<L> {
             work.anchor_motion.turn.set(lane, angular);
             work.anchor_motion.line.set(lane, linear + angular.cross(joint));
         }
-        self.width.run(|| self.place_all());
+        L::wide(|| self.place_all());
     }
 
     fn pose(&self, robot: usize, node: usize) -> Transform {
@@ -327,7 +335,7 @@ impl<L: Lane + Send> Pack for Articulated<L> {
 
     fn accelerate(&mut self, drive: &Drive<'_>) {
         self.work.motors.gather(drive.inputs, &self.robots);
-        self.width.run(|| {
+        L::wide(|| {
             self.gather_efforts(drive.dt);
             self.gather_decay(drive.dt);
             self.solve_motion(drive.model.world.gravity);
@@ -371,7 +379,7 @@ impl<L: Lane + Send> Pack for Articulated<L> {
     }
 
     fn finish(&mut self, dt: f64) {
-        self.width.run(|| {
+        L::wide(|| {
             let is_kicked = self.work.is_kicked.contains(&true);
             if is_kicked {
                 self.take_kicks();
@@ -401,11 +409,11 @@ impl<L: Lane + Send> Pack for Articulated<L> {
     }
 
     fn derive(&mut self, drive: &Drive<'_>, stage: usize) {
-        self.width.run(|| self.derive_stage(drive.model.world.gravity, stage));
+        L::wide(|| self.derive_stage(drive.model.world.gravity, stage));
     }
 
     fn set_stage(&mut self, weights: &[f64], dt: f64) {
-        self.width.run(|| {
+        L::wide(|| {
             self.work.stages.blend(weights, dt, &mut self.positions, &mut self.velocities);
             normalise(&self.tree, &mut self.positions);
         });
@@ -422,7 +430,7 @@ impl<L: Lane + Send> Pack for Articulated<L> {
     }
 
     fn settle(&mut self) {
-        self.width.run(|| {
+        L::wide(|| {
             self.work.stiffening.copy_from_slice(&self.columns.armature);
             let work = &mut self.work;
             factor(&self.tree, &work.bodies, &work.stiffening, &mut work.factor);

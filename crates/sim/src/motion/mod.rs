@@ -19,7 +19,6 @@ mod follow;
 mod one_body;
 mod stages;
 mod turning;
-mod wide;
 
 use headland_base::{Transform, Vec3};
 
@@ -32,7 +31,6 @@ pub use articulated::Articulated;
 pub use columns::Columns;
 pub use one_body::OneBody;
 pub use stages::{DORMAND_PRINCE, Method, RK4};
-pub use wide::Width;
 
 /// Which rigids and axes of the model one robot of a pack has.
 #[derive(Clone, Debug)]

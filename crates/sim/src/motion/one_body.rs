@@ -20,7 +20,6 @@ use crate::tree::{
 use super::ends::{read_state, write_rigid};
 use super::follow::Follow;
 use super::turning::advance;
-use super::wide::Width;
 use super::{Drive, Pack, Robot};
 
 /// Robots of one model, each moved as one body.
@@ -52,7 +51,6 @@ pub struct OneBody<L> {
     /// Where a robot that goes non-finite is held.
     held: (Vec<L>, V3<L>),
     rigid_offsets: Vec<Transform>,
-    width: Width,
 }
 
 impl<L: Lane> OneBody<L> {
@@ -94,7 +92,6 @@ impl<L: Lane> OneBody<L> {
             gained: V6::ZERO,
             kicks: V6::ZERO,
             rigid_offsets: tree.nodes.iter().map(|node| node.rigid_from_node.inverse()).collect(),
-            width: if L::WIDTH > 1 { Width::here() } else { Width::Least },
             tree: tree.clone(),
             robots,
         };
@@ -281,7 +278,7 @@ impl<L: Lane + Send> Pack for OneBody<L> {
     }
 
     fn place(&mut self, _state: &State) {
-        self.width.run(|| self.settle_base());
+        L::wide(|| self.settle_base());
     }
 
     fn pose(&self, robot: usize, node: usize) -> Transform {
@@ -375,7 +372,7 @@ impl<L: Lane + Send> Pack for OneBody<L> {
     fn kick_column(&mut self, _robot: usize, _column: usize, _impulse: f64) {}
 
     fn finish(&mut self, dt: f64) {
-        self.width.run(|| self.step_on(dt));
+        L::wide(|| self.step_on(dt));
         self.contain();
     }
 
