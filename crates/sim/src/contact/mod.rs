@@ -3,6 +3,8 @@
 //! ```text
 //! Model + ContactScope ─ Scene::of ─► Scene (constant)
 //! Scene + poses ─ Detector::detect ─► ContactPoints
+//! ContactPoint + velocities ─ soft::soft · soft::soft_coulomb ─► force and torque
+//! all contacts and loops, as one matrix ─ hard::impact · hard::solve ─► impulses
 //! ```
 //!
 //! Deliberately absent: motion. Nothing here knows masses, joints or time steps; whoever moves
@@ -14,6 +16,7 @@ mod boxes;
 mod convex;
 mod detector;
 mod form;
+pub mod hard;
 pub mod hull;
 mod manifold;
 mod outline;
@@ -23,6 +26,7 @@ mod polygon;
 mod round;
 mod scene;
 mod scope;
+pub mod soft;
 mod surface;
 mod touching;
 
