@@ -2,16 +2,21 @@
 
 use headland_base::Vec3;
 use headland_sim::contact::ContactPoint;
+use headland_sim::contact::soft::{
+    LawTable, PointForce, PointMotion, SurfaceLaw, SurfaceLaws, soft, soft_coulomb,
+};
 use headland_sim::motion::Pack;
 use headland_sim::tree::{V3, V6};
 use headland_sim::{Contact, Model, State, SurfacePair};
+use headland_world::NativeSettings;
 
-use super::packing::Packing;
+use super::packing::{Packing, Seat};
 
 /// The contacts of a step: scratch but for the warm start.
 pub(super) struct Contacts {
     /// In the detector's order.
     pub touches: Vec<Touch>,
+    laws: LawTable,
 }
 
 /// One contact point.
@@ -21,7 +26,7 @@ pub(super) struct Touch {
     /// The rigids of both sides.
     pub rigids: [usize; 2],
     /// Who moves them; none for what no force moves.
-    pub seats: [Option<(usize, usize, usize)>; 2],
+    pub seats: [Option<Seat>; 2],
     pub surfaces: SurfacePair,
     /// What a does to b \[N\].
     pub force: Vec3,
@@ -30,8 +35,9 @@ pub(super) struct Touch {
 }
 
 impl Contacts {
-    pub fn of(_model: &Model) -> Contacts {
-        Contacts { touches: Vec::new() }
+    pub fn of(model: &Model) -> Contacts {
+        let laws = LawTable::of(model, &surface_laws(&model.world.physics.native));
+        Contacts { touches: Vec::new(), laws }
     }
 
     /// Takes what the detector found. A point that was there in the last step keeps its
@@ -63,10 +69,29 @@ impl Contacts {
         }
     }
 
-    /// Forces by a soft law: a spring, and friction that grows with the sliding speed.
+    /// Forces by a soft law: a spring, and friction that grows with the sliding speed, or does
+    /// so up to Coulomb's limit.
     pub fn push_softly(&mut self, packs: &mut [Box<dyn Pack>], state: &State, is_capped: bool) {
+        let law_of = if is_capped { soft_coulomb } else { soft };
         for touch in &mut self.touches {
-            let _ = (&packs, state, is_capped, &touch);
+            let ContactPoint { body_a, body_b, shape_a, shape_b, .. } = touch.point;
+            let [a, b] = touch.rigids;
+            let at = touch.point.position;
+            let motion = PointMotion {
+                depth: touch.point.depth,
+                normal: touch.point.normal,
+                velocity: velocity_at(state, b, at) - velocity_at(state, a, at),
+                angular_velocity: state.rigids[b].twist.angular - state.rigids[a].twist.angular,
+            };
+            let law = self.laws.law((body_a, shape_a), (body_b, shape_b));
+            let PointForce { force, torque } = law_of(law, &motion);
+            touch.force = force;
+            for (seat, sign) in touch.seats.iter().zip([-1.0, 1.0]) {
+                let Some((pack, robot, node)) = *seat else { continue };
+                let arm = V3::of(at - packs[pack].origin(robot));
+                let push = V6::force_at(arm, V3::of(force * sign), V3::of(torque * sign));
+                packs[pack].push(robot, node, push);
+            }
         }
     }
 
@@ -96,7 +121,25 @@ pub(super) fn velocity_at(state: &State, rigid: usize, point: Vec3) -> Vec3 {
     now.twist.linear + now.twist.angular.cross(arm)
 }
 
-/// A force at a point of the world as one about a robot's origin.
-pub(super) fn about(origin: Vec3, point: Vec3, force: Vec3, moment: Vec3) -> V6<f64> {
-    V6::force_at(V3::of(point - origin), V3::of(force), V3::of(moment))
+/// The laws a world gives, with its default row, or ours, where it leaves a number out.
+fn surface_laws(settings: &NativeSettings) -> SurfaceLaws {
+    let completed = |row: &headland_world::SurfaceLaw, base: SurfaceLaw| SurfaceLaw {
+        stiffness: row.stiffness.unwrap_or(base.stiffness),
+        separation: row.separation.unwrap_or(base.separation),
+        sliding: row.sliding.unwrap_or(base.sliding),
+        spinning: row.spinning.unwrap_or(base.spinning),
+        mu: row.mu.unwrap_or(base.mu),
+    };
+    let rows = &settings.surface_laws;
+    let named = |row: &headland_world::SurfaceLaw| row.first.clone().zip(row.second.clone());
+    let default = rows.iter().find(|row| named(row).is_none());
+    let default =
+        default.map_or(SurfaceLaw::default(), |row| completed(row, SurfaceLaw::default()));
+    let mut laws = SurfaceLaws::new(default);
+    for row in rows {
+        if let Some((first, second)) = named(row) {
+            laws = laws.with(&first, &second, completed(row, default));
+        }
+    }
+    laws
 }

@@ -11,6 +11,8 @@
 //! change the time a step takes and not one bit of it.
 
 mod contacts;
+mod islands;
+mod joint_rows;
 mod packing;
 mod rows;
 mod stages;
@@ -174,13 +176,12 @@ impl Built {
 
     /// Impulses of whatever must be held.
     fn kick(&mut self, drive: &Drive<'_>, state: &State) {
-        self.rows.begin(&self.packs);
+        self.rows.begin();
         if self.law == ContactLaw::Hard {
             self.rows.hold_contacts(drive, &self.packs, state, &self.contacts);
         }
         self.rows.hold_joints(drive, &self.packs, state);
-        self.rows.solve();
-        self.rows.kick(&mut self.packs, drive.dt, &mut self.contacts);
+        self.rows.solve(drive, &mut self.packs, state, &mut self.contacts);
     }
 
     /// Moves on what no force moves, places everything anew and writes it down.

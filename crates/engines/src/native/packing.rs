@@ -6,13 +6,16 @@ use headland_sim::tree::{Forest, Lane, Lanes, NodeKind, Tree, widest};
 use headland_sim::{Model, State};
 use headland_world::Detail;
 
+/// Pack, robot, and node or column.
+pub(super) type Seat = (usize, usize, usize);
+
 /// Who moves whom: constant.
 pub(super) struct Packing {
     forest: Forest,
     /// Trees that are moved together, and how deep.
     groups: Vec<(Detail, Vec<usize>)>,
     /// Pack, robot and node of every rigid; none for what no force moves.
-    pub seats: Vec<Option<(usize, usize, usize)>>,
+    pub seats: Vec<Option<Seat>>,
 }
 
 impl Packing {

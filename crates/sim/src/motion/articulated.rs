@@ -51,6 +51,9 @@ struct Work<L> {
     column_kicks: Vec<L>,
     /// Which lanes were kicked.
     is_kicked: Vec<bool>,
+    nudges: Vec<V6<L>>,
+    /// Which lanes were nudged.
+    is_nudged: Vec<bool>,
     stages: Stages<L>,
     /// The positions are already those of the end of the step.
     is_staged: bool,
@@ -87,6 +90,8 @@ impl<L: Lane> Articulated<L> {
             kicks: vec![V6::ZERO; n_nodes],
             column_kicks: vec![L::ZERO; n],
             is_kicked: vec![false; L::WIDTH],
+            nudges: vec![V6::ZERO; n_nodes],
+            is_nudged: vec![false; L::WIDTH],
             stages: Stages::new(tree.n_positions, n),
             is_staged: false,
         };
@@ -203,16 +208,21 @@ impl<L: Lane> Articulated<L> {
         let Work { bodies, factor, column_kicks, forces, gained, .. } = work;
         solve(&self.tree, bodies, factor, column_kicks, forces, gained);
         work.column_kicks.fill(L::ZERO);
-        for lane in 0..L::WIDTH {
-            // Even adding a zero may change a bit, so who was not kicked is left alone.
-            if std::mem::take(&mut work.is_kicked[lane]) {
-                for (next, gained) in work.next.iter_mut().zip(&work.gained) {
-                    next.set(lane, next.get(lane) + gained.get(lane));
-                }
-            } else {
-                work.gained.iter_mut().for_each(|gained| gained.set(lane, 0.0));
-            }
+        keep_lanes(&mut work.is_kicked, &mut work.gained);
+        add_where_any(&mut work.next, &work.gained);
+    }
+
+    /// Moves on by what the nudges did, which no velocity keeps.
+    #[inline(always)]
+    fn take_nudges(&mut self, dt: f64) {
+        let work = &mut self.work;
+        for (force, nudge) in work.forces.iter_mut().zip(&mut work.nudges) {
+            *force = -std::mem::replace(nudge, V6::ZERO);
         }
+        let Work { bodies, factor, column_kicks, forces, gained, .. } = work;
+        solve(&self.tree, bodies, factor, column_kicks, forces, gained);
+        keep_lanes(&mut work.is_nudged, &mut work.gained);
+        advance(&self.tree, &work.gained, L::of(dt), &mut self.positions);
     }
 
     /// Efforts as they are now, for integrators that look several times in a step.
@@ -276,6 +286,27 @@ impl<L: Lane> Articulated<L> {
             column = self.tree.column_parents[k];
         }
         sum
+    }
+}
+
+/// Leaves only the lanes that are marked, and unmarks them.
+fn keep_lanes<L: Lane>(is_marked: &mut [bool], values: &mut [L]) {
+    for (lane, is_marked) in is_marked.iter_mut().enumerate() {
+        if !std::mem::take(is_marked) {
+            values.iter_mut().for_each(|value| value.set(lane, 0.0));
+        }
+    }
+}
+
+/// Adds, lane by lane, what is not zero: adding a zero may change the sign of one, and a robot
+/// must not notice who stands beside it.
+fn add_where_any<L: Lane>(sums: &mut [L], parts: &[L]) {
+    for (sum, part) in sums.iter_mut().zip(parts) {
+        for lane in 0..L::WIDTH {
+            if part.get(lane) != 0.0 {
+                sum.set(lane, sum.get(lane) + part.get(lane));
+            }
+        }
     }
 }
 
@@ -378,6 +409,11 @@ impl<L: Lane + Send> Pack for Articulated<L> {
         self.work.is_kicked[robot] = true;
     }
 
+    fn nudge(&mut self, robot: usize, node: usize, impulse: V6<f64>) {
+        self.work.nudges[node].add_to(robot, impulse);
+        self.work.is_nudged[robot] = true;
+    }
+
     fn finish(&mut self, dt: f64) {
         L::wide(|| {
             let is_kicked = self.work.is_kicked.contains(&true);
@@ -391,6 +427,9 @@ impl<L: Lane + Send> Pack for Articulated<L> {
             } else if is_kicked {
                 // The way was gone without the kick; what it changes is made up for.
                 advance(&self.tree, &self.work.gained, L::of(dt), &mut self.positions);
+            }
+            if self.work.is_nudged.contains(&true) {
+                self.take_nudges(dt);
             }
         });
         self.work.is_staged = false;

@@ -47,6 +47,7 @@ pub struct OneBody<L> {
     /// What the step gives to the momentum about the centre, before any kick.
     gained: V6<L>,
     kicks: V6<L>,
+    nudges: V6<L>,
     next_speeds: Vec<L>,
     /// Where a robot that goes non-finite is held.
     held: (Vec<L>, V3<L>),
@@ -91,6 +92,7 @@ impl<L: Lane> OneBody<L> {
             pushes: V6::ZERO,
             gained: V6::ZERO,
             kicks: V6::ZERO,
+            nudges: V6::ZERO,
             rigid_offsets: tree.nodes.iter().map(|node| node.rigid_from_node.inverse()).collect(),
             tree: tree.clone(),
             robots,
@@ -155,8 +157,10 @@ impl<L: Lane> OneBody<L> {
             turn: V3 { x: self.velocities[0], y: self.velocities[1], z: self.velocities[2] },
             line: V3 { x: self.velocities[3], y: self.velocities[4], z: self.velocities[5] },
         } + change;
-        self.centre += self.momentum.line * (h / self.whole.mass);
-        self.set_base_twist(twist);
+        let nudges = std::mem::replace(&mut self.nudges, V6::ZERO);
+        let shift = self.base_change(nudges);
+        self.centre += (self.momentum.line + nudges.line) * (h / self.whole.mass);
+        self.set_base_twist(twist + shift);
         advance(&self.tree, &self.velocities, h, &mut self.positions);
         self.velocities.copy_from_slice(&self.next_speeds);
         self.set_base_twist(twist);
@@ -221,6 +225,11 @@ impl<L: Lane> OneBody<L> {
     #[inline(always)]
     fn about_centre(&self, force: V6<L>) -> V6<L> {
         V6 { turn: force.turn - self.whole.centre.cross(force.line), line: force.line }
+    }
+
+    fn about_centre_of(&self, robot: usize, force: V6<f64>) -> V6<f64> {
+        let centre = V3::of(self.whole.centre.get(robot));
+        V6 { turn: force.turn - centre.cross(force.line), line: force.line }
     }
 
     fn contain(&mut self) {
@@ -363,10 +372,13 @@ impl<L: Lane + Send> Pack for OneBody<L> {
     }
 
     fn kick(&mut self, robot: usize, _node: usize, impulse: V6<f64>) {
-        let centre = V3::of(self.whole.centre.get(robot));
-        let about =
-            V6 { turn: impulse.turn - centre.cross(impulse.line), line: impulse.line };
+        let about = self.about_centre_of(robot, impulse);
         self.kicks.add_to(robot, about);
+    }
+
+    fn nudge(&mut self, robot: usize, _node: usize, impulse: V6<f64>) {
+        let about = self.about_centre_of(robot, impulse);
+        self.nudges.add_to(robot, about);
     }
 
     fn kick_column(&mut self, _robot: usize, _column: usize, _impulse: f64) {}
