@@ -1,8 +1,8 @@
 //! Which robot sits in which lane of which pack.
 
 use headland_base::Diagnostic;
-use headland_sim::motion::{Articulated, OneBody, Pack, Robot};
-use headland_sim::tree::{Forest, Lane, Lanes, NodeKind, Tree, widest};
+use headland_sim::motion::{Pack, Robot, pack_of};
+use headland_sim::tree::{Forest, NodeKind, Tree, widest};
 use headland_sim::{Model, State};
 use headland_world::Detail;
 
@@ -44,29 +44,9 @@ impl Packing {
             let robots: Vec<Robot> =
                 trees.iter().map(|i| Robot::of(*i, &self.forest.trees[*i])).collect();
             let tree = &self.forest.trees[trees[0]];
-            match trees.len() {
-                1 => pack::<f64>(model, tree, robots, state, *detail),
-                2..=4 => pack::<Lanes<4>>(model, tree, robots, state, *detail),
-                _ => pack::<Lanes<16>>(model, tree, robots, state, *detail),
-            }
+            pack_of(model, tree, robots, state, *detail)
         };
         self.groups.iter().map(one).collect()
-    }
-}
-
-fn pack<L: Lane + Send + 'static>(
-    model: &Model,
-    tree: &Tree,
-    robots: Vec<Robot>,
-    state: &State,
-    detail: Detail,
-) -> Box<dyn Pack> {
-    match detail {
-        Detail::Com => Box::new(OneBody::<L>::new(model, tree, robots, state, false)),
-        Detail::ComFixed => Box::new(OneBody::<L>::new(model, tree, robots, state, true)),
-        Detail::Kinematic | Detail::Vehicle | Detail::Articulated => {
-            Box::new(Articulated::<L>::new(model, tree, robots, state))
-        }
     }
 }
 

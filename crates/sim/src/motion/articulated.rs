@@ -5,14 +5,14 @@ use headland_base::{Transform, Vec3};
 use crate::model::Model;
 use crate::state::State;
 use crate::tree::{
-    Bodies, Factor, Half, Lane, Motions, NodeKind, Tree, Turn, V3, V6, bias_forces, factor,
-    move_bodies, place, solve,
+    Bodies, Factor, Half, Lane, M3, Motions, NodeKind, Sym3, Tree, Turn, V3, V6, bias_forces,
+    factor, move_bodies, place, solve,
 };
 
 use super::columns::{Columns, Motors};
 use super::ends::{anchor_of, read_state, write_rigid};
 use super::stages::Stages;
-use super::turning::{advance, normalise, rates};
+use super::turning::{advance, normalise, rates, set_turn, turn_by};
 use super::{Drive, Pack, Robot};
 
 /// Robots of one model with full multibody dynamics. Free bodies are such robots of one link.
@@ -29,6 +29,8 @@ pub struct Articulated<L> {
     held: Vec<L>,
     /// Every node's rigid in its node.
     rigid_offsets: Vec<Transform>,
+    /// One free body without joints.
+    is_single: bool,
 }
 
 /// What is computed in a step and not needed after it.
@@ -98,6 +100,7 @@ impl<L: Lane> Articulated<L> {
         Articulated {
             rigid_offsets: tree.nodes.iter().map(|node| node.rigid_from_node.inverse()).collect(),
             held: positions.clone(),
+            is_single: tree.nodes.len() == 1 && tree.nodes[0].kind == NodeKind::Free,
             tree: tree.clone(),
             robots,
             columns,
@@ -156,7 +159,7 @@ impl<L: Lane> Articulated<L> {
             let motion = work.motions.velocities[i];
             let share = |decay: f64| L::of(-decay / (1.0 + dt * decay));
             let force = motion.velocity_at(centre) * (L::of(node.mass) * share(linear));
-            let inertia = crate::tree::Sym3::<L>::of(node.inertia).turned(&placed.rotation);
+            let inertia = Sym3::<L>::of(node.inertia).turned(&placed.rotation);
             let moment = (inertia * motion.turn) * share(angular);
             work.pushes[i] += V6::force_at(centre, force, moment);
         }
@@ -188,6 +191,47 @@ impl<L: Lane> Articulated<L> {
             work.next[4] += h * drift.y;
             work.next[5] += h * drift.z;
         }
+        if self.is_single {
+            self.keep_spin(h);
+        }
+    }
+
+    /// A body by itself turns by its momentum, see [`Articulated::spin_on`]; what the explicit
+    /// step made of `ω × I·ω` is taken back.
+    #[inline(always)]
+    fn keep_spin(&mut self, h: L) {
+        let inertia = self.single_inertia(&self.work.bodies.nodes[0].rotation);
+        let v = &self.velocities;
+        let spin = V3 { x: v[0], y: v[1], z: v[2] };
+        let back = inertia.inverse() * spin.cross(inertia * spin) * h;
+        let next = &mut self.work.next;
+        (next[0], next[1], next[2]) = (next[0] + back.x, next[1] + back.y, next[2] + back.z);
+    }
+
+    #[inline(always)]
+    fn single_inertia(&self, rotation: &M3<L>) -> Sym3<L> {
+        Sym3::of(self.tree.nodes[0].inertia).turned(rotation)
+    }
+
+    /// Turns a body by itself through the step: its angular momentum stays what it is, and the
+    /// angular velocity is what goes with it half way. Momentum is kept to rounding and energy
+    /// to second order, where the explicit step loses both to first.
+    #[inline(always)]
+    fn spin_on(&mut self, h: L) {
+        let v = &self.velocities;
+        let spin = V3 { x: v[0], y: v[1], z: v[2] };
+        let momentum = self.single_inertia(&self.work.bodies.nodes[0].rotation) * spin;
+        let q = &mut self.positions;
+        for k in 0..3 {
+            q[k] += v[3 + k] * h;
+        }
+        let start = Turn { v: V3 { x: q[3], y: q[4], z: q[5] }, w: q[6] };
+        let half_way = turn_by(spin * (h * L::of(0.5))) * start;
+        let middle = self.single_inertia(&half_way.matrix()).inverse() * momentum;
+        let end = turn_by(middle * h) * start;
+        set_turn(&mut self.positions[3..7], end);
+        let spin = self.single_inertia(&end.matrix()).inverse() * momentum;
+        self.velocities[..3].copy_from_slice(&[spin.x, spin.y, spin.z]);
     }
 
     #[inline(always)]
@@ -423,7 +467,11 @@ impl<L: Lane + Send> Pack for Articulated<L> {
             self.velocities.copy_from_slice(&self.work.next);
             if !self.work.is_staged {
                 self.held.copy_from_slice(&self.positions);
-                advance(&self.tree, &self.velocities, L::of(dt), &mut self.positions);
+                if self.is_single {
+                    self.spin_on(L::of(dt));
+                } else {
+                    advance(&self.tree, &self.velocities, L::of(dt), &mut self.positions);
+                }
             } else if is_kicked {
                 // The way was gone without the kick; what it changes is made up for.
                 advance(&self.tree, &self.work.gained, L::of(dt), &mut self.positions);

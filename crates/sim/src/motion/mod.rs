@@ -21,11 +21,12 @@ mod stages;
 mod turning;
 
 use headland_base::{Transform, Vec3};
+use headland_world::Detail;
 
 use crate::engine::Inputs;
 use crate::model::Model;
 use crate::state::State;
-use crate::tree::{Half, Tree, V6};
+use crate::tree::{Half, Lane, Lanes, Tree, V6};
 
 pub use articulated::Articulated;
 pub use columns::Columns;
@@ -159,4 +160,36 @@ pub trait Pack: Send {
 
     /// Takes the present state, placed, for the end of the step, to be kicked and finished.
     fn settle(&mut self) {}
+}
+
+/// A pack of robots of one model at a detail, where a state has them; as many lanes as they
+/// fill.
+pub fn pack_of(
+    model: &Model,
+    tree: &Tree,
+    robots: Vec<Robot>,
+    state: &State,
+    detail: Detail,
+) -> Box<dyn Pack> {
+    match robots.len() {
+        1 => laned::<f64>(model, tree, robots, state, detail),
+        2..=4 => laned::<Lanes<4>>(model, tree, robots, state, detail),
+        _ => laned::<Lanes<16>>(model, tree, robots, state, detail),
+    }
+}
+
+fn laned<L: Lane + Send + 'static>(
+    model: &Model,
+    tree: &Tree,
+    robots: Vec<Robot>,
+    state: &State,
+    detail: Detail,
+) -> Box<dyn Pack> {
+    match detail {
+        Detail::Com => Box::new(OneBody::<L>::new(model, tree, robots, state, false)),
+        Detail::ComFixed => Box::new(OneBody::<L>::new(model, tree, robots, state, true)),
+        Detail::Kinematic | Detail::Vehicle | Detail::Articulated => {
+            Box::new(Articulated::<L>::new(model, tree, robots, state))
+        }
+    }
 }

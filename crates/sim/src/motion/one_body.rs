@@ -139,7 +139,7 @@ impl<L: Lane> OneBody<L> {
         let d3 = diag.z - l31 * off.y - l32 * rest;
         self.lower = V3 { x: l21, y: l31, z: l32 };
         self.diagonal = V3 { x: one / diag.x, y: one / d2, z: one / d3 };
-        self.inverse = inverse_of(&whole.inertia);
+        self.inverse = whole.inertia.inverse();
     }
 
     /// Momentum, centre of mass, the base's turn and the joints, at the end of the step.
@@ -261,20 +261,6 @@ fn transposed<L: Lane>(m: &M3<L>) -> M3<L> {
         y: V3 { x: m.x.y, y: m.y.y, z: m.z.y },
         z: V3 { x: m.x.z, y: m.y.z, z: m.z.z },
     }
-}
-
-/// By cofactors.
-#[inline(always)]
-fn inverse_of<L: Lane>(m: &Sym3<L>) -> Sym3<L> {
-    let (d, o) = (m.diag, m.off);
-    let xx = d.y * d.z - o.x * o.x;
-    let yy = d.x * d.z - o.y * o.y;
-    let zz = d.x * d.y - o.z * o.z;
-    let yz = o.z * o.y - d.x * o.x;
-    let xz = o.z * o.x - d.y * o.y;
-    let xy = o.y * o.x - d.z * o.z;
-    let scale = L::of(1.0) / (d.x * xx + o.z * xy + o.y * xz);
-    Sym3 { diag: V3 { x: xx, y: yy, z: zz } * scale, off: V3 { x: yz, y: xz, z: xy } * scale }
 }
 
 impl<L: Lane + Send> Pack for OneBody<L> {
