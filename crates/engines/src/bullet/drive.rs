@@ -1,12 +1,12 @@
-//! What acts on Bullet's bodies at every step: forces from outside, and the efforts of motors,
-//! springs and dampers, as forces about centres of mass.
+//! What acts on Bullet's bodies at every step: forces from outside, the efforts of motors,
+//! springs and dampers, and the ties of screws and mimics, as forces about centres of mass.
 //!
 //! An effort that is too stiff for the step to be a force becomes a damper that the shim
 //! solves together with the joint (`Axis` in shim.cpp).
 
 use headland_base::{Mat3, Vec3};
 use headland_sim::lever::inverse_masses;
-use headland_sim::{Action, Forces, Gains, Inputs, Lever, Model, State};
+use headland_sim::{Action, Forces, Gains, Inputs, Lever, Model, State, Ties};
 
 use super::Seat;
 
@@ -16,6 +16,7 @@ const STIFF: f64 = 0.5;
 
 /// Scratch of every step, kept so that none allocates.
 pub(super) struct Drive {
+    ties: Ties,
     /// Of each rigid, about its centre and in its frame, rotors included.
     inertias: Vec<Mat3>,
     forces: Forces,
@@ -30,6 +31,7 @@ pub(super) struct Drive {
 impl Drive {
     pub(super) fn of(model: &Model, inertias: Vec<Mat3>, n_bodies: usize) -> Drive {
         Drive {
+            ties: Ties::of(model),
             inertias,
             forces: Forces::new(model),
             efforts: Vec::new(),
@@ -54,12 +56,13 @@ impl Drive {
         }
         self.gather(model, inputs, state);
         let gives_way = |(_, slope): &(f64, Gains)| *slope != Gains::default();
-        if self.efforts.iter().any(gives_way) {
+        if self.efforts.iter().any(gives_way) || !self.ties.is_empty() {
             self.weigh(model, state);
         }
         for dof_idx in 0..model.dofs.len() {
             self.act(model, dof_idx, dt, state);
         }
+        self.ties.keep(model, dt, state, &self.masses, &mut self.forces);
         for (seat, (force, torque)) in seats.iter().zip(&self.forces.total) {
             if let Some(i) = seat.body_idx {
                 self.flat_forces[6 * i..6 * i + 3].copy_from_slice(&force.to_array());
