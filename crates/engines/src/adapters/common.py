@@ -33,7 +33,8 @@ def _finite(value):
 
 
 def serve(name, version, make_world):
-    """Answers line by line. A world has `realised`, `cannot` and `step(efforts, wrenches)`."""
+    """Answers line by line. A world has `realised`, `cannot` and `step(efforts, wrenches)`, and
+    what it has to say during a step in `remarks`."""
     _say({"headland_engine": 1, "name": name, "version": version})
     world = None
     for line in sys.stdin:
@@ -43,7 +44,10 @@ def serve(name, version, make_world):
             _say({"realised": world.realised, "cannot": world.cannot})
         elif message["do"] == "step":
             rigids, contacts = world.step(message["efforts"], message["wrenches"])
-            _say({"rigids": rigids, "contacts": contacts})
+            answer = {"rigids": rigids, "contacts": contacts}
+            if getattr(world, "remarks", None):
+                answer["remarks"], world.remarks = world.remarks, []
+            _say(answer)
         else:
             break
 
