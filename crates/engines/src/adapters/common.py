@@ -3,6 +3,7 @@
 This text stands before each adapter (`dart.py`, `drake.py`, `pybullet.py`). The protocol is
 described in docs/src/engine-protocol.md. Poses are [x, y, z, qw, qx, qy, qz], vectors lists.
 """
+import importlib
 import json
 import math
 import os
@@ -11,6 +12,17 @@ import sys
 # The pipe is ours alone: libraries print into stdout, and get stderr for it.
 _PIPE = os.fdopen(os.dup(1), "wb", buffering=0)
 os.dup2(2, 1)
+
+
+def needs(package, module):
+    """Ends with the package that is missing where a module is not there."""
+    try:
+        importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        missing = (error.name or module).split(".")[0]
+        if missing == module:
+            sys.exit(f"its Python has no package `{package}`")
+        sys.exit(f"its Python has `{package}`, but not the package `{missing}` that this needs: pip install {missing}")
 
 
 def _say(message):

@@ -38,6 +38,7 @@
 import importlib.metadata
 import tempfile
 
+needs("drake", "pydrake")
 import numpy as np
 from pydrake.geometry import (AddContactMaterial, Box, Capsule, CollisionFilterDeclaration, Convex, Cylinder,
                               Ellipsoid, GeometrySet, HalfSpace, ProximityProperties, Sphere)

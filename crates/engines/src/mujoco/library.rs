@@ -100,10 +100,10 @@ thread_local! {
 }
 
 /// An error of MuJoCo's is the end of the process, by its own design: its data is then in no
-/// state to go on with. Its words come first, and 4 is the code of a broken engine.
+/// state to go on with. Its words come first.
 extern "C" fn on_error(message: *const c_char) {
     eprintln!("error[engine]: mujoco: {}", words(message));
-    std::process::exit(4);
+    std::process::exit(crate::EXIT_FATAL);
 }
 
 extern "C" fn on_warning(message: *const c_char) {

@@ -6,8 +6,7 @@ use std::collections::BTreeMap;
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// What a process ends with after an error ODE does not return from.
-pub const EXIT_FATAL: i32 = 86;
+use crate::EXIT_FATAL;
 
 /// `dMessageFunction`. A `va_list` is the address of something on every platform we know: of
 /// a record that C passes by address (x86-64, AArch64 Linux), or it is an address itself.
