@@ -48,8 +48,7 @@ impl Drive {
         written: &Written,
         bodies: &[BodyId],
     ) -> Drive {
-        let body_of: Vec<usize> =
-            bodies.iter().map(|body| usize::try_from(body.0).expect("found by name")).collect();
+        let body_of: Vec<usize> = bodies.iter().map(|body| body.number()).collect();
         let n_bodies = model.bodies.len() + 1;
         let moving = |i: &usize| model.rigids[*i].motion == Motion::Dynamic;
         let rigids = || (0..model.rigids.len()).filter(moving);

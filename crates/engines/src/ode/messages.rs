@@ -43,10 +43,10 @@ unsafe fn words(format: *const c_char, args: *mut c_void) -> (String, String) {
     }
     // SAFETY: ODE's formats are constant strings.
     let said = unsafe { CStr::from_ptr(format) }.to_string_lossy().trim().to_string();
-    // SAFETY: the buffer is as long as it says; the arguments are those of the format.
     #[cfg(unix)]
     let text = {
         let mut buffer = [0u8; 512];
+        // SAFETY: the buffer is as long as it says; the arguments are those of the format.
         unsafe { vsnprintf(buffer.as_mut_ptr().cast(), buffer.len(), format, args) };
         let text = CStr::from_bytes_until_nul(&buffer).unwrap_or_default();
         text.to_string_lossy().trim().to_string()
