@@ -14,7 +14,10 @@
 pub mod coarse;
 pub mod condition;
 pub mod control;
+pub mod effort;
 pub mod engine;
+pub mod form;
+pub mod hull;
 pub mod joint;
 pub mod lever;
 pub mod model;
@@ -28,6 +31,7 @@ pub mod touch;
 pub use coarse::coarse_step;
 pub use condition::Condition;
 pub use control::{Command, Commands, Controller, Gains, Mode};
+pub use effort::Effort;
 pub use engine::{
     Engine, EngineEntry, EngineOptions, Fault, Found, Housing, Inputs, Order, Wrench,
 };

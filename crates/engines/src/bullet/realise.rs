@@ -24,12 +24,11 @@
 use headland_base::maths::exp;
 use headland_base::{Diagnostic, Vec3};
 use headland_sim::{
-    Body, EngineOptions, Joint, Model, Motion, Rigid, Shape, SurfacePair, TouchFilter,
+    Body, EngineOptions, Joint, Model, Motion, Rigid, Shape, SurfacePair, TouchFilter, hull,
 };
 use headland_world::{Geometry, JointKind, Surface};
 
 use super::shim::{Pairs, Settings};
-use crate::rapier::hull;
 
 /// Passes of the solver.
 const N_ITERATIONS: i32 = 50;

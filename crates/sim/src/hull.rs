@@ -1,6 +1,6 @@
 //! Points of a mesh go in, few enough for a convex hull come out.
 //!
-//! Rapier's hull takes memory by the square of its points: 8,000 on the rims of a cylinder
+//! A hull can take memory by the square of its points: rapier's of 8,000 on the rims of a cylinder
 //! asked for three gigabytes. So of many points only those are kept that lie furthest out in
 //! one of a fixed set of directions. Corners are kept, and the box around them all is exact.
 
@@ -19,7 +19,7 @@ const N_DIRECTIONS: usize = N_POINTS_MAX - 6;
 const N_PROBES: usize = 256;
 
 /// The points to hull: all of them, each once, or the outermost ones.
-pub(crate) fn thinned(points: &[Vec3]) -> Cow<'_, [Vec3]> {
+pub fn thinned(points: &[Vec3]) -> Cow<'_, [Vec3]> {
     if points.len() <= N_POINTS_MAX {
         return Cow::Borrowed(points);
     }
@@ -31,7 +31,7 @@ pub(crate) fn thinned(points: &[Vec3]) -> Cow<'_, [Vec3]> {
 }
 
 /// Says when points are left out, and how much further they reach.
-pub(crate) fn check(link: &str, points: &[Vec3]) -> Option<Diagnostic> {
+pub fn check(link: &str, points: &[Vec3]) -> Option<Diagnostic> {
     if points.len() <= N_POINTS_MAX {
         return None;
     }
@@ -98,53 +98,6 @@ fn directions(n: usize) -> impl Iterator<Item = Vec3> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use rapier3d_f64::prelude as rp;
-
-    fn hull_volume(points: &[Vec3]) -> f64 {
-        rp::SharedShape::convex_hull(points).expect("a hull").mass_properties(1.0).mass()
-    }
-
-    /// A grid on every face, 100,000 points: the corners are what counts.
-    #[test]
-    fn a_box_of_many_points_keeps_its_corners() {
-        let n = 130;
-        let size = Vec3::new(1.0, 0.6, 0.2);
-        let mut points = Vec::new();
-        for i in 0..n {
-            for j in 0..n {
-                let (a, b) = (i as f64 / (n - 1) as f64 - 0.5, j as f64 / (n - 1) as f64 - 0.5);
-                for c in [-0.5, 0.5] {
-                    points.extend([Vec3::new(a, b, c), Vec3::new(c, a, b), Vec3::new(b, c, a)]);
-                }
-            }
-        }
-        points.iter_mut().for_each(|p| *p *= size);
-        assert!(points.len() > 100_000);
-        let kept = thinned(&points);
-        assert!(kept.len() <= N_POINTS_MAX, "{}", kept.len());
-        let off = hull_volume(&kept) / (size.x * size.y * size.z) - 1.0;
-        assert!(off.abs() < 1e-9, "{off:e}");
-        let note = check("crate", &points).expect("points are left out");
-        assert!(note.message.contains("0.0e0 m further"), "{}", note.message);
-    }
-
-    /// Two rims of 50,000 points: the volume is that of the cylinder within 0.02 %.
-    #[test]
-    fn a_cylinder_of_many_points_keeps_its_volume() {
-        let (radius, length, n) = (0.3, 0.8, 50_000);
-        let rim = |i: usize, z: f64| {
-            let turn = 2.0 * PI * i as f64 / n as f64;
-            Vec3::new(radius * cos(turn), radius * sin(turn), z)
-        };
-        let points: Vec<Vec3> =
-            (0..n).flat_map(|i| [rim(i, -0.5 * length), rim(i, 0.5 * length)]).collect();
-        let kept = thinned(&points);
-        assert!(kept.len() <= N_POINTS_MAX, "{}", kept.len());
-        let off = hull_volume(&kept) / (PI * radius * radius * length) - 1.0;
-        let lost = reach_lost(&points, &kept);
-        eprintln!("{} points, volume off {off:e}, reach lost {lost:e} m", kept.len());
-        assert!(off.abs() < 2e-4 && lost < 1e-4, "{off:e}, {lost:e} m");
-    }
 
     #[test]
     fn few_points_stay_as_they_are_and_repeats_count_once() {
