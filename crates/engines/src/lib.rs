@@ -26,6 +26,10 @@ pub const ENGINES: &[EngineEntry] = &[
     adapters::PYBULLET,
 ];
 
+/// What a process ends with after an error that a library does not return from. It is none of
+/// headland's own exit codes, so whoever started the process knows who ended it.
+pub const EXIT_FATAL: i32 = 86;
+
 /// The engine of that name, or the program at that path.
 pub fn find(name: &str) -> Result<&'static EngineEntry, Diagnostic> {
     if pipe::is_path(name) {

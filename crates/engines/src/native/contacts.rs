@@ -48,10 +48,8 @@ impl Contacts {
         for point in points {
             let (a, b) = (&model.bodies[point.body_a], &model.bodies[point.body_b]);
             let rigids = [a.rigid_idx, b.rigid_idx];
-            let surfaces = SurfacePair::of(
-                &a.shapes[point.shape_a].surface,
-                &b.shapes[point.shape_b].surface,
-            );
+            let surfaces =
+                SurfacePair::of(&a.shapes[point.shape_a].surface, &b.shapes[point.shape_b].surface);
             // Both lists are in the same order, so one walk along the old one finds all.
             while old.peek().is_some_and(|touch| pair(&touch.point) < pair(point)) {
                 old.next();

@@ -94,13 +94,7 @@ impl JointRows {
         JointRows { axes: axes.collect(), mimics: mimics.collect(), loops: loops.collect() }
     }
 
-    pub fn hold(
-        &self,
-        drive: &Drive<'_>,
-        packs: &[Box<dyn Pack>],
-        state: &State,
-        rows: &mut Rows,
-    ) {
+    pub fn hold(&self, drive: &Drive<'_>, packs: &[Box<dyn Pack>], state: &State, rows: &mut Rows) {
         self.axes.iter().for_each(|axis| axis.hold(drive.dt, packs, rows));
         self.mimics.iter().for_each(|mimic| mimic.hold(drive.dt, packs, rows));
         self.loops.iter().for_each(|cut| cut.hold(drive, packs, state, rows));
@@ -154,8 +148,7 @@ impl LoopRow {
     fn hold(&self, drive: &Drive<'_>, packs: &[Box<dyn Pack>], state: &State, rows: &mut Rows) {
         let joint = &drive.model.joints[self.joint_idx];
         let pose = |rigid: usize| state.rigids[rigid].world_from_rigid;
-        let parent =
-            joint.parent_rigid.map_or(Transform::IDENTITY, pose) * joint.parent_from_joint;
+        let parent = joint.parent_rigid.map_or(Transform::IDENTITY, pose) * joint.parent_from_joint;
         let child = pose(joint.child_rigid) * joint.child_from_joint;
         for hold in holds(joint, &parent, &child) {
             let mut sides = Vec::with_capacity(2);
@@ -191,11 +184,7 @@ fn holds(joint: &Joint, parent: &Transform, child: &Transform) -> Vec<Hold> {
         force: direction,
         moment: Vec3::ZERO,
     };
-    let about = |direction: Vec3, error: f64| Hold {
-        error,
-        force: Vec3::ZERO,
-        moment: direction,
-    };
+    let about = |direction: Vec3, error: f64| Hold { error, force: Vec3::ZERO, moment: direction };
     let world = [Vec3::X, Vec3::Y, Vec3::Z];
     match &joint.kind {
         JointKind::Ball => world.map(along).into(),

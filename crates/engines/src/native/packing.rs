@@ -57,9 +57,7 @@ fn group(model: &Model, forest: &Forest) -> Vec<(Detail, Vec<usize>)> {
     for (i, tree) in forest.trees.iter().enumerate() {
         let detail = detail_of(model, tree);
         let open = groups.iter_mut().find(|(of, trees)| {
-            *of == detail
-                && trees.len() < widest
-                && forest.trees[trees[0]].is_same_model(tree)
+            *of == detail && trees.len() < widest && forest.trees[trees[0]].is_same_model(tree)
         });
         match open {
             Some((_, trees)) => trees.push(i),

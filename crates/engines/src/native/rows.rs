@@ -150,18 +150,25 @@ impl Rows {
         let tangents = tangents_of(normal);
         let directions = [normal, tangents[0], tangents[1]];
         let free = free_velocity(packs, state, touch);
-        let before = velocity_at(state, touch.rigids[1], at) - velocity_at(state, touch.rigids[0], at);
+        let before =
+            velocity_at(state, touch.rigids[1], at) - velocity_at(state, touch.rigids[0], at);
         let surfaces = &touch.surfaces;
         let (dt, depth) = (drive.dt, touch.point.depth);
         let approach = before.dot(normal);
-        let target =
-            normal_target(depth, approach, surfaces.restitution, rest_speed(drive), dt);
+        let target = normal_target(depth, approach, surfaces.restitution, rest_speed(drive), dt);
         self.blocks.open(3, directions.map(|d| free.dot(d)));
         for (side, seat) in touch.seats.iter().enumerate() {
             let Some(seat) = *seat else { continue };
             let sign = if side == 1 { 1.0 } else { -1.0 };
             let rows = directions.map(|d| six(about(packs, seat, at, d * sign)));
-            link_side(&mut self.blocks, &self.numbering, packs, seat, &mut self.halves[side], &rows);
+            link_side(
+                &mut self.blocks,
+                &self.numbering,
+                packs,
+                seat,
+                &mut self.halves[side],
+                &rows,
+            );
         }
         self.contacts.push(Contact {
             mu: surfaces.mu,
@@ -183,12 +190,7 @@ impl Rows {
     }
 
     /// A row on columns: each with its share.
-    pub fn hold_columns(
-        &mut self,
-        packs: &[Box<dyn Pack>],
-        shares: &[(Seat, f64)],
-        row: Row,
-    ) {
+    pub fn hold_columns(&mut self, packs: &[Box<dyn Pack>], shares: &[(Seat, f64)], row: Row) {
         let speed = |((pack, robot, column), share): &(Seat, f64)| {
             packs[*pack].free_speed(*robot, *column) * share
         };
@@ -320,8 +322,7 @@ impl Rows {
         work.bounces.resize(before.len(), 0.0);
         let tuning = Tuning::default();
         let slow = rest_speed(drive);
-        let answered =
-            hard::impact(&problem, slow, &mut work.bounces, &tuning, &mut work.scratch);
+        let answered = hard::impact(&problem, slow, &mut work.bounces, &tuning, &mut work.scratch);
         if answered.n_answered > 0 {
             let n = work.free.len();
             for (i, free) in work.free.iter_mut().enumerate() {

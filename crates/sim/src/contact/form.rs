@@ -18,9 +18,9 @@ use parry3d_f64::shape::{
 };
 use parry3d_f64::utils::Array2;
 
-use super::hull;
-use super::outline::prism_corners;
 use super::polygon::Polygon;
+use crate::form::prisms;
+use crate::hull;
 
 /// A geometry as collision queries see it. Lengths in metres.
 #[derive(Clone, Debug)]
@@ -111,10 +111,11 @@ impl Form {
                 let placed = Transform::from_translation(*position) * upright;
                 Some(vec![(placed, heights_of(*size, heights))])
             }
-            Geometry::Polyline { outlines, height } => prism_corners(outlines, *height)?
-                .iter()
-                .map(|corners| Some((Transform::IDENTITY, hull_of(corners)?)))
-                .collect(),
+            Geometry::Polyline { outlines, height } => {
+                let prisms = prisms(outlines, *height);
+                let hull = |corners: &[Vec3; 6]| Some((Transform::IDENTITY, hull_of(corners)?));
+                (!prisms.is_empty()).then(|| prisms.iter().map(hull).collect())?
+            }
             Geometry::Empty => Some(Vec::new()),
         }
     }

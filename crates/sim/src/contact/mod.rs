@@ -17,9 +17,7 @@ mod convex;
 mod detector;
 mod form;
 pub mod hard;
-pub mod hull;
 mod manifold;
-mod outline;
 mod pair;
 mod plane;
 mod polygon;
@@ -32,7 +30,6 @@ mod touching;
 
 pub use detector::Detector;
 pub use form::Form;
-pub use outline::prism_corners;
 pub use scene::Scene;
 pub use scope::ContactScope;
 

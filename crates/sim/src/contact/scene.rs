@@ -8,8 +8,8 @@ use headland_base::maths::sqrt;
 use headland_base::{Diagnostic, Transform, Vec3};
 
 use super::form::Form;
-use super::hull;
 use super::scope::ContactScope;
+use crate::hull;
 use crate::model::{Model, Motion};
 use crate::touch::TouchFilter;
 
