@@ -431,6 +431,16 @@ fn a_stack_of_twenty_stands() {
         (0..touches.len()).map(|i| Contact { group: i / 4, ..rubbing(0.6) }).collect();
     let mut impulses = vec![0.0; 3 * touches.len()];
     let mut scratch = Scratch::new();
+    // Pushed so hard from the side that it tips: cold, and with tolerances as a run has them.
+    let mut pushed = bodies.clone();
+    pushed[1..].iter_mut().for_each(|body| body.velocity = Vec3::new(1e-3, 5e-4, -9.81e-3));
+    let built = build(&pushed, &touches);
+    let problem =
+        Problem { delassus: &built.delassus, free: &built.free, contacts: &contacts, rows: &[] };
+    let outcome = solve(&problem, &mut impulses, &Tuning::default(), &mut scratch);
+    println!("tipping: {outcome:?}");
+    assert!(outcome.residual < 1e-3, "{outcome:?}");
+    impulses.fill(0.0);
     for step in 0..6 {
         bodies[1..].iter_mut().for_each(|body| body.velocity.z -= 9.81e-3);
         let built = build(&bodies, &touches);

@@ -156,16 +156,18 @@ impl Scratch {
     }
 }
 
-/// Sweeps in which the change must fall to a quarter, or Newton takes over. Twice as many each
-/// time Newton ends short.
-const PATIENCE: usize = 6;
+/// Sweeps in which the change must fall to a quarter, or Newton takes over: the more, the
+/// dearer a step of his is. Twice as many each time he ends short.
+fn patience(n_rows: usize, n_short: usize) -> usize {
+    (2 + n_rows / 20) << n_short.min(6)
+}
 
 /// How reluctant contacts are made in turn, each time Newton ends short: free and damped sweeps
 /// leave it at different places to start from.
 const RELUCTANCE: [f64; 6] = [0.0, 0.3, 0.0, 1.0, 0.1, 3.0];
 
 /// Newton steps in one go.
-const N_NEWTON_STEPS: usize = 12;
+const N_NEWTON_STEPS: usize = 20;
 
 /// Finds the impulses. They come in as a guess (those of the last step, or zeros) and go out
 /// as the answer; what is not a number comes out as zero.
@@ -193,7 +195,7 @@ pub fn solve(
         }
         if change < 0.25 * milestone.0 {
             milestone = (change, outcome.n_sweeps);
-        } else if outcome.n_sweeps >= milestone.1 + (PATIENCE << n_short.min(6)) {
+        } else if outcome.n_sweeps >= milestone.1 + patience(problem.n(), n_short) {
             milestone = (f64::INFINITY, outcome.n_sweeps);
             if problem.n() > tuning.n_newton_max {
                 continue;
