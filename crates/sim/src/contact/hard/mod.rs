@@ -159,7 +159,7 @@ impl Scratch {
 /// Sweeps in which the change must fall to a quarter, or Newton takes over: the more, the
 /// dearer a step of his is. Twice as many each time he ends short.
 fn patience(n_rows: usize, n_short: usize) -> usize {
-    (2 + n_rows / 20) << n_short.min(6)
+    (1 + n_rows / 16) << n_short.min(6)
 }
 
 /// How reluctant contacts are made in turn, each time Newton ends short: free and damped sweeps
@@ -182,7 +182,7 @@ pub fn solve(
     for impulse in impulses.iter_mut().filter(|impulse| !impulse.is_finite()) {
         *impulse = 0.0;
     }
-    problem.velocities(impulses, &mut scratch.velocities);
+    scratch.refresh(problem, impulses);
     let mut outcome = Outcome { n_sweeps: 0, n_newton: 0, residual: 0.0 };
     let mut milestone = (f64::INFINITY, 0); // change, and the sweep it was seen in
     let mut n_short = 0; // how often Newton ended short
@@ -224,11 +224,11 @@ pub fn solve(
         }
     }
     // Velocities were added up change by change; once more from the impulses themselves.
-    problem.velocities(impulses, &mut scratch.velocities);
+    scratch.refresh(problem, impulses);
     outcome.residual = distance(problem, impulses, &scratch.cones, &scratch.velocities).most;
     if best < outcome.residual {
         impulses.copy_from_slice(&scratch.kept);
-        problem.velocities(impulses, &mut scratch.velocities);
+        scratch.refresh(problem, impulses);
         outcome.residual = best;
     }
     outcome
@@ -359,6 +359,19 @@ impl Scratch {
         }
     }
 
+    /// Velocities from the impulses alone.
+    fn refresh(&mut self, problem: &Problem<'_>, impulses: &[f64]) {
+        self.velocities.clear();
+        self.velocities.extend_from_slice(problem.free);
+        for block in 0..self.partner_ends.len() {
+            let (at, width) = problem.span(block);
+            let impulse = &impulses[at..at + width];
+            if impulse.iter().any(|impulse| *impulse != 0.0) {
+                self.act(problem, block, impulse);
+            }
+        }
+    }
+
     /// Makes every contact reluctant to change, by so many times its own answer: sweeps that
     /// run in circles come to rest, later but at the same place.
     fn damp(&mut self, problem: &Problem<'_>, times: f64) {
@@ -421,6 +434,16 @@ impl Scratch {
         let n = problem.n();
         let first_partner = if block == 0 { 0 } else { self.partner_ends[block - 1] };
         let (from, _) = problem.span(block);
+        let n_blocks = self.partner_ends.len();
+        if 2 * (self.partner_ends[block] - first_partner) > n_blocks {
+            // Nearly everything: straight through is quicker than picking.
+            for (k, change) in change.iter().enumerate() {
+                let row = &problem.delassus[(from + k) * n..(from + k + 1) * n];
+                let both = self.velocities.iter_mut().zip(row);
+                both.for_each(|(velocity, w)| *velocity += w * change);
+            }
+            return;
+        }
         for &partner in &self.partners[first_partner..self.partner_ends[block]] {
             let (at, width) = problem.span(partner as usize);
             for (k, change) in change.iter().enumerate() {
