@@ -1,7 +1,7 @@
 //! The hard law by identity: closed forms, conservation, and a second road.
 
 use headland_base::maths::{PI, cos, sin, sqrt};
-use headland_base::{Mat3, Seed, Vec3};
+use headland_base::{Seed, Vec3};
 use headland_sim::contact::hard::{
     Contact, Problem, Row, Scratch, Tuning, correction_speed, impact, normal_target, solve,
 };
@@ -26,13 +26,18 @@ fn ground() -> Body {
     Body { mass: f64::INFINITY, inertia: f64::INFINITY, ..ball(1.0, 1.0, Vec3::ZERO) }
 }
 
-/// A contact between two bodies: point, normal from the first to the second.
+/// A contact between two bodies: normal from the first to the second, and where it is seen
+/// from their centres.
 #[derive(Clone, Copy)]
 struct Touch {
     a: usize,
     b: usize,
-    point: Vec3,
+    arms: [Vec3; 2],
     normal: Vec3,
+}
+
+fn touch(bodies: &[Body], (a, b): (usize, usize), point: Vec3, normal: Vec3) -> Touch {
+    Touch { a, b, arms: [point - bodies[a].centre, point - bodies[b].centre], normal }
 }
 
 /// Matrix and free velocities of bodies and contacts; rows of contacts only.
@@ -48,8 +53,8 @@ fn build(bodies: &[Body], touches: &[Touch]) -> Built {
     for touch in touches {
         let (t1, t2) = touch.normal.any_orthonormal_pair();
         for dir in [touch.normal, t1, t2] {
-            let lever = |body: usize| (touch.point - bodies[body].centre).cross(dir);
-            rows.push([(touch.a, -dir, -lever(touch.a)), (touch.b, dir, lever(touch.b))]);
+            let [lever_a, lever_b] = touch.arms.map(|arm| arm.cross(dir));
+            rows.push([(touch.a, -dir, -lever_a), (touch.b, dir, lever_b)]);
         }
     }
     let n = rows.len();
@@ -100,8 +105,10 @@ fn exact() -> Tuning {
 fn cube_on_ground(z: f64) -> (Vec<Body>, Vec<Touch>) {
     let cube = Body { mass: 1.0, inertia: 1.0 / 6.0, ..ball(1.0, 1.0, Vec3::Z * (z + 0.5)) };
     let corners = [(-0.5, -0.5), (0.5, -0.5), (0.5, 0.5), (-0.5, 0.5)];
-    let touch = |(x, y)| Touch { a: 0, b: 1, point: Vec3::new(x, y, z), normal: Vec3::Z };
-    (vec![ground(), cube], corners.into_iter().map(touch).collect())
+    let bodies = vec![ground(), cube];
+    let at = |(x, y)| touch(&bodies, (0, 1), Vec3::new(x, y, z), Vec3::Z);
+    let touches = corners.into_iter().map(at).collect();
+    (bodies, touches)
 }
 
 /// Gravity that leans: the slope, seen from the block.
@@ -202,35 +209,36 @@ fn dice(seed: u64) -> impl FnMut() -> f64 {
     move || f64::from(rng.next_u32()) / f64::from(u32::MAX) * 2.0 - 1.0
 }
 
-/// Balls of random sizes and masses among themselves and on the ground.
-fn random_pile(n_contacts: usize, mass_ratio: f64, seed: u64) -> (Vec<Body>, Vec<Touch>) {
+/// Random bodies in random contacts among themselves and with the ground. Points lie off the
+/// normal through the centre by up to `askew` of the radius: so much does a push turn a body,
+/// and with much of it and much friction a problem may have several solutions.
+fn random_pile(
+    n_contacts: usize,
+    mass_ratio: f64,
+    askew: f64,
+    seed: u64,
+) -> (Vec<Body>, Vec<Touch>) {
     let mut roll = dice(seed);
-    let n_bodies = 2 + n_contacts / 3;
+    let (n_bodies, radius) = (2 + n_contacts / 3, 0.3);
     let mut bodies = vec![ground()];
     for _ in 0..n_bodies {
         let mass = 1.0 + (mass_ratio - 1.0) * (0.5 + 0.5 * roll());
-        let mut body = ball(mass, 0.3, Vec3::new(roll(), roll(), roll()));
+        let mut body = ball(mass, radius, Vec3::ZERO);
         body.velocity = Vec3::new(roll(), roll(), roll());
         body.spin = Vec3::new(roll(), roll(), roll());
         bodies.push(body);
     }
-    let mut pick = |n: usize| (((roll() + 1.0) * 0.5 * n as f64) as usize).min(n - 1);
-    let pairs: Vec<(usize, usize)> = (0..n_contacts)
-        .map(|_| {
-            let b = 1 + pick(n_bodies);
-            (pick(b), b)
-        })
-        .collect();
-    let mut roll = dice(seed + 1000);
-    let touches = pairs
-        .into_iter()
-        .map(|(a, b)| Touch {
-            a,
-            b,
-            point: (bodies[b].centre + Vec3::new(roll(), roll(), roll()) * 0.2),
-            normal: Vec3::new(roll(), roll(), roll() + 0.5).normalize(),
-        })
-        .collect();
+    let mut touches = Vec::new();
+    for _ in 0..n_contacts {
+        let mut pick = |n: usize| (((roll() + 1.0) * 0.5 * n as f64) as usize).min(n - 1);
+        let b = 1 + pick(n_bodies);
+        let a = pick(b);
+        let normal = Vec3::new(roll(), roll(), roll() + 0.5).normalize();
+        let mut arm =
+            |way: f64| (normal * way + Vec3::new(roll(), roll(), roll()) * askew) * radius;
+        let arms = [arm(1.0), arm(-1.0)];
+        touches.push(Touch { a, b, arms, normal });
+    }
     (bodies, touches)
 }
 
@@ -257,35 +265,50 @@ fn violation(contact: &Contact, impulse: &[f64], velocity: &[f64]) -> f64 {
 
 #[test]
 fn random_problems_meet_every_sentence_of_the_law() {
-    let mut worst = (0.0_f64, 0, 0);
-    for n_contacts in [1, 2, 3, 5, 8, 12, 20, 30, 40] {
-        for seed in 0..12 {
-            let (bodies, touches) = random_pile(n_contacts, 10.0, seed);
-            let built = build(&bodies, &touches);
-            let mut roll = dice(seed + 77);
-            let contacts: Vec<Contact> =
-                (0..n_contacts).map(|_| rubbing(0.3 + 0.3 * roll())).collect();
-            let problem = Problem {
-                delassus: &built.delassus,
-                free: &built.free,
-                contacts: &contacts,
-                rows: &[],
-            };
-            let mut impulses = vec![0.0; 3 * n_contacts];
-            let mut scratch = Scratch::new();
-            let outcome = solve(&problem, &mut impulses, &exact(), &mut scratch);
-            assert!(outcome.residual < 1e-10, "{n_contacts} contacts, seed {seed}: {outcome:?}");
-            worst.1 = worst.1.max(outcome.n_sweeps);
-            worst.2 = worst.2.max(outcome.n_newton);
-            for (i, contact) in contacts.iter().enumerate() {
-                let span = 3 * i..3 * i + 3;
-                let off = violation(contact, &impulses[span.clone()], &scratch.velocities()[span]);
-                worst.0 = worst.0.max(off);
-                assert!(off < 1e-10, "{n_contacts} contacts, seed {seed}: {off}");
+    let (mut worst, mut n_short, mut n_problems) = ((0.0_f64, 0, 0), 0, 0);
+    for (askew, n_seeds) in [(0.0, 10), (0.2, 10), (1.0, 10)] {
+        for n_contacts in [1, 2, 3, 5, 8, 12, 20, 30, 40] {
+            for seed in 0..n_seeds {
+                let (bodies, touches) = random_pile(n_contacts, 10.0, askew, seed);
+                let built = build(&bodies, &touches);
+                let mut roll = dice(seed + 77);
+                let contacts: Vec<Contact> =
+                    (0..n_contacts).map(|_| rubbing(0.4 + 0.4 * roll())).collect();
+                let problem = Problem {
+                    delassus: &built.delassus,
+                    free: &built.free,
+                    contacts: &contacts,
+                    rows: &[],
+                };
+                let mut impulses = vec![0.0; 3 * n_contacts];
+                let mut scratch = Scratch::new();
+                let outcome = solve(&problem, &mut impulses, &exact(), &mut scratch);
+                n_problems += 1;
+                let what = format!("{n_contacts} contacts, askew {askew}, seed {seed}");
+                if outcome.residual > 1e-10 {
+                    // Seldom, in a heap too jammed for its friction, and it says so.
+                    println!("{what}: {outcome:?}");
+                    assert!(n_contacts > 20 && outcome.residual < 1e-3, "{what}: {outcome:?}");
+                    n_short += 1;
+                    continue;
+                }
+                worst.1 = worst.1.max(outcome.n_sweeps);
+                worst.2 = worst.2.max(outcome.n_newton);
+                for (i, contact) in contacts.iter().enumerate() {
+                    let span = 3 * i..3 * i + 3;
+                    let off =
+                        violation(contact, &impulses[span.clone()], &scratch.velocities()[span]);
+                    worst.0 = worst.0.max(off);
+                    assert!(off < 1e-10, "{what}: {off}");
+                }
             }
         }
     }
-    println!("worst violation {:e}, {} sweeps, {} Newton steps", worst.0, worst.1, worst.2);
+    println!(
+        "{n_problems} problems, {n_short} short; worst violation {:e}, {} sweeps, {} Newton steps",
+        worst.0, worst.1, worst.2
+    );
+    assert!(n_short * 100 <= n_problems, "{n_short} of {n_problems} not solved");
 }
 
 /// A second road: fixed-point steps of the projection on all cones at once, `λ ← P(λ − ρ(u +
@@ -294,7 +317,7 @@ fn random_problems_meet_every_sentence_of_the_law() {
 fn a_second_road_leads_to_the_same_velocities() {
     for n_contacts in [1, 2, 4, 6, 9] {
         for seed in 0..6 {
-            let (bodies, touches) = random_pile(n_contacts, 2.0, 40 + seed);
+            let (bodies, touches) = random_pile(n_contacts, 2.0, 0.3, 40 + seed);
             let built = build(&bodies, &touches);
             let n = 3 * n_contacts;
             let mu = 0.4;
@@ -338,9 +361,9 @@ fn a_second_road_leads_to_the_same_velocities() {
                         slow[at + k] = next[k];
                     }
                 }
-                for i in 0..n {
+                for (i, u) in u.iter_mut().enumerate() {
                     let row = &built.delassus[i * n..(i + 1) * n];
-                    u[i] = built.free[i] + row.iter().zip(&slow).map(|(w, x)| w * x).sum::<f64>();
+                    *u = built.free[i] + row.iter().zip(&slow).map(|(w, x)| w * x).sum::<f64>();
                 }
                 if moved < 1e-15 {
                     break;
@@ -365,8 +388,8 @@ fn a_light_ball_between_heavy_fingers_is_not_crushed() {
         bodies[2].velocity = Vec3::new(-force / 0.5 * dt, 0.0, 9.81 * dt);
         bodies[1].velocity = Vec3::Z * (-9.81 * dt);
         let touches = [
-            Touch { a: 0, b: 1, point: Vec3::X * -0.1, normal: Vec3::X },
-            Touch { a: 1, b: 2, point: Vec3::X * 0.1, normal: Vec3::X },
+            touch(&bodies, (0, 1), Vec3::X * -0.1, Vec3::X),
+            touch(&bodies, (1, 2), Vec3::X * 0.1, Vec3::X),
         ];
         let built = build(&bodies, &touches);
         let contacts = [rubbing(1.0), Contact { group: 1, ..rubbing(1.0) }];
@@ -398,14 +421,26 @@ fn a_stack_of_twenty_stands() {
     let mut bodies = vec![ground()];
     let mut touches = Vec::new();
     for i in 0..n {
-        let (own, own_touches) = cube_on_ground(i as f64);
-        bodies.push(own[1]);
-        touches.extend(own_touches.iter().map(|touch| Touch { a: i, b: i + 1, ..*touch }));
+        bodies.push(cube_on_ground(i as f64).0[1]);
+        for (x, y) in [(-0.5, -0.5), (0.5, -0.5), (0.5, 0.5), (-0.5, 0.5)] {
+            let point = Vec3::new(x, y, i as f64);
+            touches.push(touch(&bodies, (i, i + 1), point, Vec3::Z));
+        }
     }
     let contacts: Vec<Contact> =
         (0..touches.len()).map(|i| Contact { group: i / 4, ..rubbing(0.6) }).collect();
     let mut impulses = vec![0.0; 3 * touches.len()];
     let mut scratch = Scratch::new();
+    // Pushed so hard from the side that it tips: cold, and with tolerances as a run has them.
+    let mut pushed = bodies.clone();
+    pushed[1..].iter_mut().for_each(|body| body.velocity = Vec3::new(1e-3, 5e-4, -9.81e-3));
+    let built = build(&pushed, &touches);
+    let problem =
+        Problem { delassus: &built.delassus, free: &built.free, contacts: &contacts, rows: &[] };
+    let outcome = solve(&problem, &mut impulses, &Tuning::default(), &mut scratch);
+    println!("tipping: {outcome:?}");
+    assert!(outcome.residual < 1e-3, "{outcome:?}");
+    impulses.fill(0.0);
     for step in 0..6 {
         bodies[1..].iter_mut().for_each(|body| body.velocity.z -= 9.81e-3);
         let built = build(&bodies, &touches);
@@ -435,7 +470,7 @@ fn two_balls_keep_their_momentum_and_part_with_e() {
             bodies[1].velocity = Vec3::new(-1.0, 0.0, 0.1);
             bodies[0].spin = Vec3::new(1.0, 2.0, -3.0);
             let before = bodies;
-            let touches = [Touch { a: 0, b: 1, point: Vec3::X * 0.1, normal: Vec3::X }];
+            let touches = [touch(&bodies, (0, 1), Vec3::X * 0.1, Vec3::X)];
             let built = build(&bodies, &touches);
             let contacts = [Contact { restitution: e, ..rubbing(0.3) }];
             let problem = Problem {
@@ -481,12 +516,7 @@ fn a_cradle_hands_the_push_to_its_end() {
             body.velocity = if i < n_moving { Vec3::X } else { Vec3::ZERO };
         });
         let touches: Vec<Touch> = (0..4)
-            .map(|i| Touch {
-                a: i,
-                b: i + 1,
-                point: Vec3::X * (0.1 + 0.2 * i as f64),
-                normal: Vec3::X,
-            })
+            .map(|i| touch(&bodies, (i, i + 1), Vec3::X * (0.1 + 0.2 * i as f64), Vec3::X))
             .collect();
         let built = build(&bodies, &touches);
         let contacts: Vec<Contact> =
@@ -523,15 +553,22 @@ fn a_box_lands_on_all_its_corners_at_once() {
     assert!(bodies[1].spin.length() < 1e-11, "{}", bodies[1].spin);
 }
 
-/// Dropped with e = 0.7, step 1 ms: seven bounces, then rest without a tremor.
+/// Dropped from 3 m with e = 0.7, then rest without a tremor. Seven bounces rise above 2 cm,
+/// the last by 0.3 mm; a step of 1 ms sees each hit up to a step late and loses that one.
 #[test]
 fn a_ball_bounces_to_rest_and_stays_there() {
-    let (dt, e, threshold, radius) = (1e-3, 0.7, 0.01, 0.5);
+    drop_ball(1e-3, 6, 0.01);
+    drop_ball(1e-4, 7, 0.001);
+}
+
+fn drop_ball(dt: f64, n_high: usize, slack: f64) {
+    let (e, threshold, radius) = (0.7, 0.01, 0.5);
+    let n_steps = (8.0 / dt) as usize;
     let (mut z, mut v) = (3.0 + radius, 0.0);
     let (mut scratch, mut impulses) = (Scratch::new(), [0.0; 3]);
     let mut apexes = Vec::new();
     let mut n_turns_at_rest = 0;
-    for step in 0..8000 {
+    for step in 0..n_steps {
         let depth: f64 = radius - z;
         let before = v;
         let matrix = [1.0, 0.0, 0.0, 0.0, 3.5, 0.0, 0.0, 0.0, 3.5];
@@ -560,16 +597,16 @@ fn a_ball_bounces_to_rest_and_stays_there() {
         if before > 0.0 && v <= 0.0 {
             apexes.push(z - radius);
         }
-        if step >= 7000 {
+        if step >= n_steps / 8 * 7 {
             n_turns_at_rest += usize::from(before * v < 0.0);
             assert!(v.abs() < 1e-12 && (z - radius).abs() < 1e-4, "{z} {v}");
         }
     }
     let high: Vec<f64> = apexes.iter().copied().filter(|apex| *apex > 0.02).collect();
-    assert_eq!(high.len(), 7, "{apexes:?}");
+    assert_eq!(high.len(), n_high, "{apexes:?}");
     assert_eq!(n_turns_at_rest, 0);
     for pair in high.windows(2).take(4) {
-        assert!((pair[1] / pair[0] - 0.49).abs() < 0.01, "{}", pair[1] / pair[0]);
+        assert!((pair[1] / pair[0] - 0.49).abs() < slack, "{}", pair[1] / pair[0]);
     }
 }
 
@@ -635,7 +672,7 @@ fn overlap_is_pushed_apart_without_energy() {
 /// Nothing that comes in makes it panic, loop or leave a number behind that is none.
 #[test]
 fn broken_numbers_are_contained() {
-    let (bodies, touches) = random_pile(4, 10.0, 3);
+    let (bodies, touches) = random_pile(4, 10.0, 0.3, 3);
     let built = build(&bodies, &touches);
     for broken in [f64::NAN, f64::INFINITY, 1e300] {
         for at in [0, 1, 5] {
@@ -666,7 +703,6 @@ fn broken_numbers_are_contained() {
     let mut impulses = [0.0; 3];
     solve(&fixed, &mut impulses, &Tuning::default(), &mut Scratch::new());
     assert_eq!(impulses, [0.0; 3]);
-    let _ = Mat3::IDENTITY;
 }
 
 /// Asked again in other memory, the same bytes.
@@ -674,7 +710,7 @@ fn broken_numbers_are_contained() {
 fn scratch_changes_no_byte() {
     let mut worn = Scratch::new();
     for seed in 0..10 {
-        let (bodies, touches) = random_pile(3 + seed as usize, 50.0, seed);
+        let (bodies, touches) = random_pile(3 + seed as usize, 50.0, 0.3, seed);
         let built = build(&bodies, &touches);
         let contacts = vec![rubbing(0.5); touches.len()];
         let problem = Problem {

@@ -27,6 +27,8 @@ pub struct Detector {
     bounds: Vec<(Vec3, Vec3)>,
     /// Clusters by their lowest coordinate along the axis of the last sweep.
     order: Vec<u32>,
+    /// Their bounds in that order, which lie together in memory as the sweep reads them.
+    swept: Vec<(Vec3, Vec3)>,
     /// Pairs to look at: ranks of the two parts, then where they are in the scene.
     pairs: Vec<(u32, u32, Place, Place)>,
     search: Search,
@@ -48,6 +50,7 @@ impl Detector {
             centres: vec![Vec3::ZERO; scene.shapes.len()],
             bounds: vec![(Vec3::ZERO, Vec3::ZERO); scene.clusters.len()],
             order: (0..scene.clusters.len() as u32).collect(),
+            swept: Vec::new(),
             pairs: Vec::new(),
             search: Search::new(),
             touches: Vec::new(),
@@ -125,26 +128,22 @@ impl Detector {
             let (p, q) = (bounds[i as usize].0[axis], bounds[j as usize].0[axis]);
             p.total_cmp(&q).then(i.cmp(&j)).is_lt()
         });
-        for at in 0..self.order.len() {
+        self.swept.clear();
+        self.swept.extend(self.order.iter().map(|&i| self.bounds[i as usize]));
+        for (at, &(low, high)) in self.swept.iter().enumerate() {
             let i = self.order[at] as usize;
-            let (low, high) = self.bounds[i];
-            for &j in &self.order[at + 1..] {
-                let (other_low, other_high) = self.bounds[j as usize];
-                if other_low[axis] > high[axis] {
+            let reach = high[axis];
+            for (k, &(other_low, other_high)) in self.swept[at + 1..].iter().enumerate() {
+                if other_low[axis] > reach {
                     break;
                 }
-                let is_apart = other_low.cmpgt(high).any() || low.cmpgt(other_high).any();
-                let moves = scene.clusters[i].is_dynamic || scene.clusters[j as usize].is_dynamic;
-                if moves && !is_apart {
-                    let near = (i, j as usize);
-                    cluster_pairs(
-                        scene,
-                        &self.centres,
-                        world_from_rigid,
-                        near,
-                        margin,
-                        &mut self.pairs,
-                    );
+                if other_low.cmpgt(high).any() || low.cmpgt(other_high).any() {
+                    continue;
+                }
+                let j = self.order[at + 1 + k] as usize;
+                if scene.clusters[i].is_dynamic || scene.clusters[j].is_dynamic {
+                    let pairs = &mut self.pairs;
+                    cluster_pairs(scene, &self.centres, world_from_rigid, (i, j), margin, pairs);
                 }
             }
         }

@@ -171,6 +171,10 @@ impl Cone {
         ((held - onto_cone(held - u / w)) * w).length()
     }
 
+    pub(super) fn block(&self) -> Mat3 {
+        self.block
+    }
+
     pub(super) fn mu(&self) -> [f64; 2] {
         self.mu
     }

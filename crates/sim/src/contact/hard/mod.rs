@@ -137,6 +137,8 @@ pub struct Scratch {
     partners: Vec<u32>,
     partner_ends: Vec<usize>,
     newton: Newton,
+    /// The best impulses so far, where Newton ended short of the tolerance.
+    kept: Vec<f64>,
     /// Impulses and targets of one impact.
     fresh: Vec<f64>,
     targets: Vec<f64>,
@@ -154,11 +156,18 @@ impl Scratch {
     }
 }
 
-/// Sweeps in which the change must fall to a quarter, or Newton takes over.
-const PATIENCE: usize = 6;
+/// Sweeps in which the change must fall to a quarter, or Newton takes over: the more, the
+/// dearer a step of his is. Twice as many each time he ends short.
+fn patience(n_rows: usize, n_short: usize) -> usize {
+    (1 + n_rows / 16) << n_short.min(6)
+}
+
+/// How reluctant contacts are made in turn, each time Newton ends short: free and damped sweeps
+/// leave it at different places to start from.
+const RELUCTANCE: [f64; 6] = [0.0, 0.3, 0.0, 1.0, 0.1, 3.0];
 
 /// Newton steps in one go.
-const N_NEWTON_STEPS: usize = 12;
+const N_NEWTON_STEPS: usize = 20;
 
 /// Finds the impulses. They come in as a guess (those of the last step, or zeros) and go out
 /// as the answer; what is not a number comes out as zero.
@@ -173,9 +182,11 @@ pub fn solve(
     for impulse in impulses.iter_mut().filter(|impulse| !impulse.is_finite()) {
         *impulse = 0.0;
     }
-    problem.velocities(impulses, &mut scratch.velocities);
+    scratch.refresh(problem, impulses);
     let mut outcome = Outcome { n_sweeps: 0, n_newton: 0, residual: 0.0 };
     let mut milestone = (f64::INFINITY, 0); // change, and the sweep it was seen in
+    let mut n_short = 0; // how often Newton ended short
+    let mut best = f64::INFINITY; // residual of `scratch.kept`
     while outcome.n_sweeps < tuning.n_sweeps_max {
         let change = scratch.sweep(problem, impulses);
         outcome.n_sweeps += 1;
@@ -184,43 +195,79 @@ pub fn solve(
         }
         if change < 0.25 * milestone.0 {
             milestone = (change, outcome.n_sweeps);
-        } else if outcome.n_sweeps >= milestone.1 + PATIENCE {
-            if problem.n() <= tuning.n_newton_max {
-                outcome.n_newton += newton::descend(
-                    problem,
-                    impulses,
-                    &scratch.cones,
-                    &mut scratch.velocities,
-                    tuning.tolerance,
-                    N_NEWTON_STEPS,
-                    &mut scratch.newton,
-                );
-            }
+        } else if outcome.n_sweeps >= milestone.1 + patience(problem.n(), n_short) {
             milestone = (f64::INFINITY, outcome.n_sweeps);
+            if problem.n() > tuning.n_newton_max {
+                continue;
+            }
+            let (n_steps, reached) = newton::descend(
+                problem,
+                impulses,
+                &scratch.cones,
+                &mut scratch.velocities,
+                tuning.tolerance,
+                N_NEWTON_STEPS,
+                &mut scratch.newton,
+            );
+            outcome.n_newton += n_steps;
+            // A sweep may leave a solution again: one contact alone can have several.
+            if reached <= tuning.tolerance {
+                break;
+            }
+            if reached < best {
+                best = reached;
+                scratch.kept.clear();
+                scratch.kept.extend_from_slice(impulses);
+            }
+            n_short += 1;
+            scratch.damp(problem, RELUCTANCE[n_short % RELUCTANCE.len()]);
         }
     }
     // Velocities were added up change by change; once more from the impulses themselves.
-    problem.velocities(impulses, &mut scratch.velocities);
-    outcome.residual = residual(problem, impulses, &scratch.cones, &scratch.velocities);
+    scratch.refresh(problem, impulses);
+    outcome.residual = distance(problem, impulses, &scratch.cones, &scratch.velocities).most;
+    if best < outcome.residual {
+        impulses.copy_from_slice(&scratch.kept);
+        scratch.refresh(problem, impulses);
+        outcome.residual = best;
+    }
     outcome
 }
 
-/// The largest distance of any contact or row from its law \[m/s\].
-fn residual(problem: &Problem<'_>, impulses: &[f64], cones: &[Cone], velocities: &[f64]) -> f64 {
-    let mut worst = 0.0_f64;
+/// How far contacts and rows are from their laws \[m/s\].
+#[derive(Clone, Copy, Debug)]
+struct Distance {
+    /// The furthest.
+    most: f64,
+    /// Of all together: the sum of squares.
+    squares: f64,
+}
+
+fn distance(
+    problem: &Problem<'_>,
+    impulses: &[f64],
+    cones: &[Cone],
+    velocities: &[f64],
+) -> Distance {
+    let mut out = Distance { most: 0.0, squares: 0.0 };
+    let mut see = |off: f64| {
+        // What is not a number is infinitely far.
+        let off = if off.is_nan() { f64::INFINITY } else { off };
+        out.most = out.most.max(off);
+        out.squares += off * off;
+    };
     for (i, (contact, cone)) in problem.contacts.iter().zip(cones).enumerate() {
-        let (impulse, velocity) = (three(impulses, i), three(velocities, i));
-        worst = worst.max(cone.residual(impulse, velocity, contact.target));
+        see(cone.residual(three(impulses, i), three(velocities, i), contact.target));
     }
     for (i, row) in problem.rows.iter().enumerate() {
         let at = 3 * problem.contacts.len() + i;
         let w = problem.delassus[at * problem.n() + at];
         if w > 0.0 {
             let wanted = impulses[at] - (velocities[at] - row.target) / w;
-            worst = worst.max((impulses[at] - row.within(wanted)).abs() * w);
+            see((impulses[at] - row.within(wanted)).abs() * w);
         }
     }
-    worst
+    out
 }
 
 /// The least normal velocity \[m/s\] of a contact: one that touches must not close, one that
@@ -312,6 +359,29 @@ impl Scratch {
         }
     }
 
+    /// Velocities from the impulses alone.
+    fn refresh(&mut self, problem: &Problem<'_>, impulses: &[f64]) {
+        self.velocities.clear();
+        self.velocities.extend_from_slice(problem.free);
+        for block in 0..self.partner_ends.len() {
+            let (at, width) = problem.span(block);
+            let impulse = &impulses[at..at + width];
+            if impulse.iter().any(|impulse| *impulse != 0.0) {
+                self.act(problem, block, impulse);
+            }
+        }
+    }
+
+    /// Makes every contact reluctant to change, by so many times its own answer: sweeps that
+    /// run in circles come to rest, later but at the same place.
+    fn damp(&mut self, problem: &Problem<'_>, times: f64) {
+        for (i, (cone, contact)) in self.cones.iter_mut().zip(problem.contacts).enumerate() {
+            let block = problem.block(i);
+            let reluctance = Mat3::from_diagonal(Vec3::splat(times * block.x_axis.x));
+            *cone = Cone::new(block + reluctance, contact.mu, contact.mu2);
+        }
+    }
+
     /// One pass over all contacts and rows; the largest velocity a change made \[m/s\].
     fn sweep(&mut self, problem: &Problem<'_>, impulses: &mut [f64]) -> f64 {
         let mut largest = 0.0_f64;
@@ -348,8 +418,7 @@ impl Scratch {
         target: f64,
     ) -> f64 {
         let before = three(impulses, i);
-        let block = problem.block(i);
-        let free = three(&self.velocities, i) - block * before;
+        let free = three(&self.velocities, i) - self.cones[i].block() * before;
         let after = self.cones[i].solve(free, target);
         let change = after - before;
         if change == Vec3::ZERO {
@@ -365,6 +434,16 @@ impl Scratch {
         let n = problem.n();
         let first_partner = if block == 0 { 0 } else { self.partner_ends[block - 1] };
         let (from, _) = problem.span(block);
+        let n_blocks = self.partner_ends.len();
+        if 2 * (self.partner_ends[block] - first_partner) > n_blocks {
+            // Nearly everything: straight through is quicker than picking.
+            for (k, change) in change.iter().enumerate() {
+                let row = &problem.delassus[(from + k) * n..(from + k + 1) * n];
+                let both = self.velocities.iter_mut().zip(row);
+                both.for_each(|(velocity, w)| *velocity += w * change);
+            }
+            return;
+        }
         for &partner in &self.partners[first_partner..self.partner_ends[block]] {
             let (at, width) = problem.span(partner as usize);
             for (k, change) in change.iter().enumerate() {

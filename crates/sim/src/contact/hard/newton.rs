@@ -1,7 +1,7 @@
 //! Newton's method on a whole problem: few steps, each as dear as a dense factorisation.
 //!
-//! Written as equations (Alart and Curnier 1991), with tangents in units of μ, `r = 1/w` and w
-//! the contact's own answer along its normal:
+//! Written as equations (Alart and Curnier 1991), with tangents in units of μ, `r = 1/w`
+//! and w the contact's own answer along its normal:
 //!
 //! ```text
 //! open     λ_n − r·u_n ≤ 0:      λ = 0
@@ -16,7 +16,7 @@
 use headland_base::maths::sqrt;
 
 use super::cone::Cone;
-use super::{Problem, residual, three};
+use super::{Distance, Problem, distance, three};
 
 /// Memory of the method.
 #[derive(Debug, Default)]
@@ -24,6 +24,7 @@ pub(super) struct Newton {
     /// The matrix, row-major, and then its factors.
     matrix: Vec<f64>,
     step: Vec<f64>,
+    start: Vec<f64>,
     tried: Vec<f64>,
     velocities: Vec<f64>,
 }
@@ -31,7 +32,12 @@ pub(super) struct Newton {
 /// Added to the diagonal of rows of about unit size.
 const WHISPER: f64 = 1e-11;
 
-/// Takes up to `n_steps` steps; how many were taken. Velocities follow the impulses.
+/// Takes up to `n_steps` steps; how many were taken, and the residual \[m/s\] they ended at.
+/// Velocities follow the impulses.
+///
+/// Whole steps first: each is a guess at which contacts are open, stick and slide, and guesses
+/// may get worse before one is right. If none of them is, the steps are taken back, and then
+/// only as far as each brings the problem nearer to its law.
 pub(super) fn descend(
     problem: &Problem<'_>,
     impulses: &mut [f64],
@@ -40,40 +46,64 @@ pub(super) fn descend(
     tolerance: f64,
     n_steps: usize,
     newton: &mut Newton,
-) -> usize {
+) -> (usize, f64) {
     problem.velocities(impulses, velocities);
-    let mut distance = residual(problem, impulses, cones, velocities);
-    for n_taken in 0..n_steps {
-        if distance <= 0.1 * tolerance {
-            return n_taken;
-        }
-        newton.assemble(problem, impulses, cones, velocities);
-        if !solve_in_place(&mut newton.matrix, &mut newton.step) {
-            return n_taken;
-        }
-        let mut part = 1.0;
-        let nearer = loop {
-            newton.tried.clear();
-            newton.tried.extend(impulses.iter().zip(&newton.step).map(|(x, d)| x + part * d));
-            problem.velocities(&newton.tried, &mut newton.velocities);
-            let tried = residual(problem, &newton.tried, cones, &newton.velocities);
-            if tried < (1.0 - 0.1 * part) * distance {
-                break Some(tried);
+    newton.start.clear();
+    newton.start.extend_from_slice(impulses);
+    let mut here = distance(problem, impulses, cones, velocities);
+    let mut n_taken = 0;
+    for careful in [false, true] {
+        for _ in 0..n_steps {
+            if here.most <= 0.1 * tolerance {
+                return (n_taken, here.most);
             }
-            part *= 0.5;
-            if part < 0.02 {
-                break None;
+            newton.assemble(problem, impulses, cones, velocities);
+            if !solve_in_place(&mut newton.matrix, &mut newton.step) {
+                break;
             }
-        };
-        let Some(nearer) = nearer else { return n_taken };
-        impulses.copy_from_slice(&newton.tried);
-        velocities.copy_from_slice(&newton.velocities);
-        distance = nearer;
+            let Some(next) = newton.advance(problem, impulses, cones, careful, here) else { break };
+            impulses.copy_from_slice(&newton.tried);
+            velocities.copy_from_slice(&newton.velocities);
+            here = next;
+            n_taken += 1;
+        }
+        if here.most <= tolerance {
+            return (n_taken, here.most);
+        }
+        if !careful {
+            impulses.copy_from_slice(&newton.start);
+            problem.velocities(impulses, velocities);
+            here = distance(problem, impulses, cones, velocities);
+        }
     }
-    n_steps
+    (n_taken, here.most)
 }
 
 impl Newton {
+    /// Tries the step, or shorter and shorter parts of it; where that leads. `None` when a
+    /// careful one leads nowhere better.
+    fn advance(
+        &mut self,
+        problem: &Problem<'_>,
+        impulses: &[f64],
+        cones: &[Cone],
+        careful: bool,
+        here: Distance,
+    ) -> Option<Distance> {
+        let mut part = 1.0;
+        while part > 0.02 {
+            self.tried.clear();
+            self.tried.extend(impulses.iter().zip(&self.step).map(|(x, d)| x + part * d));
+            problem.velocities(&self.tried, &mut self.velocities);
+            let there = distance(problem, &self.tried, cones, &self.velocities);
+            if !careful || there.squares < (1.0 - 0.1 * part) * here.squares {
+                return Some(there);
+            }
+            part *= 0.5;
+        }
+        None
+    }
+
     /// The matrix of the equations and their lack, for the state each contact is in.
     fn assemble(
         &mut self,
@@ -116,12 +146,12 @@ impl Newton {
         let (impulse, velocity) = (three(impulses, i), three(velocities, i));
         let w = problem.delassus[at * n + at];
         let gap_speed = velocity.x - target;
-        if !(w > 0.0 && impulse.x - gap_speed / w > 0.0) {
+        let r = 1.0 / w;
+        if !(w > 0.0 && impulse.x - gap_speed * r > 0.0) {
             (0..3).for_each(|k| self.impulse_row(n, at + k, -impulse[k]));
             return;
         }
-        let r = 1.0 / w;
-        self.velocity_row(problem, at, r, gap_speed);
+        self.velocity_row(problem, at, 1.0 / w, gap_speed);
         if !cone.rubs() {
             self.impulse_row(n, at + 1, -impulse.y);
             self.impulse_row(n, at + 2, -impulse.z);
@@ -133,8 +163,8 @@ impl Newton {
         let z = [held[0] - r * velocity.y * mu[0], held[1] - r * velocity.z * mu[1]];
         let length = sqrt(z[0] * z[0] + z[1] * z[1]);
         if length <= pressure {
-            self.velocity_row(problem, at + 1, r, velocity.y);
-            self.velocity_row(problem, at + 2, r, velocity.z);
+            self.velocity_row(problem, at + 1, 1.0 / w, velocity.y);
+            self.velocity_row(problem, at + 2, 1.0 / w, velocity.z);
             return;
         }
         // F = λ_t − λ_n·ẑ;  dF = dλ_t − ẑ·dλ_n − (λ_n/|z|)·(1 − ẑ·ẑᵀ)·(dλ_t − r·W_t·dλ)
