@@ -1,0 +1,177 @@
+//! The firmware of a player: orders and what its own sensors say go in, angles for the servos
+//! come out, at a rate of its own.
+//!
+//! It knows the angles of its joints, how its trunk is turned against gravity, and its
+//! gyroscope; nothing of where it is. Deliberately absent: the world.
+
+use headland_base::maths::{quat_from_rpy, sqrt};
+use headland_base::{Quat, Transform, Vec3};
+
+use crate::gait::{Footing, Gait, Pace, Spot, Walk};
+use crate::skeleton::{Joints, N_JOINTS, Side, Skeleton};
+
+/// What a player is told to do.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub enum Order {
+    /// To stand.
+    #[default]
+    Stand,
+    /// To walk.
+    Walk(Walk),
+}
+
+/// What a player feels.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Sensed {
+    /// Angles of the joints \[rad\].
+    pub joints: Joints,
+    /// How the root is turned, in a frame whose z points up.
+    pub attitude: Quat,
+    /// Its angular velocity in its own frame \[rad/s\].
+    pub gyro: Vec3,
+}
+
+/// Numbers that were tuned; each was tried on several engines.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Tuning {
+    /// How steps are made.
+    pub pace: Pace,
+    /// Share of the straight leg's length at which the hips are while walking.
+    pub stretch: f64,
+    /// How fast the hips are raised and lowered \[m/s\].
+    pub rise_speed: f64,
+    /// The trunk leans forwards by this \[rad\].
+    pub lean: f64,
+    /// The ankles give this share of a tilt …
+    pub ankle_tilt: f64,
+    /// … and this much of a turning rate \[s\].
+    pub ankle_rate: f64,
+}
+
+impl Tuning {
+    /// What walks.
+    pub fn of(skeleton: &Skeleton) -> Tuning {
+        let [left, right] = &skeleton.legs;
+        let width = (left.hip.y + left.sole.y) - (right.hip.y + right.sole.y);
+        Tuning {
+            pace: Pace {
+                step_secs: 0.4,
+                double_share: 0.3,
+                shift_secs: 0.5,
+                lift: 0.03,
+                width,
+                inside: 0.008,
+                limits: Walk { forward: 0.2, left: 0.1, turn: 0.8 },
+                change: Walk { forward: 0.05, left: 0.03, turn: 0.3 },
+            },
+            stretch: 0.92,
+            rise_speed: 0.06,
+            lean: 0.0,
+            ankle_tilt: 0.3,
+            ankle_rate: 0.03,
+        }
+    }
+}
+
+/// A player's firmware.
+#[derive(Clone, Debug)]
+pub struct Firmware {
+    skeleton: Skeleton,
+    tuning: Tuning,
+    gait: Gait,
+    /// How high the root is meant to be above the ground \[m\].
+    height: f64,
+    /// What the servos were told last.
+    targets: Joints,
+}
+
+impl Firmware {
+    /// Standing with straight legs.
+    pub fn new(skeleton: Skeleton, tuning: Tuning, gravity: f64) -> Firmware {
+        let targets = [0.0; N_JOINTS];
+        let height = height_of(&skeleton, 1.0);
+        let walking = height_of(&skeleton, tuning.stretch);
+        let centre_height = walking + skeleton.centre(&targets).z;
+        let gait = Gait::new(tuning.pace, sqrt(gravity / centre_height));
+        Firmware { skeleton, tuning, gait, height, targets }
+    }
+
+    /// One tick of `dt` seconds: the angles for the servos.
+    pub fn tick(&mut self, dt: f64, sensed: &Sensed, order: Order) -> Joints {
+        let walking = height_of(&self.skeleton, self.tuning.stretch);
+        let most = self.tuning.rise_speed * dt;
+        self.height += (walking - self.height).clamp(-most, most);
+        let is_ready = (self.height - walking).abs() < 1e-6;
+        let walk = match order {
+            Order::Walk(walk) if is_ready => Some(walk),
+            _ => None,
+        };
+        let footing = self.gait.tick(dt, walk);
+        let mut joints = self.legs_for(&footing);
+        hold_arms(&mut joints, &footing);
+        self.targets = joints;
+        self.balance(&mut joints, sensed, &footing);
+        self.skeleton.clamped(joints)
+    }
+
+    /// The legs that put the soles where they are to be and the centre of mass above its place.
+    /// The centre is that of the targets before, which are a tick away.
+    fn legs_for(&self, footing: &Footing) -> Joints {
+        let turn = quat_from_rpy(0.0, self.tuning.lean, footing.yaw);
+        let centre = turn * self.skeleton.centre(&self.targets);
+        let at = Vec3::new(footing.centre.x - centre.x, footing.centre.y - centre.y, self.height);
+        let root_from_plan = Transform::new(turn, at).inverse();
+        let mut joints = self.targets;
+        for side in Side::BOTH {
+            let i = side.index();
+            let sole = sole_at(footing.feet[i], footing.lifts[i]);
+            let angles = self.skeleton.legs[i].angles(root_from_plan * sole);
+            joints[side.leg()..side.leg() + 6].copy_from_slice(&angles);
+        }
+        joints
+    }
+
+    /// Toes and edges push against a tilt.
+    fn balance(&self, joints: &mut Joints, sensed: &Sensed, footing: &Footing) {
+        let (roll, pitch) = tilt(sensed.attitude);
+        let pitch = pitch - self.tuning.lean;
+        let give = |angle: f64, rate: f64| {
+            self.tuning.ankle_tilt * angle + self.tuning.ankle_rate * rate
+        };
+        for side in Side::BOTH {
+            if footing.support.is_none_or(|support| support == side) {
+                joints[side.leg() + 4] += give(pitch, sensed.gyro.y);
+                joints[side.leg() + 5] += give(roll, sensed.gyro.x);
+            }
+        }
+    }
+}
+
+/// How high the root is above the ground when its legs are bent to this share of their length.
+fn height_of(skeleton: &Skeleton, stretch: f64) -> f64 {
+    let leg = &skeleton.legs[0];
+    stretch * leg.reach() - leg.sole.z - leg.hip.z
+}
+
+fn sole_at(spot: Spot, lift: f64) -> Transform {
+    Transform::new(quat_from_rpy(0.0, 0.0, spot.yaw), Vec3::new(spot.at.x, spot.at.y, lift))
+}
+
+/// Arms a little apart, swinging against the legs.
+fn hold_arms(joints: &mut Joints, footing: &Footing) {
+    let middle = Spot { at: footing.centre, yaw: footing.yaw };
+    for side in Side::BOTH {
+        let ahead = middle.see(footing.feet[side.other().index()].at).x;
+        let arm = side.arm();
+        joints[arm] = 0.25 - 2.0 * ahead;
+        joints[arm + 1] = 0.2 * side.sign();
+        joints[arm + 2] = -0.8;
+    }
+}
+
+/// How far a body leans to its right and forwards \[rad\]: turned by so much about its own x and
+/// y, its z points up.
+pub fn tilt(attitude: Quat) -> (f64, f64) {
+    let up = attitude.conjugate() * Vec3::Z;
+    (headland_base::maths::atan2(up.y, up.z), headland_base::maths::atan2(-up.x, up.z))
+}

@@ -1,0 +1,349 @@
+//! The walking pattern: a velocity goes in, feet and centre of mass come out.
+//!
+//! ```text
+//! Walk ─ plan ─► strides to come ─► ZMP to come ─ backwards ─► DCM now ─► centre of mass
+//!                     └─► where the swing foot is
+//! ```
+//!
+//! Steps have a fixed duration: first both feet carry and the weight moves over the next
+//! support, then the other foot swings. The centre of mass moves as a linear inverted pendulum
+//! above the point the weight is meant to be on (the ZMP). Of its two modes one dies away by
+//! itself; the other, the divergent component of motion `ξ = c + ċ/ω`, is found by going
+//! backwards through the strides to come, from rest at their end, where each stretch of ZMP has
+//! a closed form. So a change of mind, a start and a stop need nothing of their own.
+//!
+//! Everything is in a plane of the gait's own, which starts between the feet. Deliberately
+//! absent: legs, and what a gyroscope says.
+
+use headland_base::maths::{PI, Vec2, cos, exp, sin, wrap_angle};
+
+use crate::skeleton::Side;
+
+/// A velocity to walk with, seen from the robot.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Walk {
+    /// Forwards \[m/s\].
+    pub forward: f64,
+    /// To the left \[m/s\].
+    pub left: f64,
+    /// To the left \[rad/s\].
+    pub turn: f64,
+}
+
+/// How steps are made.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Pace {
+    /// From one touch-down to the next \[s\].
+    pub step_secs: f64,
+    /// The share of a step in which both feet carry.
+    pub double_share: f64,
+    /// How long the weight takes to move over the first support, and back at the end \[s\].
+    pub shift_secs: f64,
+    /// How high the swing foot is lifted \[m\].
+    pub lift: f64,
+    /// From one foot to the other while standing \[m\].
+    pub width: f64,
+    /// How far the weight stays inside of the middle of a sole \[m\].
+    pub inside: f64,
+    /// The fastest walk.
+    pub limits: Walk,
+    /// How much the velocity changes from step to step, at most.
+    pub change: Walk,
+}
+
+/// A place on the ground and where it faces.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Spot {
+    /// \[m\]
+    pub at: Vec2,
+    /// \[rad\]
+    pub yaw: f64,
+}
+
+impl Spot {
+    /// The spot that is there and so turned, seen from this one.
+    pub fn then(self, ahead: Vec2, turn: f64) -> Spot {
+        Spot { at: self.point(ahead), yaw: self.yaw + turn }
+    }
+
+    /// The same point, written in the outer plane.
+    pub fn point(self, inside: Vec2) -> Vec2 {
+        self.at + turned(inside, self.yaw)
+    }
+
+    /// A point of the outer plane, seen from this spot.
+    pub fn see(self, outside: Vec2) -> Vec2 {
+        turned(outside - self.at, -self.yaw)
+    }
+
+    fn towards(self, other: Spot, share: f64) -> Spot {
+        let turn = wrap_angle(other.yaw - self.yaw);
+        Spot { at: self.at + (other.at - self.at) * share, yaw: self.yaw + turn * share }
+    }
+}
+
+fn turned(v: Vec2, angle: f64) -> Vec2 {
+    let (s, c) = (sin(angle), cos(angle));
+    Vec2::new(c * v.x - s * v.y, s * v.x + c * v.y)
+}
+
+/// One step, or a while of standing.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Stride {
+    /// The foot that carries alone; none while standing.
+    support: Option<Side>,
+    /// The weight moves from here …
+    zmp_from: Vec2,
+    /// … to here while both feet carry.
+    zmp_to: Vec2,
+    double_secs: f64,
+    single_secs: f64,
+    /// Both feet before and after.
+    feet_from: [Spot; 2],
+    feet_to: [Spot; 2],
+}
+
+/// A stretch of time in which the ZMP moves evenly.
+#[derive(Clone, Copy, Debug)]
+struct Stretch {
+    secs: f64,
+    from: Vec2,
+    to: Vec2,
+}
+
+/// What the body is to do now.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Footing {
+    /// Where the centre of mass is to be.
+    pub centre: Vec2,
+    /// Where each sole is to be.
+    pub feet: [Spot; 2],
+    /// How high each sole is \[m\].
+    pub lifts: [f64; 2],
+    /// Where the body faces \[rad\].
+    pub yaw: f64,
+    /// The foot that carries alone.
+    pub support: Option<Side>,
+    /// Nothing moves any more.
+    pub is_still: bool,
+}
+
+/// A gait under way.
+#[derive(Clone, Debug)]
+pub struct Gait {
+    pace: Pace,
+    /// Of the pendulum \[1/s\].
+    omega: f64,
+    stride: Stride,
+    elapsed: f64,
+    centre: Vec2,
+    /// The velocity in force.
+    walk: Walk,
+}
+
+/// Strides that are looked ahead; what comes after weighs less than a thousandth.
+const N_AHEAD: usize = 3;
+
+impl Gait {
+    /// Standing with the feet side by side; `omega` is √(g/height) of the centre of mass.
+    pub fn new(pace: Pace, omega: f64) -> Gait {
+        let foot = |side: Side| Spot { at: Vec2::new(0.0, 0.5 * pace.width * side.sign()), yaw: 0.0 };
+        let feet = [foot(Side::Left), foot(Side::Right)];
+        Gait {
+            pace,
+            omega,
+            stride: standing(&pace, Vec2::ZERO, feet),
+            elapsed: 0.0,
+            centre: Vec2::ZERO,
+            walk: Walk::default(),
+        }
+    }
+
+    /// Stands, whatever it was doing.
+    pub fn reset(&mut self) {
+        *self = Gait::new(self.pace, self.omega);
+    }
+
+    /// Goes on for `dt` seconds; without a walk it comes to a stand.
+    pub fn tick(&mut self, dt: f64, walk: Option<Walk>) -> Footing {
+        self.elapsed += dt;
+        if self.elapsed >= self.stride.secs() {
+            self.elapsed = if self.stride.is_still() { 0.0 } else { self.elapsed - self.stride.secs() };
+            self.walk = self.pace.eased(self.walk, walk);
+            self.stride = plan(&self.pace, &self.stride, self.wish(walk));
+        }
+        let dcm = self.dcm(self.wish(walk));
+        self.centre += (dcm - self.centre) * (1.0 - exp(-self.omega * dt));
+        self.footing()
+    }
+
+    fn wish(&self, walk: Option<Walk>) -> Option<Walk> {
+        walk.map(|_| self.walk).or((self.walk != Walk::default()).then_some(self.walk))
+    }
+
+    /// The divergent component of motion that ends at rest after the strides to come.
+    fn dcm(&self, walk: Option<Walk>) -> Vec2 {
+        let mut stretches = self.stride.rest(self.elapsed);
+        let mut last = self.stride;
+        for _ in 0..N_AHEAD {
+            last = plan(&self.pace, &last, walk);
+            stretches.extend(last.rest(0.0));
+        }
+        let end = mean(last.feet_to);
+        stretches.push(Stretch { secs: self.pace.shift_secs, from: last.zmp_to, to: end });
+        dcm_before(&stretches, end, self.omega)
+    }
+
+    fn footing(&self) -> Footing {
+        let stride = &self.stride;
+        let swung = ((self.elapsed - stride.double_secs) / stride.single_secs).clamp(0.0, 1.0);
+        let mut feet = stride.feet_to;
+        let mut lifts = [0.0; 2];
+        if let Some(support) = stride.support {
+            let swing = support.other().index();
+            // The foot is over its place a little before it comes down on it.
+            let share = ease((swung / 0.9).min(1.0));
+            feet[swing] = stride.feet_from[swing].towards(stride.feet_to[swing], share);
+            lifts[swing] = self.pace.lift * bump(swung);
+        }
+        let [left, right] = feet;
+        Footing {
+            centre: self.centre,
+            feet,
+            lifts,
+            yaw: left.yaw + 0.5 * wrap_angle(right.yaw - left.yaw),
+            support: stride.support.filter(|_| self.elapsed > stride.double_secs),
+            is_still: stride.is_still(),
+        }
+    }
+}
+
+impl Stride {
+    fn is_still(&self) -> bool {
+        self.support.is_none() && self.zmp_from == self.zmp_to
+    }
+
+    fn secs(&self) -> f64 {
+        self.double_secs + self.single_secs
+    }
+
+    /// The ZMP from a moment to its end.
+    fn rest(&self, elapsed: f64) -> Vec<Stretch> {
+        let single = Stretch { secs: self.single_secs, from: self.zmp_to, to: self.zmp_to };
+        if elapsed >= self.double_secs {
+            return vec![Stretch { secs: (self.secs() - elapsed).max(0.0), ..single }];
+        }
+        let from = self.zmp_from + (self.zmp_to - self.zmp_from) * (elapsed / self.double_secs);
+        vec![Stretch { secs: self.double_secs - elapsed, from, to: self.zmp_to }, single]
+    }
+}
+
+impl Pace {
+    /// One step's change of the velocity towards what is asked, within the limits.
+    fn eased(&self, now: Walk, asked: Option<Walk>) -> Walk {
+        let asked = asked.unwrap_or_default();
+        let ease = |now: f64, asked: f64, limit: f64, change: f64| {
+            now + (asked.clamp(-limit, limit) - now).clamp(-change, change)
+        };
+        Walk {
+            forward: ease(now.forward, asked.forward, self.limits.forward, self.change.forward),
+            left: ease(now.left, asked.left, self.limits.left, self.change.left),
+            turn: ease(now.turn, asked.turn, self.limits.turn, self.change.turn),
+        }
+    }
+
+    /// Where the weight is when it is on a foot.
+    fn zmp_on(&self, feet: &[Spot; 2], side: Side) -> Vec2 {
+        feet[side.index()].point(Vec2::new(0.0, -self.inside * side.sign()))
+    }
+
+    /// Where the swing foot goes. Sideways and turning, the foot on that side makes all of the
+    /// way and the other one follows, so that feet neither meet nor cross.
+    fn placed(&self, feet: &[Spot; 2], swing: Side, walk: Walk) -> Spot {
+        let leads = |velocity: f64| velocity * swing.sign() > 0.0;
+        let share = |velocity: f64| if leads(velocity) { 2.0 * velocity } else { 0.0 };
+        let step = self.step_secs;
+        let support = feet[swing.other().index()];
+        let half = Vec2::new(0.0, 0.5 * self.width * swing.sign());
+        support
+            .then(half, 0.0)
+            .then(Vec2::new(walk.forward, share(walk.left)) * step, share(walk.turn) * step)
+            .then(half, 0.0)
+    }
+}
+
+/// What comes after a stride.
+fn plan(pace: &Pace, last: &Stride, walk: Option<Walk>) -> Stride {
+    let feet = last.feet_to;
+    let support = match (last.support, walk) {
+        (None, None) => return standing(pace, last.zmp_to, feet),
+        (Some(_), None) if is_side_by_side(pace, &feet) => {
+            return standing(pace, last.zmp_to, feet);
+        }
+        // The first to swing is the foot on the side where it goes.
+        (None, Some(walk)) if walk.left + 0.1 * walk.turn > 0.0 => Side::Right,
+        (None, Some(_)) => Side::Left,
+        (Some(support), _) => support.other(),
+    };
+    let swing = support.other();
+    let mut feet_to = feet;
+    feet_to[swing.index()] = pace.placed(&feet, swing, walk.unwrap_or_default());
+    let double_secs = pace.double_share * pace.step_secs;
+    Stride {
+        support: Some(support),
+        zmp_from: last.zmp_to,
+        zmp_to: pace.zmp_on(&feet, support),
+        double_secs: if last.support.is_none() { pace.shift_secs } else { double_secs },
+        single_secs: pace.step_secs - double_secs,
+        feet_from: feet,
+        feet_to,
+    }
+}
+
+/// Both feet carry, and the weight moves between them.
+fn standing(pace: &Pace, zmp_from: Vec2, feet: [Spot; 2]) -> Stride {
+    let zmp_to = mean(feet);
+    // Once it stands, a walk may begin at any tick.
+    let double_secs = if zmp_from == zmp_to { 0.0 } else { pace.shift_secs };
+    Stride {
+        support: None,
+        zmp_from,
+        zmp_to,
+        double_secs,
+        single_secs: 0.0,
+        feet_from: feet,
+        feet_to: feet,
+    }
+}
+
+fn mean(feet: [Spot; 2]) -> Vec2 {
+    (feet[0].at + feet[1].at) * 0.5
+}
+
+fn is_side_by_side(pace: &Pace, feet: &[Spot; 2]) -> bool {
+    let right = feet[0].see(feet[1].at);
+    (right - Vec2::new(0.0, -pace.width)).length() < 1e-3
+        && wrap_angle(feet[0].yaw - feet[1].yaw).abs() < 1e-3
+}
+
+/// The DCM at the beginning of the stretches, where it is `end` after the last.
+///
+/// With `ξ̇ = ω·(ξ − z)` and `z` moving at `s` there is `ξ = z + s/ω + const·e^{ωt}`.
+fn dcm_before(stretches: &[Stretch], end: Vec2, omega: f64) -> Vec2 {
+    stretches.iter().rev().filter(|stretch| stretch.secs > 0.0).fold(end, |after, stretch| {
+        let lead = (stretch.to - stretch.from) / (stretch.secs * omega);
+        stretch.from + lead + (after - stretch.to - lead) * exp(-omega * stretch.secs)
+    })
+}
+
+/// From 0 to 1, beginning and ending at rest.
+pub(crate) fn ease(share: f64) -> f64 {
+    let s = share.clamp(0.0, 1.0);
+    s * s * s * (10.0 + s * (6.0 * s - 15.0))
+}
+
+/// From 0 up to 1 and back to 0, beginning and ending at rest.
+fn bump(share: f64) -> f64 {
+    let s = sin(PI * share.clamp(0.0, 1.0));
+    s * s
+}
