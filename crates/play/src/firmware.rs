@@ -4,10 +4,11 @@
 //! It knows the angles of its joints, how its trunk is turned against gravity, and its
 //! gyroscope; nothing of where it is. Deliberately absent: the world.
 
-use headland_base::maths::{quat_from_rpy, sqrt};
+use headland_base::maths::{cos, quat_from_rpy, sqrt};
 use headland_base::{Quat, Transform, Vec3};
 
-use crate::gait::{Footing, Gait, Pace, Spot, Walk};
+use crate::gait::{Footing, Gait, Kick, Pace, Spot, Walk, Wish};
+use crate::motion::{self, Key, Pose};
 use crate::skeleton::{Joints, N_JOINTS, Side, Skeleton};
 
 /// What a player is told to do.
@@ -18,6 +19,23 @@ pub enum Order {
     Stand,
     /// To walk.
     Walk(Walk),
+    /// To kick with the foot of that side, once for as long as it is told so.
+    Kick(Side),
+}
+
+/// What a player is doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Doing {
+    /// Standing still, or about to.
+    Standing,
+    /// Walking, or coming to a stand.
+    Walking,
+    /// Kicking.
+    Kicking,
+    /// Falling, or lying and waiting for rest.
+    Falling,
+    /// Getting up.
+    GettingUp,
 }
 
 /// What a player feels.
@@ -61,8 +79,9 @@ impl Tuning {
                 lift: 0.03,
                 width,
                 inside: 0.008,
-                limits: Walk { forward: 0.2, left: 0.1, turn: 0.8 },
+                limits: Walk { forward: 0.2, left: 0.06, turn: 0.8 },
                 change: Walk { forward: 0.05, left: 0.03, turn: 0.3 },
+                kick: Kick { secs: [0.5, 0.2, 0.6], back: 0.05, ahead: 0.12, lift: 0.045 },
             },
             stretch: 0.92,
             rise_speed: 0.06,
@@ -78,42 +97,177 @@ impl Tuning {
 pub struct Firmware {
     skeleton: Skeleton,
     tuning: Tuning,
+    getting_up: GettingUp,
     gait: Gait,
     /// How high the root is meant to be above the ground \[m\].
     height: f64,
     /// What the servos were told last.
     targets: Joints,
+    phase: Phase,
+    doing: Doing,
+    /// A kick was made since it was last told something else.
+    has_kicked: bool,
 }
+
+/// How to get up.
+#[derive(Clone, Debug, PartialEq)]
+pub struct GettingUp {
+    /// From lying on the front.
+    pub from_front: Vec<Key>,
+    /// From lying on the back.
+    pub from_back: Vec<Key>,
+}
+
+/// What the whole body is at.
+#[derive(Clone, Copy, Debug)]
+enum Phase {
+    /// On its feet: the gait has the legs.
+    Up,
+    /// Since so long fallen, and at rest since so long.
+    Fallen { secs: f64, rest_secs: f64, from: Joints },
+    /// Playing a motion.
+    Rising { secs: f64, from: Joints, is_on_front: bool },
+    /// From the motion's last pose into a squat.
+    Squatting { secs: f64, from: Joints },
+}
+
+/// Beyond this tilt a player counts as fallen \[rad\]: nothing it can do brings it back.
+const FALLEN_RADIANS: f64 = 0.8;
+/// Beyond this tilt it lies, or is about to \[rad\].
+const LYING_RADIANS: f64 = 1.4;
+/// How long a fallen player takes to lie straight \[s\].
+const STRAIGHTEN_SECS: f64 = 0.6;
+/// How long it must be at rest before it gets up \[s\], and at most waits for that.
+const REST_SECS: f64 = 0.3;
+const MOST_REST_SECS: f64 = 3.0;
+/// Slower than this is rest \[rad/s\].
+const REST_RATE: f64 = 0.3;
+/// How long the squat takes after a motion \[s\].
+const SQUAT_SECS: f64 = 0.8;
+/// Share of the straight leg's length at which the hips are in a squat.
+const SQUAT_STRETCH: f64 = 0.62;
 
 impl Firmware {
     /// Standing with straight legs.
-    pub fn new(skeleton: Skeleton, tuning: Tuning, gravity: f64) -> Firmware {
+    pub fn new(
+        skeleton: Skeleton,
+        tuning: Tuning,
+        getting_up: GettingUp,
+        gravity: f64,
+    ) -> Firmware {
         let targets = [0.0; N_JOINTS];
         let height = height_of(&skeleton, 1.0);
         let walking = height_of(&skeleton, tuning.stretch);
         let centre_height = walking + skeleton.centre(&targets).z;
         let gait = Gait::new(tuning.pace, sqrt(gravity / centre_height));
-        Firmware { skeleton, tuning, gait, height, targets }
+        Firmware {
+            skeleton,
+            tuning,
+            getting_up,
+            gait,
+            height,
+            targets,
+            phase: Phase::Up,
+            doing: Doing::Standing,
+            has_kicked: false,
+        }
+    }
+
+    /// What it was doing in the last tick.
+    pub fn doing(&self) -> Doing {
+        self.doing
     }
 
     /// One tick of `dt` seconds: the angles for the servos.
     pub fn tick(&mut self, dt: f64, sensed: &Sensed, order: Order) -> Joints {
+        let up = sensed.attitude.conjugate() * Vec3::Z;
+        let is_beyond = |radians: f64| up.z < cos(radians);
+        self.phase = match self.phase {
+            Phase::Up if is_beyond(FALLEN_RADIANS) => {
+                Phase::Fallen { secs: 0.0, rest_secs: 0.0, from: sensed.joints }
+            }
+            // A squat leans far forwards, on purpose.
+            Phase::Squatting { .. } if is_beyond(LYING_RADIANS) => {
+                Phase::Fallen { secs: 0.0, rest_secs: 0.0, from: sensed.joints }
+            }
+            Phase::Fallen { secs, rest_secs, from } => {
+                let is_at_rest = sensed.gyro.length() < REST_RATE && secs > STRAIGHTEN_SECS;
+                let rest_secs = if is_at_rest { rest_secs + dt } else { 0.0 };
+                if rest_secs > REST_SECS || secs > MOST_REST_SECS {
+                    Phase::Rising { secs: 0.0, from: self.targets, is_on_front: up.x < 0.0 }
+                } else {
+                    Phase::Fallen { secs: secs + dt, rest_secs, from }
+                }
+            }
+            Phase::Rising { secs, from, is_on_front } => {
+                Phase::Rising { secs: secs + dt, from, is_on_front }
+            }
+            Phase::Squatting { secs, from } if secs < SQUAT_SECS => {
+                Phase::Squatting { secs: secs + dt, from }
+            }
+            Phase::Up | Phase::Squatting { .. } => Phase::Up,
+        };
+        let joints = match self.phase {
+            Phase::Up => self.on_feet(dt, sensed, order),
+            Phase::Fallen { secs, from, .. } => {
+                self.doing = Doing::Falling;
+                let straight = Pose::STRAIGHT.joints();
+                self.targets = motion::between(&from, &straight, secs / STRAIGHTEN_SECS);
+                self.targets
+            }
+            Phase::Rising { secs, from, is_on_front } => {
+                self.doing = Doing::GettingUp;
+                let keys = match is_on_front {
+                    true => &self.getting_up.from_front,
+                    false => &self.getting_up.from_back,
+                };
+                match motion::at(keys, &from, secs) {
+                    Some(joints) => self.targets = joints,
+                    None => {
+                        self.gait.reset();
+                        self.height = height_of(&self.skeleton, SQUAT_STRETCH);
+                        self.phase = Phase::Squatting { secs: 0.0, from: self.targets };
+                    }
+                }
+                self.targets
+            }
+            Phase::Squatting { secs, from } => {
+                self.doing = Doing::GettingUp;
+                let footing = self.gait.tick(0.0, Wish::Stand);
+                let mut squat = self.legs_for(&footing);
+                hold_arms(&mut squat, &footing);
+                self.targets = motion::between(&from, &squat, secs / SQUAT_SECS);
+                self.targets
+            }
+        };
+        self.skeleton.clamped(joints)
+    }
+
+    /// Standing, walking and kicking.
+    fn on_feet(&mut self, dt: f64, sensed: &Sensed, order: Order) -> Joints {
         let walking = height_of(&self.skeleton, self.tuning.stretch);
         let most = self.tuning.rise_speed * dt;
         self.height += (walking - self.height).clamp(-most, most);
         let is_ready = (self.height - walking).abs() < 1e-6;
-        let walk = match order {
-            Order::Walk(walk) if is_ready => Some(walk),
-            _ => None,
+        self.has_kicked &= matches!(order, Order::Kick(_));
+        let wish = match order {
+            Order::Walk(walk) if is_ready => Wish::Walk(walk),
+            Order::Kick(side) if is_ready && !self.has_kicked => Wish::Kick(side),
+            _ => Wish::Stand,
         };
-        let footing = self.gait.tick(dt, walk);
+        let footing = self.gait.tick(dt, wish);
+        self.has_kicked |= footing.is_kick;
+        self.doing = match footing {
+            Footing { is_kick: true, .. } => Doing::Kicking,
+            Footing { is_still: true, .. } => Doing::Standing,
+            _ => Doing::Walking,
+        };
         let mut joints = self.legs_for(&footing);
         hold_arms(&mut joints, &footing);
         self.targets = joints;
         self.balance(&mut joints, sensed, &footing);
-        self.skeleton.clamped(joints)
+        joints
     }
-
     /// The legs that put the soles where they are to be and the centre of mass above its place.
     /// The centre is that of the targets before, which are a tick away.
     fn legs_for(&self, footing: &Footing) -> Joints {

@@ -30,6 +30,18 @@ pub struct Walk {
     pub turn: f64,
 }
 
+/// What the legs are to do next.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub enum Wish {
+    /// Come to a stand.
+    #[default]
+    Stand,
+    /// Walk.
+    Walk(Walk),
+    /// Kick with the foot of that side; from a stand, and before it a stand is come to.
+    Kick(Side),
+}
+
 /// How steps are made.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Pace {
@@ -49,6 +61,42 @@ pub struct Pace {
     pub limits: Walk,
     /// How much the velocity changes from step to step, at most.
     pub change: Walk,
+    /// How a kick is made.
+    pub kick: Kick,
+}
+
+/// How a kick is made: the foot is lifted back, swung and brought home while the other carries.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Kick {
+    /// Until it is back, until it has swung, until it is home again \[s\].
+    pub secs: [f64; 3],
+    /// How far back it goes \[m\].
+    pub back: f64,
+    /// How far it swings beyond its place \[m\].
+    pub ahead: f64,
+    /// How high it is \[m\].
+    pub lift: f64,
+}
+
+impl Kick {
+    fn total_secs(&self) -> f64 {
+        self.secs.iter().sum()
+    }
+
+    /// How far ahead of its place the foot is, and how high.
+    fn at(&self, secs: f64) -> (f64, f64) {
+        let [back, swing, home] = self.secs;
+        let way = |from: f64, to: f64, share: f64| from + (to - from) * ease(share);
+        if secs < back {
+            // Up first, so that the toes do not scrape.
+            (way(0.0, -self.back, 2.0 * secs / back - 1.0), way(0.0, self.lift, 2.0 * secs / back))
+        } else if secs < back + swing {
+            (way(-self.back, self.ahead, (secs - back) / swing), self.lift)
+        } else {
+            let share = (secs - back - swing) / home;
+            (way(self.ahead, 0.0, 1.5 * share), way(self.lift, 0.0, 2.5 * share - 1.5))
+        }
+    }
 }
 
 /// A place on the ground and where it faces.
@@ -101,6 +149,7 @@ struct Stride {
     /// Both feet before and after.
     feet_from: [Spot; 2],
     feet_to: [Spot; 2],
+    is_kick: bool,
 }
 
 /// A stretch of time in which the ZMP moves evenly.
@@ -126,6 +175,8 @@ pub struct Footing {
     pub support: Option<Side>,
     /// Nothing moves any more.
     pub is_still: bool,
+    /// A kick is under way.
+    pub is_kick: bool,
 }
 
 /// A gait under way.
@@ -164,29 +215,37 @@ impl Gait {
         *self = Gait::new(self.pace, self.omega);
     }
 
-    /// Goes on for `dt` seconds; without a walk it comes to a stand.
-    pub fn tick(&mut self, dt: f64, walk: Option<Walk>) -> Footing {
+    /// Goes on for `dt` seconds.
+    pub fn tick(&mut self, dt: f64, wish: Wish) -> Footing {
         self.elapsed += dt;
-        if self.elapsed >= self.stride.secs() {
-            self.elapsed = if self.stride.is_still() { 0.0 } else { self.elapsed - self.stride.secs() };
-            self.walk = self.pace.eased(self.walk, walk);
-            self.stride = plan(&self.pace, &self.stride, self.wish(walk));
+        let secs = self.stride.secs();
+        if self.elapsed >= secs {
+            self.elapsed = if self.stride.is_still() { 0.0 } else { self.elapsed - secs };
+            self.walk = self.pace.eased(self.walk, wish);
+            self.stride = plan(&self.pace, &self.stride, self.eased(wish));
         }
-        let dcm = self.dcm(self.wish(walk));
+        let dcm = self.dcm(self.eased(wish));
         self.centre += (dcm - self.centre) * (1.0 - exp(-self.omega * dt));
         self.footing()
     }
 
-    fn wish(&self, walk: Option<Walk>) -> Option<Walk> {
-        walk.map(|_| self.walk).or((self.walk != Walk::default()).then_some(self.walk))
+    /// A walk ends, as it begins, step by step.
+    fn eased(&self, wish: Wish) -> Wish {
+        match wish {
+            Wish::Walk(_) => Wish::Walk(self.walk),
+            _ if self.walk != Walk::default() => Wish::Walk(self.walk),
+            _ => wish,
+        }
     }
 
     /// The divergent component of motion that ends at rest after the strides to come.
-    fn dcm(&self, walk: Option<Walk>) -> Vec2 {
+    fn dcm(&self, wish: Wish) -> Vec2 {
+        // One kick is looked ahead to at most: it is asked for anew.
+        let wish = if self.stride.is_kick { Wish::Stand } else { wish };
         let mut stretches = self.stride.rest(self.elapsed);
         let mut last = self.stride;
         for _ in 0..N_AHEAD {
-            last = plan(&self.pace, &last, walk);
+            last = plan(&self.pace, &last, if last.is_kick { Wish::Stand } else { wish });
             stretches.extend(last.rest(0.0));
         }
         let end = mean(last.feet_to);
@@ -205,6 +264,11 @@ impl Gait {
             let share = ease((swung / 0.9).min(1.0));
             feet[swing] = stride.feet_from[swing].towards(stride.feet_to[swing], share);
             lifts[swing] = self.pace.lift * bump(swung);
+            if stride.is_kick {
+                let (ahead, lift) = self.pace.kick.at(swung * stride.single_secs);
+                feet[swing] = stride.feet_to[swing].then(Vec2::new(ahead, 0.0), 0.0);
+                lifts[swing] = lift;
+            }
         }
         let [left, right] = feet;
         Footing {
@@ -214,6 +278,7 @@ impl Gait {
             yaw: left.yaw + 0.5 * wrap_angle(right.yaw - left.yaw),
             support: stride.support.filter(|_| self.elapsed > stride.double_secs),
             is_still: stride.is_still(),
+            is_kick: stride.is_kick,
         }
     }
 }
@@ -240,8 +305,8 @@ impl Stride {
 
 impl Pace {
     /// One step's change of the velocity towards what is asked, within the limits.
-    fn eased(&self, now: Walk, asked: Option<Walk>) -> Walk {
-        let asked = asked.unwrap_or_default();
+    fn eased(&self, now: Walk, wish: Wish) -> Walk {
+        let asked = if let Wish::Walk(walk) = wish { walk } else { Walk::default() };
         let ease = |now: f64, asked: f64, limit: f64, change: f64| {
             now + (asked.clamp(-limit, limit) - now).clamp(-change, change)
         };
@@ -273,21 +338,22 @@ impl Pace {
 }
 
 /// What comes after a stride.
-fn plan(pace: &Pace, last: &Stride, walk: Option<Walk>) -> Stride {
+fn plan(pace: &Pace, last: &Stride, wish: Wish) -> Stride {
     let feet = last.feet_to;
-    let support = match (last.support, walk) {
-        (None, None) => return standing(pace, last.zmp_to, feet),
-        (Some(_), None) if is_side_by_side(pace, &feet) => {
-            return standing(pace, last.zmp_to, feet);
-        }
+    let stand = standing(pace, last.zmp_to, feet);
+    let (support, walk) = match (last.support, wish) {
+        (None, Wish::Stand) => return stand,
+        (Some(_), Wish::Stand | Wish::Kick(_)) if is_side_by_side(pace, &feet) => return stand,
+        (None, Wish::Kick(side)) => return kicking(pace, last, side),
         // The first to swing is the foot on the side where it goes.
-        (None, Some(walk)) if walk.left + 0.1 * walk.turn > 0.0 => Side::Right,
-        (None, Some(_)) => Side::Left,
-        (Some(support), _) => support.other(),
+        (None, Wish::Walk(walk)) if walk.left + 0.1 * walk.turn > 0.0 => (Side::Right, walk),
+        (None, Wish::Walk(walk)) => (Side::Left, walk),
+        (Some(support), Wish::Walk(walk)) => (support.other(), walk),
+        (Some(support), _) => (support.other(), Walk::default()),
     };
     let swing = support.other();
     let mut feet_to = feet;
-    feet_to[swing.index()] = pace.placed(&feet, swing, walk.unwrap_or_default());
+    feet_to[swing.index()] = pace.placed(&feet, swing, walk);
     let double_secs = pace.double_share * pace.step_secs;
     Stride {
         support: Some(support),
@@ -297,6 +363,21 @@ fn plan(pace: &Pace, last: &Stride, walk: Option<Walk>) -> Stride {
         single_secs: pace.step_secs - double_secs,
         feet_from: feet,
         feet_to,
+        is_kick: false,
+    }
+}
+
+/// The weight moves over one foot and stays there while the other kicks.
+fn kicking(pace: &Pace, last: &Stride, side: Side) -> Stride {
+    Stride {
+        support: Some(side.other()),
+        zmp_from: last.zmp_to,
+        zmp_to: pace.zmp_on(&last.feet_to, side.other()),
+        double_secs: pace.shift_secs,
+        single_secs: pace.kick.total_secs(),
+        feet_from: last.feet_to,
+        feet_to: last.feet_to,
+        is_kick: true,
     }
 }
 
@@ -313,6 +394,7 @@ fn standing(pace: &Pace, zmp_from: Vec2, feet: [Spot; 2]) -> Stride {
         single_secs: 0.0,
         feet_from: feet,
         feet_to: feet,
+        is_kick: false,
     }
 }
 

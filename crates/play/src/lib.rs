@@ -8,5 +8,6 @@
 pub mod firmware;
 pub mod gait;
 pub mod leg;
+pub mod motion;
 pub mod player;
 pub mod skeleton;

@@ -3,7 +3,7 @@
 use headland_base::{Diagnostic, SimDuration};
 use headland_sim::{Command, Commands, Controller, Mode, Model, State};
 
-use crate::firmware::{Firmware, Order, Sensed, Tuning};
+use crate::firmware::{Firmware, GettingUp, Order, Sensed, Tuning};
 use crate::skeleton::{N_JOINTS, Skeleton};
 
 /// A controller of one player.
@@ -22,13 +22,14 @@ impl Player {
         robot: &str,
         period: SimDuration,
         tune: impl FnOnce(&mut Tuning),
+        getting_up: GettingUp,
         orders: Box<dyn FnMut(&Model, &State) -> Order>,
     ) -> Result<Player, Vec<Diagnostic>> {
         let skeleton = Skeleton::find(model, robot)?;
         let mut tuning = Tuning::of(&skeleton);
         tune(&mut tuning);
         let gravity = model.world.gravity.length();
-        let firmware = Firmware::new(skeleton.clone(), tuning, gravity);
+        let firmware = Firmware::new(skeleton.clone(), tuning, getting_up, gravity);
         Ok(Player { name: robot.to_string(), period, skeleton, firmware, orders })
     }
 }
