@@ -590,6 +590,7 @@ fn a_servo_sags_by_the_load_over_its_gain() {
             gear: 1.0,
             command_range: None,
             effort_range,
+            ..Actuator::default()
         };
         let mut model = Model_ { name: "arm".into(), links: vec![rod], ..Model_::default() };
         (model.joints, model.actuators) = (vec![hinge], vec![servo]);
@@ -638,6 +639,7 @@ fn sprung(slides: bool, is_off_centre: bool, servo: bool, step_millis: i64) -> W
         gear: 1.0,
         command_range: None,
         effort_range: None,
+        ..Actuator::default()
     });
     let joints = vec![joint("axis", None, "block", arm, kind)];
     let actuators = servo.into_iter().collect();
@@ -694,6 +696,7 @@ fn motors_on_one_joint_add_up() {
         gear: 1.0,
         command_range: None,
         effort_range,
+        ..Actuator::default()
     };
     let arm = |actuators: Vec<Actuator>| {
         let rod = link("rod", Vec3::new(0.5, 0.0, 0.0), 2.0, None);
@@ -746,6 +749,7 @@ fn a_stiff_servo_stands_still_where_its_spring_carries_the_load() {
         gear: 1.0,
         command_range: None,
         effort_range: None,
+        ..Actuator::default()
     };
     let model = Model_ {
         name: "arm".into(),

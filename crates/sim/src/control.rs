@@ -8,9 +8,13 @@
 //! here, by one formula for every engine, so that the same gains mean the same everywhere.
 //! A servo with gains of its own holds zero until it is told otherwise, as MuJoCo's do.
 //! Where several motors drive an axis their efforts add up; a command goes to all of them.
+//!
+//! A motor gives no more than its limits, of which one may depend on the speed. One with a
+//! rate of its own computes its effort at its ticks, from what is commanded and measured
+//! then, and holds it in between.
 
 use headland_base::{Diagnostic, SimDuration, SimTime};
-use headland_world::{Actuator, ActuatorKind, Axis, join_scope};
+use headland_world::{Actuator, ActuatorKind, Axis, TorqueSpeed, join_scope};
 
 use crate::engine::{Inputs, Order};
 use crate::model::Model;
@@ -73,8 +77,20 @@ struct Motor {
     target_range: Option<(Mode, f64, f64)>,
     /// Efforts are clamped to this range.
     effort_range: (f64, f64),
+    /// What it can give at which speed.
+    torque_speed: Option<TorqueSpeed>,
+    /// How long it holds an effort; `None` where it computes one in every step.
+    period: Option<SimDuration>,
     /// What it follows before the first command.
     at_start: Option<Command>,
+}
+
+/// What a motor with a rate of its own computed last.
+#[derive(Clone, Copy, Debug)]
+struct Tick {
+    /// Counted from time zero: the n-th multiple of its period.
+    n: i64,
+    effort: f64,
 }
 
 /// The commands in force.
@@ -85,6 +101,8 @@ pub struct Commands {
     is_told: Vec<bool>,
     /// Those of each axis, at least one.
     motors: Vec<Vec<Motor>>,
+    /// What each motor holds; `None` before its first tick, and of one without a rate.
+    ticks: Vec<Vec<Option<Tick>>>,
     given_at: SimTime,
     now: SimTime,
     watchdog: Option<SimDuration>,
@@ -119,6 +137,7 @@ impl Commands {
         Commands {
             held: motors.iter().map(|axis| axis.iter().find_map(|m| m.at_start)).collect(),
             is_told: vec![false; motors.len()],
+            ticks: motors.iter().map(|axis| vec![None; axis.len()]).collect(),
             motors,
             given_at: SimTime::ZERO,
             now: SimTime::ZERO,
@@ -188,14 +207,20 @@ impl Commands {
     /// `kp·(target − q) − kd·q̇` for a position, `kd·(target − q̇)` for a velocity, of every
     /// motor within its own limits, added up within those of the axis. An effort is shared
     /// out: the first motor gives what it can, the next one the rest. At the speed limit of
-    /// the axis nothing pushes further. At a limit of its effort a motor does not give way.
-    pub fn act(&self, model: &Model, state: &State, inputs: &mut Inputs) {
+    /// the axis nothing pushes further. At a limit of its effort a motor does not give way, nor
+    /// does one that holds its effort until its next tick. To be called once a step.
+    pub fn act(&mut self, model: &Model, state: &State, inputs: &mut Inputs) {
         let expired = self.is_expired();
         inputs.efforts.clear();
         inputs.slopes.clear();
         inputs.orders.clear();
         for (i, (dof, now)) in model.dofs.iter().zip(&state.dofs).enumerate() {
-            let (effort, slope) = if expired { STILL } else { self.act_on(i, &dof.axis, now) };
+            let (effort, slope) = if expired {
+                self.let_go(i);
+                STILL
+            } else {
+                self.act_on(i, &dof.axis, now)
+            };
             inputs.efforts.push(effort);
             inputs.slopes.push(slope);
             inputs.orders.push(self.order(i, expired));
@@ -212,30 +237,33 @@ impl Commands {
         }
     }
 
-    fn act_on(&self, dof_idx: usize, axis: &Axis, now: &DofState) -> (f64, Gains) {
-        let motors = &self.motors[dof_idx];
+    fn act_on(&mut self, dof_idx: usize, axis: &Axis, now: &DofState) -> (f64, Gains) {
+        let (is_told, time) = (self.is_told[dof_idx], self.now);
+        let motors = self.motors[dof_idx].iter().zip(&mut self.ticks[dof_idx]);
         let (mut asked, mut slope) = STILL;
         let mut add = |(effort, gains): (f64, Gains)| {
             asked += effort;
             slope = Gains { kp: slope.kp + gains.kp, kd: slope.kd + gains.kd };
         };
-        match self.held[dof_idx] {
-            None => {}
-            // A command that is no number moves nothing.
-            Some(command) if command.target.is_nan() => {}
-            Some(_) if !self.is_told[dof_idx] => {
-                let own = motors.iter().filter_map(|motor| Some((motor, motor.at_start?)));
-                own.for_each(|(motor, command)| add(motor.follow(command, now)));
+        // A command that is no number moves nothing.
+        match self.held[dof_idx].filter(|command| !command.target.is_nan()) {
+            None => self.let_go(dof_idx),
+            Some(_) if !is_told => {
+                let own = motors.filter_map(|(motor, tick)| Some((motor, tick, motor.at_start?)));
+                own.for_each(|(motor, tick, command)| add(motor.give(command, now, time, tick)));
             }
             Some(Command { mode: Mode::Effort, target }) => {
                 let mut rest = target;
-                for motor in motors {
-                    let given = motor.follow(Command { mode: Mode::Effort, target: rest }, now);
+                for (motor, tick) in motors {
+                    let command = Command { mode: Mode::Effort, target: rest };
+                    let given = motor.give(command, now, time, tick);
                     rest -= given.0;
                     add(given);
                 }
             }
-            Some(command) => motors.iter().for_each(|motor| add(motor.follow(command, now))),
+            Some(command) => {
+                motors.for_each(|(motor, tick)| add(motor.give(command, now, time, tick)));
+            }
         }
         let too_fast = now.velocity.abs() > axis.velocity_max && asked * now.velocity > 0.0;
         if too_fast || asked.is_nan() {
@@ -243,6 +271,13 @@ impl Commands {
         }
         let effort = clamp(asked, (-axis.effort_max, axis.effort_max));
         (effort, if effort == asked { slope } else { Gains::default() })
+    }
+
+    /// What motors hold is gone; a new command waits for their next tick.
+    fn let_go(&mut self, dof_idx: usize) {
+        for (motor, tick) in self.motors[dof_idx].iter().zip(&mut self.ticks[dof_idx]) {
+            *tick = motor.period.map(|period| Tick { n: n_periods(self.now, period), effort: 0.0 });
+        }
     }
 }
 
@@ -252,7 +287,14 @@ const STILL: (f64, Gains) = (0.0, Gains { kp: 0.0, kd: 0.0 });
 impl Default for Motor {
     fn default() -> Motor {
         let effort_range = (f64::NEG_INFINITY, f64::INFINITY);
-        Motor { gains: None, target_range: None, effort_range, at_start: None }
+        Motor {
+            gains: None,
+            target_range: None,
+            effort_range,
+            torque_speed: None,
+            period: None,
+            at_start: None,
+        }
     }
 }
 
@@ -285,10 +327,50 @@ impl Motor {
         if let Some(range) = actuator.effort_range {
             motor.effort_range = scaled(range, gear);
         }
+        motor.torque_speed = actuator.torque_speed.map(|curve| TorqueSpeed {
+            stall_effort: curve.stall_effort * gear.abs(),
+            no_load_speed: curve.no_load_speed / gear.abs(),
+        });
+        // More often than a nanosecond is all the time.
+        let period = actuator.rate.and_then(|rate| SimDuration::from_secs(1.0 / rate));
+        motor.period = period.filter(|period| *period > SimDuration::ZERO);
         motor
     }
 
-    /// The effort this motor gives for a command, and how it gives way.
+    /// The effort this motor gives now, and how it gives way.
+    fn give(
+        &self,
+        command: Command,
+        now: &DofState,
+        time: SimTime,
+        tick: &mut Option<Tick>,
+    ) -> (f64, Gains) {
+        let (asked, slope) = match self.period {
+            None => self.follow(command, now),
+            Some(period) => (self.sampled(command, now, n_periods(time, period), tick), STILL.1),
+        };
+        // Its speed is the motor's own: it limits also what is held.
+        let effort = clamp(asked, self.range_at(now.velocity));
+        (effort, if effort == asked { slope } else { Gains::default() })
+    }
+
+    /// What was computed at the latest tick, the `n`-th.
+    fn sampled(&self, command: Command, now: &DofState, n: i64, tick: &mut Option<Tick>) -> f64 {
+        match tick {
+            Some(held) if held.n == n => held.effort,
+            _ => tick.insert(Tick { n, effort: self.follow(command, now).0 }).effort,
+        }
+    }
+
+    /// What it can give at a speed: with the motion less and less, against it all it has.
+    fn range_at(&self, velocity: f64) -> (f64, f64) {
+        let Some(curve) = self.torque_speed else { return (f64::NEG_INFINITY, f64::INFINITY) };
+        let left =
+            |speed: f64| curve.stall_effort * (1.0 - (speed / curve.no_load_speed).clamp(0.0, 1.0));
+        (-left(-velocity), left(velocity))
+    }
+
+    /// The effort a command asks of this motor within its range, and how that gives way.
     fn follow(&self, command: Command, now: &DofState) -> (f64, Gains) {
         let gains = self.gains.unwrap_or_default();
         let target = self.target(command);
@@ -321,6 +403,11 @@ impl Motor {
     }
 }
 
+/// How many periods have begun since time zero, the one of this moment not counted.
+fn n_periods(time: SimTime, period: SimDuration) -> i64 {
+    time.nanos().div_euclid(period.nanos())
+}
+
 /// Like `f64::clamp`, but ranges that do not overlap (a limit of a world and one of a motor)
 /// give the lower end instead of a panic. What is no number stays so.
 fn clamp(value: f64, (low, high): (f64, f64)) -> f64 {
@@ -340,6 +427,7 @@ mod tests {
             gear,
             command_range: Some((-1.0, 2.0)),
             effort_range: Some((-3.0, 3.0)),
+            ..Actuator::default()
         }
     }
 

@@ -24,6 +24,7 @@ pub mod sensor;
 pub mod state;
 pub mod tie;
 pub mod touch;
+pub mod tree;
 
 pub use coarse::coarse_step;
 pub use condition::Condition;

@@ -37,7 +37,8 @@ impl SurfacePair {
 }
 
 /// Which bodies never touch: those of one rigid, neighbours on a joint, links of one robot
-/// that does not collide with itself, and the pairs the world excludes. Masks are a matter of
+/// that does not collide with itself, links that their robot keeps out of contacts, and the
+/// pairs and sets the world excludes. Masks are a matter of
 /// shapes, and each engine's own.
 #[derive(Clone, Debug)]
 pub struct TouchFilter {
@@ -53,6 +54,7 @@ struct FilteredBody {
     rigid_idx: usize,
     robot_idx: usize,
     self_collide: bool,
+    takes_part: bool,
 }
 
 impl TouchFilter {
@@ -71,7 +73,9 @@ impl TouchFilter {
             bodies: model
                 .bodies
                 .iter()
-                .map(|body| FilteredBody {
+                .zip(model.world.touching_links())
+                .map(|(body, takes_part)| FilteredBody {
+                    takes_part,
                     rigid_idx: body.rigid_idx,
                     robot_idx: robots[body.robot.as_str()],
                     self_collide: body.self_collide,
@@ -86,6 +90,7 @@ impl TouchFilter {
         let rigids = (a.rigid_idx.min(b.rigid_idx), a.rigid_idx.max(b.rigid_idx));
         let is_one_robot = a.robot_idx == b.robot_idx && !(a.self_collide && b.self_collide);
         let is_apart = is_one_robot
+            || !(a.takes_part && b.takes_part)
             || a.rigid_idx == b.rigid_idx
             || self.neighbours.contains(&rigids)
             || self.excluded.contains(&(i.min(j), i.max(j)));

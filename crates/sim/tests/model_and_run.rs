@@ -8,11 +8,11 @@ use headland_base::maths::quat_from_axis_angle;
 use headland_base::{Diagnostic, SimDuration, SimTime, Transform, Vec3};
 use headland_sim::{
     Cast, Command, Commands, Condition, Controller, Ending, Engine, EngineOptions, Fault, Gains,
-    Inputs, Mode, Model, Motion, Observer, Setup, State, coarse_step, run,
+    Inputs, Mode, Model, Motion, Observer, Setup, State, TouchFilter, coarse_step, run,
 };
 use headland_world::{
     Axis, Collision, Geometry, Inertial, Joint, JointKind, Link, Mimic, Model as Robot, Surface,
-    Twist, World,
+    Touches, Twist, World,
 };
 
 fn link(name: &str, x: f64) -> Link {
@@ -334,4 +334,33 @@ fn contacts_are_wanted_where_somebody_looks() {
     assert_eq!(go(None, true, 0), (vec![0, 3, 6], vec![3, 6], fault));
     let (times, wanted, _) = go(Some("contacts/count > 0"), false, 0);
     assert_eq!((times, wanted), (vec![0, 3, 6, 9, 11], (1..=11).collect()));
+}
+
+/// Sets of links and a robot's own choice of who touches hold for every engine.
+#[test]
+fn sets_and_robots_say_who_touches() {
+    let names = |names: &[&str]| names.iter().map(|name| name.to_string()).collect::<Vec<_>>();
+    let robot = |name: &str| Robot {
+        name: name.into(),
+        links: vec![link("a", 0.0), link("b", 1.0), link("c", 2.0)],
+        self_collide: true,
+        ..Robot::default()
+    };
+    let touching = |world: World| {
+        let model = Model::compile(&Arc::new(world)).unwrap();
+        let filter = TouchFilter::of(&model);
+        let n = model.bodies.len();
+        let pairs = (0..n).flat_map(|i| (i + 1..n).map(move |j| (i, j)));
+        pairs.filter(|(i, j)| filter.may_touch(*i, *j)).collect::<Vec<_>>()
+    };
+    let all = touching(World { models: vec![robot("r")], ..World::default() });
+    assert_eq!(all, [(0, 1), (0, 2), (1, 2)]);
+    let set = Robot { contact_sets: vec![names(&["a", "c"])], ..robot("r") };
+    assert_eq!(touching(World { models: vec![set], ..World::default() }), [(0, 1), (1, 2)]);
+    let across = touching(World {
+        contact_sets: vec![names(&["r::a", "s::a", "s::b"])],
+        models: vec![Robot { touches: Touches::Links(names(&["a"])), ..robot("r") }, robot("s")],
+        ..World::default()
+    });
+    assert_eq!(across, [(0, 5), (3, 5), (4, 5)], "of r only a, and that not with s::a and s::b");
 }

@@ -3,6 +3,7 @@
 //! ```text
 //! World + Places ─ check ─► every defect: bodies (mass, inertia, surfaces, names)
 //!                                         joints (ends, loops, axes, limits, mimics)
+//!                                         what is said to our own engine
 //! ```
 //!
 //! Deliberately absent: whether a particular engine can move the world. An engine says so
@@ -10,12 +11,13 @@
 
 mod bodies;
 mod joints;
+mod native;
 
 use std::collections::BTreeMap;
 
 use headland_base::{Diagnostic, Findings, Place};
 
-use crate::{JointKind, ModelAt, Places, World};
+use crate::{JointKind, ModelAt, Places, Touches, World};
 
 /// How far from one the length of an axis may be; files round to a few digits.
 pub const AXIS_LENGTH_SLACK: f64 = 1e-3;
@@ -38,6 +40,7 @@ pub fn check(world: &World, places: &Places) -> Vec<Diagnostic> {
     checker.names(world);
     checker.bodies(world, &links, &joints);
     checker.joints(world, &links, &joints);
+    checker.native(world, &links, &joints);
     checker.findings.into_vec()
 }
 
@@ -59,14 +62,20 @@ pub(crate) fn check_axes(joint: &str, kind: &JointKind, places: &Places) -> Vec<
 /// Whether anything but a joint names a link. A yard of boxes refers to nobody, and to sort
 /// the names of ten thousand takes its time.
 fn has_references(world: &World) -> bool {
-    let mut has_some = false;
+    let mut has_some = !world.contact_sets.is_empty();
     world.visit_models(&mut |ModelAt { model, .. }| {
-        has_some |= !model.actuators.is_empty() || !model.contact_excludes.is_empty();
+        has_some |= !model.actuators.is_empty()
+            || !model.contact_excludes.is_empty()
+            || !model.contact_sets.is_empty()
+            || !model.feet.is_empty()
+            || !model.wheels.is_empty()
+            || matches!(model.touches, Touches::Links(_));
     });
     has_some
 }
 
 pub(crate) use bodies::is_reserved;
+pub(crate) use native::lonely_set;
 
 struct Checker<'w> {
     places: &'w Places,

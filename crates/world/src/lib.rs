@@ -26,6 +26,7 @@ pub mod joint;
 mod massless;
 pub mod mesh;
 mod mjcf;
+mod native;
 mod places;
 mod read;
 pub mod resource;
@@ -38,6 +39,10 @@ mod xml;
 pub use geometry::{Geometry, HeightGrid, TriMesh};
 pub use inertia::{InertiaOrigin, Inertial};
 pub use joint::{Axis, Joint, JointKind, Mimic};
+pub use native::{
+    ContactLaw, ControllerWish, Detail, Foot, Integrator, NativeSettings, SurfaceLaw, TorqueSpeed,
+    Touches, Wheel,
+};
 pub use places::{Places, WorldFile};
 pub use read::{Format, Read, ReadOptions, read, read_text};
 pub use world::*;

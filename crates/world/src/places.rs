@@ -57,6 +57,13 @@ impl Places {
     /// link robot::arm::wrist       #inertial  #mass  #inertia
     /// collision robot::arm::wrist::shape
     /// joint robot::arm::elbow      #parent  #child  #axis  #axis2  #axis limit
+    /// actuator robot::arm::motor   #joint  #kp  …: its attributes
+    /// contact_exclude, contact_set, touches robot::arm::wrist      a link that is named
+    /// foot robot::left_foot        #link  #size
+    /// wheel robot::left_wheel      #joint  #radius  #steers_by
+    /// controller robot::player     #type  #rate  #role  …: its parameters
+    /// surface_law 0                #first  #second  #stiffness  …
+    /// integrator native            #tolerance
     /// ```
     pub fn insert(&mut self, part: impl Display, place: Place) {
         self.by_name.take();
@@ -119,6 +126,11 @@ impl Places {
             .map(|(link, _)| format!("link {link}"));
         let noted = self.noted(part).or_else(|| self.noted(whole)).or_else(|| self.noted(&link?));
         noted.cloned()
+    }
+
+    /// Whether a place is noted under exactly this name.
+    pub(crate) fn is_noted(&self, part: &str) -> bool {
+        self.noted(part).is_some()
     }
 
     /// The latest place noted under exactly this name.

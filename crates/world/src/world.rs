@@ -10,6 +10,7 @@ use headland_base::{SimDuration, Transform, Vec3};
 use crate::geometry::Geometry;
 use crate::inertia::Inertial;
 use crate::joint::Joint;
+use crate::native::{ControllerWish, Detail, Foot, NativeSettings, TorqueSpeed, Touches, Wheel};
 
 /// What is there: models, lights, regions, gravity. Frozen once read.
 #[derive(Clone, Debug, PartialEq)]
@@ -30,6 +31,8 @@ pub struct World {
     pub lights: Vec<Light>,
     /// Named places, for tests and missions (`headland:region`).
     pub regions: Vec<Region>,
+    /// Sets of links that never touch each other, by whole names (`headland:contact_set`).
+    pub contact_sets: Vec<Vec<String>>,
     /// What we keep but do not interpret.
     pub opaque: Vec<Opaque>,
 }
@@ -45,6 +48,7 @@ impl Default for World {
             frames: Vec::new(),
             lights: Vec::new(),
             regions: Vec::new(),
+            contact_sets: Vec::new(),
             opaque: Vec::new(),
         }
     }
@@ -63,6 +67,8 @@ pub struct Physics {
     pub max_contacts: Option<u32>,
     /// What the file asks of ODE, for engines that know what is meant.
     pub ode: OdeSettings,
+    /// What the file asks of our own engine.
+    pub native: NativeSettings,
 }
 
 /// SDF's `<ode>` in `<physics>`; nothing where the file says nothing.
@@ -115,6 +121,7 @@ impl Default for Physics {
             engine: None,
             max_contacts: None,
             ode: OdeSettings::default(),
+            native: NativeSettings::default(),
         }
     }
 }
@@ -146,33 +153,19 @@ pub struct Model {
     pub actuators: Vec<Actuator>,
     /// Pairs of links that never collide, by names relative to this model.
     pub contact_excludes: Vec<(String, String)>,
+    /// Sets of links that never touch each other, by names relative to this model
+    /// (`headland:contact_set`).
+    pub contact_sets: Vec<Vec<String>>,
+    /// Which of its bodies take part in contacts (`headland:touches`).
+    pub touches: Touches,
+    /// What it stands on (`headland:foot`).
+    pub feet: Vec<Foot>,
+    /// What it rolls on (`headland:wheel`).
+    pub wheels: Vec<Wheel>,
+    /// Who is to move it (`headland:controller`).
+    pub controllers: Vec<ControllerWish>,
     /// Sensors, plugins and the like: kept, not interpreted.
     pub opaque: Vec<Opaque>,
-}
-
-/// How one robot moves inside the native engine.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Detail {
-    /// Follows its feet or wheels; cannot fall.
-    Kinematic,
-    /// Centre-of-mass dynamics.
-    Com,
-    /// Full multibody dynamics.
-    Articulated,
-}
-
-impl Detail {
-    /// Every level, from cheap to deep, with the word files use.
-    pub const ALL: &[(&str, Detail)] = &[
-        ("kinematic", Detail::Kinematic),
-        ("com", Detail::Com),
-        ("articulated", Detail::Articulated),
-    ];
-
-    /// The word files use.
-    pub fn word(self) -> &'static str {
-        Detail::ALL.iter().find(|(_, d)| *d == self).map(|(word, _)| *word).expect("listed above")
-    }
 }
 
 /// One rigid body.
@@ -386,6 +379,27 @@ pub struct Actuator {
     pub command_range: Option<(f64, f64)>,
     /// Efforts are clamped to this range \[N or N·m\].
     pub effort_range: Option<(f64, f64)>,
+    /// What it can give at which speed; no limit where it is not said.
+    pub torque_speed: Option<TorqueSpeed>,
+    /// How often it computes its effort, which it holds in between \[Hz\]; all the time where
+    /// it is not said.
+    pub rate: Option<f64>,
+}
+
+impl Default for Actuator {
+    /// A motor without a name or a joint that gives what it is told.
+    fn default() -> Actuator {
+        Actuator {
+            name: String::new(),
+            joint: String::new(),
+            kind: ActuatorKind::Motor,
+            gear: 1.0,
+            command_range: None,
+            effort_range: None,
+            torque_speed: None,
+            rate: None,
+        }
+    }
 }
 
 /// What a command means to a motor.

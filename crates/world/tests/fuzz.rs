@@ -15,7 +15,7 @@ use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 const SEED: &str = r#"<?xml version="1.0"?>
 <sdf version="1.9" xmlns:headland="urn:headland:sdf">
 <world name="w">
-<gravity>0 0 -9.8</gravity><physics name="p" type="ode"><max_step_size>0.001</max_step_size></physics>
+<gravity>0 0 -9.8</gravity><physics name="p" type="ode"><max_step_size>0.001</max_step_size><headland:native><law>soft</law><integrator tolerance="1e-9">adaptive</integrator><surface first="a" second="b"><stiffness>1</stiffness></surface></headland:native></physics>
 <include><uri>part.sdf</uri><name>part</name><pose relative_to="m">1 0 0 0 0 0</pose></include>
 <frame name="mark" attached_to="m"><pose>1 2 3 0.1 0.2 0.3</pose></frame>
 <light name="sun" type="directional"><diffuse>1 1 1 1</diffuse><direction>0 0 -1</direction></light>
@@ -37,6 +37,11 @@ const SEED: &str = r#"<?xml version="1.0"?>
 <axis2><xyz>0 1 0</xyz><dynamics><damping>0.1</damping></dynamics></axis2></joint>
 <model name="inner"><link name="x"/></model>
 <headland:actuator name="a" joint="j" type="position" kp="1" kv="2"/>
+<headland:foot link="b"><pose relative_to="f">0 0 0 0 0 0</pose><size>1 1</size></headland:foot>
+<joint name="roll" type="continuous"><parent>b</parent><child>inner::x</child><axis><xyz>0 1 0</xyz></axis></joint>
+<headland:wheel joint="roll" radius="0.1"/><headland:touches>b inner::x</headland:touches>
+<headland:contact_set name="s">b t</headland:contact_set>
+<headland:controller type="player" rate="125"><role>striker</role></headland:controller>
 <headland:contact_exclude first="b" second="inner::x"/></model>
 </world></sdf>"#;
 

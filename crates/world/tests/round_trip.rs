@@ -274,24 +274,108 @@ fn actuator() -> impl Strategy<Value = Actuator> {
     let sorted = |(a, b): (f64, f64)| (a.min(b), a.max(b));
     let range = || prop::option::of((number(), number()).prop_map(sorted));
     let gear = number().prop_filter("turns something", |gear| *gear != 0.0);
-    (name(), kind, gear, range(), range()).prop_map(
-        |(name, kind, gear, command_range, effort_range)| Actuator {
+    let curve = (positive(), positive())
+        .prop_map(|(stall_effort, no_load_speed)| TorqueSpeed { stall_effort, no_load_speed });
+    let limits = (prop::option::of(curve), prop::option::of(positive()));
+    (name(), kind, gear, range(), range(), limits).prop_map(
+        |(name, kind, gear, command_range, effort_range, (torque_speed, rate))| Actuator {
             name,
             joint: "leader".into(),
             kind,
             gear,
             command_range,
             effort_range,
+            torque_speed,
+            rate,
+        },
+    )
+}
+
+fn one_of<T: Clone + std::fmt::Debug + 'static>(
+    all: &'static [(&'static str, T)],
+) -> impl Strategy<Value = T> {
+    prop::sample::select(all).prop_map(|(_, one)| one)
+}
+
+/// What is said to our own engine in a model, and a joint that turns a wheel.
+fn casting() -> impl Strategy<Value = Model> {
+    let some_links = || prop::sample::subsequence(vec!["a", "b", "inner::c"], 2..=3);
+    let names = |names: Vec<&str>| names.into_iter().map(str::to_string).collect::<Vec<_>>();
+    let touches = prop_oneof![
+        one_of(Touches::WORDS),
+        some_links().prop_map(move |links| Touches::Links(names(links))),
+    ];
+    let sole = (prop::option::of(transform()), prop::option::of([positive(), positive()]));
+    let foot = sole.prop_map(|(link_from_sole, size)| Foot {
+        link: "inner::c".into(),
+        link_from_sole,
+        size,
+    });
+    let wheel = (positive(), prop::option::of(Just("steer".to_string())));
+    let wheel =
+        wheel.prop_map(|(radius, steers_by)| Wheel { joint: "wheel".into(), radius, steers_by });
+    let parameter = ("[a-z_é][a-z0-9é.-]{0,4}", "([!-~é]([ -~\n\t\ré]{0,9}[!-~é])?)?");
+    let parameters = prop::collection::vec(parameter, 0..3);
+    let controller = (name(), prop::option::of(positive()), parameters)
+        .prop_map(|(kind, rate_hz, parameters)| ControllerWish { kind, rate_hz, parameters });
+    let sets = prop::collection::vec(some_links().prop_map(names), 0..3);
+    let controllers = prop::collection::vec(controller, 0..3);
+    let detail = prop::option::of(one_of(Detail::ALL));
+    (touches, foot, prop::option::of(wheel), sets, controllers, detail).prop_map(
+        |(touches, foot, wheel, contact_sets, controllers, detail)| Model {
+            touches,
+            feet: vec![foot],
+            wheels: wheel.into_iter().collect(),
+            contact_sets,
+            controllers,
+            detail,
+            ..Model::default()
+        },
+    )
+}
+
+fn turning(name: &str) -> Joint {
+    Joint {
+        name: name.into(),
+        parent: Some("b".into()),
+        child: "a".into(),
+        child_from_joint: Transform::IDENTITY,
+        kind: JointKind::Continuous(Axis::along(Vec3::Y)),
+        opaque: Vec::new(),
+    }
+}
+
+fn native() -> impl Strategy<Value = NativeSettings> {
+    let integrator = prop_oneof![
+        one_of(Integrator::ALL),
+        positive().prop_map(|tolerance| Integrator::Adaptive { tolerance: Some(tolerance) }),
+    ];
+    let maybe = || prop::option::of(positive());
+    let row = (maybe(), prop::option::of(0.0..=1.0), maybe(), maybe(), maybe());
+    let laws = prop::collection::btree_map(prop::option::of((name(), name())), row, 0..3);
+    (prop::option::of(one_of(ContactLaw::ALL)), prop::option::of(integrator), laws).prop_filter_map(
+        "each pair once",
+        |(law, integrator, laws)| {
+            let pairs: std::collections::BTreeSet<_> = laws
+                .keys()
+                .map(|pair| pair.clone().map(|(a, b)| (a.clone().min(b.clone()), a.max(b))))
+                .collect();
+            let is_once = pairs.len() == laws.len();
+            let laws = laws.into_iter().map(|(pair, row)| SurfaceLaw {
+                first: pair.clone().map(|pair| pair.0),
+                second: pair.map(|pair| pair.1),
+                stiffness: row.0,
+                separation: row.1,
+                sliding: row.2,
+                spinning: row.3,
+                mu: row.4,
+            });
+            is_once.then(|| NativeSettings { law, integrator, surface_laws: laws.collect() })
         },
     )
 }
 
 fn model() -> impl Strategy<Value = Model> {
-    let detail = prop::option::of(prop_oneof![
-        Just(Detail::Kinematic),
-        Just(Detail::Com),
-        Just(Detail::Articulated)
-    ]);
     let inner = (transform(), link("c")).prop_map(|(at, link)| Model {
         name: "inner".into(),
         parent_from_model: at,
@@ -306,27 +390,27 @@ fn model() -> impl Strategy<Value = Model> {
     (
         name(),
         transform(),
-        (any::<bool>(), any::<bool>(), detail),
+        (any::<bool>(), any::<bool>(), casting()),
         (link("a"), link("b"), inner, frames),
         (joint("j", Some("b")), joint("k", Some("inner::c")), leader()),
         prop::collection::vec(actuator(), 0..2),
         opaque("plugin"),
     )
         .prop_map(
-            |(name, at, flags, (a, b, inner, frames), (j, k, leader), actuators, opaque)| Model {
+            |(name, at, rest, (a, b, inner, frames), (j, k, leader), actuators, opaque)| Model {
                 name,
                 parent_from_model: at,
-                is_static: flags.0,
-                self_collide: flags.1,
-                detail: flags.2,
+                is_static: rest.0,
+                self_collide: rest.1,
                 canonical_link: Some("b".into()),
                 links: vec![a, b],
-                joints: vec![j, k, leader],
+                joints: vec![j, k, leader, turning("wheel"), turning("steer")],
                 frames,
                 models: vec![inner],
                 actuators,
                 contact_excludes: vec![("a".into(), "inner::c".into())],
                 opaque,
+                ..rest.2
             },
         )
 }
@@ -351,11 +435,12 @@ fn ode() -> impl Strategy<Value = OdeSettings> {
 fn world() -> impl Strategy<Value = World> {
     let engine = prop::option::of(Just("ode".to_string()));
     let physics = (1i64..10_000_000_000, positive(), engine, prop::option::of(1u32..99), ode());
+    let physics = (physics, native());
     let solid = geometry().prop_filter("has an inside", |geometry| {
         ["box", "sphere", "cylinder", "polyline"].contains(&geometry.kind())
     });
     (name(), vec3(), physics, model(), transform(), light(), (transform(), solid), opaque("plugin"))
-        .prop_map(|(name, gravity, physics, model, at, light, region, opaque)| World {
+        .prop_map(|(name, gravity, (physics, native), model, at, light, region, opaque)| World {
             name,
             gravity,
             physics: Physics {
@@ -364,6 +449,7 @@ fn world() -> impl Strategy<Value = World> {
                 engine: physics.2,
                 max_contacts: physics.3,
                 ode: physics.4,
+                native,
             },
             joints: vec![Joint {
                 name: "mount".into(),
@@ -378,6 +464,10 @@ fn world() -> impl Strategy<Value = World> {
                 scope_from_frame: at,
                 attached_to: Some(model.name.clone()),
             }],
+            contact_sets: vec![vec![
+                format!("{}::b", model.name),
+                format!("{}::inner::c", model.name),
+            ]],
             models: vec![model],
             lights: vec![light],
             regions: vec![Region {

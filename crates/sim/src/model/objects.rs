@@ -50,24 +50,33 @@ fn bounds_in(body: &Body, object_from_body: Transform) -> Option<(Vec3, Vec3)> {
     })
 }
 
+/// Pairs the world excludes one by one, and all pairs of its sets.
 pub(super) fn list_excludes(
     world: &World,
     links: &Links<'_>,
     findings: &mut Findings,
 ) -> Vec<(usize, usize)> {
     let mut out = Vec::new();
+    let mut exclude = |scope: &str, names: &[&str], what: &str| {
+        let found: Vec<usize> =
+            names.iter().filter_map(|name| links.find(scope, name, what, findings)).collect();
+        for (n, a) in found.iter().enumerate() {
+            out.extend(found[n + 1..].iter().filter(|b| *b != a).map(|b| (*a.min(b), *a.max(b))));
+        }
+    };
     world.visit_models(&mut |at| {
         for (a, b) in &at.model.contact_excludes {
-            let what = format!("contact exclude in `{}`", at.scope);
-            let pair = (
-                links.find(at.scope, a, &what, findings),
-                links.find(at.scope, b, &what, findings),
-            );
-            if let (Some(a), Some(b)) = pair {
-                out.push((a.min(b), a.max(b)));
-            }
+            exclude(at.scope, &[a, b], &format!("contact exclude in `{}`", at.scope));
+        }
+        for set in &at.model.contact_sets {
+            let set: Vec<&str> = set.iter().map(String::as_str).collect();
+            exclude(at.scope, &set, &format!("contact set in `{}`", at.scope));
         }
     });
+    for set in &world.contact_sets {
+        let set: Vec<&str> = set.iter().map(String::as_str).collect();
+        exclude("", &set, "contact set in the world");
+    }
     out.sort_unstable();
     out.dedup();
     out

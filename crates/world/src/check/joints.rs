@@ -53,7 +53,8 @@ impl Checker<'_> {
                 let own = format!("actuator {}", join_scope(at.scope, &actuator.name));
                 let is_noted = self.place(&own).is_some();
                 let part = if is_noted { own } else { format!("model {}", at.scope) };
-                self.known_joint(at.scope, &actuator.joint, &actuator.name, &part);
+                let joint_part = format!("{part}#joint");
+                self.known_joint(at.scope, &actuator.joint, &actuator.name, &joint_part);
                 self.actuator(at.scope, actuator, joints, &part);
             }
             for (first, second) in &at.model.contact_excludes {
@@ -289,7 +290,7 @@ impl Checker<'_> {
             let kind = joint.kind.word();
             let message =
                 format!("`{name}` drives the {kind} joint `{}`, which has no axis", joint.name);
-            self.error("bad-actuator", message, part);
+            self.error("bad-actuator", message, &format!("{part}#joint"));
         }
         let gains = match actuator.kind {
             ActuatorKind::Motor => vec![],
@@ -299,20 +300,21 @@ impl Checker<'_> {
         for (word, gain) in gains {
             if !gain.is_finite() || gain < 0.0 {
                 let message = format!("the {word} of `{name}` cannot be {gain}");
-                self.error("bad-actuator", message, part);
+                self.error("bad-actuator", message, &format!("{part}#{word}"));
             }
         }
         if !actuator.gear.is_finite() || actuator.gear == 0.0 {
             let message = format!("the gear of `{name}` cannot be {}", actuator.gear);
-            self.error("bad-actuator", message, part);
+            self.error("bad-actuator", message, &format!("{part}#gear"));
         }
+        self.motor_limits(actuator, part);
         let ranges = [("command", actuator.command_range), ("effort", actuator.effort_range)];
         for (word, range) in ranges {
             if let Some((low, high)) = range
                 && (low.is_nan() || high.is_nan() || low > high)
             {
                 let message = format!("the {word} range of `{name}` cannot be {low} to {high}");
-                self.error("bad-actuator", message, part);
+                self.error("bad-actuator", message, &format!("{part}#{word}_range"));
             }
         }
     }
@@ -337,6 +339,8 @@ impl Checker<'_> {
         let help = self.suggest(&self.link_index, scope, name);
         let message = format!("contacts of `{name}` are excluded, which is not a link");
         let diagnostic = Diagnostic::error("unknown-link", message).help_maybe(help);
-        self.push(diagnostic, &format!("model {scope}"));
+        let part = format!("contact_exclude {}", join_scope(scope, name));
+        let is_noted = self.places.is_noted(&part);
+        self.push(diagnostic, &if is_noted { part } else { format!("model {scope}") });
     }
 }

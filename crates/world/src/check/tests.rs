@@ -1,11 +1,12 @@
 //! Defects no reader of ours lets through, but a World built in code can have.
 
-use headland_base::{Mat3, Transform, Vec3};
+use headland_base::{Mat3, Severity, Transform, Vec3};
 
 use super::check;
 use crate::{
-    Actuator, ActuatorKind, Axis, Collision, Geometry, InertiaOrigin, Inertial, Joint, JointKind,
-    Link, Mimic, Model, Places, Surface, World,
+    Actuator, ActuatorKind, Axis, Collision, ControllerWish, Foot, Geometry, InertiaOrigin,
+    Inertial, Joint, JointKind, Link, Mimic, Model, Places, Surface, SurfaceLaw, TorqueSpeed,
+    Touches, Wheel, World,
 };
 
 fn link(name: &str) -> Link {
@@ -119,6 +120,7 @@ fn motors_and_exclusions_must_name_what_is_there() {
         gear: 1.0,
         command_range: None,
         effort_range: None,
+        ..Actuator::default()
     };
     assert_eq!(codes(|m| m.actuators.push(motor("elbow"))), [] as [&str; 0]);
     assert_eq!(codes(|m| m.actuators.push(motor("elbo"))), ["unknown-joint"]);
@@ -136,6 +138,7 @@ fn motors_must_mean_something() {
             gear: 2.0,
             command_range: Some((-1.0, f64::INFINITY)),
             effort_range: None,
+            ..Actuator::default()
         };
         change(&mut motor);
         codes(|m| m.actuators.push(motor))
@@ -157,9 +160,118 @@ fn motors_must_mean_something() {
             gear: 1.0,
             command_range: None,
             effort_range: None,
+            ..Actuator::default()
         });
     };
     assert_eq!(codes(on_fixed), bad);
+}
+
+#[test]
+fn motors_give_something_at_some_speed() {
+    let motor = |stall_effort, no_load_speed, rate| {
+        let torque_speed = Some(TorqueSpeed { stall_effort, no_load_speed });
+        let (name, joint) = ("motor".into(), "elbow".into());
+        codes(|m| {
+            m.actuators.push(Actuator {
+                name,
+                joint,
+                torque_speed,
+                rate: Some(rate),
+                ..Actuator::default()
+            });
+        })
+    };
+    assert_eq!(motor(8.0, 6.0, 500.0), [] as [&str; 0]);
+    for (stall, speed, rate) in [
+        (0.0, 6.0, 500.0),
+        (f64::INFINITY, 6.0, 500.0),
+        (8.0, -6.0, 500.0),
+        (8.0, f64::NAN, 500.0),
+        (8.0, 6.0, 0.0),
+        (8.0, 6.0, f64::INFINITY),
+    ] {
+        assert_eq!(motor(stall, speed, rate), ["bad-actuator"], "{stall} {speed} {rate}");
+    }
+}
+
+#[test]
+fn what_a_robot_stands_and_rolls_on_is_checked() {
+    let foot = |link: &str, size| Foot { link: link.into(), link_from_sole: None, size };
+    assert_eq!(codes(|m| m.feet.push(foot("tip", Some([0.2, 0.1])))), [] as [&str; 0]);
+    assert_eq!(codes(|m| m.feet.push(foot("tap", None))), ["unknown-link"]);
+    assert_eq!(codes(|m| m.feet.push(foot("tip", Some([0.2, f64::NAN])))), ["bad-size"]);
+    assert_eq!(codes(|m| m.feet = vec![foot("tip", None); 2]), ["duplicate-foot"]);
+    let nowhere = Transform { translation: Vec3::splat(f64::NAN), ..Transform::IDENTITY };
+    let lost = |m: &mut Model| {
+        m.feet.push(Foot { link_from_sole: Some(nowhere), ..foot("tip", None) });
+    };
+    assert_eq!(codes(lost), ["not-finite"]);
+    let wheel = |joint: &str, radius, steers_by: Option<&str>| {
+        let steers_by = steers_by.map(str::to_string);
+        let wheel = Wheel { joint: joint.into(), radius, steers_by };
+        codes(|m| m.wheels.push(wheel))
+    };
+    assert_eq!(wheel("elbow", 0.1, None), [] as [&str; 0]);
+    assert_eq!(wheel("elbow", 0.0, None), ["bad-wheel"]);
+    assert_eq!(wheel("elbo", 0.1, None), ["unknown-joint"]);
+    assert_eq!(wheel("elbow", 0.1, Some("elbow")), ["bad-wheel"]);
+    assert_eq!(wheel("elbow", 0.1, Some("steer")), ["unknown-joint"]);
+}
+
+#[test]
+fn who_touches_and_who_steers_is_checked() {
+    let links = |names: &[&str]| names.iter().map(|name| name.to_string()).collect::<Vec<_>>();
+    let touches = |touches| codes(|m| m.touches = touches);
+    assert_eq!(touches(Touches::None), [] as [&str; 0]);
+    assert_eq!(touches(Touches::Feet), ["no-feet"]);
+    assert_eq!(touches(Touches::Links(links(&["tip"]))), [] as [&str; 0]);
+    assert_eq!(touches(Touches::Links(links(&["tap"]))), ["unknown-link"]);
+    assert_eq!(touches(Touches::Links(Vec::new())), ["empty-set"]);
+    let set = |names: &[&str]| codes(|m| m.contact_sets.push(links(names)));
+    assert_eq!(set(&["tip", "base"]), [] as [&str; 0]);
+    assert_eq!(set(&["tip", "tip"]), ["empty-set"]);
+    assert_eq!(set(&["tip", "bass"]), ["unknown-link"]);
+    let wish = |kind: &str, rate_hz, parameter: &str| {
+        let parameters = vec![(parameter.to_string(), "x".to_string())];
+        codes(|m| m.controllers.push(ControllerWish { kind: kind.into(), rate_hz, parameters }))
+    };
+    assert_eq!(wish("player", Some(125.0), "role"), [] as [&str; 0]);
+    assert_eq!(wish("", None, "role"), ["bad-controller"]);
+    assert_eq!(wish("player", Some(-1.0), "role"), ["bad-controller"]);
+    assert_eq!(wish("player", None, "a role"), ["bad-controller"]);
+}
+
+#[test]
+fn laws_must_mean_something() {
+    let laws = |surface_laws: Vec<SurfaceLaw>| {
+        let mut world = World::default();
+        world.physics.native.surface_laws = surface_laws;
+        let found = check(&world, &Places::default());
+        found
+            .into_iter()
+            .filter(|d| d.severity == Severity::Error)
+            .map(|d| d.code)
+            .collect::<Vec<_>>()
+    };
+    let pair = |first: &str, second: &str| SurfaceLaw {
+        first: Some(first.into()),
+        second: Some(second.into()),
+        ..SurfaceLaw::default()
+    };
+    let none: Vec<&str> = Vec::new();
+    assert_eq!(laws(vec![SurfaceLaw::default(), pair("a", "a"), pair("a", "b")]), none);
+    assert_eq!(laws(vec![pair("a", "b"), pair("b", "a")]), ["duplicate-surface"]);
+    assert_eq!(laws(vec![SurfaceLaw { second: None, ..pair("a", "b") }]), ["bad-surface"]);
+    let number = |change: fn(&mut SurfaceLaw)| {
+        let mut law = SurfaceLaw::default();
+        change(&mut law);
+        laws(vec![law])
+    };
+    assert_eq!(number(|law| law.separation = Some(1.0)), none);
+    assert_eq!(number(|law| law.separation = Some(1.01)), ["bad-surface"]);
+    assert_eq!(number(|law| law.stiffness = Some(0.0)), ["bad-surface"]);
+    assert_eq!(number(|law| law.mu = Some(f64::NAN)), ["bad-surface"]);
+    assert_eq!(number(|law| law.spinning = Some(-0.1)), ["bad-surface"]);
 }
 
 #[test]

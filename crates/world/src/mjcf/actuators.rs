@@ -70,6 +70,7 @@ impl Reader<'_> {
                 // The force range bounds what the gain gives, and is then geared; here the
                 // gain is part of the gear, so it is taken out of the range.
                 effort_range,
+                ..Actuator::default()
             });
             self.note_servo(node, owner, &mut world.models[owner]);
         }

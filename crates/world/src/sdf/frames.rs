@@ -240,6 +240,11 @@ impl Scope {
         found.and_then(|i| self.frames[i].inner.take()).unwrap_or_default()
     }
 
+    /// Whether a name is not here because an include that would have brought it is lost.
+    pub fn is_excused(&self, name: &str) -> bool {
+        self.find(name).is_err_and(|missing| missing.is_excused)
+    }
+
     fn is_own_name(&self, name: &str) -> bool {
         name == if self.is_world { "world" } else { "__model__" }
     }

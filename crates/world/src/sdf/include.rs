@@ -67,6 +67,11 @@ impl Reader<'_, '_> {
             let path = self.file_in(found, &uri)?;
             self.included(&path, &uri.place, asked.name.clone(), inside)
         });
+        let robot = match &included {
+            Some(Included::Model(draft)) => inside.of(&draft.model.name),
+            _ => inside.of(asked.name.as_deref().unwrap_or_default()),
+        };
+        let casting = self.casting(node, &robot);
         match included {
             None => {
                 let name = asked.name.as_deref().filter(|_| !asked.merge);
@@ -76,6 +81,7 @@ impl Reader<'_, '_> {
                 let merge = asked.merge;
                 draft.place = self.xml.place(node);
                 asked.override_in(&mut draft);
+                casting.override_in(&mut draft.model);
                 match merge {
                     true if inside.is_world() && !draft.model.links.is_empty() => {
                         let message = "a model with links cannot be merged into the world";

@@ -11,10 +11,19 @@
 //!
 //! ```text
 //! in world     headland:region name           pose, geometry: box, sphere, cylinder, polyline
-//! in model     headland:detail                kinematic | com | articulated
+//!              headland:contact_set           links by whole names
+//! in physics   headland:native                law, integrator, surface: for our own engine
+//! in model     headland:detail                kinematic | vehicle | com-fixed | com | articulated
 //!              headland:actuator              name joint type(motor|position|velocity)
 //!                                             gear kp kv command_range effort_range
+//!                                             stall_effort no_load_speed rate
 //!              headland:contact_exclude       first second: two links
+//!              headland:contact_set           links that never touch each other
+//!              headland:touches               all | none | feet | links
+//!              headland:foot                  link; pose, size
+//!              headland:wheel                 joint radius steers_by
+//!              headland:controller            type rate; parameters
+//! in include   headland:detail, touches, controller: instead of what the file says
 //! in link      headland:twist                 vx vy vz wx wy wz, in the world's frame
 //! on inertial  headland:derived="density"     computed from the shapes
 //!              headland:default="true"        nobody gave it
@@ -33,6 +42,7 @@ pub(crate) mod inline;
 mod joint;
 mod link;
 mod model;
+mod native;
 mod reader;
 mod schema;
 mod shape;

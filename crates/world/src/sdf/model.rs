@@ -12,6 +12,7 @@ use roxmltree::Node as Element;
 use super::frames::{self, Lost, MovesWith, Named, Node, Pose, Scope};
 use super::joint::JointDraft;
 use super::link::{LinkDraft, Part};
+use super::native::{self, link_from_sole};
 use super::reader::{Reader, UNNAMED};
 use super::siblings::Siblings;
 use super::tidy;
@@ -19,7 +20,8 @@ use crate::check::is_reserved;
 use crate::world::join_scope;
 use crate::xml::{self, HEADLAND_NAMESPACE, Xml};
 use crate::{
-    Actuator, ActuatorKind, Detail, Frame, Joint, Light, Link, Model, Opaque, Places, Region,
+    Actuator, ActuatorKind, Foot, Frame, Joint, Light, Link, Model, Opaque, Places, Region,
+    TorqueSpeed,
 };
 
 /// The most models inside each other; real ones stay below 5.
@@ -58,15 +60,19 @@ pub(super) struct Contents {
     pub regions: Vec<(Region, Pose)>,
     /// Included things that are kept, not interpreted.
     pub opaque: Vec<Opaque>,
-    /// Of models that were merged into this scope.
-    actuators: Vec<Actuator>,
-    contact_excludes: Vec<(String, String)>,
+    /// Feet with their poses as written.
+    feet: Vec<(Foot, Option<Pose>)>,
+    /// What models that were merged into this scope bring besides the above.
+    pub brought: Model,
     links_seen: Siblings,
     models_seen: Siblings,
     frames_seen: Siblings,
     joints_seen: Siblings,
     pub lights_seen: Siblings,
     pub regions_seen: Siblings,
+    pub contact_sets_seen: Siblings,
+    feet_seen: Siblings,
+    wheels_seen: Siblings,
 }
 
 /// What stands in a scope, with poses in the scope.
@@ -77,6 +83,7 @@ pub(super) struct Settled {
     pub joints: Vec<Joint>,
     pub lights: Vec<Light>,
     pub regions: Vec<Region>,
+    pub feet: Vec<Foot>,
     pub scope: Scope,
 }
 
@@ -89,6 +96,7 @@ impl Reader<'_, '_> {
             self_collide: self.flag(node, "self_collide", false),
             canonical_link: node.attribute("canonical_link").map(|s| s.trim().to_string()),
             detail: self.detail(node),
+            touches: self.touches(node, whole).unwrap_or_default(),
             ..Model::default()
         };
         model.canonical_link = model.canonical_link.filter(|link| !link.is_empty());
@@ -102,12 +110,14 @@ impl Reader<'_, '_> {
             self.xml.error("too-deep", message, node);
         }
         model.opaque.append(&mut contents.opaque);
-        model.actuators.append(&mut contents.actuators);
-        model.contact_excludes.append(&mut contents.contact_excludes);
+        let brought = std::mem::take(&mut contents.brought);
         let canonical = self.attribute(node, "canonical_link");
         let settled = contents.settle(&mut self.xml, &self.shared.places, false, canonical);
         (model.links, model.models) = (settled.links, settled.models);
         (model.frames, model.joints) = (settled.frames, settled.joints);
+        model.feet = settled.feet;
+        native::take_over(&mut model, brought);
+        native::forget_lost(&mut model, &settled.scope);
         ModelDraft {
             model,
             pose: self.pose(node),
@@ -128,8 +138,22 @@ impl Reader<'_, '_> {
             let tag = child.tag_name();
             if tag.namespace() == Some(HEADLAND_NAMESPACE) {
                 match tag.name() {
-                    "actuator" => model.actuators.extend(self.actuator(child)),
-                    "contact_exclude" => model.contact_excludes.extend(self.contact_exclude(child)),
+                    "actuator" => model.actuators.extend(self.actuator(child, whole)),
+                    "contact_exclude" => {
+                        model.contact_excludes.extend(self.contact_exclude(child, whole));
+                    }
+                    "contact_set" => {
+                        let seen = &mut contents.contact_sets_seen;
+                        model.contact_sets.extend(self.contact_set(child, whole, seen));
+                    }
+                    "controller" => model.controllers.extend(self.controller(child, whole)),
+                    "foot" => {
+                        let seen = &mut contents.feet_seen;
+                        contents.feet.extend(self.foot(child, whole, seen));
+                    }
+                    "wheel" => {
+                        model.wheels.extend(self.wheel(child, whole, &mut contents.wheels_seen));
+                    }
                     "foreign" => model.opaque.extend(self.foreign(child)),
                     _ => {}
                 }
@@ -184,24 +208,15 @@ impl Reader<'_, '_> {
         }
     }
 
-    fn detail(&mut self, node: Element<'_, '_>) -> Option<Detail> {
-        let child = self.one(node, "headland:detail")?;
-        let named = self.text(child)?;
-        let known = Detail::ALL.iter().find(|(word, _)| *word == named.name);
-        if known.is_none() {
-            let words = Detail::ALL.iter().map(|(word, _)| *word);
-            self.xml.findings.push(
-                Diagnostic::error("unknown-word", format!("no detail `{}`", named.name))
-                    .at(named.place)
-                    .help_maybe(names::suggestion(&named.name, words)),
-            );
-        }
-        known.map(|(_, detail)| *detail)
-    }
-
-    fn actuator(&mut self, node: Element<'_, '_>) -> Option<Actuator> {
+    fn actuator(&mut self, node: Element<'_, '_>, whole: &str) -> Option<Actuator> {
         let name = self.required_attribute(node, "name");
         let joint = self.required_attribute(node, "joint");
+        if let Some(name) = &name {
+            let part = format!("actuator {}", join_scope(whole, &name.name));
+            self.note_attributes(&part, node);
+        }
+        let torque_speed = self.torque_speed(node);
+        let rate = self.numbers_in(node, "rate").map(|[rate]| rate);
         let word = self.required_attribute(node, "type")?;
         let mut gain = |name| self.numbers_in(node, name).map_or(0.0, |[x]| x);
         let kind = match word.name.as_str() {
@@ -228,12 +243,31 @@ impl Reader<'_, '_> {
             gear,
             command_range,
             effort_range,
+            torque_speed,
+            rate,
         })
     }
 
-    fn contact_exclude(&mut self, node: Element<'_, '_>) -> Option<(String, String)> {
-        let first = self.required_attribute(node, "first");
-        let second = self.required_attribute(node, "second");
+    /// The two ends of a motor's line from effort to speed; one alone is none.
+    fn torque_speed(&mut self, node: Element<'_, '_>) -> Option<TorqueSpeed> {
+        const ENDS: [&str; 2] = ["stall_effort", "no_load_speed"];
+        if ENDS.iter().all(|end| self.attribute(node, end).is_none()) {
+            return None;
+        }
+        let ends = ENDS.map(|end| {
+            self.required_attribute(node, end)?;
+            self.numbers_in(node, end).map(|[number]| number)
+        });
+        Some(TorqueSpeed { stall_effort: ends[0]?, no_load_speed: ends[1]? })
+    }
+
+    fn contact_exclude(&mut self, node: Element<'_, '_>, whole: &str) -> Option<(String, String)> {
+        let ends = ["first", "second"].map(|end| self.required_attribute(node, end));
+        for end in ends.iter().flatten() {
+            let part = join_scope(whole, &end.name);
+            self.shared.places.insert(format_args!("contact_exclude {part}"), end.place.clone());
+        }
+        let [first, second] = ends;
         Some((first?.name, second?.name))
     }
 }
@@ -270,19 +304,19 @@ impl Contents {
     /// All that stands in a finished model, without the model around it
     /// (`include merge="true"`): placed through a frame that stands where the model would.
     pub fn merge(&mut self, reader: &mut Reader<'_, '_>, node: Element<'_, '_>, draft: ModelDraft) {
-        let ModelDraft { model, pose, placement, mut scope, place } = draft;
+        let ModelDraft { mut model, pose, placement, mut scope, place } = draft;
         let name = format!("_merged__{}__model__", model.name);
         let through = Named { name: name.clone(), place: place.clone() };
         let canonical = scope.canonical.clone();
         let inner = scope.clone();
         let posed = |transform| Pose { transform, relative_to: Some(through.clone()) };
-        for link in model.links {
+        for link in std::mem::take(&mut model.links) {
             if reader.is_new(&link.name, "link", node, &mut self.links_seen) {
                 let pose = posed(link.model_from_link);
                 self.links.push(LinkDraft::finished(link, pose, place.clone()));
             }
         }
-        for inner in model.models {
+        for inner in std::mem::take(&mut model.models) {
             if reader.is_new(&inner.name, "model", node, &mut self.models_seen) {
                 self.models.push(ModelDraft {
                     pose: posed(inner.parent_from_model),
@@ -293,7 +327,7 @@ impl Contents {
                 });
             }
         }
-        for frame in model.frames {
+        for frame in std::mem::take(&mut model.frames) {
             if reader.is_new(&frame.name, "frame", node, &mut self.frames_seen) {
                 let attached_to = frame.attached_to.filter(|to| to != "__model__");
                 let attached_to = attached_to.or_else(|| canonical.clone());
@@ -305,14 +339,13 @@ impl Contents {
                 });
             }
         }
-        for joint in model.joints {
+        for joint in std::mem::take(&mut model.joints) {
             if reader.is_new(&joint.name, "joint", node, &mut self.joints_seen) {
                 self.finished_joints.push((joint, place.clone()));
             }
         }
-        self.opaque.extend(model.opaque);
-        self.actuators.extend(model.actuators);
-        self.contact_excludes.extend(model.contact_excludes);
+        self.opaque.append(&mut model.opaque);
+        native::take_over(&mut self.brought, model);
         self.merged.push(Node {
             name,
             place,
@@ -390,7 +423,14 @@ impl Contents {
             region
         });
         let regions = regions.collect();
-        Settled { links, models, frames, joints, lights, regions, scope }
+        let feet = self.feet.into_iter().map(|(mut foot, pose)| {
+            let in_scope = |pose| in_scope(xml, &scope, pose);
+            let pose = pose.map(|pose| link_from_sole(&scope, &foot.link, pose, in_scope));
+            foot.link_from_sole = pose;
+            foot
+        });
+        let feet = feet.collect();
+        Settled { links, models, frames, joints, lights, regions, feet, scope }
     }
 
     /// Everything that has a frame, in the order [`Contents::settle`] takes the answers:

@@ -62,6 +62,7 @@ element!(
         opaque("spherical_coordinates"),
         opaque("particle_emitter"),
         REGION,
+        CONTACT_SET,
         FOREIGN,
     ]
 );
@@ -81,6 +82,10 @@ element!(
         opaque("model_state"),
         // Gazebo Classic's, for recorded states.
         opaque("static_state"),
+        leaf("headland:detail"),
+        leaf("headland:touches"),
+        // Its parameters have names of their own; the reader looks at them.
+        opaque("headland:controller"),
     ]
 );
 
@@ -105,6 +110,11 @@ element!(
         leaf("headland:detail"),
         ACTUATOR,
         CONTACT_EXCLUDE,
+        CONTACT_SET,
+        FOOT,
+        WHEEL,
+        leaf("headland:touches"),
+        opaque("headland:controller"),
         FOREIGN,
     ]
 );
@@ -498,6 +508,7 @@ element!(
         SOLVER_BULLET,
         SOLVER_SIMBODY,
         SOLVER_DART,
+        NATIVE,
     ]
 );
 element!(SOLVER_ODE, "ode", [], [ODE_SOLVER, ODE_CONSTRAINTS]);
@@ -571,8 +582,31 @@ element!(REGION, "headland:region", ["name"], [POSE, GEOMETRY]);
 element!(
     ACTUATOR,
     "headland:actuator",
-    ["name", "joint", "type", "gear", "kp", "kv", "command_range", "effort_range"],
+    [
+        "name",
+        "joint",
+        "type",
+        "gear",
+        "kp",
+        "kv",
+        "command_range",
+        "effort_range",
+        "stall_effort",
+        "no_load_speed",
+        "rate"
+    ],
     []
 );
 element!(CONTACT_EXCLUDE, "headland:contact_exclude", ["first", "second"], []);
+element!(CONTACT_SET, "headland:contact_set", ["name"], []);
+element!(FOOT, "headland:foot", ["link"], [POSE, leaf("size")]);
+element!(WHEEL, "headland:wheel", ["joint", "radius", "steers_by"], []);
+element!(NATIVE, "headland:native", [], [leaf("law"), INTEGRATOR, SURFACE_LAW]);
+element!(INTEGRATOR, "integrator", ["tolerance"], []);
+element!(
+    SURFACE_LAW,
+    "surface",
+    ["first", "second"],
+    [leaf("stiffness"), leaf("separation"), leaf("sliding"), leaf("spinning"), leaf("mu")]
+);
 element!(FOREIGN, "headland:foreign", ["format", "kind", "name"], []);

@@ -4,6 +4,7 @@ use headland_base::{Diagnostic, SimDuration, names};
 use roxmltree::Node;
 
 use super::model::{Contents, is_kept_in_world};
+use super::native::forget_lost_links;
 use super::reader::Reader;
 use crate::xml::{self, HEADLAND_NAMESPACE};
 use crate::{Geometry, OdeSettings, OdeSolver, Physics, Region, World};
@@ -97,6 +98,10 @@ impl Reader<'_, '_> {
             if child.tag_name().namespace() == Some(HEADLAND_NAMESPACE) {
                 match child.tag_name().name() {
                     "region" => self.region(child, &mut contents),
+                    "contact_set" => {
+                        let seen = &mut contents.contact_sets_seen;
+                        world.contact_sets.extend(self.contact_set(child, "", seen));
+                    }
                     "foreign" => world.opaque.extend(self.foreign(child)),
                     _ => {}
                 }
@@ -134,7 +139,9 @@ impl Reader<'_, '_> {
 
     fn finish(&mut self, mut world: World, mut contents: Contents) -> World {
         world.opaque.append(&mut contents.opaque);
+        world.contact_sets.append(&mut contents.brought.contact_sets);
         let settled = contents.settle(&mut self.xml, &self.shared.places, true, None);
+        forget_lost_links(&mut world.contact_sets, &settled.scope);
         World {
             models: settled.models,
             joints: settled.joints,
@@ -182,6 +189,7 @@ impl Reader<'_, '_> {
         if let Some(ode) = self.one(node, "ode") {
             physics.ode = self.ode_settings(ode);
         }
+        physics.native = self.native_settings(node);
         world.physics = physics;
         // Up to 1.5 gravity stood in here.
         if let Some(child) = self.one(node, "gravity") {

@@ -3,6 +3,8 @@
 //! Rotations are written as quaternions and numbers in the shortest form that reads back
 //! to the same bits. What SDF has no word for goes into our own namespace.
 
+mod native;
+
 use std::fmt::Write as _;
 
 use headland_base::maths::TAU;
@@ -31,6 +33,7 @@ pub fn write(world: &World) -> String {
         out.leaf("max_contacts", &most.to_string());
     }
     out.ode_settings(&world.physics.ode);
+    out.native_settings(&world.physics.native);
     out.close("physics");
     for model in &world.models {
         out.model(model);
@@ -43,6 +46,7 @@ pub fn write(world: &World) -> String {
     for region in &world.regions {
         out.region(region);
     }
+    out.contact_sets(&world.contact_sets);
     out.opaque(&world.opaque);
     out.close("world");
     out.close("sdf");
@@ -141,6 +145,10 @@ impl Out {
         if *transform == Transform::IDENTITY && relative_to.is_none() {
             return;
         }
+        self.whole_pose(transform, relative_to);
+    }
+
+    fn whole_pose(&mut self, transform: &Transform, relative_to: Option<&str>) {
         let (t, q) = (transform.translation, transform.rotation);
         let text = numbers(&[t.x, t.y, t.z, q.x, q.y, q.z, q.w]);
         let mut attributes = vec![("rotation_format", "quat_xyzw")];
@@ -172,6 +180,7 @@ impl Out {
         for (first, second) in &model.contact_excludes {
             self.empty("headland:contact_exclude", &[("first", first), ("second", second)]);
         }
+        self.native_model(model);
         self.opaque(&model.opaque);
         self.close("model");
     }
@@ -522,6 +531,11 @@ impl Out {
         };
         values.extend(actuator.command_range.map(|r| ("command_range", range(r))));
         values.extend(actuator.effort_range.map(|r| ("effort_range", range(r))));
+        if let Some(curve) = actuator.torque_speed {
+            values.push(("stall_effort", number(curve.stall_effort)));
+            values.push(("no_load_speed", number(curve.no_load_speed)));
+        }
+        values.extend(actuator.rate.map(|rate| ("rate", number(rate))));
         let mut attributes =
             vec![("name", actuator.name.as_str()), ("joint", &actuator.joint), ("type", kind)];
         attributes.extend(values.iter().map(|(name, value)| (*name, value.as_str())));

@@ -77,6 +77,7 @@ impl Reader<'_> {
                 gear,
                 command_range: None,
                 effort_range: None,
+                ..Actuator::default()
             });
             understood = true;
         }

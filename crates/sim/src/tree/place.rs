@@ -1,0 +1,155 @@
+//! Forward kinematics: from positions to where every link is.
+
+use headland_base::maths::Vec3;
+
+use super::build::{NodeKind, Tree};
+use super::lane::Lane;
+use super::spatial::{Inertia, M3, Sym3, Turn, V3, V6};
+
+/// Where the links of a tree are: scratch, made by [`place`].
+#[derive(Clone, Debug)]
+pub struct Bodies<L> {
+    /// Where in the world the origin of the common frame is.
+    pub origin: V3<L>,
+    /// One per node.
+    pub nodes: Vec<Placed<L>>,
+    /// One per node, in the common frame; made by [`place`], not by [`place_only`].
+    pub inertias: Vec<Inertia<L>>,
+    /// One per column: the motion that a unit of its velocity is.
+    pub axes: Vec<V6<L>>,
+    /// About each node's centre, in its own frame: constant, kept in the form of the lane.
+    about_centre: Vec<Sym3<L>>,
+}
+
+/// Where one link is.
+#[derive(Clone, Copy, Debug)]
+pub struct Placed<L> {
+    /// How its frame is turned in the world.
+    pub turn: Turn<L>,
+    /// The same as a matrix.
+    pub rotation: M3<L>,
+    /// Its frame's origin, from the common origin, along the world's axes.
+    pub at: V3<L>,
+}
+
+impl<L: Lane> Bodies<L> {
+    /// Room for a tree's.
+    pub fn new(tree: &Tree) -> Bodies<L> {
+        let unturned = Turn::of(headland_base::Quat::IDENTITY);
+        let nowhere = Placed { turn: unturned, rotation: unturned.matrix(), at: V3::ZERO };
+        Bodies {
+            origin: V3::ZERO,
+            nodes: vec![nowhere; tree.nodes.len()],
+            inertias: vec![Inertia::ZERO; tree.nodes.len()],
+            axes: vec![V6::ZERO; tree.n_dofs],
+            about_centre: tree.nodes.iter().map(|node| Sym3::of(node.inertia)).collect(),
+        }
+    }
+
+    /// Where a link is in the world, seen from one lane.
+    pub fn world_from_node(&self, node_idx: usize, lane: usize) -> headland_base::Transform {
+        let placed = &self.nodes[node_idx];
+        headland_base::Transform::new(
+            placed.turn.get(lane),
+            (placed.at + self.origin).get(lane),
+        )
+    }
+}
+
+/// Where the links of a tree are at these positions, how its axes lie, and its inertias.
+/// `anchor` is where the base stands; a free tree does not look at it.
+#[inline(always)]
+pub fn place<L: Lane>(
+    tree: &Tree,
+    anchor: &(Turn<L>, V3<L>),
+    positions: &[L],
+    bodies: &mut Bodies<L>,
+) {
+    place_only(tree, anchor, positions, bodies);
+    for (i, node) in tree.nodes.iter().enumerate() {
+        let placed = &bodies.nodes[i];
+        let centre = placed.at + placed.rotation * V3::of(node.centre);
+        let about_centre = bodies.about_centre[i].turned(&placed.rotation);
+        bodies.inertias[i] = Inertia::about_origin(L::of(node.mass), centre, about_centre);
+    }
+}
+
+/// [`place`] without inertias, for whom only kinematics matter.
+#[inline(always)]
+pub fn place_only<L: Lane>(
+    tree: &Tree,
+    anchor: &(Turn<L>, V3<L>),
+    positions: &[L],
+    bodies: &mut Bodies<L>,
+) {
+    assert_eq!(positions.len(), tree.n_positions, "one position per coordinate");
+    let unit = L::of(1.0);
+    for (i, node) in tree.nodes.iter().enumerate() {
+        let q = &positions[node.first_position..node.first_position + node.kind.n_positions()];
+        if node.kind == NodeKind::Free {
+            bodies.origin = V3 { x: q[0], y: q[1], z: q[2] };
+            let turn = Turn { v: V3 { x: q[3], y: q[4], z: q[5] }, w: q[6] };
+            bodies.nodes[i] = Placed { turn, rotation: turn.matrix(), at: V3::ZERO };
+            for (k, e) in [Vec3::X, Vec3::Y, Vec3::Z].into_iter().enumerate() {
+                bodies.axes[node.first_dof + k] = V6 { turn: V3::of(e), line: V3::ZERO };
+                bodies.axes[node.first_dof + 3 + k] = V6 { turn: V3::ZERO, line: V3::of(e) };
+            }
+            continue;
+        }
+        let (parent_turn, parent_at, offset) = match node.parent {
+            Some(parent) => {
+                let placed = &bodies.nodes[parent];
+                let offset = placed.rotation * V3::of(node.parent_from_joint.translation);
+                (placed.turn, placed.at, offset)
+            }
+            None => {
+                // The origin is where the first joint is, so nothing is left of the offset.
+                let offset = anchor.0.matrix() * V3::of(node.parent_from_joint.translation);
+                bodies.origin = anchor.1 + offset;
+                (anchor.0, V3::ZERO, V3::ZERO)
+            }
+        };
+        let at = parent_at + offset;
+        let constant = node.parent_from_joint.rotation;
+        let placed = match node.kind {
+            NodeKind::Turn | NodeKind::Screw { .. } => {
+                let turn = parent_turn * Turn::of_then_about_z(constant, q[0]);
+                Placed { turn, rotation: turn.matrix(), at }
+            }
+            NodeKind::Slide => {
+                let turn = parent_turn * Turn::of(constant);
+                Placed { turn, rotation: turn.matrix(), at }
+            }
+            NodeKind::Ball => {
+                let own = Turn { v: V3 { x: q[0], y: q[1], z: q[2] }, w: q[3] };
+                let turn = parent_turn * (Turn::of(constant) * own);
+                Placed { turn, rotation: turn.matrix(), at }
+            }
+            NodeKind::Free => unreachable!("done above"),
+        };
+        let z = placed.rotation.z;
+        let about = |axis: V3<L>, at: V3<L>| V6 { turn: axis, line: at.cross(axis) };
+        let first = node.first_dof;
+        bodies.nodes[i] = placed;
+        match node.kind {
+            NodeKind::Turn => bodies.axes[first] = about(z, at),
+            NodeKind::Slide => {
+                bodies.nodes[i].at = at + z * q[0];
+                bodies.axes[first] = V6 { turn: V3::ZERO, line: z * unit };
+            }
+            NodeKind::Screw { metres_per_radian } => {
+                let pitch = L::of(metres_per_radian);
+                bodies.nodes[i].at = at + z * (q[0] * pitch);
+                let turning = about(z, at);
+                bodies.axes[first] = V6 { turn: turning.turn, line: turning.line + z * pitch };
+            }
+            NodeKind::Ball => {
+                let M3 { x, y, z } = placed.rotation;
+                for (k, axis) in [x, y, z].into_iter().enumerate() {
+                    bodies.axes[first + k] = about(axis, at);
+                }
+            }
+            NodeKind::Free => unreachable!("done above"),
+        }
+    }
+}
