@@ -4,12 +4,12 @@
 //! It knows the angles of its joints, how its trunk is turned against gravity, and its
 //! gyroscope; nothing of where it is. Deliberately absent: the world.
 
-use headland_base::maths::{cos, quat_from_rpy, sqrt};
+use headland_base::maths::{atan2, cos, quat_from_rpy, sqrt};
 use headland_base::{Quat, Transform, Vec3};
 
 use crate::gait::{Footing, Gait, Kick, Pace, Spot, Walk, Wish};
 use crate::motion::{self, Key, Pose};
-use crate::skeleton::{Joints, N_JOINTS, Side, Skeleton};
+use crate::skeleton::{Joints, N_JOINTS, Side, Skeleton, part};
 
 /// What a player is told to do.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -47,6 +47,15 @@ pub struct Sensed {
     pub attitude: Quat,
     /// Its angular velocity in its own frame \[rad/s\].
     pub gyro: Vec3,
+}
+
+/// Where the head looks, seen from the trunk \[rad\].
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Gaze {
+    /// To the left.
+    pub pan: f64,
+    /// Down.
+    pub tilt: f64,
 }
 
 /// Numbers that were tuned; each was tried on several engines.
@@ -107,6 +116,7 @@ pub struct Firmware {
     doing: Doing,
     /// A kick was made since it was last told something else.
     has_kicked: bool,
+    gaze: Gaze,
 }
 
 /// How to get up.
@@ -116,6 +126,15 @@ pub struct GettingUp {
     pub from_front: Vec<Key>,
     /// From lying on the back.
     pub from_back: Vec<Key>,
+}
+
+impl Default for GettingUp {
+    fn default() -> GettingUp {
+        GettingUp {
+            from_front: motion::FROM_FRONT.to_vec(),
+            from_back: motion::FROM_BACK.to_vec(),
+        }
+    }
 }
 
 /// What the whole body is at.
@@ -144,12 +163,20 @@ const MOST_REST_SECS: f64 = 3.0;
 const REST_RATE: f64 = 0.3;
 /// How long the squat takes after a motion \[s\].
 const SQUAT_SECS: f64 = 0.8;
+/// How fast the head turns \[rad/s\].
+const GAZE_SPEED: f64 = 3.0;
 /// Share of the straight leg's length at which the hips are in a squat.
 const SQUAT_STRETCH: f64 = 0.62;
 
 impl Firmware {
     /// Standing with straight legs.
-    pub fn new(
+    pub fn new(skeleton: Skeleton, gravity: f64) -> Firmware {
+        let tuning = Tuning::of(&skeleton);
+        Firmware::tuned(skeleton, tuning, GettingUp::default(), gravity)
+    }
+
+    /// The same with other numbers.
+    pub fn tuned(
         skeleton: Skeleton,
         tuning: Tuning,
         getting_up: GettingUp,
@@ -170,7 +197,18 @@ impl Firmware {
             phase: Phase::Up,
             doing: Doing::Standing,
             has_kicked: false,
+            gaze: Gaze::default(),
         }
+    }
+
+    /// The body it moves.
+    pub fn skeleton(&self) -> &Skeleton {
+        &self.skeleton
+    }
+
+    /// From the middle between the feet to each while standing \[m\].
+    pub fn half_width(&self) -> f64 {
+        0.5 * self.tuning.pace.width
     }
 
     /// What it was doing in the last tick.
@@ -179,7 +217,31 @@ impl Firmware {
     }
 
     /// One tick of `dt` seconds: the angles for the servos.
-    pub fn tick(&mut self, dt: f64, sensed: &Sensed, order: Order) -> Joints {
+    pub fn tick(
+        &mut self,
+        dt: f64,
+        sensed: &Sensed,
+        order: Order,
+        gaze: Option<Gaze>,
+    ) -> Joints {
+        self.look(dt, gaze);
+        let mut joints = self.body(dt, sensed, order);
+        (joints[part::HEAD], joints[part::HEAD + 1]) = (self.gaze.pan, self.gaze.tilt);
+        self.skeleton.clamped(joints)
+    }
+
+    /// Turns the head at its own speed; without a point to look at, ahead.
+    fn look(&mut self, dt: f64, gaze: Option<Gaze>) {
+        let wanted = gaze.filter(|_| self.doing != Doing::Falling).unwrap_or_default();
+        let turn = |now: &mut f64, wanted: f64, range: (f64, f64)| {
+            let wanted = wanted.clamp(range.0, range.1);
+            *now += (wanted - *now).clamp(-GAZE_SPEED * dt, GAZE_SPEED * dt);
+        };
+        turn(&mut self.gaze.pan, wanted.pan, self.skeleton.bones[part::HEAD].range);
+        turn(&mut self.gaze.tilt, wanted.tilt, self.skeleton.bones[part::HEAD + 1].range);
+    }
+
+    fn body(&mut self, dt: f64, sensed: &Sensed, order: Order) -> Joints {
         let up = sensed.attitude.conjugate() * Vec3::Z;
         let is_beyond = |radians: f64| up.z < cos(radians);
         self.phase = match self.phase {
@@ -207,7 +269,7 @@ impl Firmware {
             }
             Phase::Up | Phase::Squatting { .. } => Phase::Up,
         };
-        let joints = match self.phase {
+        match self.phase {
             Phase::Up => self.on_feet(dt, sensed, order),
             Phase::Fallen { secs, from, .. } => {
                 self.doing = Doing::Falling;
@@ -239,8 +301,7 @@ impl Firmware {
                 self.targets = motion::between(&from, &squat, secs / SQUAT_SECS);
                 self.targets
             }
-        };
-        self.skeleton.clamped(joints)
+        }
     }
 
     /// Standing, walking and kicking.
@@ -327,5 +388,5 @@ fn hold_arms(joints: &mut Joints, footing: &Footing) {
 /// y, its z points up.
 pub fn tilt(attitude: Quat) -> (f64, f64) {
     let up = attitude.conjugate() * Vec3::Z;
-    (headland_base::maths::atan2(up.y, up.z), headland_base::maths::atan2(-up.x, up.z))
+    (atan2(up.y, up.z), atan2(-up.x, up.z))
 }

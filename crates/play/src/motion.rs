@@ -65,6 +65,42 @@ pub struct Key {
     pub pose: Pose,
 }
 
+/// A key as the tables below write it: seconds, then the pose in the order of its fields.
+const fn key(numbers: [f64; 8]) -> Key {
+    let [secs, shoulder_pitch, shoulder_roll, elbow, hip_roll, hip_pitch, knee, ankle_pitch] =
+        numbers;
+    Key {
+        secs,
+        pose: Pose {
+            shoulder_pitch,
+            shoulder_roll,
+            elbow,
+            hip_roll,
+            hip_pitch,
+            knee,
+            ankle_pitch,
+        },
+    }
+}
+
+/// From lying on the front.
+pub const FROM_FRONT: &[Key] = &[
+    key([0.38, -1.71, 1.2, 0.0, 0.66, -0.94, 0.0, -0.14]),
+    key([1.05, -2.67, 0.4, 0.0, 0.2, -0.94, 1.94, -1.4]),
+    key([0.84, -1.69, 0.2, 0.0, 0.0, -2.2, 2.45, -1.4]),
+    key([0.54, 0.28, 0.02, 0.0, 0.7, -1.42, 2.5, -1.4]),
+];
+
+/// From lying on the back.
+pub const FROM_BACK: &[Key] = &[
+    key([0.25, 0.62, 0.42, -2.25, 0.49, -0.65, 1.46, 0.33]),
+    key([0.42, 1.88, 0.0, -1.66, 0.56, 0.15, 1.14, -0.32]),
+    key([0.3, 1.11, 0.52, -0.4, 0.23, -0.97, 1.56, 0.29]),
+    key([0.42, 1.03, 0.0, 0.0, 0.31, -1.72, 2.5, 0.04]),
+    key([0.29, 1.18, 0.0, -0.39, 0.21, -2.2, 2.5, 0.69]),
+    key([0.25, -1.65, 0.0, 0.0, 0.45, -2.2, 2.5, -1.25]),
+];
+
 /// Where the joints are to be so long after a motion began at `start`; `None` when it is over.
 pub fn at(keys: &[Key], start: &Joints, secs: f64) -> Option<Joints> {
     let (mut from, mut begun) = (*start, 0.0);
