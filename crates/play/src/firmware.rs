@@ -87,7 +87,7 @@ impl Tuning {
                 shift_secs: 0.5,
                 lift: 0.03,
                 width,
-                inside: 0.008,
+                inside: 0.015,
                 limits: Walk { forward: 0.2, left: 0.06, turn: 0.8 },
                 change: Walk { forward: 0.05, left: 0.03, turn: 0.3 },
                 kick: Kick { secs: [0.5, 0.2, 0.6], back: 0.05, ahead: 0.12, lift: 0.045 },
@@ -95,8 +95,8 @@ impl Tuning {
             stretch: 0.92,
             rise_speed: 0.06,
             lean: 0.0,
-            ankle_tilt: 0.3,
-            ankle_rate: 0.03,
+            ankle_tilt: 0.5,
+            ankle_rate: 0.04,
         }
     }
 }
