@@ -9,9 +9,10 @@ use std::sync::LazyLock;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand};
-use headland_base::SimTime;
+use headland_base::{SimTime, names};
 use headland_record::{FORMATS, Format, parse_seconds};
 use headland_sim::Housing;
+use headland_world::{ContactLaw, Detail, Integrator};
 
 /// The version with everything in this process that decides the bytes of a recording. Engines
 /// are only looked for when somebody asks; programs, which take seconds to answer, not here.
@@ -177,6 +178,15 @@ pub struct HowArgs {
     /// Let the motors go when no command has come for this many seconds
     #[arg(long, requires = "world", value_name = "SECS", allow_negative_numbers = true, value_parser = positive)]
     pub watchdog: Option<f64>,
+    /// How closely the native engine moves a model, or `all` robots; may be given again
+    #[arg(long, requires = "world", value_name = "NAME=LEVEL", value_parser = detail)]
+    pub detail: Vec<(String, Detail)>,
+    /// How things that touch push each other in the native engine: soft, soft-coulomb or hard
+    #[arg(long, requires = "world", value_name = "LAW", value_parser = law)]
+    pub law: Option<ContactLaw>,
+    /// How the native engine goes from step to step: semi-implicit, rk4, adaptive or adaptive:TOLERANCE
+    #[arg(long, requires = "world", value_name = "NAME", value_parser = integrator)]
+    pub integrator: Option<Integrator>,
     #[command(flatten)]
     pub world_args: WorldArgs,
 }
@@ -197,6 +207,9 @@ impl Default for HowArgs {
             command: None,
             gains: None,
             watchdog: None,
+            detail: Vec::new(),
+            law: None,
+            integrator: None,
             world_args: WorldArgs::default(),
         }
     }
@@ -223,6 +236,11 @@ impl HowArgs {
         say("--command", self.command.as_ref().map(OsString::from));
         say("--gains", self.gains.map(|(kp, kd)| format!("{kp},{kd}").into()));
         say("--watchdog", number(self.watchdog));
+        for (name, detail) in &self.detail {
+            say("--detail", Some(format!("{name}={}", detail.word()).into()));
+        }
+        say("--law", self.law.map(|law| law.word().into()));
+        say("--integrator", self.integrator.map(|it| integrator_in_words(it).into()));
         say("--derive-inertia", number(self.world_args.derive_inertia));
         out.extend(self.raw.then(|| "--raw".into()));
         out.extend(self.world_args.lenient.then(|| "--lenient".into()));
@@ -506,6 +524,53 @@ fn gains(text: &str) -> Result<(f64, f64), String> {
     }
 }
 
+/// `striker=com`, or `all=com`.
+fn detail(text: &str) -> Result<(String, Detail), String> {
+    let (name, level) = text.rsplit_once('=').ok_or("write it as NAME=LEVEL: striker=com")?;
+    Ok((name.to_string(), one_of(level, Detail::ALL)?))
+}
+
+fn law(text: &str) -> Result<ContactLaw, String> {
+    one_of(text, ContactLaw::ALL)
+}
+
+/// `rk4`, or `adaptive:1e-9`.
+fn integrator(text: &str) -> Result<Integrator, String> {
+    let Some((name, tolerance)) = text.split_once(':') else {
+        return one_of(text, Integrator::ALL);
+    };
+    match one_of(name, Integrator::ALL)? {
+        Integrator::Adaptive { .. } => {
+            Ok(Integrator::Adaptive { tolerance: Some(positive(tolerance)?) })
+        }
+        fixed => Err(format!(
+            "`{}` takes the steps it is given; only `adaptive` has a tolerance",
+            fixed.word()
+        )),
+    }
+}
+
+/// What [`integrator`] understands as the same.
+pub fn integrator_in_words(integrator: Integrator) -> String {
+    match integrator.tolerance() {
+        Some(tolerance) => format!("{}:{tolerance:?}", integrator.word()),
+        None => integrator.word().to_string(),
+    }
+}
+
+/// One of a list of words, or the nearest to what was meant.
+fn one_of<T: Copy>(word: &str, all: &[(&'static str, T)]) -> Result<T, String> {
+    let found = all.iter().find(|(known, _)| *known == word).map(|(_, one)| *one);
+    found.ok_or_else(|| {
+        let near = names::nearest(word, all.iter().map(|(known, _)| *known));
+        let known: Vec<_> = all.iter().map(|(known, _)| format!("`{known}`")).collect();
+        match near {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => format!("known here: {}", known.join(", ")),
+        }
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -533,6 +598,9 @@ mod tests {
             command: Some("moves.csv".into()),
             gains: Some((100.0, 0.3)),
             watchdog: Some(0.5),
+            detail: vec![("all".into(), Detail::ComFixed), ("a=b::c".into(), Detail::Vehicle)],
+            law: Some(ContactLaw::SoftCoulomb),
+            integrator: Some(Integrator::Adaptive { tolerance: Some(1e-9) }),
             world_args: WorldArgs { lenient: true, derive_inertia: Some(1000.0) },
         };
         assert_eq!(how(&every.to_args()), every);

@@ -16,6 +16,7 @@ use headland_record::{WriteOptions, Writer, Written};
 use headland_sim::{Cast, Ending, EngineEntry, Housing, Model, Recorder, RunEnd, Setup};
 use headland_world::{World, sdf};
 
+use crate::args::integrator_in_words;
 use crate::context::{BUILD, Context, is_stdout};
 use crate::live::{Judge, LiveCode, LiveVerdict, Names};
 use crate::prepare::{Table, last_moment};
@@ -213,6 +214,7 @@ fn describe(writer: &mut Writer, job: &Job<'_>, checked: &[Diagnostic]) -> Resul
     if let Some(watchdog) = setup.watchdog {
         facts.insert("watchdog_ns", watchdog.nanos().to_string());
     }
+    facts.extend(native_facts(world));
     let facts = facts.into_iter().map(|(key, value)| (key.to_string(), value));
     writer.metadata(headland_record::recording::FACTS, facts.collect())?;
     let realised = checked.iter().filter(|d| d.code == "realised").enumerate();
@@ -233,6 +235,21 @@ fn describe(writer: &mut Writer, job: &Job<'_>, checked: &[Diagnostic]) -> Resul
         Shapes::ByName(_) => sdf::write(world),
     };
     writer.attach("world.sdf", "application/sdf+xml", text.into_bytes())
+}
+
+/// What the native engine is asked for, by the world or the command line.
+fn native_facts(world: &World) -> Vec<(&'static str, String)> {
+    let mut details = Vec::new();
+    world.visit_models(&mut |at| {
+        details.extend(at.model.detail.map(|detail| format!("{}={}", at.scope, detail.word())));
+    });
+    let native = &world.physics.native;
+    let facts = [
+        ("detail", (!details.is_empty()).then(|| details.join(" "))),
+        ("law", native.law.map(|law| law.word().to_string())),
+        ("integrator", native.integrator.map(integrator_in_words)),
+    ];
+    facts.into_iter().filter_map(|(key, value)| Some((key, value?))).collect()
 }
 
 /// The most numbers of meshes and heightmaps that go into a recording with its world: as text

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use headland_base::{Diagnostic, Seed, SimDuration, SimTime};
 use headland_sim::{Cast, Condition, Gains, Model, Setup};
+use headland_world::{ALL_ROBOTS, World};
 
 use crate::args::HowArgs;
 use crate::context::Context;
@@ -41,7 +42,8 @@ pub fn prepare(
     world: &Path,
     how: &HowArgs,
 ) -> Result<Prepared, Vec<Diagnostic>> {
-    let read = context.read_world(world, &how.world_args)?;
+    let mut read = context.read_world(world, &how.world_args)?;
+    ask_native(&mut read.world, how)?;
     let model = Model::compile_read(&Arc::new(read.world), &read.places)?;
     let setup = setup(how, &model)?;
     let mut cast = Cast::default();
@@ -55,6 +57,23 @@ pub fn prepare(
         cast.controllers.push(Box::new(schedule));
     }
     Ok(Prepared { model, setup, cast, commands })
+}
+
+/// What the command line asks of the native engine, over what the world says. `all` comes
+/// first, so that one robot can be an exception wherever it is named.
+fn ask_native(world: &mut World, how: &HowArgs) -> Result<(), Vec<Diagnostic>> {
+    let (of_all, of_one): (Vec<_>, Vec<_>) =
+        how.detail.iter().partition(|(name, _)| name == ALL_ROBOTS);
+    let asked = of_all.into_iter().chain(of_one);
+    let faults: Vec<Diagnostic> =
+        asked.filter_map(|(name, detail)| world.set_detail(name, *detail).err()).collect();
+    if !faults.is_empty() {
+        return Err(faults);
+    }
+    let native = &mut world.physics.native;
+    native.law = how.law.or(native.law);
+    native.integrator = how.integrator.or(native.integrator);
+    Ok(())
 }
 
 fn setup(how: &HowArgs, model: &Model) -> Result<Setup, Vec<Diagnostic>> {

@@ -24,7 +24,15 @@ use common::ROOT;
 const TOOLS: &[&str] = &["head", "truncate"];
 
 /// Words with a hyphen between quotes in the sources that are no codes of diagnostics.
-const NOT_CODES: &[&str] = &["dist-packages", "site-packages", "action-errors", "physics-engine"];
+const NOT_CODES: &[&str] = &[
+    "action-errors",
+    "com-fixed",
+    "dist-packages",
+    "physics-engine",
+    "semi-implicit",
+    "site-packages",
+    "soft-coulomb",
+];
 
 fn root() -> PathBuf {
     Path::new(ROOT).canonicalize().expect("the workspace")

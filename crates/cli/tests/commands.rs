@@ -444,6 +444,47 @@ fn a_recording_says_enough_to_run_it_again() {
     assert_eq!(attached, ["commands.csv", "world.sdf"]);
 }
 
+/// What the command line asks of the native engine is in the facts and in the world that the
+/// recording holds, so that running that world again needs no options.
+#[test]
+fn details_law_and_integrator_are_recorded() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let world = format!("{ROOT}/worlds/pendulum.sdf");
+    let asked = ["--detail", "pendulum=com-fixed", "--detail", "all=com", "--law", "soft-coulomb"];
+    let integrator = ["--integrator", "adaptive:1e-9", "--duration", "0.1", "-o", "a.mcap"];
+    let args = [&["run", &world][..], &asked, &integrator].concat();
+    expect(dir.path(), &args, 0);
+    let info = expect(dir.path(), &["info", "--json", "a.mcap"], 0).stdout;
+    let info: Value = serde_json::from_slice(&info).unwrap();
+    let facts = &info["metadata"]["headland"];
+    let of = |key: &str| facts[key].as_str().unwrap_or_default().to_string();
+    assert_eq!(of("detail"), "pendulum=com-fixed", "one robot is an exception to all");
+    assert_eq!((of("law"), of("integrator")), ("soft-coulomb".into(), "adaptive:1e-9".into()));
+    let attached = expect(dir.path(), &["cat", "a.mcap", "--attachment", "world.sdf"], 0).stdout;
+    fs::write(dir.path().join("again.sdf"), &attached).unwrap();
+    expect(dir.path(), &["run", "again.sdf", "--duration", "0.1", "-o", "b.mcap"], 0);
+    let again = expect(dir.path(), &["info", "--json", "b.mcap"], 0).stdout;
+    let again: Value = serde_json::from_slice(&again).unwrap();
+    for key in ["detail", "law", "integrator"] {
+        assert_eq!(again["metadata"]["headland"][key], facts[key], "{key}");
+    }
+
+    for (asked, words) in [
+        (["--detail", "pendulm=com"], "did you mean `pendulum`?"),
+        (["--detail", "pendulum=comm"], "did you mean `com`?"),
+        (["--detail", "pendulum"], "NAME=LEVEL"),
+        (["--law", "harf"], "did you mean `hard`?"),
+        (["--integrator", "rk4:1e-9"], "only `adaptive` has a tolerance"),
+        (["--integrator", "adaptive:0"], "above zero"),
+    ] {
+        let said = text(&expect(dir.path(), &[&["run", &world], &asked[..]].concat(), 2).stderr);
+        assert!(said.contains(words), "{asked:?}\n{said}");
+    }
+    let ball = ball();
+    let said = text(&expect(dir.path(), &["run", &ball, "--detail", "all=com"], 2).stderr);
+    assert!(said.contains("error[unknown-model]: no model here has joints"), "{said}");
+}
+
 #[test]
 fn a_world_written_into_another_folder_still_finds_its_meshes() {
     let dir = tempfile::tempdir().expect("a folder");

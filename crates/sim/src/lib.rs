@@ -13,11 +13,14 @@
 
 pub mod coarse;
 pub mod condition;
+pub mod constraint;
+pub mod contact;
 pub mod control;
 pub mod engine;
 pub mod joint;
 pub mod lever;
 pub mod model;
+pub mod motion;
 pub mod recorder;
 pub mod run;
 pub mod sensor;

@@ -166,9 +166,9 @@ fn responses_by_halves_are_those_of_a_whole_solve() {
         factor(tree, &case.bodies, &vec![0.01; tree.n_dofs], &mut parts);
         let (a, b) = (tree.nodes.len() - 1, tree.nodes.len() / 2);
         let (mut half_a, mut half_b) = (Half::default(), Half::default());
-        half_a.of(tree, &case.bodies, &parts, a);
-        half_b.of(tree, &case.bodies, &parts, b);
-        let response = half_a.response(&half_b, &parts.give);
+        half_a.of(tree, &case.bodies, &parts, a, 0);
+        half_b.of(tree, &case.bodies, &parts, b, 0);
+        let response = half_a.response(&half_b, |k| parts.give[k]);
         for (j, unit) in (0..6).map(|j| (j, [0, 1, 2, 3, 4, 5].map(|k| f64::from(j == k)))) {
             let mut forces = vec![V6::ZERO; tree.nodes.len()];
             forces[b] = -V6 {
@@ -184,6 +184,34 @@ fn responses_by_halves_are_those_of_a_whole_solve() {
             let size = wanted.iter().fold(1e-3_f64, |m, x| m.max(x.abs()));
             let error = difference(&column, &wanted) * size;
             assert!(error < 1e-9 * size.max(1.0), "robot {i}: {column:?} against {wanted:?}");
+        }
+    }
+}
+
+/// The same for an effort on an axis: what it does to itself and to a link.
+#[test]
+fn responses_to_efforts_are_those_of_a_whole_solve() {
+    for (i, case) in cases(60).enumerate() {
+        let tree = &case.tree;
+        let mut parts = Factor::new(tree);
+        factor(tree, &case.bodies, &vec![0.01; tree.n_dofs], &mut parts);
+        let (column, node) = (tree.n_dofs - 1, tree.nodes.len() / 2);
+        let (mut of_column, mut of_node) = (Half::default(), Half::default());
+        of_column.of_column(tree, &case.bodies, &parts, column, 0);
+        of_node.of(tree, &case.bodies, &parts, node, 0);
+        let mut efforts = vec![0.0; tree.n_dofs];
+        efforts[column] = 1.0;
+        let mut forces = vec![V6::ZERO; tree.nodes.len()];
+        let mut gained = vec![0.0; tree.n_dofs];
+        solve(tree, &case.bodies, &parts, &efforts, &mut forces, &mut gained);
+        let own = of_column.response(&of_column, |k| parts.give[k])[0][0];
+        assert!((own - gained[column]).abs() < 1e-10 * own.abs(), "robot {i}: {own}");
+        let response = of_node.response(&of_column, |k| parts.give[k]);
+        let V6 { turn, line } = forces[node];
+        let wanted = [turn.x, turn.y, turn.z, line.x, line.y, line.z];
+        let size = wanted.iter().fold(1.0_f64, |m, x| m.max(x.abs()));
+        for (row, wanted) in response.iter().zip(wanted) {
+            assert!((row[0] - wanted).abs() < 1e-9 * size, "robot {i}: {row:?} for {wanted}");
         }
     }
 }

@@ -40,8 +40,8 @@ pub use geometry::{Geometry, HeightGrid, TriMesh};
 pub use inertia::{InertiaOrigin, Inertial};
 pub use joint::{Axis, Joint, JointKind, Mimic};
 pub use native::{
-    ContactLaw, ControllerWish, Detail, Foot, Integrator, NativeSettings, SurfaceLaw, TorqueSpeed,
-    Touches, Wheel,
+    ALL_ROBOTS, ContactLaw, ControllerWish, Detail, Foot, Integrator, NativeSettings, SurfaceLaw,
+    TorqueSpeed, Touches, Wheel,
 };
 pub use places::{Places, WorldFile};
 pub use read::{Format, Read, ReadOptions, read, read_text};

@@ -260,8 +260,8 @@ impl World {
     }
 }
 
-/// The name that means every robot.
-const ALL_ROBOTS: &str = "all";
+/// The name that means every robot to [`World::set_detail`].
+pub const ALL_ROBOTS: &str = "all";
 
 fn has_joints(model: &Model) -> bool {
     !model.joints.is_empty() || model.models.iter().any(has_joints)

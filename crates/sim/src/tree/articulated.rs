@@ -107,22 +107,25 @@ pub struct Half {
 }
 
 impl Half {
-    /// Of the six unit forces on a link. Writes over what was there.
-    pub fn of(
+    /// Of the six unit forces on a link of one lane. Writes over what was there.
+    pub fn of<L: Lane>(
         &mut self,
         tree: &Tree,
-        bodies: &Bodies<f64>,
-        factor: &Factor<f64>,
+        bodies: &Bodies<L>,
+        factor: &Factor<L>,
         node_idx: usize,
+        lane: usize,
     ) {
         self.columns.clear();
         self.lefts.clear();
         let mut forces = UNITS;
         let mut column = Some(tree.nodes[node_idx].columns().end - 1);
         while let Some(k) = column {
-            let lefts = forces.map(|force| bodies.axes[k].dot(force));
+            let axis = bodies.axes[k].get(lane);
+            let lefts = forces.map(|force| axis.dot(force));
+            let reach = factor.reach[k].get(lane) * factor.give[k].get(lane);
             for (force, left) in forces.iter_mut().zip(lefts) {
-                *force = *force - factor.reach[k] * (left * factor.give[k]);
+                *force = *force - reach * left;
             }
             self.columns.push(k);
             self.lefts.push(lefts);
@@ -130,8 +133,34 @@ impl Half {
         }
     }
 
+    /// Of a unit effort on a column of one lane; it is the first of the six, the others are
+    /// nothing.
+    pub fn of_column<L: Lane>(
+        &mut self,
+        tree: &Tree,
+        bodies: &Bodies<L>,
+        factor: &Factor<L>,
+        column: usize,
+        lane: usize,
+    ) {
+        self.columns.clear();
+        self.lefts.clear();
+        // What the column does not take itself goes on to what carries it.
+        let mut force = factor.reach[column].get(lane) * factor.give[column].get(lane);
+        self.columns.push(column);
+        self.lefts.push([1.0, 0.0, 0.0, 0.0, 0.0, 0.0]);
+        let mut above = tree.column_parents[column];
+        while let Some(k) = above {
+            let left = -bodies.axes[k].get(lane).dot(force);
+            force += factor.reach[k].get(lane) * (left * factor.give[k].get(lane));
+            self.columns.push(k);
+            self.lefts.push([left, 0.0, 0.0, 0.0, 0.0, 0.0]);
+            above = tree.column_parents[k];
+        }
+    }
+
     /// How six unit forces on one link move another of the same tree: row by row.
-    pub fn response(&self, other: &Half, give: &[f64]) -> [[f64; 6]; 6] {
+    pub fn response(&self, other: &Half, give: impl Fn(usize) -> f64) -> [[f64; 6]; 6] {
         let mut out = [[0.0; 6]; 6];
         // Both lists end at the base, so columns they share are at their ends.
         for ((k, a), (j, b)) in
@@ -140,8 +169,9 @@ impl Half {
             if k != j {
                 break;
             }
+            let give = give(*k);
             for (row, left) in out.iter_mut().zip(a) {
-                let left = left * give[*k];
+                let left = left * give;
                 for (entry, right) in row.iter_mut().zip(b) {
                     *entry += left * right;
                 }

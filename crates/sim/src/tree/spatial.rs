@@ -277,6 +277,24 @@ impl<L: Lane> V6<L> {
     /// Nothing.
     pub const ZERO: V6<L> = V6 { turn: V3::ZERO, line: V3::ZERO };
 
+    /// One lane.
+    #[inline(always)]
+    pub fn get(self, lane: usize) -> V6<f64> {
+        let (t, l) = (self.turn, self.line);
+        V6 {
+            turn: V3 { x: t.x.get(lane), y: t.y.get(lane), z: t.z.get(lane) },
+            line: V3 { x: l.x.get(lane), y: l.y.get(lane), z: l.z.get(lane) },
+        }
+    }
+
+    /// Adds to one lane.
+    #[inline(always)]
+    pub fn add_to(&mut self, lane: usize, b: V6<f64>) {
+        let sum = self.get(lane) + b;
+        self.turn.set(lane, sum.turn.get(0));
+        self.line.set(lane, sum.line.get(0));
+    }
+
     /// Power of a force along a motion.
     #[inline(always)]
     pub fn dot(self, b: V6<L>) -> L {

@@ -1,0 +1,451 @@
+//! The full thing: every joint moves as masses and efforts make it.
+
+use headland_base::{Transform, Vec3};
+
+use crate::model::Model;
+use crate::state::State;
+use crate::tree::{
+    Bodies, Factor, Half, Lane, Motions, NodeKind, Tree, Turn, V3, V6, bias_forces, factor,
+    move_bodies, place, solve,
+};
+
+use super::columns::{Columns, Motors};
+use super::ends::{anchor_of, read_state, write_rigid};
+use super::stages::Stages;
+use super::turning::{advance, normalise, rates};
+use super::wide::Width;
+use super::{Drive, Pack, Robot};
+
+/// Robots of one model with full multibody dynamics. Free bodies are such robots of one link.
+pub struct Articulated<L> {
+    tree: Tree,
+    robots: Vec<Robot>,
+    columns: Columns<L>,
+    /// The state.
+    positions: Vec<L>,
+    velocities: Vec<L>,
+    /// Scratch from here on.
+    work: Work<L>,
+    /// Where a robot that goes non-finite is held.
+    held: Vec<L>,
+    /// Every node's rigid in its node.
+    rigid_offsets: Vec<Transform>,
+    width: Width,
+}
+
+/// What is computed in a step and not needed after it.
+struct Work<L> {
+    anchor: (Turn<L>, V3<L>),
+    anchor_motion: V6<L>,
+    bodies: Bodies<L>,
+    motions: Motions<L>,
+    motors: Motors<L>,
+    factor: Factor<L>,
+    forces: Vec<V6<L>>,
+    /// From outside, for the coming acceleration.
+    pushes: Vec<V6<L>>,
+    efforts: Vec<L>,
+    stiffening: Vec<L>,
+    gained: Vec<L>,
+    /// Velocities at the end of the step.
+    next: Vec<L>,
+    kicks: Vec<V6<L>>,
+    column_kicks: Vec<L>,
+    /// Which lanes were kicked.
+    is_kicked: Vec<bool>,
+    stages: Stages<L>,
+    /// The positions are already those of the end of the step.
+    is_staged: bool,
+}
+
+impl<L: Lane> Articulated<L> {
+    /// Of at most as many robots as a lane is wide, where a state has them.
+    pub fn new(model: &Model, tree: &Tree, robots: Vec<Robot>, state: &State) -> Articulated<L> {
+        assert!(!robots.is_empty() && robots.len() <= L::WIDTH, "one robot per lane");
+        let columns = Columns::of(model, &robots, tree.n_dofs);
+        let (n, n_nodes) = (tree.n_dofs, tree.nodes.len());
+        let mut positions = vec![L::ZERO; tree.n_positions];
+        let mut velocities = vec![L::ZERO; n];
+        for lane in 0..L::WIDTH {
+            // Lanes nobody stands in compute the first robot again, which costs nothing.
+            let robot = robots.get(lane).unwrap_or(&robots[0]);
+            let (q, v) = read_state(model, tree, robot, state);
+            positions.iter_mut().zip(q).for_each(|(to, from)| to.set(lane, from));
+            velocities.iter_mut().zip(v).for_each(|(to, from)| to.set(lane, from));
+        }
+        let work = Work {
+            anchor: (Turn::of(headland_base::Quat::IDENTITY), V3::ZERO),
+            anchor_motion: V6::ZERO,
+            bodies: Bodies::new(tree),
+            motions: Motions::new(tree),
+            motors: Motors::new(n),
+            factor: Factor::new(tree),
+            forces: vec![V6::ZERO; n_nodes],
+            pushes: vec![V6::ZERO; n_nodes],
+            efforts: vec![L::ZERO; n],
+            stiffening: vec![L::ZERO; n],
+            gained: vec![L::ZERO; n],
+            next: velocities.clone(),
+            kicks: vec![V6::ZERO; n_nodes],
+            column_kicks: vec![L::ZERO; n],
+            is_kicked: vec![false; L::WIDTH],
+            stages: Stages::new(tree.n_positions, n),
+            is_staged: false,
+        };
+        Articulated {
+            rigid_offsets: tree.nodes.iter().map(|node| node.rigid_from_node.inverse()).collect(),
+            width: if L::WIDTH > 1 { Width::here() } else { Width::Least },
+            held: positions.clone(),
+            tree: tree.clone(),
+            robots,
+            columns,
+            positions,
+            velocities,
+            work,
+        }
+    }
+}
+
+impl<L: Lane> Articulated<L> {
+    /// Efforts of springs, dampers and motors as they will be at the end of the step, as far as
+    /// they are linear: what depends on the coming velocity moves to the left-hand side.
+    ///
+    /// With `τ(q, v) = τ₀ − k·(q − q₀) − d·(v − v₀)` and `q = q₀ + h·v`, the step
+    /// `M·(v − v₀)/h = τ` becomes `(M + h·d + h²·k)·a = τ₀ − h·k·v₀`: stiff gains stay stable.
+    #[inline(always)]
+    fn gather_efforts(&mut self, dt: f64) {
+        let (h, columns, work) = (L::of(dt), &self.columns, &mut self.work);
+        for (k, effort) in work.efforts.iter_mut().enumerate() {
+            let (damping, stiffness) = (columns.damping[k], columns.stiffness[k]);
+            let node = &self.tree.nodes[self.tree.column_nodes[k]];
+            let v = self.velocities[k];
+            let soft = stiffness + work.motors.kp[k];
+            let own = match node.dof {
+                Some(_) => {
+                    let q = self.positions[node.first_position];
+                    -(damping * v) - stiffness * (q - columns.rest[k])
+                }
+                None => L::ZERO,
+            };
+            *effort = work.motors.efforts[k] + own - h * (soft * v);
+            work.stiffening[k] =
+                columns.armature[k] + h * (damping + work.motors.kd[k]) + h * (h * soft);
+        }
+    }
+
+    /// What slows free motion: `−d·v` of every link that has it, within the step.
+    #[inline(always)]
+    fn gather_decay(&mut self, dt: f64) {
+        let work = &mut self.work;
+        for (i, node) in self.tree.nodes.iter().enumerate() {
+            let (linear, angular) = node.velocity_decay;
+            if linear == 0.0 && angular == 0.0 {
+                continue;
+            }
+            let placed = &work.bodies.nodes[i];
+            let centre = placed.at + placed.rotation * V3::of(node.centre);
+            let motion = work.motions.velocities[i];
+            let share = |decay: f64| L::of(-decay / (1.0 + dt * decay));
+            let force = motion.velocity_at(centre) * (L::of(node.mass) * share(linear));
+            let inertia = crate::tree::Sym3::<L>::of(node.inertia).turned(&placed.rotation);
+            let moment = (inertia * motion.turn) * share(angular);
+            work.pushes[i] += V6::force_at(centre, force, moment);
+        }
+    }
+
+    /// Accelerations at the present state, from efforts and stiffening already gathered.
+    #[inline(always)]
+    fn solve_motion(&mut self, gravity: Vec3) {
+        let (tree, work) = (&self.tree, &mut self.work);
+        bias_forces(tree, &work.bodies, &work.motions, V3::of(gravity), &mut work.forces);
+        for (force, push) in work.forces.iter_mut().zip(&mut work.pushes) {
+            *force = *force - std::mem::replace(push, V6::ZERO);
+        }
+        factor(tree, &work.bodies, &work.stiffening, &mut work.factor);
+        let Work { bodies, factor, efforts, forces, gained, .. } = work;
+        solve(tree, bodies, factor, efforts, forces, gained);
+    }
+
+    /// Speeds at the end of the step. A free link's acceleration is that of the motion about a
+    /// fixed point; its own origin moves, which adds `ω × v`.
+    #[inline(always)]
+    fn next_velocities(&mut self, dt: f64) {
+        let (h, work) = (L::of(dt), &mut self.work);
+        for ((next, v), a) in work.next.iter_mut().zip(&self.velocities).zip(&work.gained) {
+            *next = *v + h * *a;
+        }
+        if let Some(drift) = free_drift(&self.tree, &self.velocities) {
+            work.next[3] += h * drift.x;
+            work.next[4] += h * drift.y;
+            work.next[5] += h * drift.z;
+        }
+    }
+
+    #[inline(always)]
+    fn place_all(&mut self) {
+        let work = &mut self.work;
+        place(&self.tree, &work.anchor, &self.positions, &mut work.bodies);
+        let Work { bodies, motions, anchor_motion, .. } = work;
+        move_bodies(&self.tree, bodies, *anchor_motion, &self.velocities, motions);
+    }
+
+    /// Adds what the kicks did to the next velocities; it stays in `gained`.
+    #[inline(always)]
+    fn take_kicks(&mut self) {
+        let work = &mut self.work;
+        for (force, kick) in work.forces.iter_mut().zip(&mut work.kicks) {
+            *force = -std::mem::replace(kick, V6::ZERO);
+        }
+        let Work { bodies, factor, column_kicks, forces, gained, .. } = work;
+        solve(&self.tree, bodies, factor, column_kicks, forces, gained);
+        work.column_kicks.fill(L::ZERO);
+        for lane in 0..L::WIDTH {
+            // Even adding a zero may change a bit, so who was not kicked is left alone.
+            if std::mem::take(&mut work.is_kicked[lane]) {
+                for (next, gained) in work.next.iter_mut().zip(&work.gained) {
+                    next.set(lane, next.get(lane) + gained.get(lane));
+                }
+            } else {
+                work.gained.iter_mut().for_each(|gained| gained.set(lane, 0.0));
+            }
+        }
+    }
+
+    /// Efforts as they are now, for integrators that look several times in a step.
+    #[inline(always)]
+    fn gather_present_efforts(&mut self) {
+        let (columns, work) = (&self.columns, &mut self.work);
+        for (k, effort) in work.efforts.iter_mut().enumerate() {
+            let node = &self.tree.nodes[self.tree.column_nodes[k]];
+            work.stiffening[k] = columns.armature[k];
+            *effort = L::ZERO;
+            if node.dof.is_some() {
+                let (q, v) = (self.positions[node.first_position], self.velocities[k]);
+                let (q0, v0) = (work.stages.positions[node.first_position], work.stages.velocities[k]);
+                let motor = work.motors.efforts[k]
+                    - work.motors.kp[k] * (q - q0)
+                    - work.motors.kd[k] * (v - v0);
+                *effort =
+                    motor - columns.damping[k] * v - columns.stiffness[k] * (q - columns.rest[k]);
+            }
+        }
+    }
+
+    /// How fast positions and velocities change, into a stage.
+    #[inline(always)]
+    fn derive_stage(&mut self, gravity: Vec3, stage: usize) {
+        self.gather_present_efforts();
+        self.gather_decay(0.0);
+        self.solve_motion(gravity);
+        let work = &mut self.work;
+        let (q, v) = &mut work.stages.rates[stage];
+        rates(&self.tree, &self.positions, &self.velocities, q);
+        v.copy_from_slice(&work.gained);
+        if let Some(drift) = free_drift(&self.tree, &self.velocities) {
+            v[3] += drift.x;
+            v[4] += drift.y;
+            v[5] += drift.z;
+        }
+    }
+
+    /// Holds robots whose numbers left the finite; the others do not notice.
+    fn contain(&mut self) {
+        for (lane, robot) in self.robots.iter_mut().enumerate() {
+            let is_lost = robot.is_lost
+                || self.positions.iter().any(|q| !q.get(lane).is_finite())
+                || self.velocities.iter().any(|v| v.get(lane).abs() > FASTEST || v.get(lane).is_nan());
+            if is_lost {
+                robot.is_lost = true;
+                let held = self.positions.iter_mut().zip(&self.held);
+                held.for_each(|(q, held)| q.set(lane, held.get(lane)));
+                self.velocities.iter_mut().for_each(|v| v.set(lane, 0.0));
+            }
+        }
+    }
+
+    /// The motion of a link by these velocities.
+    fn motion_by(&self, velocities: &[L], lane: usize, node: usize) -> V6<f64> {
+        let mut sum = self.work.anchor_motion.get(lane);
+        let mut column = Some(self.tree.nodes[node].columns().end - 1);
+        while let Some(k) = column {
+            sum += self.work.bodies.axes[k].get(lane) * velocities[k].get(lane);
+            column = self.tree.column_parents[k];
+        }
+        sum
+    }
+}
+
+/// Faster than this is not motion but divergence \[rad/s or m/s\].
+const FASTEST: f64 = 1e9;
+
+/// `ω × v` of a tree's free first link.
+#[inline(always)]
+fn free_drift<L: Lane>(tree: &Tree, v: &[L]) -> Option<V3<L>> {
+    (tree.nodes[0].kind == NodeKind::Free).then(|| {
+        V3 { x: v[0], y: v[1], z: v[2] }.cross(V3 { x: v[3], y: v[4], z: v[5] })
+    })
+}
+
+impl<L: Lane + Send> Pack for Articulated<L> {
+    fn robots(&self) -> &[Robot] {
+        &self.robots
+    }
+
+    fn tree(&self) -> &Tree {
+        &self.tree
+    }
+
+    fn place(&mut self, state: &State) {
+        for (lane, robot) in self.robots.iter().enumerate() {
+            let (pose, angular, linear) = anchor_of(robot, state);
+            let work = &mut self.work;
+            work.anchor.0.set(lane, pose.rotation);
+            work.anchor.1.set(lane, pose.translation);
+            // About the tree's origin, which is where its first joint is.
+            let joint = pose.vector(self.tree.nodes[0].parent_from_joint.translation);
+            work.anchor_motion.turn.set(lane, angular);
+            work.anchor_motion.line.set(lane, linear + angular.cross(joint));
+        }
+        self.width.run(|| self.place_all());
+    }
+
+    fn pose(&self, robot: usize, node: usize) -> Transform {
+        self.work.bodies.world_from_node(node, robot) * self.rigid_offsets[node]
+    }
+
+    fn origin(&self, robot: usize) -> Vec3 {
+        self.work.bodies.origin.get(robot)
+    }
+
+    fn motion(&self, robot: usize, node: usize) -> V6<f64> {
+        self.work.motions.velocities[node].get(robot)
+    }
+
+    fn push(&mut self, robot: usize, node: usize, force: V6<f64>) {
+        self.work.pushes[node].add_to(robot, force);
+    }
+
+    fn accelerate(&mut self, drive: &Drive<'_>) {
+        self.work.motors.gather(drive.inputs, &self.robots);
+        self.width.run(|| {
+            self.gather_efforts(drive.dt);
+            self.gather_decay(drive.dt);
+            self.solve_motion(drive.model.world.gravity);
+            self.next_velocities(drive.dt);
+        });
+    }
+
+    fn free_motion(&self, robot: usize, node: usize) -> V6<f64> {
+        self.motion_by(&self.work.next, robot, node)
+    }
+
+    fn free_speed(&self, robot: usize, column: usize) -> f64 {
+        self.work.next[column].get(robot)
+    }
+
+    fn coordinate(&self, robot: usize, column: usize) -> f64 {
+        self.positions[self.tree.nodes[self.tree.column_nodes[column]].first_position].get(robot)
+    }
+
+    fn half(&self, robot: usize, node: usize, half: &mut Half) {
+        half.of(&self.tree, &self.work.bodies, &self.work.factor, node, robot);
+    }
+
+    fn half_of_column(&self, robot: usize, column: usize, half: &mut Half) {
+        half.of_column(&self.tree, &self.work.bodies, &self.work.factor, column, robot);
+    }
+
+    fn give(&self, robot: usize, column: usize) -> f64 {
+        if self.robots[robot].is_lost { 0.0 } else { self.work.factor.give[column].get(robot) }
+    }
+
+    fn kick(&mut self, robot: usize, node: usize, impulse: V6<f64>) {
+        self.work.kicks[node].add_to(robot, impulse);
+        self.work.is_kicked[robot] = true;
+    }
+
+    fn kick_column(&mut self, robot: usize, column: usize, impulse: f64) {
+        let kick = &mut self.work.column_kicks[column];
+        kick.set(robot, kick.get(robot) + impulse);
+        self.work.is_kicked[robot] = true;
+    }
+
+    fn finish(&mut self, dt: f64) {
+        self.width.run(|| {
+            let is_kicked = self.work.is_kicked.contains(&true);
+            if is_kicked {
+                self.take_kicks();
+            }
+            self.velocities.copy_from_slice(&self.work.next);
+            if !self.work.is_staged {
+                self.held.copy_from_slice(&self.positions);
+                advance(&self.tree, &self.velocities, L::of(dt), &mut self.positions);
+            } else if is_kicked {
+                // The way was gone without the kick; what it changes is made up for.
+                advance(&self.tree, &self.work.gained, L::of(dt), &mut self.positions);
+            }
+        });
+        self.work.is_staged = false;
+        self.contain();
+    }
+
+    fn has_stages(&self) -> bool {
+        true
+    }
+
+    fn remember(&mut self, drive: &Drive<'_>) {
+        self.work.motors.gather(drive.inputs, &self.robots);
+        self.held.copy_from_slice(&self.positions);
+        self.work.stages.positions.copy_from_slice(&self.positions);
+        self.work.stages.velocities.copy_from_slice(&self.velocities);
+    }
+
+    fn derive(&mut self, drive: &Drive<'_>, stage: usize) {
+        self.width.run(|| self.derive_stage(drive.model.world.gravity, stage));
+    }
+
+    fn set_stage(&mut self, weights: &[f64], dt: f64) {
+        self.width.run(|| {
+            self.work.stages.blend(weights, dt, &mut self.positions, &mut self.velocities);
+            normalise(&self.tree, &mut self.positions);
+        });
+    }
+
+    fn error(&self, weights: &[f64], dt: f64) -> f64 {
+        let mut worst = 0.0_f64;
+        for (lane, robot) in self.robots.iter().enumerate() {
+            if !robot.is_lost {
+                worst = worst.max(self.work.stages.error(weights, dt, lane));
+            }
+        }
+        worst
+    }
+
+    fn settle(&mut self) {
+        self.width.run(|| {
+            self.work.stiffening.copy_from_slice(&self.columns.armature);
+            let work = &mut self.work;
+            factor(&self.tree, &work.bodies, &work.stiffening, &mut work.factor);
+            work.next.copy_from_slice(&self.velocities);
+            work.pushes.fill(V6::ZERO);
+        });
+        self.work.is_staged = true;
+    }
+
+    fn write(&self, state: &mut State) {
+        for (lane, robot) in self.robots.iter().enumerate() {
+            let origin = self.origin(lane);
+            for (node, rigid) in robot.rigids.iter().enumerate() {
+                let Some(rigid) = rigid else { continue };
+                let motion = self.motion(lane, node);
+                write_rigid(state, *rigid, self.pose(lane, node), motion, origin);
+                state.rigids[*rigid].is_contained |= robot.is_lost;
+            }
+            for (k, dof) in robot.dofs.iter().enumerate() {
+                let Some((dof, sign)) = *dof else { continue };
+                state.dofs[dof].position = sign * self.coordinate(lane, k);
+                state.dofs[dof].velocity = sign * self.velocities[k].get(lane);
+            }
+        }
+    }
+}

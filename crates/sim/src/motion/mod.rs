@@ -1,0 +1,157 @@
+//! Robots in motion at the detail each was given: what the `native` engine steps.
+//!
+//! ```text
+//! Model ─ packs_of ─► Pack: as many robots of one model as a lane is wide
+//! each step:  place ─► (contacts push) ─► accelerate ─► (contacts kick) ─► finish ─► write
+//! ```
+//!
+//! A [`Pack`] moves robots of one model and one detail side by side. Contacts are between
+//! robots, so they are not its business: whoever finds them reads poses and velocities here,
+//! pushes with forces before the motion is computed (soft laws) or kicks with impulses after
+//! (the hard law), and asks how much a link gives way.
+//!
+//! Deliberately absent: who touches whom, commands, files.
+
+mod articulated;
+mod columns;
+mod ends;
+mod follow;
+mod one_body;
+mod stages;
+mod turning;
+mod wide;
+
+use headland_base::{Transform, Vec3};
+
+use crate::engine::Inputs;
+use crate::model::Model;
+use crate::state::State;
+use crate::tree::{Half, Tree, V6};
+
+pub use articulated::Articulated;
+pub use columns::Columns;
+pub use one_body::OneBody;
+pub use stages::{DORMAND_PRINCE, Method, RK4};
+pub use wide::Width;
+
+/// Which rigids and axes of the model one robot of a pack has.
+#[derive(Clone, Debug)]
+pub struct Robot {
+    /// Its place among the model's trees.
+    pub tree_idx: usize,
+    /// The rigid of every node; none between two axes.
+    pub rigids: Vec<Option<usize>>,
+    /// The axis of every column and the way it counts; none for free and ball joints.
+    pub dofs: Vec<Option<(usize, f64)>>,
+    /// The rigid it stands on, where that is not the world.
+    pub anchor: Option<usize>,
+    /// It went non-finite and is held where it last was.
+    pub is_lost: bool,
+}
+
+impl Robot {
+    /// Of a tree.
+    pub fn of(tree_idx: usize, tree: &Tree) -> Robot {
+        let dof_of = |column: usize| tree.nodes[tree.column_nodes[column]].dof;
+        Robot {
+            tree_idx,
+            rigids: tree.nodes.iter().map(|node| node.rigid_idx).collect(),
+            dofs: (0..tree.n_dofs).map(dof_of).collect(),
+            anchor: tree.anchor,
+            is_lost: false,
+        }
+    }
+}
+
+/// What acts on robots during a step.
+#[derive(Clone, Copy, Debug)]
+pub struct Drive<'a> {
+    /// What they are.
+    pub model: &'a Model,
+    /// Efforts, orders and forces from outside.
+    pub inputs: &'a Inputs,
+    /// The step \[s\].
+    pub dt: f64,
+}
+
+/// Robots of one model and one detail, side by side.
+pub trait Pack: Send {
+    /// Which ones, in the order of their lanes.
+    fn robots(&self) -> &[Robot];
+
+    /// The links and joints they share.
+    fn tree(&self) -> &Tree;
+
+    /// Finds out where every link is and how it moves. `state` has what carries them.
+    fn place(&mut self, state: &State);
+
+    /// Where a link is; the pose of its rigid.
+    fn pose(&self, robot: usize, node: usize) -> Transform;
+
+    /// Where in the world the motions and forces of a robot are written about.
+    fn origin(&self, robot: usize) -> Vec3;
+
+    /// How a link moves, about the robot's origin.
+    fn motion(&self, robot: usize, node: usize) -> V6<f64>;
+
+    /// A force on a link, about the robot's origin, for the coming acceleration.
+    fn push(&mut self, robot: usize, node: usize, force: V6<f64>);
+
+    /// Velocities at the end of the step if nothing kicked.
+    fn accelerate(&mut self, drive: &Drive<'_>);
+
+    /// How a link would move at the end of the step.
+    fn free_motion(&self, robot: usize, node: usize) -> V6<f64>;
+
+    /// The speed of a column at the end of the step, if nothing kicked.
+    fn free_speed(&self, robot: usize, column: usize) -> f64;
+
+    /// The position of a column's coordinate; of joints with one axis only.
+    fn coordinate(&self, robot: usize, column: usize) -> f64;
+
+    /// What the six unit forces on a link do on their way to the base.
+    fn half(&self, robot: usize, node: usize, half: &mut Half);
+
+    /// What a unit effort on a column does on its way to the base; the first of the six counts.
+    fn half_of_column(&self, robot: usize, column: usize, half: &mut Half);
+
+    /// How much every column gives way, for [`Half::response`].
+    fn give(&self, robot: usize, column: usize) -> f64;
+
+    /// An impulse on a link, about the robot's origin.
+    fn kick(&mut self, robot: usize, node: usize, impulse: V6<f64>);
+
+    /// An impulse along a column.
+    fn kick_column(&mut self, robot: usize, column: usize, impulse: f64);
+
+    /// Takes up the kicks and moves on.
+    fn finish(&mut self, dt: f64);
+
+    /// Writes poses, twists and axes.
+    fn write(&self, state: &mut State);
+
+    // Integrators of several stages. Details that move in a way of their own leave these
+    // alone: they are stepped by `accelerate` and `finish` whatever the integrator.
+
+    /// Whether it takes part in stages.
+    fn has_stages(&self) -> bool {
+        false
+    }
+
+    /// Keeps the present state as where the step begins.
+    fn remember(&mut self, _drive: &Drive<'_>) {}
+
+    /// Works out, where it was placed, how fast everything changes, and keeps it as a stage's.
+    fn derive(&mut self, _drive: &Drive<'_>, _stage: usize) {}
+
+    /// Goes to `y₀ + dt·Σ wᵢ·kᵢ`.
+    fn set_stage(&mut self, _weights: &[f64], _dt: f64) {}
+
+    /// What the two orders of a pair differ by, at most, seen against `1 + |y|`.
+    fn error(&self, _weights: &[f64], _dt: f64) -> f64 {
+        0.0
+    }
+
+    /// Takes the present state, placed, for the end of the step, to be kicked and finished.
+    fn settle(&mut self) {}
+}
