@@ -130,10 +130,7 @@ pub struct GettingUp {
 
 impl Default for GettingUp {
     fn default() -> GettingUp {
-        GettingUp {
-            from_front: motion::FROM_FRONT.to_vec(),
-            from_back: motion::FROM_BACK.to_vec(),
-        }
+        GettingUp { from_front: motion::FROM_FRONT.to_vec(), from_back: motion::FROM_BACK.to_vec() }
     }
 }
 
@@ -217,13 +214,7 @@ impl Firmware {
     }
 
     /// One tick of `dt` seconds: the angles for the servos.
-    pub fn tick(
-        &mut self,
-        dt: f64,
-        sensed: &Sensed,
-        order: Order,
-        gaze: Option<Gaze>,
-    ) -> Joints {
+    pub fn tick(&mut self, dt: f64, sensed: &Sensed, order: Order, gaze: Option<Gaze>) -> Joints {
         self.look(dt, gaze);
         let mut joints = self.body(dt, sensed, order);
         (joints[part::HEAD], joints[part::HEAD + 1]) = (self.gaze.pan, self.gaze.tilt);
@@ -350,9 +341,8 @@ impl Firmware {
     fn balance(&self, joints: &mut Joints, sensed: &Sensed, footing: &Footing) {
         let (roll, pitch) = tilt(sensed.attitude);
         let pitch = pitch - self.tuning.lean;
-        let give = |angle: f64, rate: f64| {
-            self.tuning.ankle_tilt * angle + self.tuning.ankle_rate * rate
-        };
+        let give =
+            |angle: f64, rate: f64| self.tuning.ankle_tilt * angle + self.tuning.ankle_rate * rate;
         for side in Side::BOTH {
             if footing.support.is_none_or(|support| support == side) {
                 joints[side.leg() + 4] += give(pitch, sensed.gyro.y);

@@ -198,7 +198,8 @@ const N_AHEAD: usize = 3;
 impl Gait {
     /// Standing with the feet side by side; `omega` is √(g/height) of the centre of mass.
     pub fn new(pace: Pace, omega: f64) -> Gait {
-        let foot = |side: Side| Spot { at: Vec2::new(0.0, 0.5 * pace.width * side.sign()), yaw: 0.0 };
+        let foot =
+            |side: Side| Spot { at: Vec2::new(0.0, 0.5 * pace.width * side.sign()), yaw: 0.0 };
         let feet = [foot(Side::Left), foot(Side::Right)];
         Gait {
             pace,
@@ -428,4 +429,122 @@ pub(crate) fn ease(share: f64) -> f64 {
 fn bump(share: f64) -> f64 {
     let s = sin(PI * share.clamp(0.0, 1.0));
     s * s
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const OMEGA: f64 = 5.7;
+    const DT: f64 = 0.008;
+
+    fn pace() -> Pace {
+        Pace {
+            step_secs: 0.4,
+            double_share: 0.3,
+            shift_secs: 0.5,
+            lift: 0.03,
+            width: 0.12,
+            inside: 0.01,
+            limits: Walk { forward: 0.2, left: 0.06, turn: 0.8 },
+            change: Walk { forward: 0.05, left: 0.03, turn: 0.3 },
+            kick: Kick { secs: [0.5, 0.2, 0.6], back: 0.05, ahead: 0.12, lift: 0.045 },
+        }
+    }
+
+    fn tick_for(gait: &mut Gait, secs: f64, wish: Wish, see: &mut dyn FnMut(&Footing)) -> Footing {
+        let n_ticks = (secs / DT).round() as usize;
+        let mut last = gait.tick(0.0, wish);
+        for _ in 0..n_ticks {
+            last = gait.tick(DT, wish);
+            see(&last);
+        }
+        last
+    }
+
+    /// Two roads: the closed form goes backwards, small steps of the pendulum go forwards.
+    #[test]
+    fn the_dcm_ends_where_it_must() {
+        let p = Vec2::new;
+        let stretches = [
+            Stretch { secs: 0.3, from: p(0.0, 0.0), to: p(0.02, 0.06) },
+            Stretch { secs: 0.28, from: p(0.02, 0.06), to: p(0.02, 0.06) },
+            Stretch { secs: 0.12, from: p(0.02, 0.06), to: p(0.08, -0.06) },
+        ];
+        let end = p(0.05, -0.01);
+        let mut dcm = dcm_before(&stretches, end, OMEGA);
+        let h = 1e-5;
+        for stretch in stretches {
+            let n = (stretch.secs / h).round() as usize;
+            for i in 0..n {
+                let at = |share: f64| stretch.from + (stretch.to - stretch.from) * share;
+                // The midpoint rule.
+                let half = dcm + (dcm - at(i as f64 / n as f64)) * (0.5 * h * OMEGA);
+                dcm += (half - at((i as f64 + 0.5) / n as f64)) * (h * OMEGA);
+            }
+        }
+        assert!((dcm - end).length() < 1e-6, "{dcm} vs {end}");
+    }
+
+    /// A walk is as long as its steps, straight to the last bit that matters, and ends at rest
+    /// in the middle of both feet.
+    #[test]
+    fn a_walk_goes_straight_and_ends_at_rest() {
+        let mut gait = Gait::new(pace(), OMEGA);
+        let walk = Wish::Walk(Walk { forward: 0.1, ..Walk::default() });
+        tick_for(&mut gait, 10.0, walk, &mut |_| ());
+        let stopped = tick_for(&mut gait, 4.0, Wish::Stand, &mut |_| ());
+        assert!(stopped.is_still);
+        let [left, right] = stopped.feet;
+        assert!((left.at.x - right.at.x).abs() < 1e-12 && stopped.yaw.abs() < 1e-12);
+        assert!((left.at.y - 0.06).abs() < 1e-9 && (right.at.y + 0.06).abs() < 1e-9);
+        // 24 or 25 steps of 4 cm after the first, which is half as long.
+        assert!((0.9..1.05).contains(&left.at.x), "{}", left.at.x);
+        assert!((stopped.centre - mean(stopped.feet)).length() < 1e-6);
+    }
+
+    /// The centre of mass stays between the feet's outer edges, and feet never meet.
+    #[test]
+    fn the_weight_stays_over_the_feet() {
+        for walk in [
+            Walk { forward: 0.2, left: 0.0, turn: 0.0 },
+            Walk { forward: -0.1, left: 0.05, turn: -0.5 },
+            Walk { forward: 0.0, left: -0.06, turn: 0.8 },
+        ] {
+            let mut gait = Gait::new(pace(), OMEGA);
+            tick_for(&mut gait, 8.0, Wish::Walk(walk), &mut |footing| {
+                let [left, right] = footing.feet;
+                let middle = Spot { at: mean(footing.feet), yaw: footing.yaw };
+                let apart = middle.see(left.at) - middle.see(right.at);
+                assert!(apart.y > 0.09, "{walk:?}: feet {} m apart", apart.y);
+                let centre = middle.see(footing.centre);
+                assert!(centre.y.abs() < 0.5 * apart.y && centre.x.abs() < 0.06, "{centre}");
+            });
+        }
+    }
+
+    /// A kick comes from a stand, lifts one foot, and brings it home.
+    #[test]
+    fn a_kick_comes_home() {
+        for side in Side::BOTH {
+            let mut gait = Gait::new(pace(), OMEGA);
+            let before = gait.tick(DT, Wish::Stand);
+            let (mut furthest, mut highest): (f64, f64) = (0.0, 0.0);
+            // It is told to kick until the kick has begun.
+            let mut wish = Wish::Kick(side);
+            let mut last = before;
+            for _ in 0..500 {
+                last = gait.tick(DT, wish);
+                if last.is_kick {
+                    wish = Wish::Stand;
+                }
+                let i = side.index();
+                furthest = furthest.max(last.feet[i].at.x - before.feet[i].at.x);
+                highest = highest.max(last.lifts[i]);
+                assert_eq!(last.feet[side.other().index()], before.feet[side.other().index()]);
+            }
+            assert!((furthest - 0.12).abs() < 1e-3 && (highest - 0.045).abs() < 1e-3);
+            assert!(last.is_still && last.feet == before.feet);
+        }
+    }
 }

@@ -51,9 +51,8 @@ impl Leg {
         }
         let at = |i: usize| joints[i].translation;
         let (hip, knee, ankle) = (at(2), at(3), at(4));
-        let misses = |point: Vec3, axis: Vec3, through: Vec3| {
-            (through - point).cross(axis).length() > MEET
-        };
+        let misses =
+            |point: Vec3, axis: Vec3, through: Vec3| (through - point).cross(axis).length() > MEET;
         if misses(at(0), Vec3::Z, hip) || misses(at(1), Vec3::X, hip) {
             return Err(format!("the axes of the {side:?} hip do not meet in a point"));
         }

@@ -38,14 +38,22 @@ pub struct ControllerEntry {
     /// One line.
     pub summary: &'static str,
     /// Makes a fresh one of what it is told; what is wrong is noted there.
-    pub make: fn(&mut Told<'_>) -> Option<Box<dyn Controller>>,
+    pub make: fn(&mut Told<'_>) -> Option<Hired>,
+}
+
+/// A controller that takes part in a run.
+pub struct Hired {
+    /// The controller.
+    pub controller: Box<dyn Controller>,
+    /// The axes it commands, in [`Model::dofs`].
+    pub dof_idxs: Vec<usize>,
 }
 
 /// Every controller that ships. Adding one is one file and one line here.
 pub const CONTROLLERS: &[ControllerEntry] = &[player::ENTRY];
 
 /// The controllers a world asks for, or everything that is wrong with what it asks.
-pub fn cast(model: &Model, places: &Places) -> Result<Vec<Box<dyn Controller>>, Vec<Diagnostic>> {
+pub fn cast(model: &Model, places: &Places) -> Result<Vec<Hired>, Vec<Diagnostic>> {
     let mut cast = Vec::new();
     let mut findings = Findings::new();
     model.world.visit_models(&mut |at| {

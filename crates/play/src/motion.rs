@@ -71,15 +71,7 @@ const fn key(numbers: [f64; 8]) -> Key {
         numbers;
     Key {
         secs,
-        pose: Pose {
-            shoulder_pitch,
-            shoulder_roll,
-            elbow,
-            hip_roll,
-            hip_pitch,
-            knee,
-            ankle_pitch,
-        },
+        pose: Pose { shoulder_pitch, shoulder_roll, elbow, hip_roll, hip_pitch, knee, ankle_pitch },
     }
 }
 
@@ -93,12 +85,12 @@ pub const FROM_FRONT: &[Key] = &[
 
 /// From lying on the back.
 pub const FROM_BACK: &[Key] = &[
-    key([0.25, 0.62, 0.42, -2.25, 0.49, -0.65, 1.46, 0.33]),
-    key([0.42, 1.88, 0.0, -1.66, 0.56, 0.15, 1.14, -0.32]),
-    key([0.3, 1.11, 0.52, -0.4, 0.23, -0.97, 1.56, 0.29]),
-    key([0.42, 1.03, 0.0, 0.0, 0.31, -1.72, 2.5, 0.04]),
-    key([0.29, 1.18, 0.0, -0.39, 0.21, -2.2, 2.5, 0.69]),
-    key([0.25, -1.65, 0.0, 0.0, 0.45, -2.2, 2.5, -1.25]),
+    key([0.25, 0.4, 0.55, -0.76, 0.65, -0.59, 1.24, -0.41]),
+    key([0.38, 1.53, 0.0, -2.25, 0.59, 0.38, 1.55, -0.44]),
+    key([0.39, 1.29, 0.0, -0.41, 0.0, -0.78, 1.71, 0.49]),
+    key([0.43, 0.52, 0.2, 0.0, 0.28, -1.52, 2.5, 0.45]),
+    key([0.32, 1.13, 0.0, -0.25, 0.39, -2.2, 2.5, 0.92]),
+    key([0.25, -1.17, 0.0, 0.0, 0.7, -2.2, 2.5, -0.98]),
 ];
 
 /// Where the joints are to be so long after a motion began at `start`; `None` when it is over.

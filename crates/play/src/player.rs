@@ -7,18 +7,22 @@ use headland_base::maths::{Vec2, atan2, hypot};
 use headland_base::{SimDuration, Transform, Vec3, names};
 use headland_sim::{Command, Commands, Controller, Mode, Model, State};
 
-use crate::ControllerEntry;
 use crate::firmware::{Firmware, Gaze, Order, Sensed};
 use crate::gait::{Spot, Walk};
 use crate::role::{Ball, ROLES, Role, Sight};
 use crate::skeleton::{N_JOINTS, Side, Skeleton, part};
 use crate::told::Told;
+use crate::{ControllerEntry, Hired};
 
 /// How help pages list it.
 pub(crate) const ENTRY: ControllerEntry = ControllerEntry {
     name: "player",
     summary: "plays soccer with a humanoid of 21 joints; <role> says how, <ball> with what",
-    make: |told| make(told).map(|player| Box::new(player) as Box<dyn Controller>),
+    make: |told| {
+        let player = make(told)?;
+        let dof_idxs = player.firmware.skeleton().bones.iter().map(|bone| bone.dof_idx).collect();
+        Some(Hired { controller: Box::new(player), dof_idxs })
+    },
 };
 
 /// How often it runs where the world does not say \[Hz\].
@@ -73,8 +77,7 @@ fn make(told: &mut Told<'_>) -> Option<Player> {
     }
     let role = told.text("role").unwrap_or("stand");
     let Some(entry) = ROLES.iter().find(|entry| entry.name == role) else {
-        let near =
-            names::suggestion(role, ROLES.iter().map(|entry| entry.name));
+        let near = names::suggestion(role, ROLES.iter().map(|entry| entry.name));
         told.wrong("unknown-role", "role", format!("no role `{role}`"), near);
         return None;
     };

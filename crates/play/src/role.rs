@@ -63,14 +63,8 @@ pub struct RoleEntry {
 }
 
 /// Every role, in the order help pages list them. Adding one is one file and one line here.
-pub const ROLES: &[RoleEntry] = &[
-    walker::STAND,
-    walker::WALK,
-    striker::ENTRY,
-    keeper::ENTRY,
-    supporter::ENTRY,
-    slalom::ENTRY,
-];
+pub const ROLES: &[RoleEntry] =
+    &[walker::STAND, walker::WALK, striker::ENTRY, keeper::ENTRY, supporter::ENTRY, slalom::ENTRY];
 
 /// From here on a player turns towards where it goes; nearer, it walks sideways \[m\].
 const FAR: f64 = 0.5;

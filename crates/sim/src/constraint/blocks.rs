@@ -155,7 +155,8 @@ fn inverse(m: &[[f64; 3]; 3], n: usize) -> Option<[[f64; 3]; 3]> {
             out[1] = [-m[1][0] / det, m[0][0] / det, 0.0];
         }
         _ => {
-            let minor = |a: usize, b: usize, c: usize, d: usize| m[a][c] * m[b][d] - m[a][d] * m[b][c];
+            let minor =
+                |a: usize, b: usize, c: usize, d: usize| m[a][c] * m[b][d] - m[a][d] * m[b][c];
             let det = m[0][0] * minor(1, 2, 1, 2) - m[0][1] * minor(1, 2, 0, 2)
                 + m[0][2] * minor(1, 2, 0, 1);
             if !is_apart(det, 3) {

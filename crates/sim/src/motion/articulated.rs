@@ -221,7 +221,8 @@ impl<L: Lane> Articulated<L> {
             *effort = L::ZERO;
             if node.dof.is_some() {
                 let (q, v) = (self.positions[node.first_position], self.velocities[k]);
-                let (q0, v0) = (work.stages.positions[node.first_position], work.stages.velocities[k]);
+                let (q0, v0) =
+                    (work.stages.positions[node.first_position], work.stages.velocities[k]);
                 let motor = work.motors.efforts[k]
                     - work.motors.kp[k] * (q - q0)
                     - work.motors.kd[k] * (v - v0);
@@ -253,7 +254,10 @@ impl<L: Lane> Articulated<L> {
         for (lane, robot) in self.robots.iter_mut().enumerate() {
             let is_lost = robot.is_lost
                 || self.positions.iter().any(|q| !q.get(lane).is_finite())
-                || self.velocities.iter().any(|v| v.get(lane).abs() > FASTEST || v.get(lane).is_nan());
+                || self
+                    .velocities
+                    .iter()
+                    .any(|v| v.get(lane).abs() > FASTEST || v.get(lane).is_nan());
             if is_lost {
                 robot.is_lost = true;
                 let held = self.positions.iter_mut().zip(&self.held);
@@ -281,9 +285,8 @@ const FASTEST: f64 = 1e9;
 /// `ω × v` of a tree's free first link.
 #[inline(always)]
 fn free_drift<L: Lane>(tree: &Tree, v: &[L]) -> Option<V3<L>> {
-    (tree.nodes[0].kind == NodeKind::Free).then(|| {
-        V3 { x: v[0], y: v[1], z: v[2] }.cross(V3 { x: v[3], y: v[4], z: v[5] })
-    })
+    (tree.nodes[0].kind == NodeKind::Free)
+        .then(|| V3 { x: v[0], y: v[1], z: v[2] }.cross(V3 { x: v[3], y: v[4], z: v[5] }))
 }
 
 impl<L: Lane + Send> Pack for Articulated<L> {

@@ -367,8 +367,7 @@ impl<L: Lane + Send> Pack for OneBody<L> {
 
     fn kick(&mut self, robot: usize, _node: usize, impulse: V6<f64>) {
         let centre = V3::of(self.whole.centre.get(robot));
-        let about =
-            V6 { turn: impulse.turn - centre.cross(impulse.line), line: impulse.line };
+        let about = V6 { turn: impulse.turn - centre.cross(impulse.line), line: impulse.line };
         self.kicks.add_to(robot, about);
     }
 

@@ -336,8 +336,7 @@ impl<'a> Growing<'a> {
             node.parent = parent;
             node.parent_from_joint = from_joint * joint_from_z;
             node.dof = axis_idx.map(|i| (joint.first_dof + i, sign));
-            node.armature =
-                node.dof.map_or(0.0, |(dof, _)| self.model.dofs[dof].axis.armature);
+            node.armature = node.dof.map_or(0.0, |(dof, _)| self.model.dofs[dof].axis.armature);
             parent = Some(self.push(tree, node));
             from_joint = joint_from_z.inverse();
         }

@@ -393,7 +393,11 @@ impl<L: Lane> Inertia<L> {
         let (xx, yy, zz) = (moment.x * centre.x, moment.y * centre.y, moment.z * centre.z);
         let shift = Sym3 {
             diag: V3 { x: yy + zz, y: xx + zz, z: xx + yy },
-            off: V3 { x: -(moment.y * centre.z), y: -(moment.x * centre.z), z: -(moment.x * centre.y) },
+            off: V3 {
+                x: -(moment.y * centre.z),
+                y: -(moment.x * centre.z),
+                z: -(moment.x * centre.y),
+            },
         };
         Inertia { mass, moment, inertia: about_centre + shift }
     }
