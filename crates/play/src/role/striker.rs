@@ -29,11 +29,16 @@ const BEHIND: f64 = 0.3;
 /// So far to the side of the ball is the way round it \[m\].
 const BESIDE: f64 = 0.35;
 
+/// How far to the side it aims past somebody who stands in the way \[rad\].
+const AROUND: f64 = 0.6;
+
 /// A striker.
 pub(super) struct Striker {
     goal: Vec2,
     n_kicks_left: Option<f64>,
     side: Side,
+    /// How far beside the goal it aims, to get past somebody \[rad\].
+    around: f64,
     state: State,
 }
 
@@ -47,19 +52,42 @@ enum State {
 impl Striker {
     /// With a goal, and so many kicks, or without end.
     pub(super) fn new(goal: Vec2, n_kicks: Option<f64>) -> Striker {
-        Striker { goal, n_kicks_left: n_kicks, side: Side::Left, state: State::Approaching }
+        Striker {
+            goal,
+            n_kicks_left: n_kicks,
+            side: Side::Left,
+            around: 0.0,
+            state: State::Approaching,
+        }
+    }
+
+    /// Where the ball is to go \[rad\].
+    fn aim(&self, ball: Ball) -> f64 {
+        direction(ball.at, self.goal) + self.around
+    }
+
+    /// Past somebody who stands in the way; decided before the ball is reached.
+    fn look_for_a_way(&mut self, sight: &Sight, ball: Ball) {
+        if (ball.at - sight.me.at).length() < 2.0 * BEHIND {
+            return;
+        }
+        let line = Spot { at: ball.at, yaw: direction(ball.at, self.goal) };
+        let seen = sight.others.iter().map(|other| line.see(*other));
+        let mut in_the_way = seen.filter(|at| at.x > 0.0 && at.x < 0.9 && at.y.abs() < 0.25);
+        self.around = in_the_way.next().map_or(0.0, |at| if at.y > 0.0 { -AROUND } else { AROUND });
     }
 
     /// How far the feet are from where they kick from: ahead, to the left, turned.
     fn miss(&self, sight: &Sight, ball: Ball) -> (f64, f64, f64) {
         let seen = sight.me.see(ball.at);
-        let turn = wrap_angle(direction(ball.at, self.goal) - sight.me.yaw);
+        let turn = wrap_angle(self.aim(ball) - sight.me.yaw);
         (seen.x - KICK_AHEAD, seen.y - self.side.sign() * sight.half_width, turn)
     }
 
     /// Where to walk to.
     fn target(&mut self, sight: &Sight, ball: Ball) -> Spot {
-        let line = Spot { at: ball.at, yaw: direction(ball.at, self.goal) };
+        self.look_for_a_way(sight, ball);
+        let line = Spot { at: ball.at, yaw: self.aim(ball) };
         let me = line.see(sight.me.at);
         // The foot on whose side the ball is; a change of mind needs a reason.
         if me.y.abs() > 0.5 * sight.half_width {
