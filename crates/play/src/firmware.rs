@@ -137,14 +137,16 @@ impl Default for GettingUp {
 /// What the whole body is at.
 #[derive(Clone, Copy, Debug)]
 enum Phase {
+    /// Before the first tick, standing as the world has put it.
+    Asleep,
     /// On its feet: the gait has the legs.
     Up,
     /// Since so long fallen, and at rest since so long.
     Fallen { secs: f64, rest_secs: f64, from: Joints },
     /// Playing a motion.
     Rising { secs: f64, from: Joints, is_on_front: bool },
-    /// From the motion's last pose into a squat.
-    Squatting { secs: f64, from: Joints },
+    /// Into the stand of the gait, from wherever it is: into a squat after a motion.
+    Settling { secs: f64, from: Joints },
 }
 
 /// Beyond this tilt a player counts as fallen \[rad\]: nothing it can do brings it back.
@@ -158,8 +160,8 @@ const REST_SECS: f64 = 0.3;
 const MOST_REST_SECS: f64 = 3.0;
 /// Slower than this is rest \[rad/s\].
 const REST_RATE: f64 = 0.3;
-/// How long the squat takes after a motion \[s\].
-const SQUAT_SECS: f64 = 0.8;
+/// How long it takes to settle into the stand of the gait \[s\].
+const SETTLE_SECS: f64 = 0.8;
 /// How fast the head turns \[rad/s\].
 const GAZE_SPEED: f64 = 3.0;
 /// Share of the straight leg's length at which the hips are in a squat.
@@ -191,7 +193,7 @@ impl Firmware {
             gait,
             height,
             targets,
-            phase: Phase::Up,
+            phase: Phase::Asleep,
             doing: Doing::Standing,
             has_kicked: false,
             gaze: Gaze::default(),
@@ -236,11 +238,12 @@ impl Firmware {
         let up = sensed.attitude.conjugate() * Vec3::Z;
         let is_beyond = |radians: f64| up.z < cos(radians);
         self.phase = match self.phase {
+            Phase::Asleep => Phase::Settling { secs: 0.0, from: sensed.joints },
             Phase::Up if is_beyond(FALLEN_RADIANS) => {
                 Phase::Fallen { secs: 0.0, rest_secs: 0.0, from: sensed.joints }
             }
             // A squat leans far forwards, on purpose.
-            Phase::Squatting { .. } if is_beyond(LYING_RADIANS) => {
+            Phase::Settling { .. } if is_beyond(LYING_RADIANS) => {
                 Phase::Fallen { secs: 0.0, rest_secs: 0.0, from: sensed.joints }
             }
             Phase::Fallen { secs, rest_secs, from } => {
@@ -255,13 +258,13 @@ impl Firmware {
             Phase::Rising { secs, from, is_on_front } => {
                 Phase::Rising { secs: secs + dt, from, is_on_front }
             }
-            Phase::Squatting { secs, from } if secs < SQUAT_SECS => {
-                Phase::Squatting { secs: secs + dt, from }
+            Phase::Settling { secs, from } if secs < SETTLE_SECS => {
+                Phase::Settling { secs: secs + dt, from }
             }
-            Phase::Up | Phase::Squatting { .. } => Phase::Up,
+            Phase::Up | Phase::Settling { .. } => Phase::Up,
         };
         match self.phase {
-            Phase::Up => self.on_feet(dt, sensed, order),
+            Phase::Asleep | Phase::Up => self.on_feet(dt, sensed, order),
             Phase::Fallen { secs, from, .. } => {
                 self.doing = Doing::Falling;
                 let straight = Pose::STRAIGHT.joints();
@@ -279,17 +282,17 @@ impl Firmware {
                     None => {
                         self.gait.reset();
                         self.height = height_of(&self.skeleton, SQUAT_STRETCH);
-                        self.phase = Phase::Squatting { secs: 0.0, from: self.targets };
+                        self.phase = Phase::Settling { secs: 0.0, from: self.targets };
                     }
                 }
                 self.targets
             }
-            Phase::Squatting { secs, from } => {
+            Phase::Settling { secs, from } => {
                 self.doing = Doing::GettingUp;
                 let footing = self.gait.tick(0.0, Wish::Stand);
-                let mut squat = self.legs_for(&footing);
-                hold_arms(&mut squat, &footing);
-                self.targets = motion::between(&from, &squat, secs / SQUAT_SECS);
+                let mut stand = self.legs_for(&footing);
+                hold_arms(&mut stand, &footing);
+                self.targets = motion::between(&from, &stand, secs / SETTLE_SECS);
                 self.targets
             }
         }
