@@ -93,6 +93,35 @@ impl Contacts {
         }
     }
 
+    /// Moves robots that no force moves out of each other and out of what stands, by their
+    /// deepest contact: half way each where both do as they are told.
+    pub fn shove(&mut self, packs: &mut [Box<dyn Pack>]) {
+        let mut deepest: Vec<([Option<(usize, usize)>; 2], Vec3, f64)> = Vec::new();
+        for touch in self.touches.iter().filter(|touch| touch.point.depth > 0.0) {
+            let moved_by_force =
+                |seat: &Option<Seat>| seat.is_some_and(|(pack, ..)| packs[pack].gives_way());
+            if touch.seats.iter().any(moved_by_force) {
+                continue;
+            }
+            let robots = touch.seats.map(|seat| seat.map(|(pack, robot, _)| (pack, robot)));
+            let ContactPoint { normal, depth, .. } = touch.point;
+            let across = Vec3::new(normal.x, normal.y, 0.0);
+            match deepest.iter_mut().find(|(known, ..)| *known == robots) {
+                Some(known) if known.2 < depth => *known = (robots, across, depth),
+                Some(_) => {}
+                None => deepest.push((robots, across, depth)),
+            }
+        }
+        for (robots, across, depth) in deepest {
+            let n_shoved = robots.iter().flatten().count().max(1) as f64;
+            for (robot, sign) in robots.iter().zip([-1.0, 1.0]) {
+                if let Some((pack, robot)) = *robot {
+                    packs[pack].shove(robot, across * (sign * depth / n_shoved));
+                }
+            }
+        }
+    }
+
     /// Writes the contacts of the step.
     pub fn write(&self, state: &mut State) {
         state.contacts.clear();

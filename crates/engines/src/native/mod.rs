@@ -182,6 +182,7 @@ impl Built {
         }
         self.rows.hold_joints(drive, &self.packs, state);
         self.rows.solve(drive, &mut self.packs, state, &mut self.contacts);
+        self.contacts.shove(&mut self.packs);
     }
 
     /// Moves on what no force moves, places everything anew and writes it down.

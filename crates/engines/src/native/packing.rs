@@ -1,7 +1,7 @@
 //! Which robot sits in which lane of which pack.
 
 use headland_base::Diagnostic;
-use headland_sim::motion::{Pack, Robot, pack_of};
+use headland_sim::motion::{Pack, Robot, needs, pack_of};
 use headland_sim::tree::{Forest, NodeKind, Tree, widest};
 use headland_sim::{Model, State};
 use headland_world::Detail;
@@ -77,8 +77,8 @@ fn detail_of(model: &Model, tree: &Tree) -> Detail {
     }
 }
 
-/// What keeps a robot from being moved at its detail.
+/// What keeps robots from being moved at their details.
 pub(super) fn check(model: &Model) -> Vec<Diagnostic> {
-    let _ = model;
-    Vec::new()
+    let forest = Forest::of(model);
+    forest.trees.iter().flat_map(|tree| needs(model, tree, detail_of(model, tree))).collect()
 }

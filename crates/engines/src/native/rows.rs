@@ -129,7 +129,9 @@ impl Rows {
     ) {
         let mut group = 0;
         for (i, touch) in contacts.touches.iter().enumerate() {
-            if touch.seats == [None, None] {
+            let moves =
+                |seat: &Option<Seat>| seat.is_some_and(|(pack, ..)| packs[pack].gives_way());
+            if !touch.seats.iter().any(moves) {
                 continue;
             }
             let follows = i > 0 && contacts.touches[i - 1].rigids == touch.rigids;

@@ -13,7 +13,7 @@ use super::columns::{Columns, Motors};
 use super::ends::{anchor_of, read_state, write_rigid};
 use super::stages::Stages;
 use super::turning::{advance, normalise, rates, set_turn, turn_by};
-use super::{Drive, Pack, Robot};
+use super::{Drive, FASTEST, Pack, Robot};
 
 /// Robots of one model with full multibody dynamics. Free bodies are such robots of one link.
 pub struct Articulated<L> {
@@ -361,9 +361,6 @@ fn add_where_any<L: Lane>(sums: &mut [L], parts: &[L]) {
 /// From `k·h²/m` on a spring is taken as of the end of the step. Its swings are exact to 1 %
 /// below, and at 4 they would build up.
 const STIFF: f64 = 0.5;
-
-/// Faster than this is not motion but divergence \[rad/s or m/s\].
-const FASTEST: f64 = 1e9;
 
 /// `ω × v` of a tree's free first link.
 #[inline(always)]

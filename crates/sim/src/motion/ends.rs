@@ -6,7 +6,7 @@ use headland_base::{Quat, Transform};
 use crate::joint::velocity_at;
 use crate::model::Model;
 use crate::state::State;
-use crate::tree::{NodeKind, Tree, V3, V6};
+use crate::tree::{Lane, NodeKind, Tree, Turn, V3, V6};
 
 use super::Robot;
 
@@ -97,4 +97,9 @@ pub(super) fn write_rigid(
     rigid.world_from_rigid = world_from_rigid;
     rigid.twist.angular = motion.turn.get(0);
     rigid.twist.linear = motion.velocity_at(at).get(0);
+}
+
+/// A free tree does not look at what carries it.
+pub(super) fn at_nothing<L: Lane>() -> (Turn<L>, V3<L>) {
+    (Turn::of(Quat::IDENTITY), V3::ZERO)
 }

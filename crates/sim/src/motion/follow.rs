@@ -14,6 +14,8 @@ use super::Robot;
 pub(super) struct Follow {
     /// One per robot and column; none for columns without an axis.
     axes: Vec<Vec<Option<Axis>>>,
+    /// Columns of each robot that follow others, leaders first.
+    mimics: Vec<Vec<(usize, Mimic)>>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -25,6 +27,15 @@ struct Axis {
     speed_max: f64,
     lower: f64,
     upper: f64,
+}
+
+/// Goes where another column is: `multiplier · leader + offset`, both in their joints' own
+/// counting.
+#[derive(Clone, Copy, Debug)]
+struct Mimic {
+    leader: usize,
+    multiplier: f64,
+    offset: f64,
 }
 
 impl Follow {
@@ -42,12 +53,16 @@ impl Follow {
             Axis { dof, sign, lag: lags[dof], speed_max: axis.velocity_max, lower, upper }
         };
         let of_robot = |robot: &Robot| robot.dofs.iter().map(|dof| dof.map(axis)).collect();
-        Follow { axes: robots.iter().map(of_robot).collect() }
+        Follow {
+            axes: robots.iter().map(of_robot).collect(),
+            mimics: robots.iter().map(|robot| mimics_of(model, robot)).collect(),
+        }
     }
 
     /// The speed of every column from positions on, as orders ask. A position is approached
     /// like `v = (target − q)/lag`, which is how a servo with much damping moves; no faster
-    /// than the axis can, and not beyond its limits. What no order moves stands still.
+    /// than the axis can, and not beyond its limits. A mimic goes where its leader will be.
+    /// What no order moves stands still.
     pub fn speeds<L: Lane>(
         &self,
         inputs: &Inputs,
@@ -60,15 +75,45 @@ impl Follow {
             for (k, axis) in axes.iter().enumerate() {
                 let Some(axis) = axis else { continue };
                 let q = axis.sign * positions[position_of(k)].get(lane);
-                speeds[k].set(lane, axis.sign * axis.speed(inputs, q, dt));
+                let asked = axis.asked(inputs, q, dt);
+                speeds[k].set(lane, axis.sign * axis.within(asked, q, dt));
+            }
+            for (k, mimic) in &self.mimics[lane] {
+                let (Some(axis), Some(leader)) = (axes[*k], axes[mimic.leader]) else { continue };
+                let at = |k: usize| positions[position_of(k)].get(lane);
+                let led = at(mimic.leader) + speeds[mimic.leader].get(lane) * dt;
+                let (q, target) =
+                    (axis.sign * at(*k), mimic.multiplier * (leader.sign * led) + mimic.offset);
+                speeds[*k].set(lane, axis.sign * axis.within((target - q) / dt, q, dt));
             }
         }
     }
 }
 
+/// Columns that follow another of the same robot, leaders first.
+fn mimics_of(model: &Model, robot: &Robot) -> Vec<(usize, Mimic)> {
+    let leader_of = |k: usize| {
+        let mimic = model.dofs[robot.dofs[k]?.0].mimic?;
+        let has_leader =
+            |dof: &Option<(usize, f64)>| dof.is_some_and(|(dof, _)| dof == mimic.leader_dof);
+        let leader = robot.dofs.iter().position(has_leader)?;
+        Some(Mimic { leader, multiplier: mimic.multiplier, offset: mimic.offset })
+    };
+    // A chain is no longer than there are columns; a ring would have no beginning.
+    let depth = |k: usize| {
+        let mut chain = std::iter::successors(Some(k), |k| leader_of(*k).map(|m| m.leader));
+        chain.by_ref().take(robot.dofs.len()).count()
+    };
+    let mimics = (0..robot.dofs.len()).filter_map(|k| Some((k, leader_of(k)?)));
+    let mut mimics: Vec<(usize, Mimic)> = mimics.collect();
+    mimics.sort_by_key(|(k, _)| depth(*k));
+    mimics
+}
+
 impl Axis {
-    fn speed(&self, inputs: &Inputs, q: f64, dt: f64) -> f64 {
-        let asked = match inputs.orders.get(self.dof) {
+    #[inline(always)]
+    fn asked(&self, inputs: &Inputs, q: f64, dt: f64) -> f64 {
+        match inputs.orders.get(self.dof) {
             Some(Order::Follow(Command { mode: Mode::Position, target })) => {
                 (target - q) / self.lag.max(dt)
             }
@@ -78,10 +123,18 @@ impl Axis {
                 -q / self.lag.max(dt)
             }
             _ => 0.0,
-        };
+        }
+    }
+
+    /// A speed the axis can have and that keeps it within its limits; none for what is none.
+    #[inline(always)]
+    fn within(&self, asked: f64, q: f64, dt: f64) -> f64 {
+        if asked.is_nan() {
+            return 0.0;
+        }
         let asked = asked.max(-self.speed_max).min(self.speed_max);
         let most = ((self.upper - q) / dt).max(0.0);
         let least = ((self.lower - q) / dt).min(0.0);
-        if asked.is_nan() { 0.0 } else { asked.min(most).max(least) }
+        asked.min(most).max(least)
     }
 }

@@ -14,11 +14,16 @@
 
 mod articulated;
 mod columns;
+mod commanded;
 mod ends;
 mod follow;
+mod needs;
 mod one_body;
+mod soles;
 mod stages;
+mod stance;
 mod turning;
+mod vehicle;
 
 use headland_base::{Transform, Vec3};
 use headland_world::Detail;
@@ -30,8 +35,15 @@ use crate::tree::{Half, Lane, Lanes, Tree, V6};
 
 pub use articulated::Articulated;
 pub use columns::Columns;
+pub use commanded::Commanded;
+pub use needs::needs;
 pub use one_body::OneBody;
 pub use stages::{DORMAND_PRINCE, Method, RK4};
+pub use stance::{Feet, Stance, TOUCH};
+pub use vehicle::{Vehicle, Wheels};
+
+/// Faster than this is not motion but divergence \[rad/s or m/s\].
+const FASTEST: f64 = 1e9;
 
 /// Which rigids and axes of the model one robot of a pack has.
 #[derive(Clone, Debug)]
@@ -84,6 +96,11 @@ pub trait Pack: Send {
     /// The links and joints they share.
     fn tree(&self) -> &Tree;
 
+    /// Whether forces move them. What does as it is told is as heavy as the ground.
+    fn gives_way(&self) -> bool {
+        true
+    }
+
     /// Finds out where every link is and how it moves. `state` has what carries them.
     fn place(&mut self, state: &State);
 
@@ -125,6 +142,10 @@ pub trait Pack: Send {
 
     /// An impulse along a column.
     fn kick_column(&mut self, robot: usize, column: usize, impulse: f64);
+
+    /// Moves a robot over the ground at the end of the step, out of what it ran into: for
+    /// details that no force moves. Others are pushed and kicked.
+    fn shove(&mut self, _robot: usize, _shift: Vec3) {}
 
     /// An impulse on a link, about the robot's origin, that moves it within this step and
     /// leaves no speed behind: what pushes overlapping bodies apart.
@@ -188,8 +209,8 @@ fn laned<L: Lane + Send + 'static>(
     match detail {
         Detail::Com => Box::new(OneBody::<L>::new(model, tree, robots, state, false)),
         Detail::ComFixed => Box::new(OneBody::<L>::new(model, tree, robots, state, true)),
-        Detail::Kinematic | Detail::Vehicle | Detail::Articulated => {
-            Box::new(Articulated::<L>::new(model, tree, robots, state))
-        }
+        Detail::Kinematic => Box::new(Stance::<L>::new(model, tree, robots, state)),
+        Detail::Vehicle => Box::new(Vehicle::<L>::new(model, tree, robots, state)),
+        Detail::Articulated => Box::new(Articulated::<L>::new(model, tree, robots, state)),
     }
 }

@@ -13,11 +13,11 @@ use headland_base::{Transform, Vec3};
 use crate::model::Model;
 use crate::state::State;
 use crate::tree::{
-    Bodies, Half, Lane, M3, Motions, Sym3, Tree, Turn, V3, V6, Whole, move_bodies, place,
-    place_only, whole_body,
+    Bodies, Half, Lane, M3, Motions, Sym3, Tree, V3, V6, Whole, move_bodies, place, place_only,
+    whole_body,
 };
 
-use super::ends::{read_state, write_rigid};
+use super::ends::{at_nothing, read_state, write_rigid};
 use super::follow::Follow;
 use super::turning::advance;
 use super::{Drive, Pack, Robot};
@@ -248,11 +248,6 @@ impl<L: Lane> OneBody<L> {
             }
         }
     }
-}
-
-/// A free tree does not look at what carries it.
-fn at_nothing<L: Lane>() -> (Turn<L>, V3<L>) {
-    (Turn::of(headland_base::Quat::IDENTITY), V3::ZERO)
 }
 
 fn transposed<L: Lane>(m: &M3<L>) -> M3<L> {

@@ -80,73 +80,98 @@ pub fn place_only<L: Lane>(
     bodies: &mut Bodies<L>,
 ) {
     assert_eq!(positions.len(), tree.n_positions, "one position per coordinate");
-    let unit = L::of(1.0);
-    for (i, node) in tree.nodes.iter().enumerate() {
-        let q = &positions[node.first_position..node.first_position + node.kind.n_positions()];
-        if node.kind == NodeKind::Free {
-            bodies.origin = V3 { x: q[0], y: q[1], z: q[2] };
-            let turn = Turn { v: V3 { x: q[3], y: q[4], z: q[5] }, w: q[6] };
-            bodies.nodes[i] = Placed { turn, rotation: turn.matrix(), at: V3::ZERO };
-            for (k, e) in [Vec3::X, Vec3::Y, Vec3::Z].into_iter().enumerate() {
-                bodies.axes[node.first_dof + k] = V6 { turn: V3::of(e), line: V3::ZERO };
-                bodies.axes[node.first_dof + 3 + k] = V6 { turn: V3::ZERO, line: V3::of(e) };
-            }
-            continue;
+    for i in 0..tree.nodes.len() {
+        place_node(tree, anchor, positions, i, bodies);
+    }
+}
+
+/// [`place_only`] of some nodes: parents are among them, before their children.
+#[inline(always)]
+pub fn place_some<L: Lane>(
+    tree: &Tree,
+    anchor: &(Turn<L>, V3<L>),
+    positions: &[L],
+    node_idxs: &[usize],
+    bodies: &mut Bodies<L>,
+) {
+    for i in node_idxs {
+        place_node(tree, anchor, positions, *i, bodies);
+    }
+}
+
+#[inline(always)]
+fn place_node<L: Lane>(
+    tree: &Tree,
+    anchor: &(Turn<L>, V3<L>),
+    positions: &[L],
+    i: usize,
+    bodies: &mut Bodies<L>,
+) {
+    let (node, unit) = (&tree.nodes[i], L::of(1.0));
+    let q = &positions[node.first_position..node.first_position + node.kind.n_positions()];
+    if node.kind == NodeKind::Free {
+        bodies.origin = V3 { x: q[0], y: q[1], z: q[2] };
+        let turn = Turn { v: V3 { x: q[3], y: q[4], z: q[5] }, w: q[6] };
+        bodies.nodes[i] = Placed { turn, rotation: turn.matrix(), at: V3::ZERO };
+        for (k, e) in [Vec3::X, Vec3::Y, Vec3::Z].into_iter().enumerate() {
+            bodies.axes[node.first_dof + k] = V6 { turn: V3::of(e), line: V3::ZERO };
+            bodies.axes[node.first_dof + 3 + k] = V6 { turn: V3::ZERO, line: V3::of(e) };
         }
-        let (parent_turn, parent_at, offset) = match node.parent {
-            Some(parent) => {
-                let placed = &bodies.nodes[parent];
-                let offset = placed.rotation * V3::of(node.parent_from_joint.translation);
-                (placed.turn, placed.at, offset)
-            }
-            None => {
-                // The origin is where the first joint is, so nothing is left of the offset.
-                let offset = anchor.0.matrix() * V3::of(node.parent_from_joint.translation);
-                bodies.origin = anchor.1 + offset;
-                (anchor.0, V3::ZERO, V3::ZERO)
-            }
-        };
-        let at = parent_at + offset;
-        let constant = node.parent_from_joint.rotation;
-        let placed = match node.kind {
-            NodeKind::Turn | NodeKind::Screw { .. } => {
-                let turn = parent_turn * Turn::of_then_about_z(constant, q[0]);
-                Placed { turn, rotation: turn.matrix(), at }
-            }
-            NodeKind::Slide => {
-                let turn = parent_turn * Turn::of(constant);
-                Placed { turn, rotation: turn.matrix(), at }
-            }
-            NodeKind::Ball => {
-                let own = Turn { v: V3 { x: q[0], y: q[1], z: q[2] }, w: q[3] };
-                let turn = parent_turn * (Turn::of(constant) * own);
-                Placed { turn, rotation: turn.matrix(), at }
-            }
-            NodeKind::Free => unreachable!("done above"),
-        };
-        let z = placed.rotation.z;
-        let about = |axis: V3<L>, at: V3<L>| V6 { turn: axis, line: at.cross(axis) };
-        let first = node.first_dof;
-        bodies.nodes[i] = placed;
-        match node.kind {
-            NodeKind::Turn => bodies.axes[first] = about(z, at),
-            NodeKind::Slide => {
-                bodies.nodes[i].at = at + z * q[0];
-                bodies.axes[first] = V6 { turn: V3::ZERO, line: z * unit };
-            }
-            NodeKind::Screw { metres_per_radian } => {
-                let pitch = L::of(metres_per_radian);
-                bodies.nodes[i].at = at + z * (q[0] * pitch);
-                let turning = about(z, at);
-                bodies.axes[first] = V6 { turn: turning.turn, line: turning.line + z * pitch };
-            }
-            NodeKind::Ball => {
-                let M3 { x, y, z } = placed.rotation;
-                for (k, axis) in [x, y, z].into_iter().enumerate() {
-                    bodies.axes[first + k] = about(axis, at);
-                }
-            }
-            NodeKind::Free => unreachable!("done above"),
+        return;
+    }
+    let (parent_turn, parent_at, offset) = match node.parent {
+        Some(parent) => {
+            let placed = &bodies.nodes[parent];
+            let offset = placed.rotation * V3::of(node.parent_from_joint.translation);
+            (placed.turn, placed.at, offset)
         }
+        None => {
+            // The origin is where the first joint is, so nothing is left of the offset.
+            let offset = anchor.0.matrix() * V3::of(node.parent_from_joint.translation);
+            bodies.origin = anchor.1 + offset;
+            (anchor.0, V3::ZERO, V3::ZERO)
+        }
+    };
+    let at = parent_at + offset;
+    let constant = node.parent_from_joint.rotation;
+    let placed = match node.kind {
+        NodeKind::Turn | NodeKind::Screw { .. } => {
+            let turn = parent_turn * Turn::of_then_about_z(constant, q[0]);
+            Placed { turn, rotation: turn.matrix(), at }
+        }
+        NodeKind::Slide => {
+            let turn = parent_turn * Turn::of(constant);
+            Placed { turn, rotation: turn.matrix(), at }
+        }
+        NodeKind::Ball => {
+            let own = Turn { v: V3 { x: q[0], y: q[1], z: q[2] }, w: q[3] };
+            let turn = parent_turn * (Turn::of(constant) * own);
+            Placed { turn, rotation: turn.matrix(), at }
+        }
+        NodeKind::Free => unreachable!("done above"),
+    };
+    let z = placed.rotation.z;
+    let about = |axis: V3<L>, at: V3<L>| V6 { turn: axis, line: at.cross(axis) };
+    let first = node.first_dof;
+    bodies.nodes[i] = placed;
+    match node.kind {
+        NodeKind::Turn => bodies.axes[first] = about(z, at),
+        NodeKind::Slide => {
+            bodies.nodes[i].at = at + z * q[0];
+            bodies.axes[first] = V6 { turn: V3::ZERO, line: z * unit };
+        }
+        NodeKind::Screw { metres_per_radian } => {
+            let pitch = L::of(metres_per_radian);
+            bodies.nodes[i].at = at + z * (q[0] * pitch);
+            let turning = about(z, at);
+            bodies.axes[first] = V6 { turn: turning.turn, line: turning.line + z * pitch };
+        }
+        NodeKind::Ball => {
+            let M3 { x, y, z } = placed.rotation;
+            for (k, axis) in [x, y, z].into_iter().enumerate() {
+                bodies.axes[first + k] = about(axis, at);
+            }
+        }
+        NodeKind::Free => unreachable!("done above"),
     }
 }

@@ -1,0 +1,299 @@
+//! Robots that do as they are told: joints follow their orders without forces, and a rule says
+//! where the base is then. They are as heavy as the ground: nothing that touches them moves
+//! them.
+
+use headland_base::{Transform, Vec3};
+
+use crate::model::Model;
+use crate::state::State;
+use crate::tree::{Bodies, Half, Lane, NodeKind, Tree, V6, place_only};
+
+use super::ends::{at_nothing, read_state, write_rigid};
+use super::follow::Follow;
+use super::{Drive, FASTEST, Pack, Robot};
+
+/// Robots of one model, led by a rule: [`Stance`](super::Stance) or
+/// [`Vehicle`](super::Vehicle).
+pub struct Commanded<L, R> {
+    tree: Tree,
+    robots: Vec<Robot>,
+    follow: Follow,
+    pub(super) rule: R,
+    /// The state.
+    positions: Vec<L>,
+    velocities: Vec<L>,
+    /// Scratch from here on: the end of the step.
+    next_positions: Vec<L>,
+    next_velocities: Vec<L>,
+    bodies: Bodies<L>,
+    motions: Vec<V6<L>>,
+    shoves: Vec<Vec3>,
+    rigid_offsets: Vec<Transform>,
+}
+
+/// Where the base is once the joints have moved.
+pub trait Rule<L>: Send {
+    /// Puts base and joints of every robot where they are at the end of a step.
+    fn lead(&mut self, step: Step<'_, L>);
+
+    /// Moves what a robot holds on to over the ground.
+    fn shove(&mut self, robot: usize, shift: Vec3);
+}
+
+/// A step as a rule sees it.
+pub struct Step<'a, L> {
+    /// What acts.
+    pub drive: &'a Drive<'a>,
+    /// Who moves.
+    pub tree: &'a Tree,
+    /// The robots, lane by lane.
+    pub robots: &'a [Robot],
+    /// Where the links are when it begins.
+    pub bodies: &'a Bodies<L>,
+    /// When it begins.
+    pub positions: &'a [L],
+    /// When it ends: the rule writes all of it. Joints that do not turn or slide stay.
+    pub next_positions: &'a mut [L],
+    /// The joints' speeds are there; the base's are the rule's.
+    pub velocities: &'a mut [L],
+}
+
+impl<L: Lane> Step<'_, L> {
+    /// Joints at the end of the step, by their speeds.
+    #[inline(always)]
+    pub fn move_joints(&mut self) {
+        let h = L::of(self.drive.dt);
+        for node in &self.tree.nodes {
+            if let NodeKind::Turn | NodeKind::Slide | NodeKind::Screw { .. } = node.kind {
+                let p = node.first_position;
+                self.next_positions[p] = self.positions[p] + self.velocities[node.first_dof] * h;
+            }
+        }
+    }
+
+    /// Puts the base of one robot.
+    #[inline(always)]
+    pub fn put_base(
+        &mut self,
+        lane: usize,
+        world_from_base: &Transform,
+        angular: Vec3,
+        linear: Vec3,
+    ) {
+        put_base(self.next_positions, lane, world_from_base);
+        let velocity = angular.to_array().into_iter().chain(linear.to_array());
+        self.velocities.iter_mut().zip(velocity).for_each(|(to, v)| to.set(lane, v));
+    }
+}
+
+/// Puts a free tree's first node.
+#[inline(always)]
+pub(super) fn put_base<L: Lane>(positions: &mut [L], lane: usize, pose: &Transform) {
+    let parts = pose.translation.to_array().into_iter().chain(pose.rotation.to_array());
+    positions.iter_mut().zip(parts).for_each(|(to, part)| to.set(lane, part));
+}
+
+/// Where a free tree's first node is.
+#[inline(always)]
+pub(super) fn base_of<L: Lane>(positions: &[L], lane: usize) -> Transform {
+    let q = |i: usize| positions[i].get(lane);
+    Transform::new(
+        headland_base::Quat::from_xyzw(q(3), q(4), q(5), q(6)),
+        Vec3::new(q(0), q(1), q(2)),
+    )
+}
+
+impl<L: Lane, R: Rule<L>> Commanded<L, R> {
+    /// Of at most as many robots as a lane is wide, where a state has them and a rule takes
+    /// them up. Their base must be free.
+    pub(super) fn led(
+        model: &Model,
+        tree: &Tree,
+        robots: Vec<Robot>,
+        state: &State,
+        rule: impl FnOnce(&[Robot], &mut [L]) -> R,
+    ) -> Commanded<L, R> {
+        assert!(!robots.is_empty() && robots.len() <= L::WIDTH, "one robot per lane");
+        assert!(tree.nodes[0].kind == NodeKind::Free, "a base that can be put");
+        let mut positions = vec![L::ZERO; tree.n_positions];
+        let mut velocities = vec![L::ZERO; tree.n_dofs];
+        for lane in 0..L::WIDTH {
+            // Lanes nobody stands in hold the first robot, and nobody asks for them.
+            let robot = robots.get(lane).unwrap_or(&robots[0]);
+            let (q, v) = read_state(model, tree, robot, state);
+            positions.iter_mut().zip(q).for_each(|(to, from)| to.set(lane, from));
+            velocities.iter_mut().zip(v).for_each(|(to, from)| to.set(lane, from));
+        }
+        // A base that only ever is where the joints put it has no velocity of its own to bring.
+        velocities[..6].fill(L::ZERO);
+        let rule = rule(&robots, &mut positions);
+        Commanded {
+            follow: Follow::of(model, &robots),
+            rule,
+            next_positions: positions.clone(),
+            next_velocities: velocities.clone(),
+            positions,
+            velocities,
+            bodies: Bodies::new(tree),
+            motions: vec![V6::ZERO; tree.nodes.len()],
+            shoves: vec![Vec3::ZERO; robots.len()],
+            rigid_offsets: tree.nodes.iter().map(|node| node.rigid_from_node.inverse()).collect(),
+            tree: tree.clone(),
+            robots,
+        }
+    }
+
+    #[inline(always)]
+    fn place_all(&mut self) {
+        place_only(&self.tree, &at_nothing(), &self.positions, &mut self.bodies);
+        for (i, node) in self.tree.nodes.iter().enumerate() {
+            let mut motion = node.parent.map_or(V6::ZERO, |parent| self.motions[parent]);
+            for k in node.columns() {
+                motion += self.bodies.axes[k] * self.velocities[k];
+            }
+            self.motions[i] = motion;
+        }
+    }
+
+    /// Holds robots whose numbers left the finite; the others do not notice.
+    fn contain(&mut self) {
+        for (lane, robot) in self.robots.iter_mut().enumerate() {
+            let is_lost = robot.is_lost
+                || self.next_positions.iter().any(|q| !q.get(lane).is_finite())
+                || self.next_velocities.iter().any(|v| v.get(lane).abs() > FASTEST);
+            if is_lost {
+                robot.is_lost = true;
+                let held = self.next_positions.iter_mut().zip(&self.positions);
+                held.for_each(|(q, held)| q.set(lane, held.get(lane)));
+                self.next_velocities.iter_mut().for_each(|v| v.set(lane, 0.0));
+            }
+        }
+    }
+}
+
+impl<L: Lane + Send, R: Rule<L>> Pack for Commanded<L, R> {
+    fn robots(&self) -> &[Robot] {
+        &self.robots
+    }
+
+    fn gives_way(&self) -> bool {
+        false
+    }
+
+    fn tree(&self) -> &Tree {
+        &self.tree
+    }
+
+    fn place(&mut self, _state: &State) {
+        L::wide(|| self.place_all());
+    }
+
+    fn pose(&self, robot: usize, node: usize) -> Transform {
+        self.bodies.world_from_node(node, robot) * self.rigid_offsets[node]
+    }
+
+    fn origin(&self, robot: usize) -> Vec3 {
+        self.bodies.origin.get(robot)
+    }
+
+    fn motion(&self, robot: usize, node: usize) -> V6<f64> {
+        self.motions[node].get(robot)
+    }
+
+    /// Nothing pushes it.
+    fn push(&mut self, _robot: usize, _node: usize, _force: V6<f64>) {}
+
+    fn accelerate(&mut self, drive: &Drive<'_>) {
+        L::wide(|| {
+            let nodes = (&self.tree.nodes, &self.tree.column_nodes);
+            let position_of = |k: usize| nodes.0[nodes.1[k]].first_position;
+            let speeds = &mut self.next_velocities;
+            self.follow.speeds(drive.inputs, drive.dt, position_of, &self.positions, speeds);
+            self.rule.lead(Step {
+                drive,
+                tree: &self.tree,
+                robots: &self.robots,
+                bodies: &self.bodies,
+                positions: &self.positions,
+                next_positions: &mut self.next_positions,
+                velocities: &mut self.next_velocities,
+            });
+        });
+        self.contain();
+    }
+
+    fn free_motion(&self, robot: usize, node: usize) -> V6<f64> {
+        let mut sum = V6::ZERO;
+        let mut column = Some(self.tree.nodes[node].columns().end - 1);
+        while let Some(k) = column {
+            sum += self.bodies.axes[k].get(robot) * self.next_velocities[k].get(robot);
+            column = self.tree.column_parents[k];
+        }
+        sum
+    }
+
+    fn free_speed(&self, robot: usize, column: usize) -> f64 {
+        self.next_velocities[column].get(robot)
+    }
+
+    fn coordinate(&self, robot: usize, column: usize) -> f64 {
+        self.positions[self.tree.nodes[self.tree.column_nodes[column]].first_position].get(robot)
+    }
+
+    fn half(&self, _robot: usize, _node: usize, half: &mut Half) {
+        half.columns.clear();
+        half.lefts.clear();
+    }
+
+    fn half_of_column(&self, _robot: usize, _column: usize, half: &mut Half) {
+        half.columns.clear();
+        half.lefts.clear();
+    }
+
+    fn give(&self, _robot: usize, _column: usize) -> f64 {
+        0.0
+    }
+
+    fn nudge(&mut self, _robot: usize, _node: usize, _impulse: V6<f64>) {}
+
+    fn kick(&mut self, _robot: usize, _node: usize, _impulse: V6<f64>) {}
+
+    fn kick_column(&mut self, _robot: usize, _column: usize, _impulse: f64) {}
+
+    fn shove(&mut self, robot: usize, shift: Vec3) {
+        self.shoves[robot] += Vec3::new(shift.x, shift.y, 0.0);
+    }
+
+    /// The velocities leave shoves out: to a gyro or an accelerometer they are no motion.
+    fn finish(&mut self, _dt: f64) {
+        self.positions.copy_from_slice(&self.next_positions);
+        self.velocities.copy_from_slice(&self.next_velocities);
+        for (lane, robot) in self.robots.iter().enumerate() {
+            let shift = std::mem::replace(&mut self.shoves[lane], Vec3::ZERO);
+            if shift == Vec3::ZERO || !shift.is_finite() || robot.is_lost {
+                continue;
+            }
+            self.rule.shove(lane, shift);
+            let (x, y) = (self.positions[0].get(lane), self.positions[1].get(lane));
+            self.positions[0].set(lane, x + shift.x);
+            self.positions[1].set(lane, y + shift.y);
+        }
+    }
+
+    fn write(&self, state: &mut State) {
+        for (lane, robot) in self.robots.iter().enumerate() {
+            let origin = self.origin(lane);
+            for (node, rigid) in robot.rigids.iter().enumerate() {
+                let Some(rigid) = rigid else { continue };
+                let motion = self.motion(lane, node);
+                write_rigid(state, *rigid, self.pose(lane, node), motion, origin);
+                state.rigids[*rigid].is_contained |= robot.is_lost;
+            }
+            for (k, dof) in robot.dofs.iter().enumerate() {
+                let Some((dof, sign)) = *dof else { continue };
+                state.dofs[dof].position = sign * self.coordinate(lane, k);
+                state.dofs[dof].velocity = sign * self.velocities[k].get(lane);
+            }
+        }
+    }
+}
