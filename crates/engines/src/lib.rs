@@ -8,6 +8,7 @@ use headland_sim::EngineEntry;
 pub mod adapters;
 pub mod bullet;
 pub mod mujoco;
+pub mod native;
 pub mod ode;
 pub mod pipe;
 pub mod rapier;
@@ -16,6 +17,7 @@ pub mod rapier;
 /// one line here.
 pub const ENGINES: &[EngineEntry] = &[
     rapier::ENTRY,
+    native::ENTRY,
     mujoco::ENTRY,
     ode::ENTRY,
     bullet::ENTRY,

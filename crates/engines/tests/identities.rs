@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use headland_base::maths::{PI, TAU, Vec2, cos, quat_from_axis_angle, sin, sqrt};
 use headland_base::{Diagnostic, Mat3, SimDuration, Transform, Vec3};
-use headland_engines::{mujoco, ode, rapier};
+use headland_engines::{mujoco, native, ode, rapier};
 use headland_sim::{
     Cast, Commands, Controller, EngineEntry, EngineOptions, Mode, Model, Observer, Setup, State,
     run,
@@ -14,7 +14,7 @@ use headland_sim::{
 use headland_world::*;
 
 /// The engines that are asked. Others have their own tests, beside their own packages.
-const ASKED: &[EngineEntry] = &[rapier::ENTRY, mujoco::ENTRY, ode::ENTRY];
+const ASKED: &[EngineEntry] = &[rapier::ENTRY, native::ENTRY, mujoco::ENTRY, ode::ENTRY];
 
 /// Those of them that are there; all must be where `HEADLAND_REQUIRE_FOREIGN` is 1.
 fn engines() -> impl Iterator<Item = &'static EngineEntry> {

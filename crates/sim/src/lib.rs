@@ -13,6 +13,8 @@
 
 pub mod coarse;
 pub mod condition;
+pub mod constraint;
+pub mod contact;
 pub mod control;
 pub mod engine;
 pub mod joint;

@@ -14,11 +14,11 @@
 
 mod contacts;
 mod drive;
-pub(crate) mod hull;
 mod joints;
 pub(crate) mod shapes;
 
 use headland_base::{Diagnostic, Mat3, Quat, SimDuration, Transform, Vec3};
+pub(crate) use headland_sim::contact::hull;
 use headland_sim::lever::rotor_inertias;
 use headland_sim::{
     Engine, EngineEntry, EngineOptions, Fault, Found, Housing, Inputs, Model, Motion, Rigid, State,

@@ -2,13 +2,14 @@
 
 use headland_base::maths::{FRAC_PI_2, Vec2, quat_from_axis_angle};
 use headland_base::{Diagnostic, Transform, Vec3};
+use headland_sim::contact::hull;
+pub(crate) use headland_sim::contact::prism_corners;
 use headland_sim::{Model, Motion, Shape};
-use headland_world::geometry::outline_groups;
 use headland_world::{Geometry, HeightGrid, Surface, TriMesh};
 use rapier3d_f64::parry::utils::Array2;
 use rapier3d_f64::prelude as rp;
 
-use super::{hull, pose};
+use super::pose;
 
 /// What cannot be touched as it is, said before the run.
 pub(super) fn check(model: &Model) -> Vec<Diagnostic> {
@@ -187,28 +188,6 @@ fn prisms(outlines: &[Vec<Vec2>], height: f64) -> Option<Vec<(Transform, rp::Sha
     hulls
         .map(|corners| Some((Transform::IDENTITY, rp::SharedShape::convex_hull(&corners)?)))
         .collect()
-}
-
-/// Outlines drawn out are cut into triangles, holes left out, and each becomes a convex prism:
-/// its corners.
-pub(crate) fn prism_corners(outlines: &[Vec<Vec2>], height: f64) -> Option<Vec<Vec<Vec3>>> {
-    let mut out = Vec::new();
-    for (outer, holes) in outline_groups(outlines) {
-        let mut points: Vec<[f64; 2]> = outlines[outer].iter().map(|p| [p.x, p.y]).collect();
-        let mut hole_starts = Vec::new();
-        for hole in holes {
-            hole_starts.push(u32::try_from(points.len()).ok()?);
-            points.extend(outlines[hole].iter().map(|p| [p.x, p.y]));
-        }
-        let mut corners: Vec<u32> = Vec::new();
-        earcut::Earcut::new().earcut(points.iter().copied(), &hole_starts, &mut corners);
-        out.extend(corners.chunks_exact(3).map(|triangle| {
-            let flat = triangle.iter().map(|&i| points[i as usize]);
-            let ends = |[x, y]: [f64; 2]| [Vec3::new(x, y, 0.0), Vec3::new(x, y, height)];
-            flat.flat_map(ends).collect()
-        }));
-    }
-    (!out.is_empty()).then_some(out)
 }
 
 /// 642 points on the unit sphere: an icosahedron whose edges are halved three times.

@@ -19,7 +19,6 @@ mod follow;
 mod one_body;
 mod stages;
 mod turning;
-mod wide;
 
 use headland_base::{Transform, Vec3};
 
@@ -32,7 +31,6 @@ pub use articulated::Articulated;
 pub use columns::Columns;
 pub use one_body::OneBody;
 pub use stages::{DORMAND_PRINCE, Method, RK4};
-pub use wide::Width;
 
 /// Which rigids and axes of the model one robot of a pack has.
 #[derive(Clone, Debug)]
@@ -45,6 +43,8 @@ pub struct Robot {
     pub dofs: Vec<Option<(usize, f64)>>,
     /// The rigid it stands on, where that is not the world.
     pub anchor: Option<usize>,
+    /// Joints of the model that close its loops, cut out of its tree.
+    pub loops: Vec<usize>,
     /// It went non-finite and is held where it last was.
     pub is_lost: bool,
 }
@@ -58,6 +58,7 @@ impl Robot {
             rigids: tree.nodes.iter().map(|node| node.rigid_idx).collect(),
             dofs: (0..tree.n_dofs).map(dof_of).collect(),
             anchor: tree.anchor,
+            loops: tree.loops.clone(),
             is_lost: false,
         }
     }
@@ -124,7 +125,11 @@ pub trait Pack: Send {
     /// An impulse along a column.
     fn kick_column(&mut self, robot: usize, column: usize, impulse: f64);
 
-    /// Takes up the kicks and moves on.
+    /// An impulse on a link, about the robot's origin, that moves it within this step and
+    /// leaves no speed behind: what pushes overlapping bodies apart.
+    fn nudge(&mut self, robot: usize, node: usize, impulse: V6<f64>);
+
+    /// Takes up the kicks and nudges and moves on.
     fn finish(&mut self, dt: f64);
 
     /// Writes poses, twists and axes.

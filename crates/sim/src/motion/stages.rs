@@ -103,12 +103,13 @@ mod tests {
         for method in [RK4, DORMAND_PRINCE] {
             let nodes: Vec<f64> = method.stages.iter().map(|row| row.iter().sum()).collect();
             let sum: f64 = method.result.iter().sum();
-            let moment = |p: i32| -> f64 {
-                method.result.iter().zip(&nodes).map(|(b, c)| b * c.powi(p)).sum()
+            let moment = |p: usize| -> f64 {
+                let power = |c: f64| (0..p).fold(1.0, |power, _| power * c);
+                method.result.iter().zip(&nodes).map(|(b, c)| b * power(*c)).sum()
             };
             assert!((sum - 1.0).abs() < 1e-14);
             for p in 1..=3 {
-                assert!((moment(p) - 1.0 / f64::from(p + 1)).abs() < 1e-14, "order {}", p + 1);
+                assert!((moment(p) - 1.0 / (p + 1) as f64).abs() < 1e-14, "order {}", p + 1);
             }
             assert!(method.error.iter().sum::<f64>().abs() < 1e-14);
         }
