@@ -7,6 +7,7 @@
 //! Times are processor time of the one thread. The peers take turns of 50 steps each, and of
 //! every turn the least of several rounds counts. All of them must end at the same height.
 
+mod bullet;
 mod mujoco;
 mod ode;
 mod rapier;
@@ -22,11 +23,12 @@ use headland_sim::{
 };
 use headland_world::{ReadOptions, read_text};
 
-/// The engines that have functions to call by hand.
-const ENGINES: [EngineEntry; 3] = [
+/// The engines that can be called by hand.
+const ENGINES: [EngineEntry; 4] = [
     headland_engines::rapier::ENTRY,
     headland_engines::mujoco::ENTRY,
     headland_engines::ode::ENTRY,
+    headland_engines::bullet::ENTRY,
 ];
 
 /// An engine without headland.
@@ -59,7 +61,6 @@ fn main() {
             Err(why) => println!("{:<6}  skipped: {why}", entry.name),
         }
     }
-    println!("bullet  skipped: it has no C functions to call by hand");
 }
 
 fn measure(entry: &EngineEntry, place: &str, n_boxes: usize, n_turns: usize, rounds: usize) {
@@ -137,6 +138,7 @@ fn peers(
         "mujoco" => out.extend([false, true].map(|has_sensors| {
             Box::new(mujoco::MuJoCo::new(place, model, options, has_sensors)) as Box<dyn Bare>
         })),
+        "bullet" => out.push(Box::new(bullet::Bullet::new(place, n_boxes))),
         "ode" => out.push(Box::new(ode::Ode::new(place, n_boxes))),
         _ => unreachable!("each of the list is here"),
     }

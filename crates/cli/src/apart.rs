@@ -10,7 +10,7 @@
 
 use std::ffi::OsString;
 use std::fs::File;
-use std::io::Read as _;
+use std::io::{Read as _, Write as _};
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -35,6 +35,13 @@ const IS_CELL: &str = "HEADLAND_IS_CELL";
 
 /// How often somebody looks whether a run is over.
 const PERIOD: Duration = Duration::from_millis(3);
+
+/// Room for the last words of a run, taken before it starts: a run that fills the disk can
+/// still say so.
+const ROOM_FOR_WORDS: usize = 16 << 10;
+
+/// How much of a fault is left for whoever waits; with every character escaped it has room.
+const MOST_OF_A_FAULT: usize = 2000;
 
 /// What is kept of what a run says.
 const MAX_SAID: u64 = 1 << 20;
@@ -74,13 +81,22 @@ pub struct Words {
 impl Words {
     /// Leaves them, if somebody waits for them.
     pub fn leave(&self) {
-        let Some(path) = std::env::var_os(LAST_WORDS) else { return };
+        if let Some(path) = std::env::var_os(LAST_WORDS) {
+            // Without them nobody knows how the run went, and that is said.
+            _ = self.write(Path::new(&path));
+        }
+    }
+
+    /// Over the room that was taken for them, and as long as it: JSON may end in blanks.
+    fn write(&self, path: &Path) -> std::io::Result<()> {
+        let short = |fault: &String| fault.chars().take(MOST_OF_A_FAULT).collect::<String>();
         let words = json!({
-            "fault": self.fault, "steps": self.n_steps,
+            "fault": self.fault.as_ref().map(short), "steps": self.n_steps,
             "simulated_secs": self.simulated_secs, "wall_secs": self.wall_secs,
         });
-        // Without them the run counts as taken down, which is what a full disk looks like.
-        _ = std::fs::write(path, words.to_string());
+        let mut text = words.to_string().into_bytes();
+        text.resize(ROOM_FOR_WORDS.max(text.len()), b' ');
+        File::options().write(true).open(path)?.write_all(&text)
     }
 
     fn read(path: &Path) -> Option<Words> {
@@ -96,14 +112,14 @@ impl Words {
 
 /// Runs this very command line again, apart; its terminal is ours.
 pub fn again(context: &Context, engine: &EngineEntry, output: &Path) -> Ended {
-    let words = temporary_file()?;
+    let words = room_for_words()?;
     let mut command = this_program()?;
     command.args(std::env::args_os().skip(1)).env(LAST_WORDS, words.path());
     let status = wait(command.spawn().map_err(|error| vec![not_started(&error)])?)?;
     match (Words::read(words.path()), outcome_of(status)) {
         (Some(_), Some(outcome)) => Ok(outcome),
-        _ => {
-            context.show(&[taken_down(engine.name, status, output)]);
+        (_, outcome) => {
+            context.show(&[speechless(engine.name, status, outcome, output)]);
             Ok(Outcome::Broken)
         }
     }
@@ -152,7 +168,7 @@ impl Cell<'_> {
         if interrupted().load(Ordering::Relaxed) {
             return Ok(CellEnd::interrupted());
         }
-        let (words, said) = (temporary_file()?, temporary_file()?);
+        let (words, said) = (room_for_words()?, temporary_file()?);
         let stderr = said.reopen().map_err(|error| vec![not_started(&error)])?;
         let mut command = this_program()?;
         command
@@ -172,8 +188,8 @@ impl Cell<'_> {
             (Some(words), Some(outcome)) => (outcome, words.fault.clone()),
             // It was told to end before it had anything to tell.
             _ if interrupted().load(Ordering::Relaxed) => return Ok(CellEnd::interrupted()),
-            _ => {
-                let fault = taken_down(self.engine, status, &self.output);
+            (_, outcome) => {
+                let fault = speechless(self.engine, status, outcome, &self.output);
                 said += &context.rendered(&fault);
                 (Outcome::Broken, Some(fault.message))
             }
@@ -198,6 +214,13 @@ fn this_program() -> Result<Command, Vec<Diagnostic>> {
 
 fn temporary_file() -> Result<tempfile::NamedTempFile, Vec<Diagnostic>> {
     tempfile::NamedTempFile::new().map_err(|error| vec![not_started(&error)])
+}
+
+/// A file that has room for the last words of a run.
+fn room_for_words() -> Result<tempfile::NamedTempFile, Vec<Diagnostic>> {
+    let mut file = temporary_file()?;
+    file.write_all(&[b' '; ROOM_FOR_WORDS]).map_err(|error| vec![not_started(&error)])?;
+    Ok(file)
 }
 
 fn not_started(error: &std::io::Error) -> Diagnostic {
@@ -225,8 +248,22 @@ fn outcome_of(status: ExitStatus) -> Option<Outcome> {
     Outcome::ALL.into_iter().find(|outcome| i32::from(outcome.code()) == code)
 }
 
-/// What is to be said of a run that ended without a word.
-fn taken_down(engine: &str, status: ExitStatus, output: &Path) -> Diagnostic {
+/// What is to be said of a run that ended without a word. One that ended as runs end was not
+/// taken down by its engine: its words got lost.
+fn speechless(
+    engine: &str,
+    status: ExitStatus,
+    outcome: Option<Outcome>,
+    output: &Path,
+) -> Diagnostic {
+    if let Some(outcome) = outcome {
+        let message = format!(
+            "the run on `{engine}` ended with exit code {}, and how it went could not be written",
+            outcome.code()
+        );
+        return Diagnostic::error("run-unheard", message)
+            .help("is the folder for temporary files full? TMPDIR names another");
+    }
     let how = match (status.signal(), status.code()) {
         (Some(signal), _) => {
             let name = signal_hook::low_level::signal_name(signal);
@@ -241,4 +278,39 @@ fn taken_down(engine: &str, status: ExitStatus, output: &Path) -> Diagnostic {
         None => "nothing was recorded yet".to_string(),
     };
     Diagnostic::error("engine-crashed", message).note(note)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Last words fit into the room that was taken for them, however much there is to say.
+    #[test]
+    fn last_words_need_no_more_room() {
+        let room = room_for_words().expect("room");
+        assert_eq!(Words::read(room.path()), None);
+        for fault in [Some("\u{1}\"\n∞".repeat(9999)), Some("short".to_string()), None] {
+            let words = Words { fault, n_steps: 7, simulated_secs: 0.007, wall_secs: 1e-3 };
+            words.write(room.path()).expect("written");
+            let read = Words::read(room.path()).expect("words");
+            let start =
+                |words: &Words| words.fault.as_ref().map(|it| it.chars().take(99).collect());
+            assert_eq!(start(&read), start(&words) as Option<String>);
+            assert_eq!(read.n_steps, 7);
+            let length = std::fs::metadata(room.path()).expect("a file").len();
+            assert_eq!(length, ROOM_FOR_WORDS as u64, "the file does not grow");
+        }
+    }
+
+    /// Only a run that did not end as runs end was taken down by its engine.
+    #[test]
+    fn lost_words_are_not_the_engines_fault() {
+        let told = |raw: i32| {
+            let status = ExitStatus::from_raw(raw);
+            speechless("ode", status, outcome_of(status), Path::new("nowhere.mcap"))
+        };
+        assert_eq!(told(4 << 8).code, "run-unheard");
+        assert_eq!(told(headland_engines::EXIT_FATAL << 8).code, "engine-crashed");
+        assert!(told(11).message.contains("SIGSEGV"));
+    }
 }

@@ -172,6 +172,9 @@ pub struct HowArgs {
     /// Joint commands over time: a CSV with scoped keys
     #[arg(long, short, requires = "world", value_name = "FILE")]
     pub command: Option<PathBuf>,
+    /// Leave out the controllers that the world asks for
+    #[arg(long, requires = "world")]
+    pub no_controllers: bool,
     /// Gains of joints whose model gives none
     #[arg(long, requires = "world", value_name = "KP,KD", allow_hyphen_values = true, value_parser = gains)]
     pub gains: Option<(f64, f64)>,
@@ -205,6 +208,7 @@ impl Default for HowArgs {
             seed: 0,
             threads: 2,
             command: None,
+            no_controllers: false,
             gains: None,
             watchdog: None,
             detail: Vec::new(),
@@ -243,6 +247,7 @@ impl HowArgs {
         say("--integrator", self.integrator.map(|it| integrator_in_words(it).into()));
         say("--derive-inertia", number(self.world_args.derive_inertia));
         out.extend(self.raw.then(|| "--raw".into()));
+        out.extend(self.no_controllers.then(|| "--no-controllers".into()));
         out.extend(self.world_args.lenient.then(|| "--lenient".into()));
         out
     }
@@ -592,6 +597,7 @@ mod tests {
             step: Some(1.0 / 60.0),
             record_rate: Some(50.0),
             raw: true,
+            no_controllers: true,
             patience: 7,
             seed: u64::MAX,
             threads: 1,

@@ -19,7 +19,7 @@ use headland_world::{World, sdf};
 use crate::args::integrator_in_words;
 use crate::context::{BUILD, Context, is_stdout};
 use crate::live::{Judge, LiveCode, LiveVerdict, Names};
-use crate::prepare::{Table, last_moment};
+use crate::prepare::{Commanded, last_moment};
 use crate::progress::Progress;
 use crate::signals::interrupted;
 use crate::test_file::TestFile;
@@ -43,8 +43,8 @@ pub struct Job<'a> {
     pub seed: u64,
     /// Where the recording goes.
     pub output: &'a Path,
-    /// The table of commands that is played.
-    pub commands: Option<Table>,
+    /// What is commanded.
+    pub commands: Commanded,
     /// Tests that watch.
     pub tests: &'a [TestFile],
     /// End the run as soon as one of them is red.
@@ -214,7 +214,7 @@ fn describe(writer: &mut Writer, job: &Job<'_>, checked: &[Diagnostic]) -> Resul
     if let Some(watchdog) = setup.watchdog {
         facts.insert("watchdog_ns", watchdog.nanos().to_string());
     }
-    facts.extend(native_facts(world));
+    facts.extend(cast_facts(world));
     let facts = facts.into_iter().map(|(key, value)| (key.to_string(), value));
     writer.metadata(headland_record::recording::FACTS, facts.collect())?;
     let realised = checked.iter().filter(|d| d.code == "realised").enumerate();
@@ -227,8 +227,8 @@ fn describe(writer: &mut Writer, job: &Job<'_>, checked: &[Diagnostic]) -> Resul
             writer.attach(name, "text/plain", source.text.clone().into_bytes())?;
         }
     }
-    if let Some(table) = &job.commands {
-        writer.attach("commands.csv", "text/csv", table.text.clone())?;
+    if let Some(table) = &job.commands.table {
+        writer.attach("commands.csv", "text/csv", table.clone())?;
     }
     let text = match Shapes::of(world) {
         Shapes::Inside => sdf::write(&sdf::with_shapes_inside(world)),
@@ -237,14 +237,17 @@ fn describe(writer: &mut Writer, job: &Job<'_>, checked: &[Diagnostic]) -> Resul
     writer.attach("world.sdf", "application/sdf+xml", text.into_bytes())
 }
 
-/// What the native engine is asked for, by the world or the command line.
-fn native_facts(world: &World) -> Vec<(&'static str, String)> {
-    let mut details = Vec::new();
+/// Who moves what, and what the native engine is asked for, by the world or the command line.
+fn cast_facts(world: &World) -> Vec<(&'static str, String)> {
+    let (mut details, mut controllers) = (Vec::new(), Vec::new());
     world.visit_models(&mut |at| {
         details.extend(at.model.detail.map(|detail| format!("{}={}", at.scope, detail.word())));
+        let wishes = at.model.controllers.iter();
+        controllers.extend(wishes.map(|wish| format!("{}={}", at.scope, wish.kind)));
     });
     let native = &world.physics.native;
     let facts = [
+        ("controllers", (!controllers.is_empty()).then(|| controllers.join(" "))),
         ("detail", (!details.is_empty()).then(|| details.join(" "))),
         ("law", native.law.map(|law| law.word().to_string())),
         ("integrator", native.integrator.map(integrator_in_words)),

@@ -24,15 +24,16 @@ pub struct Prepared {
     pub setup: Setup,
     /// Who takes part.
     pub cast: Cast,
-    /// The table of commands that is played.
-    pub commands: Option<Table>,
+    /// What is commanded.
+    pub commands: Commanded,
 }
 
-/// A table of commands.
-pub struct Table {
-    /// As it was read.
-    pub text: Vec<u8>,
-    /// The axes it commands before the run ends.
+/// What the controllers of a run command.
+#[derive(Default)]
+pub struct Commanded {
+    /// The table of commands that is played, as it was read.
+    pub table: Option<Vec<u8>>,
+    /// The axes that get a command before the run ends.
     pub dof_idxs: BTreeSet<usize>,
 }
 
@@ -44,19 +45,35 @@ pub fn prepare(
 ) -> Result<Prepared, Vec<Diagnostic>> {
     let mut read = context.read_world(world, &how.world_args)?;
     ask_native(&mut read.world, how)?;
+    if how.no_controllers {
+        dismiss(&mut read.world.models);
+    }
     let model = Model::compile_read(&Arc::new(read.world), &read.places)?;
     let setup = setup(how, &model)?;
     let mut cast = Cast::default();
-    let mut commands = None;
+    let mut commands = Commanded::default();
+    for hired in headland_play::cast(&model, &read.places)? {
+        commands.dof_idxs.extend(hired.dof_idxs);
+        cast.controllers.push(hired.controller);
+    }
     if let Some(path) = &how.command {
         let (schedule, findings, text) = Schedule::read(path, &model, setup.step)?;
         let last_step = last_moment(&setup).map(|end| end - setup.step);
-        commands = Some(Table { text, dof_idxs: schedule.dof_idxs(last_step) });
+        commands.table = Some(text);
+        commands.dof_idxs.extend(schedule.dof_idxs(last_step));
         context.show(&findings);
         schedule.check_gains(&model, &setup)?;
         cast.controllers.push(Box::new(schedule));
     }
     Ok(Prepared { model, setup, cast, commands })
+}
+
+/// Takes the controllers out of a world. Readers bound the nesting, so the recursion is shallow.
+fn dismiss(models: &mut [headland_world::Model]) {
+    for model in models {
+        model.controllers.clear();
+        dismiss(&mut model.models);
+    }
 }
 
 /// What the command line asks of the native engine, over what the world says. `all` comes

@@ -4,7 +4,7 @@
 //! docs/src/*.md, README.md ─ stage ─► a folder of its own per page ─ trycmd ─► same output
 //! ```
 //!
-//! Before a page is run, its working folder gets the worlds and tests that ship, as `worlds/`,
+//! Before a page is run, its working folder gets what ships, as `worlds/` and `robots/`,
 //! every block of the page whose fence names a file (` ```xml cart.sdf `), and what is in
 //! `docs/src/PAGE.in/` where a page would rather not show a file. Its commands run one after
 //! the other in that folder, so a page may use what it wrote before.
@@ -86,7 +86,9 @@ fn stage(page: &Path, stage: &Path) {
     fs::write(stage.join(format!("{name}.md")), for_trycmd(&text)).expect("written");
     fs::create_dir(stage.join(format!("{name}.out"))).expect("says that the folder is a sandbox");
     let folder = stage.join(format!("{name}.in"));
-    copy_folder(&root().join("worlds"), &folder.join("worlds"));
+    for shipped in ["worlds", "robots"] {
+        copy_folder(&root().join(shipped), &folder.join(shipped));
+    }
     let extra = book().join(format!("{name}.in"));
     if extra.exists() {
         copy_folder(&extra, &folder);
@@ -228,7 +230,7 @@ fn links(text: &str) -> Vec<String> {
 fn named_files(text: &str) -> Vec<String> {
     let text = outside_blocks(text);
     let spans = text.split('`').skip(1).step_by(2);
-    let roots = ["crates/", "worlds/", "docs/", "tests/foreign/"];
+    let roots = ["crates/", "worlds/", "robots/", "docs/", "tests/foreign/"];
     let is_file =
         |span: &&str| roots.iter().any(|r| span.starts_with(r)) && !span.contains(['*', ' ']);
     spans.filter(is_file).map(str::to_string).collect()

@@ -200,6 +200,38 @@ fn a_broken_engine_leaves_the_others_alone() {
     }
 }
 
+/// A Python without packages, and no home: what is missing is named, what is there is found.
+#[test]
+fn what_is_missing_is_named_and_no_home_is_needed() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let dir = tempfile::tempdir().expect("a folder");
+    let bare = dir.path().join("python");
+    fs::write(&bare, "#!/bin/sh\nexec python3 -S -I \"$@\"\n").expect("written");
+    fs::set_permissions(&bare, fs::Permissions::from_mode(0o755)).expect("made executable");
+    let output = Command::new(env!("CARGO_BIN_EXE_headland"))
+        .args(["engines", "--json"])
+        .env_clear()
+        .env("PATH", "/usr/local/bin:/usr/bin:/bin")
+        .env("HEADLAND_PYTHON", &bare)
+        .output()
+        .expect("runs");
+    let listed = json(&output.stdout);
+    let of = |name: &str| {
+        let all = listed.as_array().expect("a list").iter();
+        all.clone().find(|engine| engine["name"] == name).expect("listed").clone()
+    };
+    for (name, package) in [("dart", "dartpy"), ("drake", "drake"), ("pybullet", "pybullet")] {
+        let engine = of(name);
+        let why = engine["missing"].as_str().expect("it is not there");
+        assert!(why.ends_with(&format!("has no package `{package}`")), "{why}");
+        let install = engine["install"].as_str().expect("a command");
+        assert!(install.starts_with(&format!("pip install {package}")), "{install}");
+    }
+    if has("bullet") {
+        assert!(of("bullet")["missing"].is_null(), "{}", of("bullet"));
+    }
+}
+
 #[test]
 fn the_report_card_measures_judges_and_draws() {
     let dir = tempfile::tempdir().expect("a folder");

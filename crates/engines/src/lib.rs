@@ -8,6 +8,7 @@ use headland_sim::EngineEntry;
 pub mod adapters;
 pub mod bullet;
 pub mod mujoco;
+pub mod native;
 pub mod ode;
 pub mod pipe;
 pub mod rapier;
@@ -16,6 +17,7 @@ pub mod rapier;
 /// one line here.
 pub const ENGINES: &[EngineEntry] = &[
     rapier::ENTRY,
+    native::ENTRY,
     mujoco::ENTRY,
     ode::ENTRY,
     bullet::ENTRY,
@@ -23,6 +25,10 @@ pub const ENGINES: &[EngineEntry] = &[
     adapters::DRAKE,
     adapters::PYBULLET,
 ];
+
+/// What a process ends with after an error that a library does not return from. It is none of
+/// headland's own exit codes, so whoever started the process knows who ended it.
+pub const EXIT_FATAL: i32 = 86;
 
 /// The engine of that name, or the program at that path.
 pub fn find(name: &str) -> Result<&'static EngineEntry, Diagnostic> {

@@ -10,11 +10,11 @@ use std::process::Command;
 use std::sync::Arc;
 
 use headland_base::maths::{PI, TAU, Vec2, cos, exp, quat_from_axis_angle, sin, sqrt};
-use headland_base::{Diagnostic, Mat3, Severity, SimDuration, Source, Transform, Vec3};
+use headland_base::{Diagnostic, Mat3, Severity, SimDuration, SimTime, Source, Transform, Vec3};
 use headland_sim::joint::joint_motion;
 use headland_sim::{
-    Cast, Command as Order, Commands, Controller, EngineEntry, EngineOptions, Inputs, Mode, Model,
-    Observer, Setup, State, Wrench, run,
+    Cast, Command as Order, Commands, Controller, Ending, EngineEntry, EngineOptions, Inputs, Mode,
+    Model, Observer, Setup, State, Wrench, run,
 };
 use headland_world::*;
 
@@ -539,6 +539,34 @@ fn what_differs_is_told() {
         assert!(text.iter().any(|t| t.starts_with(wanted) && t.contains("instead of")), "{text:?}");
         assert!(told.iter().all(|d| d.code == "realised"));
     }
+}
+
+/// Drake's TAMSI gives up on twenty boxes; SAP takes over, from the very state, and it is told
+/// once. With its own defaults Drake is left alone.
+#[test]
+fn drake_goes_on_where_tamsi_gives_up() {
+    struct Ears(Vec<String>);
+    impl Observer for Ears {
+        fn event(&mut self, _: SimTime, _: &str, _: &str, text: &str) -> Result<(), Diagnostic> {
+            self.0.push(text.to_string());
+            Ok(())
+        }
+    }
+    let Some(drake) = engines().into_iter().find(|engine| engine.name == "drake") else { return };
+    let text = std::fs::read_to_string(format!("{WORLDS}/stack.sdf")).expect("a world");
+    let source = Source::new("stack.sdf", text);
+    let read = headland_world::read_text(source, Path::new(WORLDS), &Default::default());
+    let model = Model::compile(&Arc::new(read.expect("a world").world)).expect("a model");
+    let setup = Setup::new(&model, SimDuration::from_secs(1.0).expect("short"));
+    let (mut ears, mut cast) = (Ears(Vec::new()), Cast::default());
+    let mut engine = (drake.make)(drake);
+    let go = &mut |_| ControlFlow::Continue(());
+    let end = run(&model, &setup, engine.as_mut(), &mut cast, &mut ears, go).expect("runs");
+    assert_eq!(end.ending, Ending::Duration);
+    assert_eq!(ears.0.iter().filter(|text| text.contains("SAP from here on")).count(), 1);
+    // Nothing jumps when one takes over from the other.
+    let fastest = end.state.rigids.iter().map(|rigid| rigid.twist.linear.length());
+    assert!(fastest.fold(0.0, f64::max) < 10.0);
 }
 
 /// The same scenario by hand, through each engine's own package: equal to 1e-9.

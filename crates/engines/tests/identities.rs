@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use headland_base::maths::{PI, TAU, Vec2, cos, quat_from_axis_angle, sin, sqrt};
 use headland_base::{Diagnostic, Mat3, SimDuration, Transform, Vec3};
-use headland_engines::{mujoco, ode, rapier};
+use headland_engines::{bullet, mujoco, native, ode, rapier};
 use headland_sim::{
     Cast, Commands, Controller, EngineEntry, EngineOptions, Mode, Model, Observer, Setup, State,
     run,
@@ -14,11 +14,19 @@ use headland_sim::{
 use headland_world::*;
 
 /// The engines that are asked. Others have their own tests, beside their own packages.
-const ASKED: &[EngineEntry] = &[rapier::ENTRY, mujoco::ENTRY, ode::ENTRY];
+const ASKED: &[EngineEntry] = &[rapier::ENTRY, native::ENTRY, mujoco::ENTRY, ode::ENTRY];
 
-/// Those of them that are there; all must be where `HEADLAND_REQUIRE_FOREIGN` is 1.
+/// The engines that are asked about screws and mimics.
+const ASKED_OF_TIES: &[EngineEntry] =
+    &[rapier::ENTRY, native::ENTRY, mujoco::ENTRY, ode::ENTRY, bullet::ENTRY];
+
+/// Those asked that are there; all must be where `HEADLAND_REQUIRE_FOREIGN` is 1.
 fn engines() -> impl Iterator<Item = &'static EngineEntry> {
-    ASKED.iter().filter(|entry| match (entry.find)(entry) {
+    those_there(ASKED)
+}
+
+fn those_there(asked: &'static [EngineEntry]) -> impl Iterator<Item = &'static EngineEntry> {
+    asked.iter().filter(|entry| match (entry.find)(entry) {
         Ok(_) => true,
         Err(why) => {
             assert!(
@@ -501,7 +509,7 @@ fn a_nut_on_a_screw_falls_as_its_thread_says() {
         ..thing("nut", nut)
     };
     let wanted = GRAVITY / (1.0 + 4e-4 / (pitch * pitch));
-    for engine in engines() {
+    for engine in those_there(ASKED_OF_TIES) {
         watch(&world(vec![model.clone()]), engine, 1.0, |model, state| {
             let t = state.time.secs();
             let z = place_of(state, model, "nut").z;
@@ -545,7 +553,7 @@ fn a_mimic_follows_its_leader() {
         ],
         ..thing("pair", arm("unused", 0.0))
     };
-    for engine in engines() {
+    for engine in those_there(ASKED_OF_TIES) {
         let mut cast = Cast { controllers: vec![Box::new(Push(0, 0.02))], ..Cast::default() };
         let end =
             watch_cast(&world(vec![model.clone()]), engine, 2.0, &mut cast, &mut |_, state| {
@@ -963,7 +971,7 @@ fn limits_of_a_turn_hold_beyond_half_a_turn() {
         [(-1.0, 1.0), (-4.0, 4.0), (-1.0, 20.0), (free.0, 1.0), (free.0, 9.0), (0.0, 6.2)]
     {
         let axis = Axis { lower, upper, ..Axis::along(Vec3::Z) };
-        for engine in engines() {
+        for engine in those_there(ASKED_OF_TIES) {
             for kind in [
                 JointKind::Revolute(axis.clone()),
                 JointKind::Screw { axis: axis.clone(), metres_per_radian: 0.001 },

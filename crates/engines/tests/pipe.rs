@@ -118,6 +118,23 @@ fn garbage_wrong_counts_and_wrong_numbers() {
     broken("os.write(1, b'\\xff\\xfe\\n')", LONG, &["`step`"]);
 }
 
+/// What it has to say of a step comes with the step, once.
+#[test]
+fn remarks_come_with_their_step() {
+    if !has_python() {
+        return;
+    }
+    let model = model("ball.sdf");
+    let mut state = State::initial(&model);
+    let mut written = engine(&program("say({'rigids': rigids, 'remarks': ['a', 'b']})"));
+    let it = &mut written.engine;
+    it.start(&model, &state, &options(&model)).expect("starts");
+    it.step(&model, &Inputs::default(), model.world.physics.step, &mut state).expect("steps");
+    assert_eq!(it.take_remarks(), ["a", "b"]);
+    assert_eq!(it.take_remarks(), [""; 0]);
+    broken("say({'rigids': rigids, 'remarks': 'none'})", LONG, &["expected a sequence"]);
+}
+
 /// A number that went non-finite is `null`: the run holds that body and goes on.
 #[test]
 fn what_goes_non_finite_is_contained() {

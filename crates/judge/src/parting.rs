@@ -2,7 +2,8 @@
 //!
 //! Two timelines of the same test go in; the first moment at which different transitions fire
 //! comes out. That the same transition fires a step earlier is no parting: engines differ by
-//! that much everywhere. Another transition, or none where the other has one, is.
+//! that much everywhere. Another transition, or none where the other has one, is. Of a timeline
+//! that was cut nobody knows what came behind its last transition, so nothing there is one.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -54,7 +55,7 @@ impl Course<'_> {
     }
 }
 
-/// Where two courses of one test part; `None` if they never do.
+/// Where two courses of one test part; `None` if they never do, as far as both are kept.
 pub fn parting(first: Course<'_>, second: Course<'_>) -> Option<Parting> {
     let (ours, theirs) = (first.steps(), second.steps());
     let machines: BTreeSet<u32> = ours.keys().chain(theirs.keys()).copied().collect();
@@ -67,7 +68,13 @@ pub fn parting(first: Course<'_>, second: Course<'_>) -> Option<Parting> {
         let told = |course: &Course<'_>, steps: &[&Fired]| {
             steps.get(n_shared).map(|fired| course.told(fired))
         };
-        let (first, second) = (told(&first, ours), told(&second, theirs));
+        let is_unknown =
+            |course: &Course<'_>, step: &Option<_>| course.timeline.is_cut && step.is_none();
+        let (told_first, told_second) = (told(&first, ours), told(&second, theirs));
+        if is_unknown(&first, &told_first) || is_unknown(&second, &told_second) {
+            return None;
+        }
+        let (first, second) = (told_first, told_second);
         let time = [&first, &second].into_iter().flatten().map(|(time, _)| *time).min()?;
         Some(Parting { time, first, second, n_shared })
     };

@@ -74,6 +74,21 @@ fn none_where_the_other_has_one_is_a_parting_too() {
     assert_eq!((found.n_shared, found.time.secs(), found.second), (0, 0.2, None));
 }
 
+/// Of a timeline that was cut, what would have come next is not known.
+#[test]
+fn behind_a_cut_nothing_parts() {
+    let (one, mut cut) = (Ran::of(ONE), Ran::of(ONE));
+    cut.timeline.fired.truncate(1);
+    let found = parting(one.course(), cut.course()).expect("without a cut they part");
+    assert_eq!((found.n_shared, found.second), (1, None));
+    cut.timeline.is_cut = true;
+    assert_eq!(parting(one.course(), cut.course()), None);
+    assert_eq!(parting(cut.course(), one.course()), None);
+    let mut through = Ran::of(THROUGH);
+    through.timeline.is_cut = true;
+    assert!(parting(one.course(), through.course()).is_some(), "what is kept is compared");
+}
+
 #[test]
 fn those_that_never_part_keep_company() {
     let all = [ONE, DULL, EARLIER, THROUGH].map(Ran::of);

@@ -95,7 +95,9 @@ pub(crate) fn parted(cells: &[Cell], recordings: &[String]) -> Vec<String> {
     let Some(first) = companies.first() else { return Vec::new() };
     let list = |company: &[usize]| company.iter().map(|i| names[*i]).collect::<Vec<_>>().join(", ");
     if companies.len() == 1 {
-        return vec![format!("all take the same transitions: {}", list(first))];
+        let is_cut = courses.iter().any(|course| course.timeline.is_cut);
+        let kept = if is_cut { ", as far as they are kept" } else { "" };
+        return vec![format!("all take the same transitions{kept}: {}", list(first))];
     }
     let from_first = |company: &Vec<usize>| {
         let parting = parting(courses[first[0]], courses[company[0]])?;

@@ -32,6 +32,12 @@ pub trait Engine {
         state: &mut State,
     ) -> Result<(), Fault>;
 
+    /// Whether it writes the positions and velocities of joints into the state itself, because
+    /// they are what it computes with. The run loop reads them off the rigids otherwise.
+    fn knows_joints(&self) -> bool {
+        false
+    }
+
     /// What it had to say in the last step, for people: warnings of its own that are no fault.
     /// Asked after every step; most have nothing.
     fn take_remarks(&mut self) -> Vec<String> {

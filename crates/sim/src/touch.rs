@@ -42,10 +42,10 @@ impl SurfacePair {
 /// shapes, and each engine's own.
 #[derive(Clone, Debug)]
 pub struct TouchFilter {
-    /// Pairs of bodies, smaller index first.
-    excluded: BTreeSet<(usize, usize)>,
-    /// Pairs of rigids, smaller index first.
-    neighbours: BTreeSet<(usize, usize)>,
+    /// For each body, the later ones it never touches; few, so that looking is quick.
+    excluded: Vec<Vec<usize>>,
+    /// For each rigid, the later ones a joint ties it to.
+    neighbours: Vec<Vec<usize>>,
     bodies: Vec<FilteredBody>,
 }
 
@@ -68,8 +68,8 @@ impl TouchFilter {
             Some((a.min(b), a.max(b)))
         });
         TouchFilter {
-            excluded: model.contact_excludes.iter().copied().collect(),
-            neighbours: neighbours.collect(),
+            excluded: partners(model.bodies.len(), model.contact_excludes.iter().copied()),
+            neighbours: partners(model.rigids.len(), neighbours),
             bodies: model
                 .bodies
                 .iter()
@@ -92,8 +92,15 @@ impl TouchFilter {
         let is_apart = is_one_robot
             || !(a.takes_part && b.takes_part)
             || a.rigid_idx == b.rigid_idx
-            || self.neighbours.contains(&rigids)
-            || self.excluded.contains(&(i.min(j), i.max(j)));
+            || self.neighbours[rigids.0].contains(&rigids.1)
+            || self.excluded[i.min(j)].contains(&i.max(j));
         !is_apart
     }
+}
+
+/// Pairs, smaller index first, as the partners of each.
+fn partners(n: usize, pairs: impl Iterator<Item = (usize, usize)>) -> Vec<Vec<usize>> {
+    let mut out = vec![Vec::new(); n];
+    pairs.for_each(|(first, second)| out[first].push(second));
+    out
 }

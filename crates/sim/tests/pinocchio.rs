@@ -42,7 +42,8 @@ fn ask_pinocchio(lines: &str) -> Option<Vec<Value>> {
         println!("skipped: pinocchio_trees.py needs Pinocchio; ./test installs it");
         return None;
     };
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/foreign/pinocchio_trees.py");
+    let script =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/foreign/pinocchio_trees.py");
     let mut child = Command::new(python)
         .arg("-B")
         .arg(script)
@@ -233,9 +234,8 @@ impl Case {
             let mut unit = vec![0.0; n];
             unit[k] = 1.0;
             let unit = self.to_ours(&unit);
-            let ours: Vec<f64> = (0..n)
-                .map(|row| (0..n).map(|j| matrix[row * n + j] * unit[j]).sum())
-                .collect();
+            let ours: Vec<f64> =
+                (0..n).map(|row| (0..n).map(|j| matrix[row * n + j] * unit[j]).sum()).collect();
             for (row, entry) in self.efforts_to_theirs(&ours).into_iter().enumerate() {
                 in_theirs[row * n + k] = entry;
             }
@@ -243,8 +243,7 @@ impl Case {
 
         let mut forces = vec![V6::ZERO; tree.nodes.len()];
         bias_forces(tree, &bodies, &motions, gravity, &mut forces);
-        let rotors: Vec<f64> =
-            tree.column_nodes.iter().map(|i| tree.nodes[*i].armature).collect();
+        let rotors: Vec<f64> = tree.column_nodes.iter().map(|i| tree.nodes[*i].armature).collect();
         let mut parts = Factor::new(tree);
         factor(tree, &bodies, &rotors, &mut parts);
         let mut accelerations = vec![0.0; n];
@@ -254,15 +253,19 @@ impl Case {
         let mut efforts = vec![0.0; n];
         let wanted = self.to_ours(&self.accelerations);
         inverse_dynamics(
-            tree, &bodies, gravity, &wanted, None, &mut motions, &mut forces, &mut efforts,
+            tree,
+            &bodies,
+            gravity,
+            &wanted,
+            None,
+            &mut motions,
+            &mut forces,
+            &mut efforts,
         );
         vec![
             ("forward kinematics", poses),
             ("centre of mass", difference(&[centre.x, centre.y, centre.z], &numbers("centre"))),
-            (
-                "momentum",
-                difference(&[l.x, l.y, l.z, h.x, h.y, h.z], &numbers("momentum")),
-            ),
+            ("momentum", difference(&[l.x, l.y, l.z, h.x, h.y, h.z], &numbers("momentum"))),
             ("mass matrix", difference(&in_theirs, &numbers("matrix"))),
             (
                 "inverse dynamics",

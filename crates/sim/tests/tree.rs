@@ -12,8 +12,7 @@ use headland_sim::tree::{
 };
 use headland_sim::{Model, State};
 
-const AT_WORLD: (Turn<f64>, V3<f64>) =
-    (Turn { v: V3::<f64>::ZERO, w: 1.0 }, V3::<f64>::ZERO);
+const AT_WORLD: (Turn<f64>, V3<f64>) = (Turn { v: V3::<f64>::ZERO, w: 1.0 }, V3::<f64>::ZERO);
 
 struct Case {
     model: Model,
@@ -49,8 +48,7 @@ fn forward<L: Lane>(
     let (mut motions, mut forces) = (Motions::new(tree), vec![V6::ZERO; tree.nodes.len()]);
     move_bodies(tree, bodies, V6::ZERO, velocities, &mut motions);
     bias_forces(tree, bodies, &motions, V3::of(model.world.gravity), &mut forces);
-    let rotors: Vec<L> =
-        tree.column_nodes.iter().map(|i| L::of(tree.nodes[*i].armature)).collect();
+    let rotors: Vec<L> = tree.column_nodes.iter().map(|i| L::of(tree.nodes[*i].armature)).collect();
     let mut parts = Factor::new(tree);
     factor(tree, bodies, &rotors, &mut parts);
     let mut accelerations = vec![L::ZERO; tree.n_dofs];
@@ -64,7 +62,14 @@ fn inverse(case: &Case, accelerations: &[f64]) -> Vec<f64> {
     move_bodies(tree, &case.bodies, V6::ZERO, &case.velocities, &mut motions);
     let gravity = V3::of(case.model.world.gravity);
     inverse_dynamics(
-        tree, &case.bodies, gravity, accelerations, None, &mut motions, &mut forces, &mut efforts,
+        tree,
+        &case.bodies,
+        gravity,
+        accelerations,
+        None,
+        &mut motions,
+        &mut forces,
+        &mut efforts,
     );
     efforts
 }
@@ -110,8 +115,7 @@ fn placing_agrees_with_the_joints_one_by_one() {
             let pose = |rigid: usize| -> Transform {
                 let at = case.tree.nodes.iter().position(|n| n.rigid_idx == Some(rigid));
                 let at = at.expect("every rigid is in the tree");
-                case.bodies.world_from_node(at, 0)
-                    * case.tree.nodes[at].rigid_from_node.inverse()
+                case.bodies.world_from_node(at, 0) * case.tree.nodes[at].rigid_from_node.inverse()
             };
             let world_from_parent = joint.parent_rigid.map_or(Transform::IDENTITY, pose);
             let own: Vec<f64> = (0..joint.kind.axes().len())
@@ -290,8 +294,7 @@ fn lanes_give_the_bits_of_each_robot_alone() {
             let one = |all: &[Lanes<8>]| -> Vec<f64> { all.iter().map(|x| x.0[lane]).collect() };
             let mut bodies = Bodies::new(&tree);
             place(&tree, &AT_WORLD, &one(&positions), &mut bodies);
-            let alone =
-                forward(&model, &tree, &bodies, &one(&velocities), &one(&efforts));
+            let alone = forward(&model, &tree, &bodies, &one(&velocities), &one(&efforts));
             let bits = |all: Vec<f64>| all.into_iter().map(f64::to_bits).collect::<Vec<_>>();
             assert_eq!(bits(one(&together)), bits(alone), "robot {number}, lane {lane}");
         }

@@ -42,7 +42,7 @@ pub fn run(context: &Context, args: &DemoArgs) -> Ended {
         setup: &setup,
         seed: 0,
         output: &args.output,
-        commands: None,
+        commands: Default::default(),
         tests: &tests,
         stops_on_red: false,
     };

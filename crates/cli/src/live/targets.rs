@@ -12,7 +12,7 @@ use crate::job::Job;
 /// Every command of the run at once, so that a recording of them has every key; `None` where
 /// nobody commands anything.
 pub fn all_at_once(job: &Job<'_>) -> Option<Commands> {
-    let dof_idxs = &job.commands.as_ref()?.dof_idxs;
+    let dof_idxs = &job.commands.dof_idxs;
     let mut commands = Commands::new(job.model, job.setup.gains, None);
     for dof_idx in dof_idxs {
         commands.set(*dof_idx, Command { mode: Mode::Effort, target: 0.0 });

@@ -3,6 +3,7 @@
 This text stands before each adapter (`dart.py`, `drake.py`, `pybullet.py`). The protocol is
 described in docs/src/engine-protocol.md. Poses are [x, y, z, qw, qx, qy, qz], vectors lists.
 """
+import importlib
 import json
 import math
 import os
@@ -11,6 +12,17 @@ import sys
 # The pipe is ours alone: libraries print into stdout, and get stderr for it.
 _PIPE = os.fdopen(os.dup(1), "wb", buffering=0)
 os.dup2(2, 1)
+
+
+def needs(package, module):
+    """Ends with the package that is missing where a module is not there."""
+    try:
+        importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        missing = (error.name or module).split(".")[0]
+        if missing == module:
+            sys.exit(f"its Python has no package `{package}`")
+        sys.exit(f"its Python has `{package}`, but not the package `{missing}` that this needs: pip install {missing}")
 
 
 def _say(message):
@@ -33,7 +45,8 @@ def _finite(value):
 
 
 def serve(name, version, make_world):
-    """Answers line by line. A world has `realised`, `cannot` and `step(efforts, wrenches)`."""
+    """Answers line by line. A world has `realised`, `cannot` and `step(efforts, wrenches)`, and
+    what it has to say during a step in `remarks`."""
     _say({"headland_engine": 1, "name": name, "version": version})
     world = None
     for line in sys.stdin:
@@ -43,7 +56,10 @@ def serve(name, version, make_world):
             _say({"realised": world.realised, "cannot": world.cannot})
         elif message["do"] == "step":
             rigids, contacts = world.step(message["efforts"], message["wrenches"])
-            _say({"rigids": rigids, "contacts": contacts})
+            answer = {"rigids": rigids, "contacts": contacts}
+            if getattr(world, "remarks", None):
+                answer["remarks"], world.remarks = world.remarks, []
+            _say(answer)
         else:
             break
 

@@ -25,6 +25,7 @@
 #   mesh, heightmap, prism         cannot: dartpy can only read them from files of its own
 #   raw                            FCL, sleep, and DART's friction of 1 and restitution of 0 where the
 #                                  world says nothing; both products and minima are DART's own
+needs("dartpy", "dartpy")
 import dartpy as dart
 import numpy as np
 

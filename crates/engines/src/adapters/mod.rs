@@ -43,6 +43,7 @@ pub const DRAKE: EngineEntry = EngineEntry {
     find: pipe::find,
     limits: &[
         "no restitution: contacts dissipate by a formula, and bounce far too low",
+        "contacts are solved by TAMSI, and by SAP from the first step on that TAMSI cannot solve",
         "a pair touches in one point at a time, so boxes rock, and creep by millimetres where they should stick",
         "friction is the same in every direction: the mean of mu and mu2",
         "friction is combined by 2ab/(a+b); where values cannot give the lesser of two, it is told with numbers",

@@ -32,6 +32,7 @@
 #                                  thresholds: all Bullet's own
 import importlib.metadata
 
+needs("pybullet", "pybullet")
 import pybullet as bullet
 
 AHEAD = 1e-4  # [m]

@@ -6,6 +6,11 @@
 //! before, because loading half a file can end a process.
 
 use std::fs::{self, File};
+#[cfg(unix)]
+use std::os::unix::{
+    fs::{DirBuilderExt as _, MetadataExt as _},
+    process::CommandExt as _,
+};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -39,6 +44,9 @@ fn shim_file_within(
     limit: Duration,
 ) -> Result<PathBuf, Diagnostic> {
     let path = workshop.cache.join(name(workshop, source));
+    if workshop.is_makeshift {
+        ensure_private(&workshop.cache).map_err(|error| unwritable(&workshop.cache, &error))?;
+    }
     if !is_intact(&path) {
         fs::create_dir_all(&workshop.cache).map_err(|error| unwritable(&workshop.cache, &error))?;
         let bench = Bench::new(&workshop.cache)?;
@@ -48,6 +56,26 @@ fn shim_file_within(
             .map_err(|error| unwritable(&path, &error))?;
     }
     Ok(path)
+}
+
+/// Where everybody may write, only a folder that is ours alone is trusted with what is loaded.
+#[cfg(unix)]
+fn ensure_private(folder: &Path) -> std::io::Result<()> {
+    match fs::DirBuilder::new().mode(0o700).create(folder) {
+        Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => return Err(error),
+        _ => {}
+    }
+    let found = fs::symlink_metadata(folder)?;
+    let is_ours = found.uid() == rustix::process::geteuid().as_raw();
+    if found.is_dir() && is_ours && found.mode() & 0o077 == 0 {
+        return Ok(());
+    }
+    Err(std::io::Error::other("it is open to others, or theirs"))
+}
+
+#[cfg(not(unix))]
+fn ensure_private(folder: &Path) -> std::io::Result<()> {
+    fs::create_dir_all(folder)
 }
 
 fn name(workshop: &Workshop, source: &str) -> String {
@@ -115,6 +143,9 @@ fn compile(
     // The compiler's own folder for what it keeps in between is the one that is tidied up.
     command.env("TMPDIR", &bench.0).env("LC_ALL", "C");
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(said);
+    // What it starts, a linker for one, is to end with it.
+    #[cfg(unix)]
+    command.process_group(0);
     let line = shown(&command);
     let child = command.spawn().map_err(|error| refused(&line, &format!("cannot run: {error}")))?;
     match wait(child, limit) {
@@ -138,14 +169,23 @@ fn wait(mut child: Child, limit: Duration) -> Option<ExitStatus> {
             return Some(status);
         }
         if waited >= limit {
-            // It may have ended by itself just now; either way it is no more.
-            _ = child.kill();
-            _ = child.wait();
+            end(&mut child);
             return None;
         }
         std::thread::sleep(slice);
         waited += slice;
     }
+}
+
+/// Ends it with all it started. It may have ended by itself just now; either way it is no more.
+fn end(child: &mut Child) {
+    // It is in its group until it is reaped, so nobody else's group is hit.
+    #[cfg(unix)]
+    if let Some(pid) = i32::try_from(child.id()).ok().and_then(rustix::process::Pid::from_raw) {
+        _ = rustix::process::kill_process_group(pid, rustix::process::Signal::KILL);
+    }
+    _ = child.kill();
+    _ = child.wait();
 }
 
 /// The command as a shell takes it.
@@ -229,18 +269,49 @@ mod tests {
     }
 
     #[test]
-    fn a_compiler_that_never_ends_is_ended() {
+    fn a_compiler_that_never_ends_is_ended_with_what_it_started() {
         let folder = tempfile::tempdir().unwrap();
+        let pids = folder.path().join("pids");
+        let script = format!("sleep 600 & echo $$ $! > {}; wait", pids.display());
         let workshop = Workshop {
-            compiler: ["sh", "-c", "exec sleep 600"].map(str::to_string).to_vec(),
+            compiler: ["sh", "-c", &script].map(str::to_string).to_vec(),
             compiler_version: "1".into(),
             include: folder.path().into(),
             lib: folder.path().into(),
             version: 324,
-            cache: folder.path().into(),
+            cache: folder.path().join("cache"),
+            is_makeshift: false,
         };
-        let said = shim_file_within(&workshop, "", Duration::from_millis(50)).unwrap_err();
-        assert!(said.message.contains("took more than 0.05 s"), "{}", said.message);
+        let said = shim_file_within(&workshop, "", Duration::from_millis(500)).unwrap_err();
+        assert!(said.message.contains("took more than 0.5 s"), "{}", said.message);
+        let pids = fs::read_to_string(&pids).unwrap();
+        assert_eq!(pids.split_whitespace().count(), 2);
+        for pid in pids.split_whitespace() {
+            // Who is dead and not yet buried has an empty command line.
+            let alive = || fs::read(format!("/proc/{pid}/cmdline")).is_ok_and(|it| !it.is_empty());
+            let is_gone = (0..200).any(|_| {
+                std::thread::sleep(Duration::from_millis(10));
+                !alive()
+            });
+            assert!(is_gone, "{pid} is still there");
+        }
+    }
+
+    /// In a folder where everybody may write, ours is ours alone, or it is not used.
+    #[cfg(unix)]
+    #[test]
+    fn a_makeshift_cache_is_private_or_refused() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let folder = tempfile::tempdir().unwrap();
+        let cache = folder.path().join("cache");
+        ensure_private(&cache).unwrap();
+        ensure_private(&cache).unwrap();
+        assert_eq!(fs::metadata(&cache).unwrap().mode() & 0o777, 0o700);
+        fs::set_permissions(&cache, fs::Permissions::from_mode(0o777)).unwrap();
+        assert!(ensure_private(&cache).unwrap_err().to_string().contains("open to others"));
+        let link = folder.path().join("link");
+        std::os::unix::fs::symlink(folder.path(), &link).unwrap();
+        assert!(ensure_private(&link).is_err(), "a link may lead anywhere");
     }
 
     #[test]

@@ -1,25 +1,22 @@
-//! What acts on Bullet's bodies at every step: forces from outside, and the efforts of motors,
-//! springs and dampers, as forces about centres of mass.
+//! What acts on Bullet's bodies at every step: forces from outside, the efforts of motors,
+//! springs and dampers, and the ties of screws and mimics, as forces about centres of mass.
 //!
 //! An effort that is too stiff for the step to be a force becomes a damper that the shim
 //! solves together with the joint (`Axis` in shim.cpp).
 
 use headland_base::{Mat3, Vec3};
 use headland_sim::lever::inverse_masses;
-use headland_sim::{Action, Forces, Gains, Inputs, Lever, Model, State};
+use headland_sim::{Action, Effort, Forces, Inputs, Lever, Model, State, Ties};
 
 use super::Seat;
 
-/// From `d·dt/m` or `k·dt²/m` on, an effort that gives way as its axis moves is left to the
-/// solver; as a force it throws a link about from 2 and 4 on.
-const STIFF: f64 = 0.5;
-
 /// Scratch of every step, kept so that none allocates.
 pub(super) struct Drive {
+    ties: Ties,
     /// Of each rigid, about its centre and in its frame, rotors included.
     inertias: Vec<Mat3>,
     forces: Forces,
-    efforts: Vec<(f64, Gains)>,
+    efforts: Vec<Effort>,
     masses: Vec<(f64, Mat3)>,
     /// Six numbers per body of Bullet's.
     pub(super) flat_forces: Vec<f64>,
@@ -30,6 +27,7 @@ pub(super) struct Drive {
 impl Drive {
     pub(super) fn of(model: &Model, inertias: Vec<Mat3>, n_bodies: usize) -> Drive {
         Drive {
+            ties: Ties::of(model),
             inertias,
             forces: Forces::new(model),
             efforts: Vec::new(),
@@ -53,13 +51,13 @@ impl Drive {
             self.forces.add(wrench.rigid_idx, wrench.force, wrench.torque);
         }
         self.gather(model, inputs, state);
-        let gives_way = |(_, slope): &(f64, Gains)| *slope != Gains::default();
-        if self.efforts.iter().any(gives_way) {
+        if self.efforts.iter().any(Effort::gives_way) || !self.ties.is_empty() {
             self.weigh(model, state);
         }
         for dof_idx in 0..model.dofs.len() {
             self.act(model, dof_idx, dt, state);
         }
+        self.ties.keep(model, dt, state, &self.masses, &mut self.forces);
         for (seat, (force, torque)) in seats.iter().zip(&self.forces.total) {
             if let Some(i) = seat.body_idx {
                 self.flat_forces[6 * i..6 * i + 3].copy_from_slice(&force.to_array());
@@ -73,13 +71,7 @@ impl Drive {
         self.efforts.clear();
         self.efforts.extend(model.dofs.iter().enumerate().map(|(i, dof)| {
             let (axis, now) = (&dof.axis, &state.dofs[i]);
-            let mut effort = inputs.efforts.get(i).copied().unwrap_or_default();
-            let mut slope = inputs.slopes.get(i).copied().unwrap_or_default();
-            effort -= axis.spring_stiffness * (now.position - axis.spring_reference);
-            effort -= axis.damping * now.velocity;
-            slope.kp += axis.spring_stiffness;
-            slope.kd += axis.damping;
-            (effort, slope)
+            Effort::of_motor(inputs, i).with_spring(axis, now).with_damper(axis, now)
         }));
     }
 
@@ -91,23 +83,17 @@ impl Drive {
 
     /// Makes a force of an effort, or where it is stiff, a damper.
     fn act(&mut self, model: &Model, dof_idx: usize, dt: f64, state: &State) {
-        let (effort, slope) = self.efforts[dof_idx];
+        let effort = self.efforts[dof_idx];
         let (dof, now) = (&model.dofs[dof_idx], &state.dofs[dof_idx]);
         let joint = &model.joints[dof.joint_idx];
         let action = Action::of(joint);
         let (mut push, mut damping) = (0.0, 0.0); // effort = push − damping·(speed after)
-        if effort != 0.0 || slope != Gains::default() {
+        if effort != Effort::default() {
             let lever = Lever::of(model, state, joint, dof_idx, action);
-            let is_stiff = slope != Gains::default() && {
-                let give = lever.give(&self.masses);
-                slope.kd * give * dt > STIFF || slope.kp * give * dt * dt > STIFF
-            };
-            if is_stiff {
-                // `e − kp·dt·q̇ − kd·(q̇ − q̇₀)`
-                damping = slope.kd + slope.kp * dt;
-                push = effort + slope.kd * now.velocity;
+            if effort.gives_way() && effort.is_stiff(lever.give(&self.masses), dt) {
+                (push, damping) = effort.as_damper(now.velocity, dt);
             } else {
-                self.forces.add_along(&lever, effort);
+                self.forces.add_along(&lever, effort.value);
             }
         }
         if action == Action::Slide && dof.axis.armature > 0.0 {

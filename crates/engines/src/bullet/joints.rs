@@ -1,4 +1,5 @@
-//! Joints of ours as constraints of Bullet's, and what each axis has beside them.
+//! Joints of ours as constraints of Bullet's, and what each axis has beside them. A screw is a
+//! slider that may turn; `Ties` keep the turn and the slide together.
 
 use headland_base::{Mat3, Quat, Transform, Vec3};
 use headland_sim::{Fault, Joint, Model, Motion};
@@ -71,13 +72,13 @@ fn link_of(joint: &Joint) -> (Link, Quat) {
             (Link::Hinge, turn(Vec3::Z, axis.direction))
         }
         JointKind::Prismatic(axis) => (Link::Slider, turn(Vec3::X, axis.direction)),
+        JointKind::Screw { axis, .. } => (Link::Piston, turn(Vec3::X, axis.direction)),
         JointKind::Ball => (Link::Ball, Quat::IDENTITY),
         JointKind::Universal(first, second) => {
             let (z, x) = (first.direction, second.direction);
             (Link::Universal, Quat::from_mat3(&Mat3::from_cols(x, z.cross(x), z)))
         }
         JointKind::Fixed => unreachable!("welded when the model was compiled"),
-        JointKind::Screw { .. } => unreachable!("refused by `check`"),
     }
 }
 

@@ -3,7 +3,7 @@
 //! ```text
 //! shim.cpp ─ workshop.rs, compile.rs ─► a library in the cache ─ shim.rs ─► its functions
 //! Model ─ start ─► bodies, shapes.rs, joints.rs
-//! efforts ─ drive.rs ─► forces, axis targets ─ step ─► State: rigids, contacts
+//! efforts, ties ─ drive.rs ─► forces, axis targets ─ step ─► State: rigids, contacts
 //! ```
 //!
 //! Bullet is C++ and Debian has no C face for it, so a small one is compiled on first use.
@@ -51,7 +51,8 @@ pub const ENTRY: EngineEntry = EngineEntry {
     limits: &[
         "a bounce is lost at small steps: Bullet brakes what comes near before it touches",
         "friction is the same in every direction: the mean of mu and mu2",
-        "no screws and no mimics; the axes of a universal joint must be at a right angle",
+        "a screw is a piston, and a mimic a joint, tied by forces",
+        "the axes of a universal joint are at right angles",
         "planes and heightmaps must stand still",
         "a moving mesh touches as a convex hull of at most 1,030 points, 0.1 mm larger",
         "a body turns by at most 45° in a step",

@@ -17,18 +17,18 @@
 //! | armature | of a turning axis: added to its child's inertia; of a sliding one: solved with the joint | the same |
 //! | springs, dampers, servos | forces; where stiff for the step, solved with the joint | the same |
 //! | limits, dry friction | solved with the joint, see `Axis` in shim.cpp | the same |
+//! | screws, mimics | a slider that may turn, or the joint as it is, and a force per step that keeps the tie (`sim::tie`) | the same |
 //!
 //! Random order of contacts is off, and the solver's seed is set to 0 at the start.
 
 use headland_base::maths::exp;
 use headland_base::{Diagnostic, Vec3};
 use headland_sim::{
-    Body, EngineOptions, Joint, Model, Motion, Rigid, Shape, SurfacePair, TouchFilter,
+    Body, EngineOptions, Joint, Model, Motion, Rigid, Shape, SurfacePair, TouchFilter, hull,
 };
 use headland_world::{Geometry, JointKind, Surface};
 
 use super::shim::{Pairs, Settings};
-use crate::rapier::hull;
 
 /// Passes of the solver.
 const N_ITERATIONS: i32 = 50;
@@ -237,24 +237,26 @@ fn check_surface(
 
 fn check_joint(model: &Model, joint: &Joint) -> Vec<Diagnostic> {
     let name = &joint.name;
-    let cannot = |why: String| {
-        Diagnostic::error("engine-cannot", format!("joint `{name}`: Bullet {why}"))
-            .help("`--engine rapier` can")
-    };
     let mut out = Vec::new();
     match &joint.kind {
-        JointKind::Screw { .. } => out.push(cannot("has no screw".to_string())),
+        JointKind::Screw { .. } => {
+            let message = format!("joint `{name}`: screw as a piston tied by forces");
+            out.push(Diagnostic::remark("realised", message));
+        }
         JointKind::Universal(first, second)
             if first.direction.dot(second.direction).abs() > RIGHT_ANGLE =>
         {
-            out.push(cannot("wants the axes of a universal joint at a right angle".to_string()));
+            let message = format!(
+                "joint `{name}`: Bullet wants the axes of a universal joint at a right angle"
+            );
+            out.push(Diagnostic::error("engine-cannot", message).help("`--engine rapier` can"));
         }
         _ => {}
     }
     for dof in model.dofs_of(joint) {
-        if let Some(mimic) = dof.mimic {
-            let leader = &model.dofs[mimic.leader_dof].name;
-            out.push(cannot(format!("has no mimic, and it follows `{leader}`")));
+        if dof.mimic.is_some() {
+            let message = format!("joint `{}`: mimic as a force", dof.name);
+            out.push(Diagnostic::remark("realised", message));
         }
     }
     out

@@ -1,13 +1,12 @@
 //! Shapes of ours as shapes of Bullet's. Both stand along z.
 
-use headland_base::{Transform, Vec3};
-use headland_sim::{Fault, Motion, Shape};
+use headland_base::Transform;
+use headland_sim::form::prisms;
+use headland_sim::{Fault, Motion, Shape, hull};
 use headland_world::Geometry;
 
 use super::realise::Surfaces;
 use super::shim::{Form, World};
-use crate::rapier::hull;
-use crate::rapier::shapes::prism_corners;
 
 /// Puts a shape down for the next body of Bullet's world.
 pub(super) fn insert(
@@ -38,9 +37,11 @@ pub(super) fn insert(
             world.heights(shape_idx, &data, n_columns, n_rows, [size.x, size.y], at)
         }
         Geometry::Polyline { outlines, height } => {
-            let prisms = prism_corners(outlines, *height);
-            let prisms = prisms.ok_or_else(|| Fault("an outline without an inside".to_string()))?;
-            prisms.iter().try_for_each(|corners: &Vec<Vec3>| world.hull(shape_idx, corners, at))
+            let prisms = prisms(outlines, *height);
+            if prisms.is_empty() {
+                return Err(Fault("an outline without an inside".to_string()));
+            }
+            prisms.iter().try_for_each(|corners| world.hull(shape_idx, corners, at))
         }
         Geometry::Empty => Ok(()),
     }

@@ -72,7 +72,7 @@ namespace {
 
 enum { STATIC = 0, KINEMATIC = 1, DYNAMIC = 2 };
 enum { BOX = 0, SPHERE = 1, CYLINDER = 2, CAPSULE = 3, CONE = 4, ELLIPSOID = 5, PLANE = 6 };
-enum { HINGE = 0, SLIDER = 1, BALL = 2, UNIVERSAL = 3 };
+enum { HINGE = 0, SLIDER = 1, BALL = 2, UNIVERSAL = 3, PISTON = 4 };
 
 btVector3 vec(const double* v) { return btVector3(v[0], v[1], v[2]); }
 
@@ -448,12 +448,13 @@ btTypedConstraint* joint(World* world, int kind, int parent, int child, const do
   switch (kind) {
     case HINGE:
       return new btHingeConstraint(a, b, fa, fb);
-    case SLIDER: {
+    case SLIDER:
+    case PISTON: {
       auto* out = new btSliderConstraint(a, b, fa, fb, true);
       out->setLowerLinLimit(1);  // lower above upper: free
       out->setUpperLinLimit(-1);
-      out->setLowerAngLimit(0);
-      out->setUpperAngLimit(0);
+      out->setLowerAngLimit(kind == PISTON ? 1 : 0);
+      out->setUpperAngLimit(kind == PISTON ? -1 : 0);
       return out;
     }
     case BALL:

@@ -110,6 +110,7 @@ pub(super) enum Link {
     Slider = 1,
     Ball = 2,
     Universal = 3,
+    Piston = 4,
 }
 
 /// What is asked of every pair of shapes: whether they may touch, and with what friction and

@@ -11,7 +11,8 @@ pub(super) struct Surroundings {
     pub(super) compilers: Vec<String>,
     /// Folders that hold `include/bullet` and `lib`.
     pub(super) prefixes: Vec<PathBuf>,
-    /// Where compiled shims are kept.
+    /// Where compiled shims are kept; a folder among everybody's temporary files where none
+    /// is named.
     pub(super) cache: Option<PathBuf>,
 }
 
@@ -46,6 +47,8 @@ pub(super) struct Workshop {
     /// Bullet's, as its header says it: 324 is 3.24.
     pub(super) version: u32,
     pub(super) cache: PathBuf,
+    /// The cache lies where everybody may write.
+    pub(super) is_makeshift: bool,
 }
 
 impl Workshop {
@@ -53,16 +56,24 @@ impl Workshop {
     pub(super) fn find(around: &Surroundings) -> Result<Workshop, String> {
         let (include, lib, version) = find_bullet(&around.prefixes)?;
         let (compiler, compiler_version) = find_compiler(&around.compilers)?;
-        let cache = around.cache.clone().ok_or(
-            "no folder to keep its compiled shim in: set HEADLAND_CACHE, XDG_CACHE_HOME or HOME",
-        )?;
-        Ok(Workshop { compiler, compiler_version, include, lib, version, cache })
+        let is_makeshift = around.cache.is_none();
+        let cache = around.cache.clone().unwrap_or_else(makeshift_cache);
+        Ok(Workshop { compiler, compiler_version, include, lib, version, cache, is_makeshift })
     }
 
     /// As Bullet writes it.
     pub(super) fn version_text(&self) -> String {
         version_text(self.version)
     }
+}
+
+/// One per user, so that two do not stand in each other's way.
+fn makeshift_cache() -> PathBuf {
+    #[cfg(unix)]
+    let name = format!("headland_cache_{}", rustix::process::geteuid().as_raw());
+    #[cfg(not(unix))]
+    let name = "headland_cache";
+    tempfile::env::temp_dir().join(name)
 }
 
 fn version_text(version: u32) -> String {
@@ -185,5 +196,13 @@ mod tests {
         );
         let why = Workshop::find(&around("false")).unwrap_err();
         assert!(why.contains("`false --version` ends with"), "{why}");
+
+        // Without a home it is kept among temporary files.
+        let homeless = Surroundings { cache: None, ..around("true") };
+        let found = Workshop::find(&homeless).unwrap();
+        assert!(
+            found.is_makeshift && found.cache.starts_with(tempfile::env::temp_dir()),
+            "{found:?}"
+        );
     }
 }

@@ -8,7 +8,9 @@
 //! MuJoCo asks every sensor about every contact: for a stack of twenty boxes 14 % of the bare
 //! step, for one of forty 22 %. So the steps are made by a model whose sensors are switched off,
 //! and sensors are read, from the same data, after steps at which somebody looks. One sensor
-//! for all contacts would be asked once, but does not say who touches.
+//! for all contacts would be asked once, but does not say who touches. Seen with `perf`, nearly
+//! all of a reading is in MuJoCo's own search of contacts for each sensor and in clearing their
+//! slots; what is done here is a thirtieth of it.
 
 use headland_base::Vec3;
 use headland_sim::{Contact, Fault};

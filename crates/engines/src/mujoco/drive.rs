@@ -9,6 +9,7 @@
 //! out, so it is there only where the step is too coarse for a spring that keeps its own.
 
 use headland_base::Vec3;
+use headland_sim::effort::STIFF;
 use headland_sim::joint::turned_inertia;
 use headland_sim::lever::Side;
 use headland_sim::{Action, EngineOptions, Forces, Inputs, Joint, Lever, Model, Motion, State};
@@ -16,10 +17,6 @@ use headland_sim::{Action, EngineOptions, Forces, Inputs, Joint, Lever, Model, M
 use super::library::{Applied, BodyId, Library};
 use super::mjcf::{Written, has_gravcomp};
 use super::realise;
-
-/// From `kp·dt²/m` on a servo's spring is part of MuJoCo's solution. As a force it swings for
-/// ever below 4, and is lost above.
-const STIFF: f64 = 0.5;
 
 /// Which numbers of MuJoCo's are whose, worked out once.
 pub(super) struct Drive {
@@ -48,8 +45,7 @@ impl Drive {
         written: &Written,
         bodies: &[BodyId],
     ) -> Drive {
-        let body_of: Vec<usize> =
-            bodies.iter().map(|body| usize::try_from(body.0).expect("found by name")).collect();
+        let body_of: Vec<usize> = bodies.iter().map(|body| body.number()).collect();
         let n_bodies = model.bodies.len() + 1;
         let moving = |i: &usize| model.rigids[*i].motion == Motion::Dynamic;
         let rigids = || (0..model.rigids.len()).filter(moving);

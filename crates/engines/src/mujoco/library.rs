@@ -5,13 +5,17 @@
 //! Which bit of a state means what differs between versions and is found by trying.
 //! Deliberately absent: what is simulated.
 
-#![allow(unsafe_code)]
+#![allow(unsafe_code, reason = "a C library")]
+
+mod sim;
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, OnceLock};
+
+pub(super) use sim::{Applied, BodyId, Counts, SensorId, Sim};
 
 /// The oldest version whose functions do what is needed here.
 const OLDEST: [u32; 3] = [2, 2, 2];
@@ -87,11 +91,6 @@ pub(super) struct Library {
     actuator_type: c_int,
 }
 
-// Function pointers and constants; MuJoCo's functions may be called from any thread, on
-// models and data that belong to it.
-unsafe impl Send for Library {}
-unsafe impl Sync for Library {}
-
 thread_local! {
     /// What MuJoCo warned of since it was last asked.
     static WARNED: RefCell<Option<String>> = const { RefCell::new(None) };
@@ -100,10 +99,10 @@ thread_local! {
 }
 
 /// An error of MuJoCo's is the end of the process, by its own design: its data is then in no
-/// state to go on with. Its words come first, and 4 is the code of a broken engine.
+/// state to go on with. Its words come first.
 extern "C" fn on_error(message: *const c_char) {
     eprintln!("error[engine]: mujoco: {}", words(message));
-    std::process::exit(4);
+    std::process::exit(crate::EXIT_FATAL);
 }
 
 extern "C" fn on_warning(message: *const c_char) {
@@ -111,10 +110,16 @@ extern "C" fn on_warning(message: *const c_char) {
     WARNED.with(|warned| _ = warned.borrow_mut().get_or_insert_with(said));
 }
 
+/// What MuJoCo warned of on this thread since this was last asked.
+pub(super) fn take_warning() -> Option<String> {
+    WARNED.with(|warned| warned.borrow_mut().take())
+}
+
 extern "C" fn force_of(_: *const c_void, _: *const c_void, actuator: c_int) -> f64 {
     let (forces, n) = FORCES.get();
     let i = usize::try_from(actuator).unwrap_or(usize::MAX);
-    // The pointer is that of a slice which `Sim::step2` borrows for as long as it is set.
+    // SAFETY: the pointer is that of a slice of `n` which `Sim::step2` borrows for as long as it
+    // is set, on this thread.
     if i < n { unsafe { *forces.add(i) } } else { 0.0 }
 }
 
@@ -122,7 +127,7 @@ fn words(message: *const c_char) -> String {
     if message.is_null() {
         return String::new();
     }
-    // MuJoCo hands over a string of its own that ends with a zero.
+    // SAFETY: MuJoCo hands over a string of its own that ends with a zero.
     let text = unsafe { CStr::from_ptr(message) }.to_string_lossy().into_owned();
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
@@ -142,7 +147,8 @@ impl Library {
 
     fn load(place: &Path) -> Result<Library, String> {
         let at = place.display();
-        // Loading runs the library's own initialisers; it is the file the user has installed.
+        // SAFETY: loading runs the library's own initialisers; it is the file the user has
+        // installed.
         let library = unsafe { libloading::Library::new(place) }.map_err(|error| {
             // The loader's own words, such as a library it needs, are behind the error.
             let why = std::error::Error::source(&error).map(ToString::to_string);
@@ -151,6 +157,7 @@ impl Library {
         let symbols = Symbols { library: &library, place };
         let version_string: unsafe extern "C" fn() -> *const c_char =
             symbols.function("mj_versionString")?;
+        // SAFETY: takes nothing, and returns a constant string.
         let version = words(unsafe { version_string() });
         let numbers = numbers_of(&version);
         if numbers < OLDEST {
@@ -219,6 +226,7 @@ impl Library {
 
     fn type_of(&self, name: &str) -> Result<c_int, String> {
         let name_c = c_string(name);
+        // SAFETY: a string that ends with a zero and outlives the call.
         let found = unsafe { (self.functions.str2type)(name_c.as_ptr()) };
         (found > 0)
             .then_some(found)
@@ -250,6 +258,8 @@ impl Library {
         let first = probe()?;
         let (mut qpos, mut qvel, mut ctrl, mut qfrc, mut xfrc) = (None, None, None, None, None);
         for bit in (0..16).map(|k| 1 << k) {
+            // SAFETY: a model that lives, and a bit no higher than the last one there is: applied
+            // forces of bodies come last, and nothing is asked after they are found.
             match unsafe { size(first.model, bit) } {
                 2 => ctrl = Some(bit),
                 8 => qpos = Some(bit),
@@ -258,6 +268,7 @@ impl Library {
                     let mut sim = probe()?;
                     let mut values = [0.0; 7];
                     values[0] = 1.0;
+                    // SAFETY: seven numbers are what this bit of this model has.
                     unsafe { set(sim.model, sim.data, values.as_ptr(), bit) };
                     sim.step();
                     sim.forward();
@@ -298,14 +309,18 @@ struct Symbols<'a> {
 impl Symbols<'_> {
     /// A function by name. `T` must be its type, as `mujoco.h` has it.
     fn function<T: Copy>(&self, name: &str) -> Result<T, String> {
+        // SAFETY: `T` is the function's type, and the library is never let go.
         let found = unsafe { self.library.get::<T>(name.as_bytes()) };
         found.map(|symbol| *symbol).map_err(|_| self.missing(name))
     }
 
     /// Sets one of MuJoCo's global pointers to functions.
     fn set(&self, name: &str, handler: *const c_void) -> Result<(), String> {
+        // SAFETY: the symbol is a variable that holds an address.
         let found = unsafe { self.library.get::<*mut *const c_void>(name.as_bytes()) };
         let pointer = *found.map_err(|_| self.missing(name))?;
+        // SAFETY: it is a variable of the library's that is meant to be set, with a function of the
+        // type it calls. Nobody steps a model before the library is loaded.
         unsafe { pointer.write(handler) };
         Ok(())
     }
@@ -342,419 +357,6 @@ impl Functions {
             print_model: symbols.function("mj_printModel")?,
         })
     }
-}
-
-/// A model of MuJoCo's and the data that moves.
-pub(super) struct Sim<'a> {
-    library: &'a Library,
-    model: Ptr,
-    data: Ptr,
-    /// The same model with its sensors switched on, where `model` has them switched off; null
-    /// where `model` reads them itself.
-    sensing: Ptr,
-}
-
-/// How much there is of everything in a model of MuJoCo's.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Counts {
-    pub(super) n_positions: usize,
-    pub(super) n_velocities: usize,
-    pub(super) n_controls: usize,
-    /// The world is one of them.
-    pub(super) n_bodies: usize,
-}
-
-/// MuJoCo's word for a frame that is where the inertia of its body is.
-const SAME_AS_INERTIA: u8 = 2;
-
-/// A body, by MuJoCo's number.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct BodyId(pub(super) c_int);
-
-/// A sensor, by MuJoCo's number.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct SensorId(c_int);
-
-impl Drop for Sim<'_> {
-    fn drop(&mut self) {
-        // Made by this library, and dropped once.
-        unsafe {
-            (self.library.functions.delete_data)(self.data);
-            (self.library.functions.delete_model)(self.model);
-            if !self.sensing.is_null() {
-                (self.library.functions.delete_model)(self.sensing);
-            }
-        }
-    }
-}
-
-impl<'a> Sim<'a> {
-    /// Compiles an MJCF text whose sensors are read only when [`Sim::sense`] is called.
-    pub(super) fn sensing(
-        library: &'a Library,
-        text: &str,
-        files: &[(String, Vec<u8>)],
-    ) -> Result<Sim<'a>, String> {
-        const OFF: &str = "  <option><flag sensor=\"disable\"/></option>\n  <sensor>";
-        let whole = Sim::from_text(library, text, files)?;
-        if library.sense.is_none() || !text.contains("  <sensor>") {
-            return Ok(whole);
-        }
-        // A flag is all that differs, so the data of the one is the data of the other.
-        let mut out = Sim::from_text(library, &text.replacen("  <sensor>", OFF, 1), files)?;
-        out.sensing = whole.into_model();
-        Ok(out)
-    }
-
-    fn into_model(self) -> Ptr {
-        let this = std::mem::ManuallyDrop::new(self);
-        // Its model goes on without it, its data does not.
-        unsafe { (this.library.functions.delete_data)(this.data) };
-        this.model
-    }
-
-    /// Compiles an MJCF text; `files` are those it names, with their bytes.
-    pub(super) fn from_text(
-        library: &'a Library,
-        text: &str,
-        files: &[(String, Vec<u8>)],
-    ) -> Result<Sim<'a>, String> {
-        let put = || -> std::io::Result<(tempfile::TempDir, PathBuf)> {
-            let folder = tempfile::Builder::new().prefix("headland-mujoco-").tempdir()?;
-            for (name, bytes) in files {
-                std::fs::write(folder.path().join(name), bytes)?;
-            }
-            let file = folder.path().join("model.xml");
-            std::fs::write(&file, text)?;
-            Ok((folder, file))
-        };
-        let (_folder, file) = put().map_err(|why| format!("cannot write the model: {why}"))?;
-        Sim::from_file(library, &file)
-    }
-
-    /// Compiles an MJCF file.
-    pub(super) fn from_file(library: &'a Library, file: &Path) -> Result<Sim<'a>, String> {
-        let name = c_string(&file.to_string_lossy());
-        let mut error = [0 as c_char; 1000];
-        take_warning();
-        let model = unsafe {
-            (library.functions.load_xml)(
-                name.as_ptr(),
-                std::ptr::null_mut(),
-                error.as_mut_ptr(),
-                c_int::try_from(error.len()).expect("small"),
-            )
-        };
-        if model.is_null() {
-            return Err(words(error.as_ptr()));
-        }
-        let data = unsafe { (library.functions.make_data)(model) };
-        if data.is_null() {
-            unsafe { (library.functions.delete_model)(model) };
-            return Err("there is no memory for its data".to_string());
-        }
-        take_warning();
-        Ok(Sim { library, model, data, sensing: std::ptr::null_mut() })
-    }
-
-    /// The library it lives in.
-    pub(super) fn library(&self) -> &'a Library {
-        self.library
-    }
-
-    /// Goes back to where it was when it was loaded.
-    pub(super) fn reset(&mut self) {
-        unsafe { (self.library.functions.reset)(self.model, self.data) }
-    }
-
-    /// Goes to the first keyframe.
-    pub(super) fn reset_to_key(&mut self) {
-        unsafe { (self.library.functions.reset_to_key)(self.model, self.data, 0) }
-    }
-
-    /// One whole step.
-    pub(super) fn step(&mut self) {
-        unsafe { (self.library.functions.step)(self.model, self.data) }
-    }
-
-    /// The first half of a step: everything that follows from positions and velocities.
-    pub(super) fn step1(&mut self) {
-        unsafe { (self.library.functions.step1)(self.model, self.data) }
-    }
-
-    /// The second half of a step: forces, accelerations and the new positions. `inputs` are
-    /// used by versions that must be asked for them.
-    pub(super) fn step2(&mut self, inputs: &Applied) {
-        match self.library.input_way {
-            InputWay::State { .. } => unsafe {
-                (self.library.functions.step2)(self.model, self.data);
-            },
-            InputWay::Bias => {
-                FORCES.set((inputs.qfrc.as_ptr(), inputs.qfrc.len()));
-                unsafe { (self.library.functions.step2)(self.model, self.data) };
-                FORCES.set((std::ptr::null(), 0));
-            }
-        }
-    }
-
-    /// Reads the sensors after the second half of a step, where that did not.
-    pub(super) fn sense(&mut self) {
-        if let (Some(sense), false) = (self.library.sense, self.sensing.is_null()) {
-            unsafe { sense(self.sensing, self.data) };
-        }
-    }
-
-    /// Everything that follows from the state, without a step.
-    pub(super) fn forward(&mut self) {
-        unsafe { (self.library.functions.forward)(self.model, self.data) }
-    }
-
-    /// Where bodies are and how they move, of the positions and velocities of now. A step
-    /// does it again, so calling it changes nothing.
-    pub(super) fn place(&mut self) {
-        let functions = &self.library.functions;
-        unsafe {
-            (functions.kinematics)(self.model, self.data);
-            (functions.com_pos)(self.model, self.data);
-            (functions.com_vel)(self.model, self.data);
-        }
-    }
-
-    /// How much of everything there is, where there is a function that tells.
-    pub(super) fn counts(&self) -> Option<Counts> {
-        let InputWay::State { size, bits, .. } = self.library.input_way else { return None };
-        let n = |bit| usize::try_from(unsafe { size(self.model, bit) }).unwrap_or(0);
-        Some(Counts {
-            n_positions: n(bits.qpos),
-            n_velocities: n(bits.qvel),
-            n_controls: n(bits.ctrl),
-            n_bodies: n(bits.xfrc) / 6,
-        })
-    }
-
-    /// Positions and velocities, which have these lengths, where there is a function for it.
-    pub(super) fn read_motion(&self, positions: &mut [f64], velocities: &mut [f64]) {
-        if let InputWay::State { get, bits, .. } = self.library.input_way {
-            unsafe {
-                get(self.model, self.data, positions.as_mut_ptr(), bits.qpos);
-                get(self.model, self.data, velocities.as_mut_ptr(), bits.qvel);
-            }
-        }
-    }
-
-    /// Hands over what acts during the next step. `inputs` has the lengths of this model.
-    pub(super) fn apply(&mut self, inputs: &mut Applied) {
-        match self.library.input_way {
-            InputWay::State { set, bits, .. } => {
-                let [had_brakes, had_qfrc, had_xfrc] = &mut inputs.was_set;
-                let parts = [
-                    (&inputs.brakes, bits.ctrl, had_brakes),
-                    (&inputs.qfrc, bits.qfrc, had_qfrc),
-                    (&inputs.xfrc, bits.xfrc, had_xfrc),
-                ];
-                for (values, bit, was_set) in parts {
-                    let is_zero = values.iter().all(|x| *x == 0.0);
-                    // What was set stays set, so zeros need to be told once.
-                    if (*was_set || !is_zero) && !values.is_empty() {
-                        unsafe { set(self.model, self.data, values.as_ptr(), bit) };
-                    }
-                    *was_set = !is_zero;
-                }
-            }
-            InputWay::Bias => {
-                for (body, wrench) in inputs.xfrc.chunks_exact(6).enumerate() {
-                    if wrench.iter().any(|x| *x != 0.0) {
-                        let centre = inputs.centres.get(body).copied().unwrap_or_default();
-                        let (force, torque) = wrench.split_at(3);
-                        unsafe {
-                            (self.library.functions.apply_force)(
-                                self.model,
-                                self.data,
-                                force.as_ptr(),
-                                torque.as_ptr(),
-                                centre.as_ptr(),
-                                c_int::try_from(body).expect("MuJoCo counts bodies so"),
-                                inputs.qfrc.as_mut_ptr(),
-                            );
-                        }
-                    }
-                }
-            }
-        }
-    }
-
-    /// Changes positions and velocities, which have these lengths, where there is a function
-    /// for it.
-    pub(super) fn change_motion(
-        &mut self,
-        positions: &mut [f64],
-        velocities: &mut [f64],
-        change: impl FnOnce(&mut [f64], &mut [f64]),
-    ) {
-        if let InputWay::State { set, get, bits, .. } = self.library.input_way {
-            unsafe {
-                get(self.model, self.data, positions.as_mut_ptr(), bits.qpos);
-                get(self.model, self.data, velocities.as_mut_ptr(), bits.qvel);
-            }
-            change(positions, velocities);
-            unsafe {
-                set(self.model, self.data, positions.as_ptr(), bits.qpos);
-                set(self.model, self.data, velocities.as_ptr(), bits.qvel);
-            }
-        }
-    }
-
-    /// A body by name.
-    pub(super) fn body(&self, name: &str) -> Option<BodyId> {
-        self.id(self.library.body_type, name).map(BodyId)
-    }
-
-    /// The name of a body; none of one without, or where there is no such body.
-    pub(super) fn name_of_body(&self, body: BodyId) -> Option<String> {
-        self.name_of(self.library.body_type, body.0)
-    }
-
-    /// The name of an actuator.
-    pub(super) fn name_of_actuator(&self, actuator_idx: usize) -> Option<String> {
-        self.name_of(self.library.actuator_type, c_int::try_from(actuator_idx).ok()?)
-    }
-
-    fn name_of(&self, kind: c_int, id: c_int) -> Option<String> {
-        let found = unsafe { (self.library.functions.id2name)(self.model, kind, id) };
-        if found.is_null() {
-            return None;
-        }
-        // MuJoCo's own string, which lives as long as the model.
-        Some(unsafe { CStr::from_ptr(found) }.to_string_lossy().into_owned())
-            .filter(|name| !name.is_empty())
-    }
-
-    /// An actuator by name.
-    pub(super) fn actuator(&self, name: &str) -> Option<usize> {
-        self.id(self.library.actuator_type, name).and_then(|id| usize::try_from(id).ok())
-    }
-
-    /// A sensor by name.
-    pub(super) fn sensor(&self, name: &str) -> Option<SensorId> {
-        self.id(self.library.sensor_type, name).map(SensorId)
-    }
-
-    /// A geom by name.
-    pub(super) fn geom(&self, name: &str) -> Option<usize> {
-        self.id(self.library.geom_type, name).and_then(|id| usize::try_from(id).ok())
-    }
-
-    fn id(&self, kind: c_int, name: &str) -> Option<c_int> {
-        let name = c_string(name);
-        let found = unsafe { (self.library.functions.name2id)(self.model, kind, name.as_ptr()) };
-        (found >= 0).then_some(found)
-    }
-
-    /// Where a body's frame is: its origin, and its axes row by row.
-    pub(super) fn pose(&self, body: BodyId) -> ([f64; 3], [f64; 9]) {
-        self.frame(body, 0)
-    }
-
-    /// Where a body's centre of mass is.
-    pub(super) fn centre(&self, body: BodyId) -> [f64; 3] {
-        self.frame(body, SAME_AS_INERTIA).0
-    }
-
-    fn frame(&self, body: BodyId, same: u8) -> ([f64; 3], [f64; 9]) {
-        let (mut position, mut turn) = ([0.0; 3], [0.0; 9]);
-        let (origin, upright) = ([0.0; 3], [1.0, 0.0, 0.0, 0.0]);
-        unsafe {
-            (self.library.functions.local_to_global)(
-                self.data,
-                position.as_mut_ptr(),
-                turn.as_mut_ptr(),
-                origin.as_ptr(),
-                upright.as_ptr(),
-                body.0,
-                same,
-            );
-        }
-        (position, turn)
-    }
-
-    /// How a body's frame moves, in the world's axes: turning, then its origin.
-    pub(super) fn velocity(&self, body: BodyId) -> [f64; 6] {
-        let mut out = [0.0; 6];
-        unsafe {
-            (self.library.functions.object_velocity)(
-                self.model,
-                self.data,
-                self.library.frame_type,
-                body.0,
-                out.as_mut_ptr(),
-                0,
-            );
-        }
-        out
-    }
-
-    /// The first `n` values of a sensor, which must have as many.
-    pub(super) fn sensor_values(&self, sensor: SensorId, n: usize) -> &[f64] {
-        let Some(read) = self.library.read_sensor else { return &[] };
-        let mut unused = 0.0;
-        let model = if self.sensing.is_null() { self.model } else { self.sensing };
-        let values = unsafe { read(model, self.data, sensor.0, 0.0, &raw mut unused, 0) };
-        if values.is_null() {
-            return &[];
-        }
-        // Without a history, which none of ours has, this points into the data of the
-        // simulation, which lives and is not written to for as long as `self` is borrowed.
-        unsafe { std::slice::from_raw_parts(values, n) }
-    }
-
-    /// Force and torque of a contact in its own frame, normal first.
-    pub(super) fn contact_force(&self, contact_idx: usize) -> [f64; 6] {
-        let mut out = [0.0; 6];
-        let idx = c_int::try_from(contact_idx).unwrap_or(-1);
-        unsafe {
-            (self.library.functions.contact_force)(self.model, self.data, idx, out.as_mut_ptr());
-        }
-        out
-    }
-
-    /// Writes everything about the model into a file, as text.
-    pub(super) fn print_model(&self, file: &Path) {
-        let file = c_string(&file.to_string_lossy());
-        unsafe { (self.library.functions.print_model)(self.model, file.as_ptr()) }
-    }
-
-    /// Writes everything about the data into a file, as text with every digit.
-    pub(super) fn print_data(&self, file: &Path) {
-        let (file, format) = (c_string(&file.to_string_lossy()), c"%24.17g");
-        unsafe {
-            (self.library.functions.print_data)(
-                self.model,
-                self.data,
-                file.as_ptr(),
-                format.as_ptr(),
-            );
-        }
-    }
-}
-
-/// What MuJoCo warned of on this thread since this was last asked.
-pub(super) fn take_warning() -> Option<String> {
-    WARNED.with(|warned| warned.borrow_mut().take())
-}
-
-/// What acts on a model of MuJoCo's during a step.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Applied {
-    /// A number per velocity \[N or N·m\].
-    pub(super) qfrc: Vec<f64>,
-    /// Force, then torque, at the centre of mass of each body, in the world's axes.
-    pub(super) xfrc: Vec<f64>,
-    /// Damping of each axis that is part of MuJoCo's own solution, or what actuators of a file
-    /// are told; a number per actuator.
-    pub(super) brakes: Vec<f64>,
-    /// Where the centres of mass are, for versions that ask for it.
-    pub(super) centres: Vec<[f64; 3]>,
-    was_set: [bool; 3],
 }
 
 #[cfg(test)]

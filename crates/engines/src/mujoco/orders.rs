@@ -8,7 +8,7 @@ use headland_base::Vec3;
 use headland_sim::{Command, Fault, Inputs, Mode, Model, Order, State};
 use headland_world::{Actuator, ActuatorKind, join_scope};
 
-use super::library::{Applied, BodyId, Library, Sim};
+use super::library::{Applied, Library, Sim};
 use super::roster::{Roster, Whereabouts};
 
 /// Which actuators are whose.
@@ -163,8 +163,7 @@ impl Orders {
             let at = state.rigids[wrench.rigid_idx].world_from_rigid.point(rigid.centre);
             let arm = at - Vec3::from_array(sim.centre(body));
             let torque = wrench.torque + arm.cross(wrench.force);
-            let BodyId(id) = body;
-            let start = 6 * usize::try_from(id).expect("MuJoCo counts bodies so");
+            let start = 6 * body.number();
             let both = wrench.force.to_array().into_iter().chain(torque.to_array());
             for (sum, part) in self.applied.xfrc[start..start + 6].iter_mut().zip(both) {
                 *sum += part;

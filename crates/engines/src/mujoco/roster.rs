@@ -62,7 +62,7 @@ pub(super) struct Roster {
 
 /// The name of a body by its number.
 pub(super) fn body_name(sim: &Sim<'_>, id: usize) -> Option<String> {
-    sim.name_of_body(BodyId(i32::try_from(id).ok()?))
+    sim.name_of_body(sim.body_numbered(id)?)
 }
 
 impl Roster {
@@ -75,7 +75,7 @@ impl Roster {
             links.iter().map(|link| body_of(sim, link.robot, &link.link.name)).collect();
         let mut link_of_body = BTreeMap::new();
         let ids = bodies.iter().enumerate().filter_map(|(i, body)| Some((i, (*body)?)));
-        link_of_body.extend(ids.filter_map(|(i, body)| Some((usize::try_from(body.0).ok()?, i))));
+        link_of_body.extend(ids.map(|(i, body)| (body.number(), i)));
         add_frames(model, sim, &mut link_of_body);
 
         let firsts: Vec<Option<BodyId>> =
@@ -120,18 +120,18 @@ fn lost_links(names: &[String]) -> Diagnostic {
     let more = if names.len() > 6 { ", …" } else { "" };
     let message = format!("links are not found in what mujoco loads: {}{more}", shown.join(", "));
     Diagnostic::error("engine-cannot", message)
-        .note("bodies are found by name, those without by their place in the file, and links between two joints of one body only from MuJoCo 2.3.7 on")
+        .note("bodies are found by name, those without by their place in the file, which is known from MuJoCo 2.3.7 on; so are links between two joints of one body")
         .help("give the bodies names, or run headland's translation of the file, without --raw")
 }
 
 /// MuJoCo's body for a link, or for a frame that was a body.
 fn body_of(sim: &Sim<'_>, robot: &str, name: &str) -> Option<BodyId> {
     if robot == "worldbody" && name == "link" {
-        return Some(BodyId(0));
+        return Some(BodyId::WORLD);
     }
     sim.body(name).or_else(|| {
         // Our reader names a body without a name by its number.
-        let id = BodyId(name.strip_prefix("body_")?.parse().ok()?);
+        let id = sim.body_numbered(name.strip_prefix("body_")?.parse().ok()?)?;
         sim.name_of_body(id).is_none().then_some(id)
     })
 }
@@ -148,7 +148,7 @@ fn add_frames(model: &Model, sim: &Sim<'_>, link_of_body: &mut BTreeMap<usize, u
             let link = frame.attached_to.as_deref();
             let link = link.and_then(|link| by_name.get(&(thing.name.as_str(), link)));
             let body = body_of(sim, &thing.name, &frame.name);
-            let id = body.and_then(|body| usize::try_from(body.0).ok());
+            let id = body.map(BodyId::number);
             if let (Some(link), Some(id)) = (link, id) {
                 link_of_body.entry(id).or_insert(*link);
             }

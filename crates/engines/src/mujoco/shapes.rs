@@ -5,9 +5,9 @@
 
 use std::fmt::Write;
 
-use headland_base::maths::{TAU, Vec2, cos, sin, sqrt};
+use headland_base::maths::{TAU, cos, sin, sqrt};
 use headland_base::{Quat, Transform, Vec3};
-use headland_world::geometry::outline_groups;
+use headland_sim::form::prisms;
 use headland_world::{Geometry, HeightGrid};
 
 /// Points on the rim of the base of a cone; its tip is one more.
@@ -156,28 +156,6 @@ impl Assets {
         self.files.push((file, bytes));
         (format!("type=\"hfield\" hfield=\"{name}\""), lowest)
     }
-}
-
-/// Outlines drawn out are cut into triangles, holes left out; each is the hull of six points.
-fn prisms(outlines: &[Vec<Vec2>], height: f64) -> Vec<Vec<Vec3>> {
-    let mut out = Vec::new();
-    for (outer, holes) in outline_groups(outlines) {
-        let mut points: Vec<[f64; 2]> = outlines[outer].iter().map(|p| [p.x, p.y]).collect();
-        let mut hole_starts = Vec::new();
-        for hole in holes {
-            hole_starts.push(u32::try_from(points.len()).unwrap_or(u32::MAX));
-            points.extend(outlines[hole].iter().map(|p| [p.x, p.y]));
-        }
-        let mut corners: Vec<u32> = Vec::new();
-        earcut::Earcut::new().earcut(points.iter().copied(), &hole_starts, &mut corners);
-        for triangle in corners.chunks_exact(3) {
-            let at = triangle.iter().map(|&i| points[i as usize]);
-            out.push(
-                at.flat_map(|[x, y]| [Vec3::new(x, y, 0.0), Vec3::new(x, y, height)]).collect(),
-            );
-        }
-    }
-    out
 }
 
 /// The shortest turn that takes z to `direction`.

@@ -130,6 +130,7 @@ impl Contacts {
             return;
         }
         let surface = realise::surface(&a.surface, &b.surface, self.dt, &self.settings);
+        // SAFETY: the two shapes ODE has just named.
         let asked = unsafe { self.asked_direction(i, j, first, second) };
         for k in 0..usize::try_from(n).unwrap_or(0) {
             // SAFETY: one of the contacts ODE has just written.

@@ -7,13 +7,10 @@
 
 use headland_base::{Mat3, Vec3};
 use headland_sim::lever::inverse_masses;
-use headland_sim::{Action, Forces, Gains, Inputs, Lever, Model, Motion, State, Ties};
+use headland_sim::{Action, Effort, Forces, Inputs, Lever, Model, Motion, State, Ties};
 
 use super::ffi::{Api, Handle};
 use super::joints::Joints;
-
-/// From `d·dt/m` or `k·dt²/m` on, an effort that gives way as its axis moves is left to ODE.
-const STIFF: f64 = 0.5;
 
 /// A force or torque beyond this \[N or N·m\] is none: ODE would end the process over it.
 const STRONGEST: f64 = 1e100;
@@ -21,25 +18,18 @@ const STRONGEST: f64 = 1e100;
 /// Which axes act how, and room for what acts.
 pub(super) struct Drive {
     ties: Ties,
-    /// Axes with a spring or a damper.
-    sprung: Vec<usize>,
     /// Of each rigid, about its centre and in its frame, rotors included: what ODE has.
     inertias: Vec<Mat3>,
     forces: Forces,
-    efforts: Vec<(f64, Gains)>,
+    efforts: Vec<Effort>,
     /// Rigids that this step's forces would tear out of all numbers; they were spared them.
     pub torn: Vec<usize>,
 }
 
 impl Drive {
     pub(super) fn of(model: &Model, inertias: Vec<Mat3>) -> Drive {
-        let is_sprung = |i: &usize| {
-            let axis = &model.dofs[*i].axis;
-            axis.spring_stiffness > 0.0 || axis.damping > 0.0
-        };
         Drive {
             ties: Ties::of(model),
-            sprung: (0..model.dofs.len()).filter(is_sprung).collect(),
             inertias,
             forces: Forces::new(model),
             efforts: Vec::new(),
@@ -70,7 +60,7 @@ impl Drive {
         }
         self.add_up(model, inputs, state);
         // Most worlds need none, and inverting every inertia takes its time.
-        let gives_way = self.efforts.iter().any(|(_, slope)| *slope != Gains::default());
+        let gives_way = self.efforts.iter().any(Effort::gives_way);
         let masses = if gives_way || !self.ties.is_empty() {
             inverse_masses(model, &self.inertias, |i| state.rigids[i].world_from_rigid.rotation)
         } else {
@@ -78,10 +68,10 @@ impl Drive {
         };
         // SAFETY: the caller's promises.
         unsafe { self.leave_stiff(api, world, joints, model, dt, state, &masses) };
-        for (dof_idx, (effort, _)) in self.efforts.iter().enumerate().filter(|(_, e)| e.0 != 0.0) {
+        for (dof_idx, effort) in self.efforts.iter().enumerate().filter(|(_, e)| e.value != 0.0) {
             let joint = &model.joints[model.dofs[dof_idx].joint_idx];
             let lever = Lever::of(model, state, joint, dof_idx, Action::of(joint));
-            self.forces.add_along(&lever, *effort);
+            self.forces.add_along(&lever, effort.value);
         }
         self.ties.keep(model, dt, state, &masses, &mut self.forces);
         for (i, (force, torque)) in self.forces.total.iter().enumerate() {
@@ -107,18 +97,10 @@ impl Drive {
     /// The effort on each axis, of its motor, spring and damper, and how it gives way.
     fn add_up(&mut self, model: &Model, inputs: &Inputs, state: &State) {
         self.efforts.clear();
-        self.efforts.extend((0..model.dofs.len()).map(|i| {
-            let effort = inputs.efforts.get(i).copied().unwrap_or_default();
-            (effort, inputs.slopes.get(i).copied().unwrap_or_default())
+        self.efforts.extend(model.dofs.iter().enumerate().map(|(i, dof)| {
+            let (axis, now) = (&dof.axis, &state.dofs[i]);
+            Effort::of_motor(inputs, i).with_spring(axis, now).with_damper(axis, now)
         }));
-        for &i in &self.sprung {
-            let (axis, now) = (&model.dofs[i].axis, &state.dofs[i]);
-            let (effort, slope) = &mut self.efforts[i];
-            *effort -= axis.spring_stiffness * (now.position - axis.spring_reference)
-                + axis.damping * now.velocity;
-            slope.kp += axis.spring_stiffness;
-            slope.kd += axis.damping;
-        }
     }
 
     /// Leaves to ODE the efforts that are too stiff to be forces, and takes them out.
@@ -133,16 +115,16 @@ impl Drive {
         state: &State,
         masses: &[(f64, Mat3)],
     ) {
-        for (i, (effort, slope)) in self.efforts.iter_mut().enumerate() {
+        for (i, effort) in self.efforts.iter_mut().enumerate() {
             let (mut target, mut damping) = (0.0, 0.0);
-            if *slope != Gains::default() {
+            if effort.gives_way() {
                 let joint = &model.joints[model.dofs[i].joint_idx];
                 let give = Lever::of(model, state, joint, i, Action::of(joint)).give(masses);
-                if slope.kd * give * dt > STIFF || slope.kp * give * dt * dt > STIFF {
-                    // `e − kp·dt·q̇⁺ − kd·(q̇⁺ − q̇)` is `d·(r − q̇⁺)` with `d = kd + kp·dt`.
-                    damping = slope.kd + slope.kp * dt;
-                    let effort = std::mem::take(effort);
-                    target = (effort + slope.kd * state.dofs[i].velocity) / damping;
+                if effort.is_stiff(give, dt) {
+                    // `push − d·q̇⁺` is `d·(r − q̇⁺)`.
+                    let push;
+                    (push, damping) = std::mem::take(effort).as_damper(state.dofs[i].velocity, dt);
+                    target = push / damping;
                 }
             }
             // SAFETY: the caller's promises.

@@ -7,9 +7,10 @@
 //! ODE has globals: a table of colliders, the seed of the quick solver, message handlers. So
 //! whoever calls it holds the one [`Turn`].
 
-use std::cell::Cell;
+use std::cell::RefCell;
 use std::ffi::{CStr, OsString, c_char, c_int, c_uint, c_ulong, c_void};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock};
 
 use libloading::Library;
@@ -148,6 +149,8 @@ macro_rules! functions {
         pub(super) struct Api {
             /// Where it was found.
             pub place: PathBuf,
+            /// Its number among the libraries this process opened.
+            serial: u32,
             $(pub $name: unsafe extern "C" fn($($arg),*) $(-> $ret)?,)*
             /// Keeps the functions above where they are.
             _library: Library,
@@ -156,6 +159,7 @@ macro_rules! functions {
         impl Api {
             /// Opens a library and looks every function up.
             fn open(path: &Path) -> Result<Api, String> {
+                static OPENED: AtomicU32 = AtomicU32::new(0);
                 // SAFETY: opening a library runs its initialisers; those of ODE do nothing.
                 let library = unsafe { Library::new(path) }.map_err(|error| why_not(&error))?;
                 Ok(Api {
@@ -164,6 +168,7 @@ macro_rules! functions {
                         library.get(concat!(stringify!($name), "\0").as_bytes())
                     }.map_err(|_| missing_symbol(path, stringify!($name)))?,)*
                     place: path.to_path_buf(),
+                    serial: OPENED.fetch_add(1, Ordering::Relaxed),
                     _library: library,
                 })
             }
@@ -350,11 +355,13 @@ fn usable(path: &Path) -> Result<Api, String> {
             return Err(format!("`{shown}`: dInitODE2 failed"));
         }
     }
-    let _turn = Turn::of(&api)?;
-    if !layout_fits(&api) {
-        return Err(format!("`{shown}` has another dContactGeom than ODE 0.16"));
+    let fits = Turn::of(&api).map(|_turn| layout_fits(&api));
+    if let Ok(true) = fits {
+        return Ok(api);
     }
-    Ok(api)
+    // It has been started, and threads will call it when they end: it stays where it is.
+    std::mem::forget(api);
+    fits.and_then(|_| Err(format!("`{shown}` has another dContactGeom than ODE 0.16")))
 }
 
 /// What ODE says of how it was built.
@@ -395,14 +402,15 @@ pub(super) struct Turn {
 impl Turn {
     pub(super) fn of(api: &Api) -> Result<Turn, String> {
         static ONE: Mutex<()> = Mutex::new(());
-        thread_local!(static IS_READY: Cell<bool> = const { Cell::new(false) });
+        // Libraries, by their serial numbers, that have what they keep per thread.
+        thread_local!(static READY: RefCell<Vec<u32>> = const { RefCell::new(Vec::new()) });
         let guard = ONE.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        if !IS_READY.get() {
+        if !READY.with_borrow(|ready| ready.contains(&api.serial)) {
             // SAFETY: ODE was initialised before anyone could get here.
             if unsafe { (api.dAllocateODEDataForThread)(c_uint::MAX) } == 0 {
                 return Err("dAllocateODEDataForThread failed".to_string());
             }
-            IS_READY.set(true);
+            READY.with_borrow_mut(|ready| ready.push(api.serial));
         }
         Ok(Turn { _guard: guard })
     }

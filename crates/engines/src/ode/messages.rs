@@ -6,8 +6,7 @@ use std::collections::BTreeMap;
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// What a process ends with after an error ODE does not return from.
-pub const EXIT_FATAL: i32 = 86;
+use crate::EXIT_FATAL;
 
 /// `dMessageFunction`. A `va_list` is the address of something on every platform we know: of
 /// a record that C passes by address (x86-64, AArch64 Linux), or it is an address itself.
@@ -44,10 +43,10 @@ unsafe fn words(format: *const c_char, args: *mut c_void) -> (String, String) {
     }
     // SAFETY: ODE's formats are constant strings.
     let said = unsafe { CStr::from_ptr(format) }.to_string_lossy().trim().to_string();
-    // SAFETY: the buffer is as long as it says; the arguments are those of the format.
     #[cfg(unix)]
     let text = {
         let mut buffer = [0u8; 512];
+        // SAFETY: the buffer is as long as it says; the arguments are those of the format.
         unsafe { vsnprintf(buffer.as_mut_ptr().cast(), buffer.len(), format, args) };
         let text = CStr::from_bytes_until_nul(&buffer).unwrap_or_default();
         text.to_string_lossy().trim().to_string()

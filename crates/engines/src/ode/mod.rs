@@ -31,8 +31,6 @@ use headland_sim::{
 };
 use headland_world::{OdeSolver, Twist};
 
-pub use messages::EXIT_FATAL;
-
 use contacts::Contacts;
 use drive::Drive;
 use ffi::{Api, Handle, Turn};

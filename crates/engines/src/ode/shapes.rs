@@ -8,23 +8,15 @@ use std::ffi::{c_int, c_void};
 
 use headland_base::maths::{TAU, Vec2, cos, sin};
 use headland_base::{Diagnostic, Quat, Transform, Vec3};
-use headland_sim::{Body, Model, Motion, Shape, TouchFilter};
-use headland_world::geometry::outline_groups;
-use headland_world::{Geometry, HeightGrid, Surface};
+use headland_sim::form::{Triangles, height_surface, prism_surface, sphere_points};
+use headland_sim::{Body, Model, Motion, Shape, TouchFilter, hull};
+use headland_world::{Geometry, Surface};
 use rapier3d_f64::parry::transformation::try_convex_hull;
 
 use super::ffi::{self, Api, Handle};
-use crate::rapier::{hull, shapes::sphere_points};
 
 /// Sides of the prism a round shape touches as, where ODE has no better.
 const N_SIDES: usize = 64;
-
-/// Corner points and triangles, counter-clockwise seen from outside, in one block each: ODE
-/// keeps their address.
-pub(super) struct Triangles {
-    corners: Vec<Vec3>,
-    triangles: Vec<[u32; 3]>,
-}
 
 /// What a contact needs to know of a shape.
 pub(super) struct Touch {
@@ -242,7 +234,8 @@ fn check_pairs(model: &Model, missing: &Missing) -> Vec<Diagnostic> {
     out
 }
 
-/// Triangles that shapes of ODE's are made of, and ODE's own handles of them.
+/// Triangles that shapes of ODE's are made of, boxed because ODE keeps their address, and ODE's own
+/// handles of them.
 #[derive(Default)]
 pub(super) struct Store {
     kept: Vec<(Handle, Box<Triangles>)>,
@@ -405,9 +398,13 @@ fn triangles_of(geometry: &Geometry) -> Option<Triangles> {
             hull_of(&points)
         }
         Geometry::Heightmap { size, position, heights, .. } => {
-            Some(height_triangles(*size, *position, heights))
+            let mut made = height_surface(*size, heights);
+            made.corners.iter_mut().for_each(|corner| *corner += *position);
+            Some(made)
         }
-        Geometry::Polyline { outlines, height } => prism_triangles(outlines, *height),
+        Geometry::Polyline { outlines, height } => {
+            Some(prism_surface(outlines, *height)).filter(|made| !made.triangles.is_empty())
+        }
         _ => None,
     }
 }
@@ -427,78 +424,4 @@ fn prism_of(geometry: &Geometry) -> Option<Triangles> {
 fn hull_of(points: &[Vec3]) -> Option<Triangles> {
     let (corners, triangles) = try_convex_hull(points).ok()?;
     (!triangles.is_empty()).then_some(Triangles { corners, triangles })
-}
-
-/// Two triangles per cell, facing up; the first row of heights is the one of least y.
-fn height_triangles(size: Vec3, position: Vec3, heights: &HeightGrid) -> Triangles {
-    let (n_rows, n_columns) = (heights.n_rows(), heights.n_columns());
-    let mut corners = Vec::with_capacity(n_rows * n_columns);
-    for row in 0..n_rows {
-        for column in 0..n_columns {
-            let share = |i: usize, n: usize| i as f64 / (n - 1) as f64 - 0.5;
-            corners.push(
-                position
-                    + Vec3::new(
-                        size.x * share(column, n_columns),
-                        size.y * share(row, n_rows),
-                        heights.height(column, row),
-                    ),
-            );
-        }
-    }
-    let at = |column: usize, row: usize| (row * n_columns + column) as u32;
-    let mut triangles = Vec::with_capacity(2 * (n_rows - 1) * (n_columns - 1));
-    for row in 0..n_rows - 1 {
-        for column in 0..n_columns - 1 {
-            let (a, b) = (at(column, row), at(column + 1, row));
-            let (c, d) = (at(column + 1, row + 1), at(column, row + 1));
-            triangles.extend([[a, b, c], [a, c, d]]);
-        }
-    }
-    Triangles { corners, triangles }
-}
-
-/// Outlines drawn out, holes left open: a floor, a roof and walls.
-fn prism_triangles(outlines: &[Vec<Vec2>], height: f64) -> Option<Triangles> {
-    let (mut corners, mut triangles) = (Vec::new(), Vec::new());
-    for (outer, holes) in outline_groups(outlines) {
-        let first = u32::try_from(corners.len()).ok()?;
-        let mut points: Vec<[f64; 2]> = Vec::new();
-        let (mut hole_starts, mut rings) = (Vec::new(), Vec::new());
-        for (i, ring) in std::iter::once(outer).chain(holes).enumerate() {
-            let start = u32::try_from(points.len()).ok()?;
-            if i > 0 {
-                hole_starts.push(start);
-            }
-            points.extend(outlines[ring].iter().map(|p| [p.x, p.y]));
-            // The solid lies to the left of an outline that runs counter-clockwise.
-            rings.push((start, outlines[ring].len() as u32, (i == 0) == is_left(&outlines[ring])));
-        }
-        let mut cut: Vec<u32> = Vec::new();
-        earcut::Earcut::new().earcut(points.iter().copied(), &hole_starts, &mut cut);
-        corners.extend(
-            points.iter().flat_map(|[x, y]| [Vec3::new(*x, *y, 0.0), Vec3::new(*x, *y, height)]),
-        );
-        let (low, high) = (|i: u32| first + 2 * i, |i: u32| first + 2 * i + 1);
-        for &[a, b, c] in cut.as_chunks::<3>().0 {
-            let p = |i: u32| Vec2::from_array(points[i as usize]);
-            let is_up = (p(b) - p(a)).perp_dot(p(c) - p(a)) > 0.0;
-            let (b, c) = if is_up { (b, c) } else { (c, b) };
-            triangles.extend([[high(a), high(b), high(c)], [low(a), low(c), low(b)]]);
-        }
-        for (start, n, is_left) in rings {
-            for i in 0..n {
-                let (a, b) = (start + i, start + (i + 1) % n);
-                let (a, b) = if is_left { (a, b) } else { (b, a) };
-                triangles.extend([[low(a), low(b), high(b)], [low(a), high(b), high(a)]]);
-            }
-        }
-    }
-    (!triangles.is_empty()).then_some(Triangles { corners, triangles })
-}
-
-/// Whether an outline runs counter-clockwise.
-fn is_left(outline: &[Vec2]) -> bool {
-    let next = outline.iter().cycle().skip(1);
-    outline.iter().zip(next).map(|(a, b)| a.perp_dot(*b)).sum::<f64>() > 0.0
 }

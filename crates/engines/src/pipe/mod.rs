@@ -73,6 +73,8 @@ pub struct Piped {
     process: RefCell<Option<Process>>,
     line: Vec<u8>,
     patience: Duration,
+    /// Of the last step.
+    remarks: Vec<String>,
 }
 
 /// Makes one; it is started when it is first asked something.
@@ -82,6 +84,7 @@ pub fn make(entry: &EngineEntry) -> Box<dyn Engine> {
         process: RefCell::new(None),
         line: Vec::new(),
         patience: Duration::ZERO,
+        remarks: Vec::new(),
     })
 }
 
@@ -242,10 +245,15 @@ impl Engine for Piped {
         write_line(&mut self.line, &scene::Step::of(inputs));
         let done =
             process.exchange(&self.line, self.patience, |line| reply::stepped(line, model, state));
-        done.map_err(|why| {
+        self.remarks = done.map_err(|why| {
             *self.process.get_mut() = None;
             Fault(format!("engine `{}`: {why}", self.entry.name))
-        })
+        })?;
+        Ok(())
+    }
+
+    fn take_remarks(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.remarks)
     }
 }
 

@@ -35,6 +35,9 @@ struct Stepped {
     rigids: Vec<[Number; 13]>,
     #[serde(default)]
     contacts: Vec<(usize, usize, [Number; 10])>,
+    /// What the program has to say of this step.
+    #[serde(default)]
+    remarks: Vec<String>,
 }
 
 /// A program may say of any line that it could not.
@@ -72,8 +75,12 @@ pub(super) fn started(line: &[u8]) -> Result<Started, String> {
     parse(line, "an answer to `start`")
 }
 
-/// The answer to `step`, written into the state.
-pub(super) fn stepped(line: &[u8], model: &Model, state: &mut State) -> Result<(), String> {
+/// The answer to `step`, written into the state; its remarks.
+pub(super) fn stepped(
+    line: &[u8],
+    model: &Model,
+    state: &mut State,
+) -> Result<Vec<String>, String> {
     let stepped: Stepped = parse(line, "an answer to `step`")?;
     let (n, wanted) = (stepped.rigids.len(), model.rigids.len());
     if n != wanted {
@@ -124,7 +131,7 @@ pub(super) fn stepped(line: &[u8], model: &Model, state: &mut State) -> Result<(
     }
     // Points of one pair keep the engine's own order.
     state.contacts.sort_by_key(|contact| (contact.body_a, contact.body_b));
-    Ok(())
+    Ok(stepped.remarks)
 }
 
 fn parse<'a, T: Deserialize<'a>>(line: &'a [u8], what: &str) -> Result<T, String> {

@@ -5,9 +5,9 @@
 //! not finite is `null`.
 
 use headland_base::{Mat3, Transform, Vec3};
+use headland_sim::form::{height_surface, prisms};
 use headland_sim::{EngineOptions, Inputs, Model, Motion, State, TouchFilter};
-use headland_world::geometry::outline_groups;
-use headland_world::{Geometry, HeightGrid, JointKind, TriMesh, Twist};
+use headland_world::{Geometry, JointKind, Twist};
 use serde::Serialize;
 
 /// The world before time starts.
@@ -95,7 +95,7 @@ enum Form {
     Cone { radius: f64, length: f64 },
     Plane { normal: Row },
     Mesh { vertices: Vec<Row>, triangles: Vec<[u32; 3]>, convex: bool },
-    Prism { parts: Vec<Vec<Row>> },
+    Prism { parts: Vec<[Row; 6]> },
 }
 
 #[derive(Serialize)]
@@ -234,62 +234,26 @@ fn form(geometry: &Geometry) -> Option<(Form, Transform)> {
         Geometry::Ellipsoid { radii } => Form::Ellipsoid { radii: row(*radii) },
         Geometry::Cone { radius, length } => Form::Cone { radius: *radius, length: *length },
         Geometry::Plane { normal, .. } => Form::Plane { normal: row(*normal) },
-        Geometry::Mesh { mesh, convex, .. } => triangles(mesh, *convex),
-        Geometry::Heightmap { size, position, heights, .. } => {
-            return Some((height_field(*size, heights), Transform::from_translation(*position)));
+        Geometry::Mesh { mesh, convex, .. } => {
+            triangles(mesh.vertices(), mesh.triangles(), *convex)
         }
-        Geometry::Polyline { outlines, height } => Form::Prism { parts: prisms(outlines, *height) },
+        Geometry::Heightmap { size, position, heights, .. } => {
+            let made = height_surface(*size, heights);
+            let form = triangles(&made.corners, &made.triangles, false);
+            return Some((form, Transform::from_translation(*position)));
+        }
+        Geometry::Polyline { outlines, height } => {
+            let parts = prisms(outlines, *height).into_iter().map(|part| part.map(row));
+            Form::Prism { parts: parts.collect() }
+        }
         Geometry::Empty => return None,
     };
     Some((form, Transform::IDENTITY))
 }
 
-fn triangles(mesh: &TriMesh, convex: bool) -> Form {
-    Form::Mesh {
-        vertices: mesh.vertices().iter().copied().map(row).collect(),
-        triangles: mesh.triangles().to_vec(),
-        convex,
-    }
-}
-
-/// Two triangles for every cell of the grid, seen from above counter-clockwise.
-fn height_field(size: Vec3, heights: &HeightGrid) -> Form {
-    let (n_columns, n_rows) = (heights.n_columns(), heights.n_rows());
-    let along = |i: usize, n: usize, length: f64| (i as f64 / (n - 1) as f64 - 0.5) * length;
-    let mut vertices = Vec::with_capacity(n_columns * n_rows);
-    let mut triangles = Vec::with_capacity(2 * (n_columns - 1) * (n_rows - 1));
-    for r in 0..n_rows {
-        for c in 0..n_columns {
-            let (x, y) = (along(c, n_columns, size.x), along(r, n_rows, size.y));
-            vertices.push([x, y, heights.height(c, r)]);
-            if c + 1 < n_columns && r + 1 < n_rows {
-                let at = |c: usize, r: usize| (r * n_columns + c) as u32;
-                let (a, b, d, e) = (at(c, r), at(c + 1, r), at(c, r + 1), at(c + 1, r + 1));
-                triangles.extend([[a, b, e], [a, e, d]]);
-            }
-        }
-    }
-    Form::Mesh { vertices, triangles, convex: false }
-}
-
-/// Outlines drawn out, cut into triangles, each a convex prism of six points.
-fn prisms(outlines: &[Vec<headland_base::maths::Vec2>], height: f64) -> Vec<Vec<Row>> {
-    let mut out = Vec::new();
-    for (outer, holes) in outline_groups(outlines) {
-        let mut points: Vec<[f64; 2]> = outlines[outer].iter().map(|p| [p.x, p.y]).collect();
-        let mut hole_starts: Vec<u32> = Vec::new();
-        for hole in holes {
-            hole_starts.push(points.len() as u32);
-            points.extend(outlines[hole].iter().map(|p| [p.x, p.y]));
-        }
-        let mut corners: Vec<u32> = Vec::new();
-        earcut::Earcut::new().earcut(points.iter().copied(), &hole_starts, &mut corners);
-        for triangle in corners.chunks_exact(3) {
-            let ends = |[x, y]: [f64; 2]| [[x, y, 0.0], [x, y, height]];
-            out.push(triangle.iter().flat_map(|i| ends(points[*i as usize])).collect());
-        }
-    }
-    out
+fn triangles(vertices: &[Vec3], triangles: &[[u32; 3]], convex: bool) -> Form {
+    let vertices = vertices.iter().copied().map(row).collect();
+    Form::Mesh { vertices, triangles: triangles.to_vec(), convex }
 }
 
 fn joint<'a>(model: &Model, state: &State, joint: &'a headland_sim::Joint) -> Joint<'a> {

@@ -6,15 +6,11 @@
 
 use headland_base::{Mat3, Vec3};
 use headland_sim::lever::inverse_masses;
-use headland_sim::{Action, Forces, Gains, Inputs, Lever, Model, Motion, State, Ties};
+use headland_sim::{Action, Effort, Forces, Inputs, Lever, Model, Motion, State, Ties};
 use rapier3d_f64::prelude as rp;
 
 use super::N_SUBSTEPS;
 use super::joints::{Inserted, left_to_drive};
-
-/// From `d·dt/m` or `k·dt²/m` on, an effort that gives way as its axis moves is left to
-/// rapier to find; as a force it is exact at rest, but throws a link about from 2 and 4 on.
-const STIFF: f64 = 0.5;
 
 /// How far ahead a spring is read, in steps, so that it neither gains energy nor loses any.
 ///
@@ -66,40 +62,33 @@ impl Drive {
         }
         let mut efforts = self.efforts(model, inputs, state);
         // Most worlds have neither, and inverting every inertia takes its time.
-        let gives_way = |(_, slope): &(f64, Gains)| *slope != Gains::default();
-        let needs_masses = !self.ties.is_empty() || efforts.iter().any(gives_way);
+        let needs_masses = !self.ties.is_empty() || efforts.iter().any(Effort::gives_way);
         let masses = if needs_masses {
             inverse_masses(model, &self.inertias, |i| *physics.bodies[handles[i]].rotation())
         } else {
             Vec::new()
         };
         self.leave_stiff(model, dt, state, &masses, &mut efforts, physics);
-        for (dof_idx, (effort, _)) in efforts.iter().enumerate().filter(|(_, e)| e.0 != 0.0) {
+        for (dof_idx, effort) in efforts.iter().enumerate().filter(|(_, e)| e.value != 0.0) {
             let joint = &model.joints[model.dofs[dof_idx].joint_idx];
             let lever = Lever::of(model, state, joint, dof_idx, Action::of(joint));
-            forces.add_along(&lever, *effort);
+            forces.add_along(&lever, effort.value);
         }
         self.ties.keep(model, dt, state, &masses, &mut forces);
         put(&forces, model, &mut self.is_pushed, physics, handles);
     }
 
     /// The effort on each axis, of its motor, spring and damper, and how it gives way.
-    fn efforts(&self, model: &Model, inputs: &Inputs, state: &State) -> Vec<(f64, Gains)> {
-        let given = |i: usize| {
-            let effort = inputs.efforts.get(i).copied().unwrap_or_default();
-            (effort, inputs.slopes.get(i).copied().unwrap_or_default())
-        };
-        let mut out: Vec<(f64, Gains)> = (0..model.dofs.len()).map(given).collect();
+    fn efforts(&self, model: &Model, inputs: &Inputs, state: &State) -> Vec<Effort> {
+        let mut out: Vec<Effort> =
+            (0..model.dofs.len()).map(|i| Effort::of_motor(inputs, i)).collect();
         for &(i, springs, damps) in &self.sprung {
             let (axis, now) = (&model.dofs[i].axis, &state.dofs[i]);
-            let (effort, slope) = &mut out[i];
             if springs {
-                *effort -= axis.spring_stiffness * (now.position - axis.spring_reference);
-                slope.kp += axis.spring_stiffness;
+                out[i] = out[i].with_spring(axis, now);
             }
             if damps {
-                *effort -= axis.damping * now.velocity;
-                slope.kd += axis.damping;
+                out[i] = out[i].with_damper(axis, now);
             }
         }
         out
@@ -112,23 +101,23 @@ impl Drive {
         dt: f64,
         state: &State,
         masses: &[(f64, Mat3)],
-        efforts: &mut [(f64, Gains)],
+        efforts: &mut [Effort],
         physics: &mut rp::PhysicsWorld,
     ) {
-        for (i, (effort, slope)) in efforts.iter_mut().enumerate() {
+        for (i, effort) in efforts.iter_mut().enumerate() {
             let (mut target, mut damping) = (0.0, 0.0);
-            if *slope != Gains::default() {
+            if effort.gives_way() {
                 let joint = &model.joints[model.dofs[i].joint_idx];
                 let give = Lever::of(model, state, joint, i, Action::of(joint)).give(masses);
-                if slope.kd * give * dt > STIFF || slope.kp * give * dt * dt > STIFF {
-                    // `e − kp·dt·q̇ − kd·(q̇ − q̇₀)` is `d·(r − q̇)`, and rapier has a motor
+                if effort.is_stiff(give, dt) {
+                    // `push − d·q̇` is `d·(r − q̇)`, and rapier has a motor
                     // for that. Nothing of it may stay a force: on a light link that would be
                     // a jolt which a motor cannot take back in one pass.
-                    damping = slope.kd + slope.kp * dt;
-                    let effort = std::mem::take(effort);
-                    target = (effort + slope.kd * state.dofs[i].velocity) / damping;
+                    let push;
+                    (push, damping) = std::mem::take(effort).as_damper(state.dofs[i].velocity, dt);
+                    target = push / damping;
                 } else {
-                    *effort -= slope.kp * LEAD * dt * state.dofs[i].velocity;
+                    effort.value -= effort.slope.kp * LEAD * dt * state.dofs[i].velocity;
                 }
             }
             self.inserted.seats[i].follow(target, damping, physics);

@@ -86,6 +86,10 @@ impl Seat {
         });
         let joint = physics.impulse_joints.get_mut(handle, true).expect("joints are never removed");
         joint.data.set_motor(self.which, 0.0, target, 0.0, damping);
+        // A motor of no damping is none; rapier takes it for one that nothing can turn.
+        if damping == 0.0 {
+            joint.data.motor_axes.remove(self.which.into());
+        }
     }
 }
 

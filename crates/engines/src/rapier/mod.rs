@@ -14,7 +14,6 @@
 
 mod contacts;
 mod drive;
-pub(crate) mod hull;
 mod joints;
 pub(crate) mod shapes;
 

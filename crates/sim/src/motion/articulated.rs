@@ -5,15 +5,14 @@ use headland_base::{Transform, Vec3};
 use crate::model::Model;
 use crate::state::State;
 use crate::tree::{
-    Bodies, Factor, Half, Lane, Motions, NodeKind, Tree, Turn, V3, V6, bias_forces, factor,
-    move_bodies, place, solve,
+    Bodies, Factor, Half, Lane, M3, Motions, NodeKind, Sym3, Tree, Turn, V3, V6, bias_forces,
+    factor, move_bodies, place, solve,
 };
 
 use super::columns::{Columns, Motors};
 use super::ends::{anchor_of, read_state, write_rigid};
 use super::stages::Stages;
-use super::turning::{advance, normalise, rates};
-use super::wide::Width;
+use super::turning::{advance, normalise, rates, set_turn, turn_by};
 use super::{Drive, FASTEST, Pack, Robot};
 
 /// Robots of one model with full multibody dynamics. Free bodies are such robots of one link.
@@ -30,7 +29,8 @@ pub struct Articulated<L> {
     held: Vec<L>,
     /// Every node's rigid in its node.
     rigid_offsets: Vec<Transform>,
-    width: Width,
+    /// One free body without joints.
+    is_single: bool,
 }
 
 /// What is computed in a step and not needed after it.
@@ -53,6 +53,9 @@ struct Work<L> {
     column_kicks: Vec<L>,
     /// Which lanes were kicked.
     is_kicked: Vec<bool>,
+    nudges: Vec<V6<L>>,
+    /// Which lanes were nudged.
+    is_nudged: Vec<bool>,
     stages: Stages<L>,
     /// The positions are already those of the end of the step.
     is_staged: bool,
@@ -62,7 +65,7 @@ impl<L: Lane> Articulated<L> {
     /// Of at most as many robots as a lane is wide, where a state has them.
     pub fn new(model: &Model, tree: &Tree, robots: Vec<Robot>, state: &State) -> Articulated<L> {
         assert!(!robots.is_empty() && robots.len() <= L::WIDTH, "one robot per lane");
-        let columns = Columns::of(model, &robots, tree.n_dofs);
+        let columns = Columns::of(model, tree, &robots);
         let (n, n_nodes) = (tree.n_dofs, tree.nodes.len());
         let mut positions = vec![L::ZERO; tree.n_positions];
         let mut velocities = vec![L::ZERO; n];
@@ -89,13 +92,15 @@ impl<L: Lane> Articulated<L> {
             kicks: vec![V6::ZERO; n_nodes],
             column_kicks: vec![L::ZERO; n],
             is_kicked: vec![false; L::WIDTH],
+            nudges: vec![V6::ZERO; n_nodes],
+            is_nudged: vec![false; L::WIDTH],
             stages: Stages::new(tree.n_positions, n),
             is_staged: false,
         };
         Articulated {
             rigid_offsets: tree.nodes.iter().map(|node| node.rigid_from_node.inverse()).collect(),
-            width: if L::WIDTH > 1 { Width::here() } else { Width::Least },
             held: positions.clone(),
+            is_single: tree.nodes.len() == 1 && tree.nodes[0].kind == NodeKind::Free,
             tree: tree.clone(),
             robots,
             columns,
@@ -112,6 +117,8 @@ impl<L: Lane> Articulated<L> {
     ///
     /// With `τ(q, v) = τ₀ − k·(q − q₀) − d·(v − v₀)` and `q = q₀ + h·v`, the step
     /// `M·(v − v₀)/h = τ` becomes `(M + h·d + h²·k)·a = τ₀ − h·k·v₀`: stiff gains stay stable.
+    /// That damps, so a spring that is not stiff for the step keeps its `τ₀`, with which this
+    /// integrator neither loses nor gains.
     #[inline(always)]
     fn gather_efforts(&mut self, dt: f64) {
         let (h, columns, work) = (L::of(dt), &self.columns, &mut self.work);
@@ -119,7 +126,12 @@ impl<L: Lane> Articulated<L> {
             let (damping, stiffness) = (columns.damping[k], columns.stiffness[k]);
             let node = &self.tree.nodes[self.tree.column_nodes[k]];
             let v = self.velocities[k];
-            let soft = stiffness + work.motors.kp[k];
+            let mut soft = stiffness + work.motors.kp[k];
+            for lane in 0..L::WIDTH {
+                if soft.get(lane) * dt * dt < STIFF * columns.least_inertia[k].get(lane) {
+                    soft.set(lane, 0.0);
+                }
+            }
             let own = match node.dof {
                 Some(_) => {
                     let q = self.positions[node.first_position];
@@ -147,7 +159,7 @@ impl<L: Lane> Articulated<L> {
             let motion = work.motions.velocities[i];
             let share = |decay: f64| L::of(-decay / (1.0 + dt * decay));
             let force = motion.velocity_at(centre) * (L::of(node.mass) * share(linear));
-            let inertia = crate::tree::Sym3::<L>::of(node.inertia).turned(&placed.rotation);
+            let inertia = Sym3::<L>::of(node.inertia).turned(&placed.rotation);
             let moment = (inertia * motion.turn) * share(angular);
             work.pushes[i] += V6::force_at(centre, force, moment);
         }
@@ -179,6 +191,47 @@ impl<L: Lane> Articulated<L> {
             work.next[4] += h * drift.y;
             work.next[5] += h * drift.z;
         }
+        if self.is_single {
+            self.keep_spin(h);
+        }
+    }
+
+    /// A body by itself turns by its momentum, see [`Articulated::spin_on`]; what the explicit
+    /// step made of `ω × I·ω` is taken back.
+    #[inline(always)]
+    fn keep_spin(&mut self, h: L) {
+        let inertia = self.single_inertia(&self.work.bodies.nodes[0].rotation);
+        let v = &self.velocities;
+        let spin = V3 { x: v[0], y: v[1], z: v[2] };
+        let back = inertia.inverse() * spin.cross(inertia * spin) * h;
+        let next = &mut self.work.next;
+        (next[0], next[1], next[2]) = (next[0] + back.x, next[1] + back.y, next[2] + back.z);
+    }
+
+    #[inline(always)]
+    fn single_inertia(&self, rotation: &M3<L>) -> Sym3<L> {
+        Sym3::of(self.tree.nodes[0].inertia).turned(rotation)
+    }
+
+    /// Turns a body by itself through the step: its angular momentum stays what it is, and the
+    /// angular velocity is what goes with it half way. Momentum is kept to rounding and energy
+    /// to second order, where the explicit step loses both to first.
+    #[inline(always)]
+    fn spin_on(&mut self, h: L) {
+        let v = &self.velocities;
+        let spin = V3 { x: v[0], y: v[1], z: v[2] };
+        let momentum = self.single_inertia(&self.work.bodies.nodes[0].rotation) * spin;
+        let q = &mut self.positions;
+        for k in 0..3 {
+            q[k] += v[3 + k] * h;
+        }
+        let start = Turn { v: V3 { x: q[3], y: q[4], z: q[5] }, w: q[6] };
+        let half_way = turn_by(spin * (h * L::of(0.5))) * start;
+        let middle = self.single_inertia(&half_way.matrix()).inverse() * momentum;
+        let end = turn_by(middle * h) * start;
+        set_turn(&mut self.positions[3..7], end);
+        let spin = self.single_inertia(&end.matrix()).inverse() * momentum;
+        self.velocities[..3].copy_from_slice(&[spin.x, spin.y, spin.z]);
     }
 
     #[inline(always)]
@@ -199,16 +252,21 @@ impl<L: Lane> Articulated<L> {
         let Work { bodies, factor, column_kicks, forces, gained, .. } = work;
         solve(&self.tree, bodies, factor, column_kicks, forces, gained);
         work.column_kicks.fill(L::ZERO);
-        for lane in 0..L::WIDTH {
-            // Even adding a zero may change a bit, so who was not kicked is left alone.
-            if std::mem::take(&mut work.is_kicked[lane]) {
-                for (next, gained) in work.next.iter_mut().zip(&work.gained) {
-                    next.set(lane, next.get(lane) + gained.get(lane));
-                }
-            } else {
-                work.gained.iter_mut().for_each(|gained| gained.set(lane, 0.0));
-            }
+        keep_lanes(&mut work.is_kicked, &mut work.gained);
+        add_where_any(&mut work.next, &work.gained);
+    }
+
+    /// Moves on by what the nudges did, which no velocity keeps.
+    #[inline(always)]
+    fn take_nudges(&mut self, dt: f64) {
+        let work = &mut self.work;
+        for (force, nudge) in work.forces.iter_mut().zip(&mut work.nudges) {
+            *force = -std::mem::replace(nudge, V6::ZERO);
         }
+        let Work { bodies, factor, column_kicks, forces, gained, .. } = work;
+        solve(&self.tree, bodies, factor, column_kicks, forces, gained);
+        keep_lanes(&mut work.is_nudged, &mut work.gained);
+        advance(&self.tree, &work.gained, L::of(dt), &mut self.positions);
     }
 
     /// Efforts as they are now, for integrators that look several times in a step.
@@ -221,7 +279,8 @@ impl<L: Lane> Articulated<L> {
             *effort = L::ZERO;
             if node.dof.is_some() {
                 let (q, v) = (self.positions[node.first_position], self.velocities[k]);
-                let (q0, v0) = (work.stages.positions[node.first_position], work.stages.velocities[k]);
+                let (q0, v0) =
+                    (work.stages.positions[node.first_position], work.stages.velocities[k]);
                 let motor = work.motors.efforts[k]
                     - work.motors.kp[k] * (q - q0)
                     - work.motors.kd[k] * (v - v0);
@@ -253,7 +312,10 @@ impl<L: Lane> Articulated<L> {
         for (lane, robot) in self.robots.iter_mut().enumerate() {
             let is_lost = robot.is_lost
                 || self.positions.iter().any(|q| !q.get(lane).is_finite())
-                || self.velocities.iter().any(|v| v.get(lane).abs() > FASTEST || v.get(lane).is_nan());
+                || self
+                    .velocities
+                    .iter()
+                    .any(|v| v.get(lane).abs() > FASTEST || v.get(lane).is_nan());
             if is_lost {
                 robot.is_lost = true;
                 let held = self.positions.iter_mut().zip(&self.held);
@@ -275,12 +337,36 @@ impl<L: Lane> Articulated<L> {
     }
 }
 
+/// Leaves only the lanes that are marked, and unmarks them.
+fn keep_lanes<L: Lane>(is_marked: &mut [bool], values: &mut [L]) {
+    for (lane, is_marked) in is_marked.iter_mut().enumerate() {
+        if !std::mem::take(is_marked) {
+            values.iter_mut().for_each(|value| value.set(lane, 0.0));
+        }
+    }
+}
+
+/// Adds, lane by lane, what is not zero: adding a zero may change the sign of one, and a robot
+/// must not notice who stands beside it.
+fn add_where_any<L: Lane>(sums: &mut [L], parts: &[L]) {
+    for (sum, part) in sums.iter_mut().zip(parts) {
+        for lane in 0..L::WIDTH {
+            if part.get(lane) != 0.0 {
+                sum.set(lane, sum.get(lane) + part.get(lane));
+            }
+        }
+    }
+}
+
+/// From `k·h²/m` on a spring is taken as of the end of the step. Its swings are exact to 1 %
+/// below, and at 4 they would build up.
+const STIFF: f64 = 0.5;
+
 /// `ω × v` of a tree's free first link.
 #[inline(always)]
 fn free_drift<L: Lane>(tree: &Tree, v: &[L]) -> Option<V3<L>> {
-    (tree.nodes[0].kind == NodeKind::Free).then(|| {
-        V3 { x: v[0], y: v[1], z: v[2] }.cross(V3 { x: v[3], y: v[4], z: v[5] })
-    })
+    (tree.nodes[0].kind == NodeKind::Free)
+        .then(|| V3 { x: v[0], y: v[1], z: v[2] }.cross(V3 { x: v[3], y: v[4], z: v[5] }))
 }
 
 impl<L: Lane + Send> Pack for Articulated<L> {
@@ -303,7 +389,7 @@ impl<L: Lane + Send> Pack for Articulated<L> {
             work.anchor_motion.turn.set(lane, angular);
             work.anchor_motion.line.set(lane, linear + angular.cross(joint));
         }
-        self.width.run(|| self.place_all());
+        L::wide(|| self.place_all());
     }
 
     fn pose(&self, robot: usize, node: usize) -> Transform {
@@ -324,7 +410,7 @@ impl<L: Lane + Send> Pack for Articulated<L> {
 
     fn accelerate(&mut self, drive: &Drive<'_>) {
         self.work.motors.gather(drive.inputs, &self.robots);
-        self.width.run(|| {
+        L::wide(|| {
             self.gather_efforts(drive.dt);
             self.gather_decay(drive.dt);
             self.solve_motion(drive.model.world.gravity);
@@ -367,8 +453,13 @@ impl<L: Lane + Send> Pack for Articulated<L> {
         self.work.is_kicked[robot] = true;
     }
 
+    fn nudge(&mut self, robot: usize, node: usize, impulse: V6<f64>) {
+        self.work.nudges[node].add_to(robot, impulse);
+        self.work.is_nudged[robot] = true;
+    }
+
     fn finish(&mut self, dt: f64) {
-        self.width.run(|| {
+        L::wide(|| {
             let is_kicked = self.work.is_kicked.contains(&true);
             if is_kicked {
                 self.take_kicks();
@@ -376,10 +467,17 @@ impl<L: Lane + Send> Pack for Articulated<L> {
             self.velocities.copy_from_slice(&self.work.next);
             if !self.work.is_staged {
                 self.held.copy_from_slice(&self.positions);
-                advance(&self.tree, &self.velocities, L::of(dt), &mut self.positions);
+                if self.is_single {
+                    self.spin_on(L::of(dt));
+                } else {
+                    advance(&self.tree, &self.velocities, L::of(dt), &mut self.positions);
+                }
             } else if is_kicked {
                 // The way was gone without the kick; what it changes is made up for.
                 advance(&self.tree, &self.work.gained, L::of(dt), &mut self.positions);
+            }
+            if self.work.is_nudged.contains(&true) {
+                self.take_nudges(dt);
             }
         });
         self.work.is_staged = false;
@@ -398,11 +496,11 @@ impl<L: Lane + Send> Pack for Articulated<L> {
     }
 
     fn derive(&mut self, drive: &Drive<'_>, stage: usize) {
-        self.width.run(|| self.derive_stage(drive.model.world.gravity, stage));
+        L::wide(|| self.derive_stage(drive.model.world.gravity, stage));
     }
 
     fn set_stage(&mut self, weights: &[f64], dt: f64) {
-        self.width.run(|| {
+        L::wide(|| {
             self.work.stages.blend(weights, dt, &mut self.positions, &mut self.velocities);
             normalise(&self.tree, &mut self.positions);
         });
@@ -419,7 +517,7 @@ impl<L: Lane + Send> Pack for Articulated<L> {
     }
 
     fn settle(&mut self) {
-        self.width.run(|| {
+        L::wide(|| {
             self.work.stiffening.copy_from_slice(&self.columns.armature);
             let work = &mut self.work;
             factor(&self.tree, &work.bodies, &work.stiffening, &mut work.factor);

@@ -2,7 +2,7 @@
 
 use crate::engine::Inputs;
 use crate::model::Model;
-use crate::tree::Lane;
+use crate::tree::{Lane, Node, NodeKind, Tree};
 
 use super::Robot;
 
@@ -17,17 +17,20 @@ pub struct Columns<L> {
     pub rest: Vec<L>,
     /// Of the rotor.
     pub armature: Vec<L>,
+    /// What the column moves at least: its own link alone, and its rotor.
+    pub least_inertia: Vec<L>,
 }
 
 impl<L: Lane> Columns<L> {
     /// Of the robots in a pack. Lanes beyond them repeat the first one.
-    pub fn of(model: &Model, robots: &[Robot], n_columns: usize) -> Columns<L> {
-        let zeros = vec![L::ZERO; n_columns];
+    pub fn of(model: &Model, tree: &Tree, robots: &[Robot]) -> Columns<L> {
+        let zeros = vec![L::ZERO; tree.n_dofs];
         let mut out = Columns {
             damping: zeros.clone(),
             stiffness: zeros.clone(),
             rest: zeros.clone(),
-            armature: zeros,
+            armature: zeros.clone(),
+            least_inertia: zeros,
         };
         for lane in 0..L::WIDTH {
             for (k, dof) in robots[lane.min(robots.len() - 1)].dofs.iter().enumerate() {
@@ -37,9 +40,24 @@ impl<L: Lane> Columns<L> {
                 out.stiffness[k].set(lane, axis.spring_stiffness);
                 out.rest[k].set(lane, sign * axis.spring_reference);
                 out.armature[k].set(lane, axis.armature);
+                let own = own_inertia(&tree.nodes[tree.column_nodes[k]]);
+                out.least_inertia[k].set(lane, own + axis.armature);
             }
         }
         out
+    }
+}
+
+/// What a node's own link opposes to its own axis.
+fn own_inertia(node: &Node) -> f64 {
+    let about_axis = node.inertia.z_axis.z
+        + node.mass * (node.centre.x * node.centre.x + node.centre.y * node.centre.y);
+    match node.kind {
+        NodeKind::Slide => node.mass,
+        NodeKind::Screw { metres_per_radian } => {
+            about_axis + node.mass * metres_per_radian * metres_per_radian
+        }
+        NodeKind::Turn | NodeKind::Ball | NodeKind::Free => about_axis,
     }
 }
 

@@ -10,7 +10,6 @@ use crate::tree::{Bodies, Half, Lane, NodeKind, Tree, V6, place_only};
 
 use super::ends::{at_nothing, read_state, write_rigid};
 use super::follow::Follow;
-use super::wide::Width;
 use super::{Drive, FASTEST, Pack, Robot};
 
 /// Robots of one model, led by a rule: [`Stance`](super::Stance) or
@@ -30,7 +29,6 @@ pub struct Commanded<L, R> {
     motions: Vec<V6<L>>,
     shoves: Vec<Vec3>,
     rigid_offsets: Vec<Transform>,
-    width: Width,
 }
 
 /// Where the base is once the joints have moved.
@@ -140,7 +138,6 @@ impl<L: Lane, R: Rule<L>> Commanded<L, R> {
             motions: vec![V6::ZERO; tree.nodes.len()],
             shoves: vec![Vec3::ZERO; robots.len()],
             rigid_offsets: tree.nodes.iter().map(|node| node.rigid_from_node.inverse()).collect(),
-            width: if L::WIDTH > 1 { Width::here() } else { Width::Least },
             tree: tree.clone(),
             robots,
         }
@@ -179,12 +176,16 @@ impl<L: Lane + Send, R: Rule<L>> Pack for Commanded<L, R> {
         &self.robots
     }
 
+    fn gives_way(&self) -> bool {
+        false
+    }
+
     fn tree(&self) -> &Tree {
         &self.tree
     }
 
     fn place(&mut self, _state: &State) {
-        self.width.run(|| self.place_all());
+        L::wide(|| self.place_all());
     }
 
     fn pose(&self, robot: usize, node: usize) -> Transform {
@@ -203,7 +204,7 @@ impl<L: Lane + Send, R: Rule<L>> Pack for Commanded<L, R> {
     fn push(&mut self, _robot: usize, _node: usize, _force: V6<f64>) {}
 
     fn accelerate(&mut self, drive: &Drive<'_>) {
-        self.width.run(|| {
+        L::wide(|| {
             let nodes = (&self.tree.nodes, &self.tree.column_nodes);
             let position_of = |k: usize| nodes.0[nodes.1[k]].first_position;
             let speeds = &mut self.next_velocities;
@@ -252,6 +253,8 @@ impl<L: Lane + Send, R: Rule<L>> Pack for Commanded<L, R> {
     fn give(&self, _robot: usize, _column: usize) -> f64 {
         0.0
     }
+
+    fn nudge(&mut self, _robot: usize, _node: usize, _impulse: V6<f64>) {}
 
     fn kick(&mut self, _robot: usize, _node: usize, _impulse: V6<f64>) {}
 

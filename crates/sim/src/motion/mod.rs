@@ -24,14 +24,14 @@ mod stages;
 mod stance;
 mod turning;
 mod vehicle;
-mod wide;
 
 use headland_base::{Transform, Vec3};
+use headland_world::Detail;
 
 use crate::engine::Inputs;
 use crate::model::Model;
 use crate::state::State;
-use crate::tree::{Half, Tree, V6};
+use crate::tree::{Half, Lane, Lanes, Tree, V6};
 
 pub use articulated::Articulated;
 pub use columns::Columns;
@@ -41,7 +41,6 @@ pub use one_body::OneBody;
 pub use stages::{DORMAND_PRINCE, Method, RK4};
 pub use stance::{Feet, Stance, TOUCH};
 pub use vehicle::{Vehicle, Wheels};
-pub use wide::Width;
 
 /// Faster than this is not motion but divergence \[rad/s or m/s\].
 const FASTEST: f64 = 1e9;
@@ -57,6 +56,8 @@ pub struct Robot {
     pub dofs: Vec<Option<(usize, f64)>>,
     /// The rigid it stands on, where that is not the world.
     pub anchor: Option<usize>,
+    /// Joints of the model that close its loops, cut out of its tree.
+    pub loops: Vec<usize>,
     /// It went non-finite and is held where it last was.
     pub is_lost: bool,
 }
@@ -70,6 +71,7 @@ impl Robot {
             rigids: tree.nodes.iter().map(|node| node.rigid_idx).collect(),
             dofs: (0..tree.n_dofs).map(dof_of).collect(),
             anchor: tree.anchor,
+            loops: tree.loops.clone(),
             is_lost: false,
         }
     }
@@ -93,6 +95,11 @@ pub trait Pack: Send {
 
     /// The links and joints they share.
     fn tree(&self) -> &Tree;
+
+    /// Whether forces move them. What does as it is told is as heavy as the ground.
+    fn gives_way(&self) -> bool {
+        true
+    }
 
     /// Finds out where every link is and how it moves. `state` has what carries them.
     fn place(&mut self, state: &State);
@@ -140,7 +147,11 @@ pub trait Pack: Send {
     /// details that no force moves. Others are pushed and kicked.
     fn shove(&mut self, _robot: usize, _shift: Vec3) {}
 
-    /// Takes up the kicks and moves on.
+    /// An impulse on a link, about the robot's origin, that moves it within this step and
+    /// leaves no speed behind: what pushes overlapping bodies apart.
+    fn nudge(&mut self, robot: usize, node: usize, impulse: V6<f64>);
+
+    /// Takes up the kicks and nudges and moves on.
     fn finish(&mut self, dt: f64);
 
     /// Writes poses, twists and axes.
@@ -170,4 +181,36 @@ pub trait Pack: Send {
 
     /// Takes the present state, placed, for the end of the step, to be kicked and finished.
     fn settle(&mut self) {}
+}
+
+/// A pack of robots of one model at a detail, where a state has them; as many lanes as they
+/// fill.
+pub fn pack_of(
+    model: &Model,
+    tree: &Tree,
+    robots: Vec<Robot>,
+    state: &State,
+    detail: Detail,
+) -> Box<dyn Pack> {
+    match robots.len() {
+        1 => laned::<f64>(model, tree, robots, state, detail),
+        2..=4 => laned::<Lanes<4>>(model, tree, robots, state, detail),
+        _ => laned::<Lanes<16>>(model, tree, robots, state, detail),
+    }
+}
+
+fn laned<L: Lane + Send + 'static>(
+    model: &Model,
+    tree: &Tree,
+    robots: Vec<Robot>,
+    state: &State,
+    detail: Detail,
+) -> Box<dyn Pack> {
+    match detail {
+        Detail::Com => Box::new(OneBody::<L>::new(model, tree, robots, state, false)),
+        Detail::ComFixed => Box::new(OneBody::<L>::new(model, tree, robots, state, true)),
+        Detail::Kinematic => Box::new(Stance::<L>::new(model, tree, robots, state)),
+        Detail::Vehicle => Box::new(Vehicle::<L>::new(model, tree, robots, state)),
+        Detail::Articulated => Box::new(Articulated::<L>::new(model, tree, robots, state)),
+    }
 }

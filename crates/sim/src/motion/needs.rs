@@ -2,9 +2,9 @@
 
 use headland_base::maths::Vec3;
 use headland_base::{Diagnostic, names};
-use headland_world::{Detail, join_scope};
+use headland_world::{Detail, JointKind, join_scope};
 
-use crate::model::Model;
+use crate::model::{Joint, Model};
 use crate::state::State;
 use crate::tree::{Bodies, Factor, Inertia, NodeKind, Tree, factor, place, whole_body};
 
@@ -17,7 +17,7 @@ use super::vehicle::{column_of, declared_wheels};
 pub fn needs(model: &Model, tree: &Tree, detail: Detail) -> Vec<Diagnostic> {
     let robot = Robot::of(0, tree);
     let asked = Asked { model, tree, robot: &robot, word: detail.word() };
-    let mut out = asked.loops();
+    let mut out = asked.loops(detail);
     match detail {
         Detail::Kinematic => out.extend(asked.free_base().into_iter().chain(asked.feet())),
         Detail::Vehicle => out.extend(asked.free_base().into_iter().chain(asked.wheels())),
@@ -46,11 +46,17 @@ impl Asked<'_> {
         Diagnostic::error(code, format!("`{name}` cannot be moved as `{word}`: {what}"))
     }
 
-    fn loops(&self) -> Vec<Diagnostic> {
-        let joints = self.tree.loops.iter().map(|i| &self.model.joints[*i].name);
-        let told = joints.map(|name| {
-            self.missing("kinematic-loop", &format!("joint `{name}` closes a loop"))
-                .help("leave the joint out, or use an engine that holds loops")
+    /// Loops are cut and held by forces, where there are forces, and where the cut joint is one
+    /// that can be held so.
+    fn loops(&self, detail: Detail) -> Vec<Diagnostic> {
+        let joints = self.tree.loops.iter().map(|i| &self.model.joints[*i]);
+        let is_held = |joint: &&Joint| {
+            detail == Detail::Articulated && !matches!(joint.kind, JointKind::Screw { .. })
+        };
+        let told = joints.filter(|joint| !is_held(joint)).map(|joint| {
+            let (name, kind) = (&joint.name, joint.kind.word());
+            self.missing("kinematic-loop", &format!("{kind} joint `{name}` closes a loop"))
+                .help("leave the joint out, move it as `articulated`, or use another engine")
         });
         told.collect()
     }

@@ -13,14 +13,13 @@ use headland_base::{Transform, Vec3};
 use crate::model::Model;
 use crate::state::State;
 use crate::tree::{
-    Bodies, Half, Lane, M3, Motions, Sym3, Tree, V3, V6, Whole, move_bodies, place,
-    place_only, whole_body,
+    Bodies, Half, Lane, M3, Motions, Sym3, Tree, V3, V6, Whole, move_bodies, place, place_only,
+    whole_body,
 };
 
 use super::ends::{at_nothing, read_state, write_rigid};
 use super::follow::Follow;
 use super::turning::advance;
-use super::wide::Width;
 use super::{Drive, Pack, Robot};
 
 /// Robots of one model, each moved as one body.
@@ -48,11 +47,11 @@ pub struct OneBody<L> {
     /// What the step gives to the momentum about the centre, before any kick.
     gained: V6<L>,
     kicks: V6<L>,
+    nudges: V6<L>,
     next_speeds: Vec<L>,
     /// Where a robot that goes non-finite is held.
     held: (Vec<L>, V3<L>),
     rigid_offsets: Vec<Transform>,
-    width: Width,
 }
 
 impl<L: Lane> OneBody<L> {
@@ -93,8 +92,8 @@ impl<L: Lane> OneBody<L> {
             pushes: V6::ZERO,
             gained: V6::ZERO,
             kicks: V6::ZERO,
+            nudges: V6::ZERO,
             rigid_offsets: tree.nodes.iter().map(|node| node.rigid_from_node.inverse()).collect(),
-            width: if L::WIDTH > 1 { Width::here() } else { Width::Least },
             tree: tree.clone(),
             robots,
         };
@@ -140,7 +139,7 @@ impl<L: Lane> OneBody<L> {
         let d3 = diag.z - l31 * off.y - l32 * rest;
         self.lower = V3 { x: l21, y: l31, z: l32 };
         self.diagonal = V3 { x: one / diag.x, y: one / d2, z: one / d3 };
-        self.inverse = inverse_of(&whole.inertia);
+        self.inverse = whole.inertia.inverse();
     }
 
     /// Momentum, centre of mass, the base's turn and the joints, at the end of the step.
@@ -158,8 +157,10 @@ impl<L: Lane> OneBody<L> {
             turn: V3 { x: self.velocities[0], y: self.velocities[1], z: self.velocities[2] },
             line: V3 { x: self.velocities[3], y: self.velocities[4], z: self.velocities[5] },
         } + change;
-        self.centre += self.momentum.line * (h / self.whole.mass);
-        self.set_base_twist(twist);
+        let nudges = std::mem::replace(&mut self.nudges, V6::ZERO);
+        let shift = self.base_change(nudges);
+        self.centre += (self.momentum.line + nudges.line) * (h / self.whole.mass);
+        self.set_base_twist(twist + shift);
         advance(&self.tree, &self.velocities, h, &mut self.positions);
         self.velocities.copy_from_slice(&self.next_speeds);
         self.set_base_twist(twist);
@@ -226,6 +227,11 @@ impl<L: Lane> OneBody<L> {
         V6 { turn: force.turn - self.whole.centre.cross(force.line), line: force.line }
     }
 
+    fn about_centre_of(&self, robot: usize, force: V6<f64>) -> V6<f64> {
+        let centre = V3::of(self.whole.centre.get(robot));
+        V6 { turn: force.turn - centre.cross(force.line), line: force.line }
+    }
+
     fn contain(&mut self) {
         for (lane, robot) in self.robots.iter_mut().enumerate() {
             let is_lost = robot.is_lost
@@ -252,20 +258,6 @@ fn transposed<L: Lane>(m: &M3<L>) -> M3<L> {
     }
 }
 
-/// By cofactors.
-#[inline(always)]
-fn inverse_of<L: Lane>(m: &Sym3<L>) -> Sym3<L> {
-    let (d, o) = (m.diag, m.off);
-    let xx = d.y * d.z - o.x * o.x;
-    let yy = d.x * d.z - o.y * o.y;
-    let zz = d.x * d.y - o.z * o.z;
-    let yz = o.z * o.y - d.x * o.x;
-    let xz = o.z * o.x - d.y * o.y;
-    let xy = o.y * o.x - d.z * o.z;
-    let scale = L::of(1.0) / (d.x * xx + o.z * xy + o.y * xz);
-    Sym3 { diag: V3 { x: xx, y: yy, z: zz } * scale, off: V3 { x: yz, y: xz, z: xy } * scale }
-}
-
 impl<L: Lane + Send> Pack for OneBody<L> {
     fn robots(&self) -> &[Robot] {
         &self.robots
@@ -276,7 +268,7 @@ impl<L: Lane + Send> Pack for OneBody<L> {
     }
 
     fn place(&mut self, _state: &State) {
-        self.width.run(|| self.settle_base());
+        L::wide(|| self.settle_base());
     }
 
     fn pose(&self, robot: usize, node: usize) -> Transform {
@@ -361,16 +353,19 @@ impl<L: Lane + Send> Pack for OneBody<L> {
     }
 
     fn kick(&mut self, robot: usize, _node: usize, impulse: V6<f64>) {
-        let centre = V3::of(self.whole.centre.get(robot));
-        let about =
-            V6 { turn: impulse.turn - centre.cross(impulse.line), line: impulse.line };
+        let about = self.about_centre_of(robot, impulse);
         self.kicks.add_to(robot, about);
+    }
+
+    fn nudge(&mut self, robot: usize, _node: usize, impulse: V6<f64>) {
+        let about = self.about_centre_of(robot, impulse);
+        self.nudges.add_to(robot, about);
     }
 
     fn kick_column(&mut self, _robot: usize, _column: usize, _impulse: f64) {}
 
     fn finish(&mut self, dt: f64) {
-        self.width.run(|| self.step_on(dt));
+        L::wide(|| self.step_on(dt));
         self.contain();
     }
 

@@ -71,7 +71,7 @@ pub fn normalise<L: Lane>(tree: &Tree, positions: &mut [L]) {
 
 /// The turn by a rotation vector.
 #[inline(always)]
-fn turn_by<L: Lane>(vector: V3<L>) -> Turn<L> {
+pub fn turn_by<L: Lane>(vector: V3<L>) -> Turn<L> {
     let half = vector * L::of(0.5);
     let square = half.dot(half);
     let angle = square.map(sqrt);
@@ -87,7 +87,7 @@ fn turn_by<L: Lane>(vector: V3<L>) -> Turn<L> {
 
 /// Rounding lets the length drift; one step of Newton's brings it back.
 #[inline(always)]
-fn set_turn<L: Lane>(q: &mut [L], turn: Turn<L>) {
+pub fn set_turn<L: Lane>(q: &mut [L], turn: Turn<L>) {
     let square = turn.v.dot(turn.v) + turn.w * turn.w;
     let scale = L::of(1.5) - square * L::of(0.5);
     put_turn(q, Turn { v: turn.v * scale, w: turn.w * scale });

@@ -30,12 +30,7 @@ impl<L: Lane> Factor<L> {
 /// Eliminates column after column, from the tips to the base. `stiffening` is added to the
 /// inertia of each column: rotors, and dampers and springs taken implicitly.
 #[inline(always)]
-pub fn factor<L: Lane>(
-    tree: &Tree,
-    bodies: &Bodies<L>,
-    stiffening: &[L],
-    factor: &mut Factor<L>,
-) {
+pub fn factor<L: Lane>(tree: &Tree, bodies: &Bodies<L>, stiffening: &[L], factor: &mut Factor<L>) {
     assert_eq!(stiffening.len(), tree.n_dofs, "one per column");
     for (i, own) in bodies.inertias.iter().enumerate() {
         factor.inertias[i] = ArticulatedInertia::of(own);
@@ -163,8 +158,12 @@ impl Half {
     pub fn response(&self, other: &Half, give: impl Fn(usize) -> f64) -> [[f64; 6]; 6] {
         let mut out = [[0.0; 6]; 6];
         // Both lists end at the base, so columns they share are at their ends.
-        for ((k, a), (j, b)) in
-            self.columns.iter().zip(&self.lefts).rev().zip(other.columns.iter().zip(&other.lefts).rev())
+        for ((k, a), (j, b)) in self
+            .columns
+            .iter()
+            .zip(&self.lefts)
+            .rev()
+            .zip(other.columns.iter().zip(&other.lefts).rev())
         {
             if k != j {
                 break;

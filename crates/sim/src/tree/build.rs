@@ -44,7 +44,7 @@ pub struct Tree {
 }
 
 /// One link with the joint that carries it.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Node {
     /// The node that carries it.
     pub parent: Option<usize>,
@@ -119,6 +119,21 @@ impl Node {
     /// Its columns.
     pub fn columns(&self) -> std::ops::Range<usize> {
         self.first_dof..self.first_dof + self.kind.n_dofs()
+    }
+}
+
+impl Tree {
+    /// Whether both are the same robot, but for which rigids and axes of the model they are.
+    pub fn is_same_model(&self, other: &Tree) -> bool {
+        let apart = |node: &Node| Node {
+            rigid_idx: node.rigid_idx.map(|_| 0),
+            dof: node.dof.map(|(_, sign)| (0, sign)),
+            ..node.clone()
+        };
+        self.anchor.is_some() == other.anchor.is_some()
+            && self.loops.len() == other.loops.len()
+            && self.nodes.len() == other.nodes.len()
+            && self.nodes.iter().zip(&other.nodes).all(|(a, b)| apart(a) == apart(b))
     }
 }
 
@@ -336,8 +351,7 @@ impl<'a> Growing<'a> {
             node.parent = parent;
             node.parent_from_joint = from_joint * joint_from_z;
             node.dof = axis_idx.map(|i| (joint.first_dof + i, sign));
-            node.armature =
-                node.dof.map_or(0.0, |(dof, _)| self.model.dofs[dof].axis.armature);
+            node.armature = node.dof.map_or(0.0, |(dof, _)| self.model.dofs[dof].axis.armature);
             parent = Some(self.push(tree, node));
             from_joint = joint_from_z.inverse();
         }

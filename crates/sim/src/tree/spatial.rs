@@ -221,6 +221,20 @@ impl<L: Lane> Sym3<L> {
         )
     }
 
+    /// By cofactors.
+    #[inline(always)]
+    pub fn inverse(self) -> Sym3<L> {
+        let (d, o) = (self.diag, self.off);
+        let xx = d.y * d.z - o.x * o.x;
+        let yy = d.x * d.z - o.y * o.y;
+        let zz = d.x * d.y - o.z * o.z;
+        let yz = o.z * o.y - d.x * o.x;
+        let xz = o.z * o.x - d.y * o.y;
+        let xy = o.y * o.x - d.z * o.z;
+        let scale = L::of(1.0) / (d.x * xx + o.z * xy + o.y * xz);
+        Sym3 { diag: V3 { x: xx, y: yy, z: zz } * scale, off: V3 { x: yz, y: xz, z: xy } * scale }
+    }
+
     /// The same, seen from outside a frame that is turned: `R·S·Rᵀ`.
     #[inline(always)]
     pub fn turned(self, r: &M3<L>) -> Sym3<L> {
@@ -393,7 +407,11 @@ impl<L: Lane> Inertia<L> {
         let (xx, yy, zz) = (moment.x * centre.x, moment.y * centre.y, moment.z * centre.z);
         let shift = Sym3 {
             diag: V3 { x: yy + zz, y: xx + zz, z: xx + yy },
-            off: V3 { x: -(moment.y * centre.z), y: -(moment.x * centre.z), z: -(moment.x * centre.y) },
+            off: V3 {
+                x: -(moment.y * centre.z),
+                y: -(moment.x * centre.z),
+                z: -(moment.x * centre.y),
+            },
         };
         Inertia { mass, moment, inertia: about_centre + shift }
     }

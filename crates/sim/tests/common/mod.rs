@@ -28,11 +28,7 @@ impl Dice {
     }
 
     pub fn vector(&mut self, most: f64) -> Vec3 {
-        Vec3::new(
-            self.between(-most, most),
-            self.between(-most, most),
-            self.between(-most, most),
-        )
+        Vec3::new(self.between(-most, most), self.between(-most, most), self.between(-most, most))
     }
 
     pub fn unit(&mut self) -> Vec3 {

@@ -223,7 +223,11 @@ impl Reader<'_, '_> {
                 }
             }
             out.n_iterations = self.count_in(solver, "iters");
-            out.over_relaxation = self.setting_in(solver, "sor").filter(|sor| *sor > 0.0);
+            out.over_relaxation = self.setting_in(solver, "sor");
+            if out.over_relaxation == Some(0.0) {
+                self.left_out(solver, "sor", 0.0, "more than zero");
+                out.over_relaxation = None;
+            }
         }
         if let Some(constraints) = self.one(node, "constraints") {
             out.cfm = self.setting_in(constraints, "cfm");
@@ -239,9 +243,7 @@ impl Reader<'_, '_> {
         let child = self.one(node, name)?;
         let number = self.xml.number(child)?;
         if number < 0.0 {
-            let message = format!("`{name}` cannot be {number}; it is left out");
-            let place = self.xml.text_place(child);
-            self.xml.findings.push(Diagnostic::warning("out-of-range", message).at(place));
+            self.left_out(node, name, number, "zero or more");
         }
         (number >= 0.0).then_some(number)
     }
@@ -249,7 +251,21 @@ impl Reader<'_, '_> {
     /// A whole number of at least one in a child.
     fn count_in(&mut self, node: Node<'_, '_>, name: &str) -> Option<u32> {
         let number = self.setting_in(node, name)?;
-        (1.0..=1e9).contains(&number).then_some(number as u32)
+        let is_count = (1.0..=1e9).contains(&number) && number.fract() == 0.0;
+        if !is_count {
+            self.left_out(node, name, number, "a whole number from 1 on");
+        }
+        is_count.then_some(number as u32)
+    }
+
+    /// Says that a setting cannot be what it is.
+    fn left_out(&mut self, node: Node<'_, '_>, name: &str, number: f64, wanted: &str) {
+        if let Some(child) = self.one(node, name) {
+            let message = format!("`{name}` cannot be {number}; it is left out");
+            let place = self.xml.text_place(child);
+            let told = Diagnostic::warning("out-of-range", message).at(place);
+            self.xml.findings.push(told.help(format!("it is {wanted}")));
+        }
     }
 
     fn region(&mut self, node: Node<'_, '_>, contents: &mut Contents) {

@@ -1,6 +1,6 @@
 //! Points of a mesh go in, few enough for a convex hull come out.
 //!
-//! Rapier's hull takes memory by the square of its points: 8,000 on the rims of a cylinder
+//! Parry's hull takes memory by the square of its points: 8,000 on the rims of a cylinder
 //! asked for three gigabytes. So of many points only those are kept that lie furthest out in
 //! one of a fixed set of directions. Corners are kept, and the box around them all is exact.
 
@@ -19,7 +19,7 @@ const N_DIRECTIONS: usize = N_POINTS_MAX - 6;
 const N_PROBES: usize = 256;
 
 /// The points to hull: all of them, each once, or the outermost ones.
-pub(crate) fn thinned(points: &[Vec3]) -> Cow<'_, [Vec3]> {
+pub fn thinned(points: &[Vec3]) -> Cow<'_, [Vec3]> {
     if points.len() <= N_POINTS_MAX {
         return Cow::Borrowed(points);
     }
@@ -31,7 +31,7 @@ pub(crate) fn thinned(points: &[Vec3]) -> Cow<'_, [Vec3]> {
 }
 
 /// Says when points are left out, and how much further they reach.
-pub(crate) fn check(link: &str, points: &[Vec3]) -> Option<Diagnostic> {
+pub fn check(link: &str, points: &[Vec3]) -> Option<Diagnostic> {
     if points.len() <= N_POINTS_MAX {
         return None;
     }
@@ -98,10 +98,10 @@ fn directions(n: usize) -> impl Iterator<Item = Vec3> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use rapier3d_f64::prelude as rp;
+    use parry3d_f64::shape::SharedShape;
 
     fn hull_volume(points: &[Vec3]) -> f64 {
-        rp::SharedShape::convex_hull(points).expect("a hull").mass_properties(1.0).mass()
+        SharedShape::convex_hull(points).expect("a hull").mass_properties(1.0).mass()
     }
 
     /// A grid on every face, 100,000 points: the corners are what counts.

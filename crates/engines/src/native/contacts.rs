@@ -1,0 +1,172 @@
+//! Contact points with who they are between, and the soft laws.
+
+use headland_base::Vec3;
+use headland_sim::contact::ContactPoint;
+use headland_sim::contact::soft::{
+    LawTable, PointForce, PointMotion, SurfaceLaw, SurfaceLaws, soft, soft_coulomb,
+};
+use headland_sim::motion::Pack;
+use headland_sim::tree::{V3, V6};
+use headland_sim::{Contact, Model, State, SurfacePair};
+use headland_world::NativeSettings;
+
+use super::packing::{Packing, Seat};
+
+/// The contacts of a step: scratch but for the warm start.
+pub(super) struct Contacts {
+    /// In the detector's order.
+    pub touches: Vec<Touch>,
+    laws: LawTable,
+}
+
+/// One contact point.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Touch {
+    pub point: ContactPoint,
+    /// The rigids of both sides.
+    pub rigids: [usize; 2],
+    /// Who moves them; none for what no force moves.
+    pub seats: [Option<Seat>; 2],
+    pub surfaces: SurfacePair,
+    /// What a does to b \[N\].
+    pub force: Vec3,
+    /// Impulses along normal and tangents: where the next step begins to look.
+    pub impulse: [f64; 3],
+}
+
+impl Contacts {
+    pub fn of(model: &Model) -> Contacts {
+        let laws = LawTable::of(model, &surface_laws(&model.world.physics.native));
+        Contacts { touches: Vec::new(), laws }
+    }
+
+    /// Takes what the detector found. A point that was there in the last step keeps its
+    /// impulse.
+    pub fn take(&mut self, model: &Model, packing: &Packing, points: &[ContactPoint]) {
+        let before = std::mem::take(&mut self.touches);
+        let mut old = before.iter().peekable();
+        for point in points {
+            let (a, b) = (&model.bodies[point.body_a], &model.bodies[point.body_b]);
+            let rigids = [a.rigid_idx, b.rigid_idx];
+            let surfaces =
+                SurfacePair::of(&a.shapes[point.shape_a].surface, &b.shapes[point.shape_b].surface);
+            // Both lists are in the same order, so one walk along the old one finds all.
+            while old.peek().is_some_and(|touch| pair(&touch.point) < pair(point)) {
+                old.next();
+            }
+            let same = old.clone().take_while(|touch| pair(&touch.point) == pair(point));
+            let kept = same.into_iter().find(|touch| touch.point.feature == point.feature);
+            self.touches.push(Touch {
+                point: *point,
+                rigids,
+                seats: rigids.map(|rigid| packing.seats[rigid]),
+                surfaces,
+                force: Vec3::ZERO,
+                impulse: kept.map_or([0.0; 3], |touch| touch.impulse),
+            });
+        }
+    }
+
+    /// Forces by a soft law: a spring, and friction that grows with the sliding speed, or does
+    /// so up to Coulomb's limit.
+    pub fn push_softly(&mut self, packs: &mut [Box<dyn Pack>], state: &State, is_capped: bool) {
+        let law_of = if is_capped { soft_coulomb } else { soft };
+        for touch in &mut self.touches {
+            let ContactPoint { body_a, body_b, shape_a, shape_b, .. } = touch.point;
+            let [a, b] = touch.rigids;
+            let at = touch.point.position;
+            let motion = PointMotion {
+                depth: touch.point.depth,
+                normal: touch.point.normal,
+                velocity: velocity_at(state, b, at) - velocity_at(state, a, at),
+                angular_velocity: state.rigids[b].twist.angular - state.rigids[a].twist.angular,
+            };
+            let law = self.laws.law((body_a, shape_a), (body_b, shape_b));
+            let PointForce { force, torque } = law_of(law, &motion);
+            touch.force = force;
+            for (seat, sign) in touch.seats.iter().zip([-1.0, 1.0]) {
+                let Some((pack, robot, node)) = *seat else { continue };
+                let arm = V3::of(at - packs[pack].origin(robot));
+                let push = V6::force_at(arm, V3::of(force * sign), V3::of(torque * sign));
+                packs[pack].push(robot, node, push);
+            }
+        }
+    }
+
+    /// Moves robots that no force moves out of each other and out of what stands, by their
+    /// deepest contact: half way each where both do as they are told.
+    pub fn shove(&mut self, packs: &mut [Box<dyn Pack>]) {
+        let mut deepest: Vec<([Option<(usize, usize)>; 2], Vec3, f64)> = Vec::new();
+        for touch in self.touches.iter().filter(|touch| touch.point.depth > 0.0) {
+            let moved_by_force =
+                |seat: &Option<Seat>| seat.is_some_and(|(pack, ..)| packs[pack].gives_way());
+            if touch.seats.iter().any(moved_by_force) {
+                continue;
+            }
+            let robots = touch.seats.map(|seat| seat.map(|(pack, robot, _)| (pack, robot)));
+            let ContactPoint { normal, depth, .. } = touch.point;
+            let across = Vec3::new(normal.x, normal.y, 0.0);
+            match deepest.iter_mut().find(|(known, ..)| *known == robots) {
+                Some(known) if known.2 < depth => *known = (robots, across, depth),
+                Some(_) => {}
+                None => deepest.push((robots, across, depth)),
+            }
+        }
+        for (robots, across, depth) in deepest {
+            let n_shoved = robots.iter().flatten().count().max(1) as f64;
+            for (robot, sign) in robots.iter().zip([-1.0, 1.0]) {
+                if let Some((pack, robot)) = *robot {
+                    packs[pack].shove(robot, across * (sign * depth / n_shoved));
+                }
+            }
+        }
+    }
+
+    /// Writes the contacts of the step.
+    pub fn write(&self, state: &mut State) {
+        state.contacts.clear();
+        let shown = self.touches.iter().filter(|t| t.point.depth >= 0.0 || t.force != Vec3::ZERO);
+        state.contacts.extend(shown.map(|touch| Contact {
+            body_a: touch.point.body_a,
+            body_b: touch.point.body_b,
+            position: touch.point.position,
+            normal: touch.point.normal,
+            depth: touch.point.depth,
+            force: touch.force,
+        }));
+    }
+}
+
+fn pair(point: &ContactPoint) -> (usize, usize, usize, usize) {
+    (point.body_a, point.body_b, point.shape_a, point.shape_b)
+}
+
+/// The velocity of a point of a rigid, as the state has it.
+pub(super) fn velocity_at(state: &State, rigid: usize, point: Vec3) -> Vec3 {
+    let now = &state.rigids[rigid];
+    let arm = point - now.world_from_rigid.translation;
+    now.twist.linear + now.twist.angular.cross(arm)
+}
+
+/// The laws a world gives, with its default row, or ours, where it leaves a number out.
+fn surface_laws(settings: &NativeSettings) -> SurfaceLaws {
+    let completed = |row: &headland_world::SurfaceLaw, base: SurfaceLaw| SurfaceLaw {
+        stiffness: row.stiffness.unwrap_or(base.stiffness),
+        separation: row.separation.unwrap_or(base.separation),
+        sliding: row.sliding.unwrap_or(base.sliding),
+        spinning: row.spinning.unwrap_or(base.spinning),
+        mu: row.mu.unwrap_or(base.mu),
+    };
+    let rows = &settings.surface_laws;
+    let named = |row: &headland_world::SurfaceLaw| row.first.clone().zip(row.second.clone());
+    let default = rows.iter().find(|row| named(row).is_none());
+    let default =
+        default.map_or(SurfaceLaw::default(), |row| completed(row, SurfaceLaw::default()));
+    let mut laws = SurfaceLaws::new(default);
+    for row in rows {
+        if let Some((first, second)) = named(row) {
+            laws = laws.with(&first, &second, completed(row, default));
+        }
+    }
+    laws
+}

@@ -1,0 +1,216 @@
+//! What joints need held: limits, dry friction, mimics, and the ends of loops.
+
+use headland_base::maths::rotation_vector_from_quat;
+use headland_base::{Transform, Vec3};
+use headland_sim::contact::hard::Row;
+use headland_sim::motion::{Drive, Pack};
+use headland_sim::tree::{V3, V6};
+use headland_sim::{Joint, Model, State};
+use headland_world::JointKind;
+
+use super::packing::Seat;
+use super::rows::Rows;
+
+/// Which joints need rows: constant.
+#[derive(Default)]
+pub(super) struct JointRows {
+    axes: Vec<AxisRow>,
+    mimics: Vec<MimicRow>,
+    loops: Vec<LoopRow>,
+}
+
+struct AxisRow {
+    /// Pack, robot and column.
+    at: Seat,
+    /// In the tree's coordinate.
+    lower: f64,
+    upper: f64,
+    friction: f64,
+}
+
+struct MimicRow {
+    follower: Seat,
+    leader: Seat,
+    /// Of the tree's coordinates.
+    multiplier: f64,
+    offset: f64,
+}
+
+struct LoopRow {
+    joint_idx: usize,
+    /// Parent and child; none for what no force moves.
+    seats: [Option<Seat>; 2],
+}
+
+/// Share of what a mimic or a loop is off by that is made good per step.
+const MENDING: f64 = 0.2;
+
+/// The fastest an axis is pushed back from beyond its stop \[rad/s or m/s\].
+const MENDING_SPEED: f64 = 1.0;
+
+/// An axis nearer to its stop than this may be pushed against it by other rows \[rad or m\].
+const NEAR_A_STOP: f64 = 1e-3;
+
+impl JointRows {
+    pub fn of(model: &Model, packs: &[Box<dyn Pack>]) -> JointRows {
+        let mut places = vec![None; model.dofs.len()];
+        let mut seats = vec![None; model.rigids.len()];
+        let mut loops = Vec::new();
+        for (p, pack) in packs.iter().enumerate() {
+            for (r, robot) in pack.robots().iter().enumerate() {
+                for (k, dof) in robot.dofs.iter().enumerate() {
+                    if let Some((dof, sign)) = *dof {
+                        places[dof] = Some(((p, r, k), sign));
+                    }
+                }
+                for (node, rigid) in robot.rigids.iter().enumerate() {
+                    if let Some(rigid) = *rigid {
+                        seats[rigid] = Some((p, r, node));
+                    }
+                }
+                loops.extend(&robot.loops);
+            }
+        }
+        let axes = model.dofs.iter().zip(&places).filter_map(|(dof, place)| {
+            let (at, sign) = (*place)?;
+            let axis = &dof.axis;
+            let (lower, upper) =
+                if sign > 0.0 { (axis.lower, axis.upper) } else { (-axis.upper, -axis.lower) };
+            let is_needed = lower.is_finite() || upper.is_finite() || axis.friction > 0.0;
+            is_needed.then_some(AxisRow { at, lower, upper, friction: axis.friction })
+        });
+        let mimics = model.dofs.iter().zip(&places).filter_map(|(dof, place)| {
+            let mimic = dof.mimic?;
+            let (follower, sign) = (*place)?;
+            let (leader, leader_sign) = places[mimic.leader_dof]?;
+            let multiplier = sign * mimic.multiplier * leader_sign;
+            Some(MimicRow { follower, leader, multiplier, offset: sign * mimic.offset })
+        });
+        let loops = loops.into_iter().map(|joint_idx: usize| {
+            let joint = &model.joints[joint_idx];
+            let parent = joint.parent_rigid.and_then(|rigid| seats[rigid]);
+            LoopRow { joint_idx, seats: [parent, seats[joint.child_rigid]] }
+        });
+        JointRows { axes: axes.collect(), mimics: mimics.collect(), loops: loops.collect() }
+    }
+
+    pub fn hold(&self, drive: &Drive<'_>, packs: &[Box<dyn Pack>], state: &State, rows: &mut Rows) {
+        self.axes.iter().for_each(|axis| axis.hold(drive.dt, packs, rows));
+        self.mimics.iter().for_each(|mimic| mimic.hold(drive.dt, packs, rows));
+        self.loops.iter().for_each(|cut| cut.hold(drive, packs, state, rows));
+    }
+}
+
+fn coordinate(packs: &[Box<dyn Pack>], (pack, robot, column): Seat) -> f64 {
+    packs[pack].coordinate(robot, column)
+}
+
+impl AxisRow {
+    fn hold(&self, dt: f64, packs: &[Box<dyn Pack>], rows: &mut Rows) {
+        let (pack, robot, column) = self.at;
+        let q = coordinate(packs, self.at);
+        let v = packs[pack].free_speed(robot, column);
+        for (room, sign) in [(q - self.lower, 1.0), (self.upper - q, -1.0)] {
+            // A generous look: another row may push an axis against its stop.
+            if room < (4.0 * dt * v.abs()).max(NEAR_A_STOP) {
+                rows.hold_columns(packs, &[(self.at, sign)], Row::limit(stop_speed(room, dt)));
+            }
+        }
+        if self.friction > 0.0 {
+            rows.hold_columns(packs, &[(self.at, 1.0)], Row::dry(self.friction * dt));
+        }
+    }
+}
+
+/// The least speed away from a stop with this much room: it may close what there is.
+fn stop_speed(room: f64, dt: f64) -> f64 {
+    if room >= 0.0 { -room / dt } else { (-room * MENDING / dt).min(MENDING_SPEED) }
+}
+
+impl MimicRow {
+    fn hold(&self, dt: f64, packs: &[Box<dyn Pack>], rows: &mut Rows) {
+        let error = coordinate(packs, self.follower)
+            - self.multiplier * coordinate(packs, self.leader)
+            - self.offset;
+        let shares = [(self.follower, 1.0), (self.leader, -self.multiplier)];
+        rows.hold_columns(packs, &shares, Row::held(-MENDING * error / dt));
+    }
+}
+
+/// One direction in which a loop is held: how far it is off, and along or about what.
+struct Hold {
+    error: f64,
+    force: Vec3,
+    moment: Vec3,
+}
+
+impl LoopRow {
+    fn hold(&self, drive: &Drive<'_>, packs: &[Box<dyn Pack>], state: &State, rows: &mut Rows) {
+        let joint = &drive.model.joints[self.joint_idx];
+        let pose = |rigid: usize| state.rigids[rigid].world_from_rigid;
+        let parent = joint.parent_rigid.map_or(Transform::IDENTITY, pose) * joint.parent_from_joint;
+        let child = pose(joint.child_rigid) * joint.child_from_joint;
+        for hold in holds(joint, &parent, &child) {
+            let mut sides = Vec::with_capacity(2);
+            let mut free = 0.0;
+            for (seat, sign) in self.seats.iter().zip([-1.0, 1.0]) {
+                let Some((pack, robot, node)) = *seat else { continue };
+                let arm = V3::of(child.translation - packs[pack].origin(robot));
+                let force =
+                    V6::force_at(arm, V3::of(hold.force * sign), V3::of(hold.moment * sign));
+                free += packs[pack].free_motion(robot, node).dot(force);
+                sides.push(((pack, robot, node), force));
+            }
+            // What no force moves, moves as the state says.
+            if self.seats[0].is_none()
+                && let Some(rigid) = joint.parent_rigid
+            {
+                let twist = state.rigids[rigid].twist;
+                let arm = child.translation - pose(rigid).translation;
+                let velocity = twist.linear + twist.angular.cross(arm);
+                free -= velocity.dot(hold.force) + twist.angular.dot(hold.moment);
+            }
+            let wanted = -MENDING * hold.error / drive.dt;
+            rows.hold_links(packs, sides, free, Row::held(wanted));
+        }
+    }
+}
+
+/// The directions in which a joint holds its child to its parent.
+fn holds(joint: &Joint, parent: &Transform, child: &Transform) -> Vec<Hold> {
+    let apart = child.translation - parent.translation;
+    let along = |direction: Vec3| Hold {
+        error: apart.dot(direction),
+        force: direction,
+        moment: Vec3::ZERO,
+    };
+    let about = |direction: Vec3, error: f64| Hold { error, force: Vec3::ZERO, moment: direction };
+    let world = [Vec3::X, Vec3::Y, Vec3::Z];
+    match &joint.kind {
+        JointKind::Ball => world.map(along).into(),
+        JointKind::Revolute(axis) | JointKind::Continuous(axis) => {
+            let (here, there) = (parent.vector(axis.direction), child.vector(axis.direction));
+            let off = here.cross(there);
+            let across = [here.any_orthonormal_vector(), Vec3::ZERO];
+            let across = [across[0], here.cross(across[0])];
+            let turns = across.map(|direction| about(direction, off.dot(direction)));
+            world.map(along).into_iter().chain(turns).collect()
+        }
+        JointKind::Prismatic(axis) => {
+            let here = parent.vector(axis.direction);
+            let across = here.any_orthonormal_vector();
+            let turned = child.rotation * parent.rotation.conjugate();
+            let off = rotation_vector_from_quat(turned);
+            let turns = world.map(|direction| about(direction, off.dot(direction)));
+            [along(across), along(here.cross(across))].into_iter().chain(turns).collect()
+        }
+        JointKind::Universal(first, second) => {
+            let (a, b) = (parent.vector(first.direction), child.vector(second.direction));
+            let across = a.cross(b);
+            let off = first.direction.dot(second.direction) - a.dot(b);
+            let turn = about(across, off);
+            world.map(along).into_iter().chain([turn]).collect()
+        }
+        JointKind::Screw { .. } | JointKind::Fixed => Vec::new(),
+    }
+}

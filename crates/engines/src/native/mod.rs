@@ -1,0 +1,213 @@
+//! `native`: headland's own engine. Every robot at the detail it was given, in one world.
+//!
+//! ```text
+//! Model ─ start ─► packs of robots (sim::motion), scene and detector (sim::contact)
+//! step:  contacts ─► pushes (soft laws) ─► accelerate ─► rows ─► kicks (hard law) ─► finish
+//! ```
+//!
+//! Joints are coordinates here, not constraints, so nothing pulls apart; contacts and what else
+//! must be held are rows that `sim::constraint` solves. Robots of one model and detail are
+//! packed into lanes, and islands of robots that touch are solved apart from each other: both
+//! change the time a step takes and not one bit of it.
+
+mod contacts;
+mod islands;
+mod joint_rows;
+mod packing;
+mod rows;
+mod stages;
+
+use headland_base::{Diagnostic, SimDuration, Transform, Vec3};
+use headland_sim::contact::{ContactScope, Detector, Scene};
+use headland_sim::motion::{Drive, Pack};
+use headland_sim::tree::{V3, V6};
+use headland_sim::{
+    Engine, EngineEntry, EngineOptions, Fault, Found, Housing, Inputs, Model, Motion, State,
+};
+use headland_world::{ContactLaw, Integrator};
+
+use contacts::Contacts;
+use packing::Packing;
+use rows::Rows;
+
+/// How help pages list it.
+pub const ENTRY: EngineEntry = EngineEntry {
+    name: "native",
+    summary: "embedded; a detail for every robot, exact joints, contacts by three laws",
+    housing: Housing::Embedded,
+    source: "",
+    find: |_| {
+        let version = env!("CARGO_PKG_VERSION").to_string();
+        Ok(Found { version, place: "part of headland".to_string() })
+    },
+    limits: &[
+        "contact stiffness and damping (kp, kd, soft_cfm, soft_erp) are those of its own laws",
+        "slip, torsional friction and friction directions are left out",
+        "robots at the details kinematic, vehicle and com move their joints without forces",
+    ],
+    install: "nothing to install: it is part of headland",
+    make: |_| Box::new(Native::default()),
+};
+
+/// Headland's own engine.
+#[derive(Default)]
+pub struct Native {
+    built: Option<Built>,
+}
+
+struct Built {
+    packing: Packing,
+    packs: Vec<Box<dyn Pack>>,
+    scene: Scene,
+    detector: Detector,
+    contacts: Contacts,
+    rows: Rows,
+    law: ContactLaw,
+    integrator: Integrator,
+    /// Where every rigid is, for the detector: scratch.
+    poses: Vec<Transform>,
+    /// How long the last inner step of the adaptive integrator was \[s\].
+    inner_step: f64,
+}
+
+impl Engine for Native {
+    fn check(&self, model: &Model, _options: &EngineOptions) -> Vec<Diagnostic> {
+        let mut out = model.massless();
+        out.extend(Scene::check(model));
+        out.extend(packing::check(model));
+        out
+    }
+
+    fn start(
+        &mut self,
+        model: &Model,
+        state: &State,
+        options: &EngineOptions,
+    ) -> Result<(), Fault> {
+        let packing = Packing::of(model);
+        let mut packs = packing.packs(model, state);
+        packs.iter_mut().for_each(|pack| pack.place(state));
+        let scene = Scene::of(model, &ContactScope::all());
+        let native = &model.world.physics.native;
+        self.built = Some(Built {
+            detector: Detector::new(&scene),
+            contacts: Contacts::of(model),
+            rows: Rows::of(model, &packs),
+            law: native.law.unwrap_or(ContactLaw::Hard),
+            integrator: native.integrator.unwrap_or(Integrator::SemiImplicit),
+            poses: vec![Transform::IDENTITY; model.rigids.len()],
+            inner_step: options.step.secs(),
+            packing,
+            packs,
+            scene,
+        });
+        Ok(())
+    }
+
+    fn step(
+        &mut self,
+        model: &Model,
+        inputs: &Inputs,
+        dt: SimDuration,
+        state: &mut State,
+    ) -> Result<(), Fault> {
+        let built = self.built.as_mut().expect("started");
+        let drive = Drive { model, inputs, dt: dt.secs() };
+        match built.integrator {
+            Integrator::SemiImplicit => built.step(&drive, state),
+            Integrator::Rk4 => built.step_by_stages(&drive, state, None),
+            Integrator::Adaptive { tolerance } => {
+                built.step_by_stages(&drive, state, Some(tolerance.unwrap_or(TOLERANCE)));
+            }
+        }
+        Ok(())
+    }
+
+    fn knows_joints(&self) -> bool {
+        true
+    }
+}
+
+/// The error an inner step of the adaptive integrator may make, where nobody says.
+const TOLERANCE: f64 = 1e-9;
+
+/// How far apart things may be and be looked at \[m\], at least: what closes this gap within a
+/// step is stopped where it touches and not inside.
+const MARGIN: f64 = 1e-3;
+
+impl Built {
+    /// Semi-implicit: velocities of the end of the step, then positions by them.
+    fn step(&mut self, drive: &Drive<'_>, state: &mut State) {
+        self.find_contacts(drive, state);
+        self.push(drive, state);
+        self.packs.iter_mut().for_each(|pack| pack.accelerate(drive));
+        self.kick(drive, state);
+        self.packs.iter_mut().for_each(|pack| pack.finish(drive.dt));
+        self.carry_on(drive, state);
+    }
+
+    /// Where things touch, in the poses the state has.
+    fn find_contacts(&mut self, drive: &Drive<'_>, state: &State) {
+        self.poses.clear();
+        self.poses.extend(state.rigids.iter().map(|rigid| rigid.world_from_rigid));
+        let margin = match self.law {
+            ContactLaw::Hard => MARGIN.max(2.0 * drive.dt * fastest(state)),
+            ContactLaw::Soft | ContactLaw::SoftCoulomb => 0.0,
+        };
+        let points = self.detector.detect(&self.scene, &self.poses, margin);
+        self.contacts.take(drive.model, &self.packing, points);
+    }
+
+    /// Forces from outside and, by the soft laws, those of contacts.
+    fn push(&mut self, drive: &Drive<'_>, state: &State) {
+        for wrench in &drive.inputs.wrenches {
+            let Some((pack, robot, node)) = self.packing.seats[wrench.rigid_idx] else { continue };
+            let pack = &mut self.packs[pack];
+            let centre = state.rigids[wrench.rigid_idx]
+                .world_from_rigid
+                .point(drive.model.rigids[wrench.rigid_idx].centre);
+            let at = V3::of(centre - pack.origin(robot));
+            pack.push(robot, node, V6::force_at(at, V3::of(wrench.force), V3::of(wrench.torque)));
+        }
+        if self.law != ContactLaw::Hard {
+            self.contacts.push_softly(&mut self.packs, state, self.law == ContactLaw::SoftCoulomb);
+        }
+    }
+
+    /// Impulses of whatever must be held.
+    fn kick(&mut self, drive: &Drive<'_>, state: &State) {
+        self.rows.begin();
+        if self.law == ContactLaw::Hard {
+            self.rows.hold_contacts(drive, &self.packs, state, &self.contacts);
+        }
+        self.rows.hold_joints(drive, &self.packs, state);
+        self.rows.solve(drive, &mut self.packs, state, &mut self.contacts);
+        self.contacts.shove(&mut self.packs);
+    }
+
+    /// Moves on what no force moves, places everything anew and writes it down.
+    fn carry_on(&mut self, drive: &Drive<'_>, state: &mut State) {
+        for (rigid, now) in drive.model.rigids.iter().zip(&mut state.rigids) {
+            if rigid.motion == Motion::Kinematic {
+                let turn = now.twist.angular * drive.dt;
+                let turned = headland_base::maths::quat_from_rotation_vector(turn);
+                now.world_from_rigid.translation += now.twist.linear * drive.dt;
+                now.world_from_rigid.rotation =
+                    (turned * now.world_from_rigid.rotation).normalize();
+            }
+        }
+        for pack in &mut self.packs {
+            pack.place(state);
+            pack.write(state);
+        }
+        if !drive.inputs.skips_contacts {
+            self.contacts.write(state);
+        }
+    }
+}
+
+/// The speed of the fastest rigid \[m/s\].
+fn fastest(state: &State) -> f64 {
+    let speed = |v: Vec3| if v.is_finite() { v.length() } else { 0.0 };
+    state.rigids.iter().map(|rigid| speed(rigid.twist.linear)).fold(0.0, f64::max)
+}

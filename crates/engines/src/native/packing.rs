@@ -1,0 +1,84 @@
+//! Which robot sits in which lane of which pack.
+
+use headland_base::Diagnostic;
+use headland_sim::motion::{Pack, Robot, needs, pack_of};
+use headland_sim::tree::{Forest, NodeKind, Tree, widest};
+use headland_sim::{Model, State};
+use headland_world::Detail;
+
+/// Pack, robot, and node or column.
+pub(super) type Seat = (usize, usize, usize);
+
+/// Who moves whom: constant.
+pub(super) struct Packing {
+    forest: Forest,
+    /// Trees that are moved together, and how deep.
+    groups: Vec<(Detail, Vec<usize>)>,
+    /// Pack, robot and node of every rigid; none for what no force moves.
+    pub seats: Vec<Option<Seat>>,
+}
+
+impl Packing {
+    pub fn of(model: &Model) -> Packing {
+        let forest = Forest::of(model);
+        let groups = group(model, &forest);
+        let mut seat_of_tree = vec![(0, 0); forest.trees.len()];
+        for (pack, (_, trees)) in groups.iter().enumerate() {
+            for (robot, tree) in trees.iter().enumerate() {
+                seat_of_tree[*tree] = (pack, robot);
+            }
+        }
+        let seat = |place: &Option<(usize, usize)>| {
+            place.map(|(tree, node)| {
+                let (pack, robot) = seat_of_tree[tree];
+                (pack, robot, node)
+            })
+        };
+        let seats = forest.places.iter().map(seat).collect();
+        Packing { forest, groups, seats }
+    }
+
+    /// A pack for every group, where a state has its robots.
+    pub fn packs(&self, model: &Model, state: &State) -> Vec<Box<dyn Pack>> {
+        let one = |(detail, trees): &(Detail, Vec<usize>)| {
+            let robots: Vec<Robot> =
+                trees.iter().map(|i| Robot::of(*i, &self.forest.trees[*i])).collect();
+            let tree = &self.forest.trees[trees[0]];
+            pack_of(model, tree, robots, state, *detail)
+        };
+        self.groups.iter().map(one).collect()
+    }
+}
+
+/// Trees of one model and detail, at most as many together as a lane is wide.
+fn group(model: &Model, forest: &Forest) -> Vec<(Detail, Vec<usize>)> {
+    let widest = widest();
+    let mut groups: Vec<(Detail, Vec<usize>)> = Vec::new();
+    for (i, tree) in forest.trees.iter().enumerate() {
+        let detail = detail_of(model, tree);
+        let open = groups.iter_mut().find(|(of, trees)| {
+            *of == detail && trees.len() < widest && forest.trees[trees[0]].is_same_model(tree)
+        });
+        match open {
+            Some((_, trees)) => trees.push(i),
+            None => groups.push((detail, vec![i])),
+        }
+    }
+    groups
+}
+
+/// How deep a robot is moved. A single body is what it is at every detail.
+fn detail_of(model: &Model, tree: &Tree) -> Detail {
+    let named = model.world.models.iter().find(|robot| robot.name == tree.robot);
+    let is_single = tree.nodes.len() == 1 && tree.nodes[0].kind == NodeKind::Free;
+    match named.and_then(|robot| robot.detail) {
+        Some(detail) if !is_single => detail,
+        _ => Detail::Articulated,
+    }
+}
+
+/// What keeps robots from being moved at their details.
+pub(super) fn check(model: &Model) -> Vec<Diagnostic> {
+    let forest = Forest::of(model);
+    forest.trees.iter().flat_map(|tree| needs(model, tree, detail_of(model, tree))).collect()
+}

@@ -1,0 +1,105 @@
+//! Integrators that look several times in a step.
+
+use headland_sim::State;
+use headland_sim::motion::{DORMAND_PRINCE, Drive, Method, RK4};
+
+use super::Built;
+
+impl Built {
+    /// One step by a method of several stages; with a tolerance, as many inner steps as that
+    /// asks for, the last of which ends where the step does.
+    pub(super) fn step_by_stages(
+        &mut self,
+        drive: &Drive<'_>,
+        state: &mut State,
+        tolerance: Option<f64>,
+    ) {
+        let mut done = 0.0;
+        match tolerance {
+            None => {
+                self.remember(drive);
+                self.run_stages(&RK4, drive, drive.dt, state);
+            }
+            Some(tolerance) => {
+                // Exactly the whole step, whatever the inner ones sum up to.
+                while done < drive.dt {
+                    let rest = drive.dt - done;
+                    let is_last = self.inner_step >= rest * (1.0 - 1e-12);
+                    let dt = if is_last { rest } else { self.inner_step };
+                    self.remember(drive);
+                    self.run_stages(&DORMAND_PRINCE, drive, dt, state);
+                    let error = self.error(&DORMAND_PRINCE, dt);
+                    let may_shrink = dt > drive.dt * SHORTEST;
+                    if error > tolerance && may_shrink {
+                        self.go_back(drive, state);
+                    } else {
+                        done = if is_last { drive.dt } else { done + dt };
+                    }
+                    self.inner_step = next_step(dt, error, tolerance, is_last, self.inner_step)
+                        .clamp(drive.dt * SHORTEST, drive.dt);
+                }
+            }
+        }
+        // What has a way of its own is stepped as ever; the rest is where it ends up.
+        for pack in &mut self.packs {
+            pack.place(state);
+            if pack.has_stages() {
+                pack.settle();
+                pack.write(state);
+            }
+        }
+        self.find_contacts(drive, state);
+        for pack in self.packs.iter_mut().filter(|pack| !pack.has_stages()) {
+            pack.accelerate(drive);
+        }
+        self.kick(drive, state);
+        self.packs.iter_mut().for_each(|pack| pack.finish(drive.dt));
+        self.carry_on(drive, state);
+    }
+
+    fn remember(&mut self, drive: &Drive<'_>) {
+        self.packs.iter_mut().for_each(|pack| pack.remember(drive));
+    }
+
+    /// Every stage: go there, find the forces there, see how fast everything changes.
+    fn run_stages(&mut self, method: &Method, drive: &Drive<'_>, dt: f64, state: &mut State) {
+        for (stage, weights) in method.stages.iter().enumerate() {
+            if stage > 0 {
+                self.go_to(weights, dt, state);
+            }
+            if self.law != headland_world::ContactLaw::Hard {
+                self.find_contacts(drive, state);
+            }
+            self.push(drive, state);
+            self.packs.iter_mut().for_each(|pack| pack.derive(drive, stage));
+        }
+        self.go_to(method.result, dt, state);
+    }
+
+    fn go_to(&mut self, weights: &[f64], dt: f64, state: &mut State) {
+        for pack in self.packs.iter_mut().filter(|pack| pack.has_stages()) {
+            pack.set_stage(weights, dt);
+            pack.place(state);
+            pack.write(state);
+        }
+    }
+
+    fn go_back(&mut self, _drive: &Drive<'_>, state: &mut State) {
+        self.go_to(&[], 0.0, state);
+    }
+
+    fn error(&self, method: &Method, dt: f64) -> f64 {
+        self.packs.iter().map(|pack| pack.error(method.error, dt)).fold(0.0, f64::max)
+    }
+}
+
+/// An inner step is not made shorter than this share of the step, whatever the error.
+const SHORTEST: f64 = 1e-5;
+
+/// The step that an error of fifth order asks for next, with some caution.
+fn next_step(dt: f64, error: f64, tolerance: f64, was_cut: bool, before: f64) -> f64 {
+    let ratio = tolerance / error.max(1e-300);
+    let factor = (0.9 * headland_base::maths::pow(ratio, 0.2)).clamp(0.2, 5.0);
+    // A step cut short by the end says little about how long the next may be.
+    if was_cut && error <= tolerance { (dt * factor).max(before) } else { dt * factor }
+}

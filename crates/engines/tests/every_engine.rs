@@ -1,0 +1,182 @@
+//! What a world says about contacts and motors means the same on every engine that is there.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use headland_base::maths::exp;
+use headland_base::{Diagnostic, Mat3, Severity, SimDuration, Transform, Vec3};
+use headland_engines::ENGINES;
+use headland_sim::{
+    Cast, Command, Commands, Controller, EngineEntry, EngineOptions, Mode, Model, Observer, Setup,
+    State, run,
+};
+use headland_world::{
+    Actuator, Axis, Collision, Geometry, InertiaOrigin, Inertial, Joint, JointKind, Link,
+    Model as Robot, Surface, TorqueSpeed, Touches, World,
+};
+
+/// The engines that are there; all must be where `HEADLAND_REQUIRE_FOREIGN` is 1.
+fn engines() -> impl Iterator<Item = &'static EngineEntry> {
+    ENGINES.iter().filter(|entry| match (entry.find)(entry) {
+        Ok(_) => true,
+        Err(why) => {
+            let must = std::env::var("HEADLAND_REQUIRE_FOREIGN").as_deref() == Ok("1");
+            assert!(!must, "{}: {why}", entry.name);
+            eprintln!("not asked of {}: {why}", entry.name);
+            false
+        }
+    })
+}
+
+/// Runs a world and gives its last state; `None` where the engine refuses it.
+fn last(world: World, engine: &EngineEntry, secs: f64, cast: &mut Cast) -> Option<(Model, State)> {
+    struct Blind;
+    impl Observer for Blind {
+        fn sample(&mut self, _: &Model, _: &State) -> Result<(), Diagnostic> {
+            Ok(())
+        }
+    }
+    let model = Model::compile(&Arc::new(world)).expect("a world that compiles");
+    let setup = Setup::new(&model, SimDuration::from_secs(secs).expect("short"));
+    let mut made = (engine.make)(engine);
+    let notes = made.check(&model, &EngineOptions::new(model.world.physics.step));
+    if notes.iter().any(|note| note.severity == Severity::Error) {
+        eprintln!("{} refuses: {}", engine.name, notes[0].message);
+        return None;
+    }
+    let go = &mut |_| ControlFlow::Continue(());
+    let end = run(&model, &setup, made.as_mut(), cast, &mut Blind, go).expect(engine.name);
+    Some((model, end.state))
+}
+
+fn link(name: &str, inertia: f64, geometry: Option<Geometry>) -> Link {
+    let collision = |geometry| Collision {
+        name: "shape".into(),
+        link_from_shape: Transform::IDENTITY,
+        geometry,
+        surface: Surface::default(),
+    };
+    Link {
+        name: name.into(),
+        inertial: Inertial {
+            mass: 1.0,
+            inertia: Mat3::from_diagonal(Vec3::splat(inertia)),
+            origin: InertiaOrigin::Given,
+            ..Inertial::default()
+        },
+        collisions: geometry.into_iter().map(collision).collect(),
+        gravity: true,
+        ..Link::default()
+    }
+}
+
+const RADIUS: f64 = 0.1;
+
+fn ball(name: &str, x: f64, z: f64) -> Robot {
+    let shape = Geometry::Sphere { radius: RADIUS };
+    Robot {
+        name: name.into(),
+        parent_from_model: Transform::from_translation(Vec3::new(x, 0.0, z)),
+        links: vec![link("link", 0.004, Some(shape))],
+        ..Robot::default()
+    }
+}
+
+/// A ball that touches nothing falls through the ground; one of a set with the ball below it
+/// falls through that and lies on the ground; one of no set stays on top for the while.
+#[test]
+fn who_touches_whom_is_the_same_on_every_engine() {
+    let floor = Geometry::Box { size: Vec3::new(20.0, 20.0, 1.0) };
+    let ground = Robot {
+        is_static: true,
+        parent_from_model: Transform::from_translation(Vec3::new(0.0, 0.0, -0.5)),
+        ..Robot {
+            name: "ground".into(),
+            links: vec![link("link", 1.0, Some(floor))],
+            ..Robot::default()
+        }
+    };
+    let world = World {
+        models: vec![
+            ground,
+            Robot { touches: Touches::None, ..ball("ghost", 0.0, 0.3) },
+            ball("below", 1.0, RADIUS),
+            ball("through", 1.0, 0.31),
+            ball("under", 2.0, RADIUS),
+            ball("top", 2.0, 0.31),
+        ],
+        contact_sets: vec![vec!["below::link".into(), "through::link".into()]],
+        ..World::default()
+    };
+    let mut n_asked = 0;
+    for engine in engines() {
+        let Some((model, state)) = last(world.clone(), engine, 0.5, &mut Cast::default()) else {
+            continue;
+        };
+        let height = |name: &str| {
+            let object = &model.objects[model.object(name).expect(name)];
+            let world_from_rigid = state.rigids[object.rigid_idx].world_from_rigid;
+            (world_from_rigid * object.rigid_from_object).translation.z
+        };
+        let name = engine.name;
+        assert!(height("ghost") < -0.7, "{name}: {}", height("ghost"));
+        assert!((height("through") - RADIUS).abs() < 0.02, "{name}: {}", height("through"));
+        assert!((height("below") - RADIUS).abs() < 0.02, "{name}: {}", height("below"));
+        assert!(height("top") > 0.25, "{name}: {}", height("top"));
+        n_asked += 1;
+    }
+    assert!(n_asked > 0, "at least the one that is built in");
+}
+
+/// A motor at full effort comes up to its no-load speed exponentially:
+/// ω(t) = ω0·(1 − exp(−t·stall/(ω0·I))). The step makes an error of at most `ω0·h/(2e·τ)`.
+#[test]
+fn a_torque_speed_curve_is_the_same_on_every_engine() {
+    struct FullAhead;
+    impl Controller for FullAhead {
+        fn name(&self) -> &str {
+            "full ahead"
+        }
+        fn period(&self) -> SimDuration {
+            SimDuration::from_nanos(1_000_000)
+        }
+        fn update(&mut self, _: &Model, _: &State, commands: &mut Commands) {
+            commands.set(0, Command { mode: Mode::Effort, target: 1e3 });
+        }
+    }
+    let (inertia, stall_effort, no_load_speed) = (0.2, 8.0, 6.0);
+    let axle = Joint {
+        name: "axle".into(),
+        parent: None,
+        child: "wheel".into(),
+        child_from_joint: Transform::IDENTITY,
+        kind: JointKind::Continuous(Axis::along(Vec3::Z)),
+        opaque: Vec::new(),
+    };
+    let motor = Actuator {
+        name: "motor".into(),
+        joint: "axle".into(),
+        torque_speed: Some(TorqueSpeed { stall_effort, no_load_speed }),
+        ..Actuator::default()
+    };
+    let robot = Robot {
+        name: "robot".into(),
+        links: vec![link("wheel", inertia, None)],
+        joints: vec![axle],
+        actuators: vec![motor],
+        ..Robot::default()
+    };
+    let world = World { models: vec![robot], ..World::default() };
+    let time_constant = no_load_speed * inertia / stall_effort; // 150 ms
+    for engine in engines() {
+        for secs in [0.15, 1.0] {
+            let mut cast = Cast::default();
+            cast.controllers.push(Box::new(FullAhead));
+            let Some((_, state)) = last(world.clone(), engine, secs, &mut cast) else { continue };
+            let wanted = no_load_speed * (1.0 - exp(-secs / time_constant));
+            let found = state.dofs[0].velocity;
+            let slack = 0.19 * no_load_speed * 1e-3 / time_constant + 1e-3 * no_load_speed;
+            assert!((found - wanted).abs() < slack, "{}: {found}, not {wanted}", engine.name);
+        }
+    }
+}

@@ -1,0 +1,104 @@
+//! What the player can do, on the engine that is always there.
+
+use std::sync::Arc;
+
+use headland_sim::Model;
+use headland_world::Places;
+
+#[path = "../examples/paces.rs"]
+mod paces;
+
+use paces::{BALL, Ran, field, get_up, kick, play};
+
+/// The engine that is always there.
+const ENGINE: &str = "rapier";
+
+fn walk(velocity: &str, secs: f64) -> Ran {
+    let ran = paces::walk(ENGINE, velocity, secs);
+    assert!(ran.worst_tilt < 0.15, "tilted by {}", ran.worst_tilt);
+    ran
+}
+
+#[test]
+fn it_stands() {
+    let ran = play(ENGINE, field("0 0 0 0 0 0", "", ""), 5.0);
+    assert!(ran.worst_tilt < 0.02, "{}", ran.worst_tilt);
+    let at = ran.spot().at;
+    assert!(at.length() < 0.03, "slid to {at}");
+}
+
+/// Without anybody who moves it, the servos hold it straight.
+#[test]
+fn it_stands_alone() {
+    let mut read = field("0 0 0 0 0 0", "", "");
+    read.world.models.iter_mut().for_each(|model| model.controllers.clear());
+    assert!(play(ENGINE, read, 3.0).worst_tilt < 0.05);
+}
+
+/// A metre in ten seconds, after a second to get ready, and straight.
+#[test]
+fn it_walks_forwards_and_straight() {
+    let ran = walk("0.15 0 0", 11.0);
+    let spot = ran.spot();
+    assert!(spot.at.x > 1.2, "{}", spot.at);
+    assert!(spot.at.y.abs() < 0.1 && spot.yaw.abs() < 0.1, "{spot:?}");
+}
+
+#[test]
+fn it_turns_and_steps_aside_the_way_it_is_told() {
+    for sign in [1.0, -1.0] {
+        let ran = walk(&format!("0 0 {}", 0.5 * sign), 5.0);
+        let spot = ran.spot();
+        assert!(spot.yaw * sign > 1.0, "{spot:?}");
+        let ran = walk(&format!("0 {} 0", 0.05 * sign), 6.0);
+        let spot = ran.spot();
+        assert!(spot.at.y * sign > 0.15 && spot.at.x.abs() < 0.1, "{spot:?}");
+    }
+}
+
+#[test]
+fn a_kick_moves_the_ball() {
+    let ran = kick(ENGINE, 5.5);
+    let ball = ran.model.object("ball").expect("a ball");
+    let at = ran.state.object_pose(&ran.model, ball).translation;
+    assert!(at.x > 0.175 + 1.0, "the ball is at {at}");
+    assert!(ran.worst_tilt < 0.2, "{}", ran.worst_tilt);
+}
+
+/// It gets up from the front and from the back: it was down, and is up again.
+#[test]
+fn what_has_fallen_gets_up() {
+    for pitch in [1.5, -1.5] {
+        let ran = get_up(ENGINE, pitch, 7.5);
+        assert!(ran.lowest < 0.1, "it lay at {}", ran.lowest);
+        let (height, up) = ran.height_and_up();
+        assert!(height > 0.25 && up > 0.99, "at {height} m, {up} up, from {pitch}");
+    }
+}
+
+/// What a world may ask wrongly is told at its place, all at once.
+#[test]
+fn slips_are_pointed_at() {
+    let read = field(
+        "0 0 0 0 0 0",
+        "<role>striker</role><goal>gool</goal><kick>1</kick><kicks>one</kicks><ball>bal</ball>",
+        BALL,
+    );
+    let model = Model::compile_read(&Arc::new(read.world), &read.places).expect("compiles");
+    let Err(wrong) = headland_play::cast(&model, &read.places) else { panic!("all is wrong") };
+    let codes: Vec<&str> = wrong.iter().map(|diagnostic| diagnostic.code).collect();
+    assert_eq!(codes, ["unknown-object", "unknown-region", "bad-parameter", "unknown-parameter"]);
+    assert!(wrong.iter().all(|diagnostic| diagnostic.place.is_some()));
+    let helps: Vec<&str> = wrong.iter().filter_map(|d| d.help.as_deref()).collect();
+    assert!(helps.contains(&"did you mean `goal`?") && helps.contains(&"did you mean `kicks`?"));
+    for (parameters, code) in [
+        ("<role>goalie</role>", "unknown-role"),
+        ("<role>keeper</role>", "missing-parameter"),
+        ("<role>slalom</role>", "missing-parameter"),
+    ] {
+        let read = field("0 0 0 0 0 0", parameters, "");
+        let model = Model::compile(&Arc::new(read.world)).expect("compiles");
+        let Err(wrong) = headland_play::cast(&model, &Places::default()) else { panic!("{code}") };
+        assert!(wrong.iter().all(|diagnostic| diagnostic.code == code), "{wrong:?}");
+    }
+}

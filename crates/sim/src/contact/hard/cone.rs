@@ -1,0 +1,228 @@
+//! One contact by itself: the impulse that keeps it from closing, with Coulomb's friction.
+//!
+//! Given the contact's own 3×3 block `W` (normal first, then two tangents), the velocity `q`
+//! it would have without its impulse, and the least normal velocity `c`, find `λ` with
+//!
+//! ```text
+//! u = W·λ + q,   0 ≤ λ_n ⊥ u_n − c ≥ 0,   (λ_1/μ_1)² + (λ_2/μ_2)² ≤ λ_n²,
+//! and where u_t ≠ 0 the friction that dissipates most.
+//! ```
+//!
+//! Tangents are measured in units of their μ, which makes the cone round with slope one.
+//! Either nothing is needed, or the contact sticks, or it slides. A sliding contact has
+//! `u_t = −γ·λ_t` with some γ > 0; with `λ_n` eliminated, `λ_t = −(A + γ)⁻¹·a`, and
+//! `|λ_t| = λ_n` leaves one equation for γ, which falls from positive to negative.
+
+use headland_base::maths::sqrt;
+use headland_base::{Mat3, Vec3};
+
+/// What about a contact does not change while a problem is solved.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Cone {
+    /// W of the contact; x normal, y and z tangents.
+    block: Mat3,
+    /// Its inverse; zero where it has none.
+    inverse: Mat3,
+    mu: [f64; 2],
+    /// Whether there is friction at all.
+    rubs: bool,
+    /// In units of μ: `A = V·diag(stiff)·Vᵀ` with V = (cos −sin; sin cos), and `W_tn`.
+    stiff: [f64; 2],
+    turn: (f64, f64),
+    lever: [f64; 2],
+    /// γ of the last sliding, to start the next search at.
+    gamma: f64,
+}
+
+/// Friction below this counts as none in one direction.
+const MU_MIN: f64 = 1e-9;
+
+impl Cone {
+    pub(super) fn new(block: Mat3, mu: f64, mu2: f64) -> Cone {
+        let rubs = mu.max(mu2) > MU_MIN;
+        let mu = [mu.max(MU_MIN), mu2.max(MU_MIN)];
+        let determinant = block.determinant();
+        let is_regular = determinant > 1e-14 * block.x_axis.x * block.y_axis.y * block.z_axis.z;
+        let inverse = if is_regular { block.inverse() } else { Mat3::ZERO };
+        let normal = block.x_axis.x;
+        let lever = [block.x_axis.y * mu[0], block.x_axis.z * mu[1]];
+        let a11 = block.y_axis.y * mu[0] * mu[0] - lever[0] * lever[0] / normal;
+        let a22 = block.z_axis.z * mu[1] * mu[1] - lever[1] * lever[1] / normal;
+        let a12 = block.y_axis.z * mu[0] * mu[1] - lever[0] * lever[1] / normal;
+        let (stiff, turn) = eigen2(a11, a12, a22);
+        let stiff = [stiff[0].max(0.0), stiff[1].max(0.0)];
+        Cone { block, inverse, mu, rubs, stiff, turn, lever, gamma: 0.0 }
+    }
+
+    /// The largest entry on the diagonal: turns an impulse into a velocity \[1/kg\].
+    pub(super) fn scale(&self) -> f64 {
+        self.block.x_axis.x.max(self.block.y_axis.y).max(self.block.z_axis.z)
+    }
+
+    /// The impulse for the velocity `free` and the least normal velocity `target`.
+    pub(super) fn solve(&mut self, free: Vec3, target: f64) -> Vec3 {
+        let normal = self.block.x_axis.x;
+        let lacking = target - free.x;
+        // Written so that what is not a number asks for nothing.
+        if !(lacking > 0.0 && normal > 0.0) {
+            return Vec3::ZERO;
+        }
+        if !self.rubs {
+            return Vec3::new(lacking / normal, 0.0, 0.0);
+        }
+        let stuck = self.inverse * (Vec3::new(target, 0.0, 0.0) - free);
+        let (s1, s2) = (stuck.y / self.mu[0], stuck.z / self.mu[1]);
+        if stuck.x > 0.0 && s1 * s1 + s2 * s2 <= stuck.x * stuck.x {
+            return stuck;
+        }
+        self.slide(free, lacking)
+    }
+
+    fn slide(&mut self, free: Vec3, lacking: f64) -> Vec3 {
+        let normal = self.block.x_axis.x;
+        // What the tangents would do if the normal alone were answered, along A's own axes.
+        let push = lacking / normal;
+        let a1 = free.y * self.mu[0] + self.lever[0] * push;
+        let a2 = free.z * self.mu[1] + self.lever[1] * push;
+        let (c, s) = self.turn;
+        let (a1, a2) = (c * a1 + s * a2, c * a2 - s * a1);
+        let (w1, w2) =
+            (c * self.lever[0] + s * self.lever[1], c * self.lever[1] - s * self.lever[0]);
+        let at = |gamma: f64| {
+            let t1 = -a1 / (self.stiff[0] + gamma);
+            let t2 = -a2 / (self.stiff[1] + gamma);
+            (t1, t2, push - (w1 * t1 + w2 * t2) / normal)
+        };
+        // Positive while the tangents ask for more than the normal allows.
+        let excess = |gamma: f64| {
+            let (t1, t2, n) = at(gamma);
+            sqrt(t1 * t1 + t2 * t2) - n
+        };
+        let slope = |gamma: f64| {
+            let (t1, t2, _) = at(gamma);
+            let (d1, d2) = (-t1 / (self.stiff[0] + gamma), -t2 / (self.stiff[1] + gamma));
+            let length = sqrt(t1 * t1 + t2 * t2);
+            (t1 * d1 + t2 * d2) / length + (w1 * d1 + w2 * d2) / normal
+        };
+        let back =
+            |t1: f64, t2: f64| ((c * t1 - s * t2) * self.mu[0], (s * t1 + c * t2) * self.mu[1]);
+        // A contact that cannot move in some direction has no inverse, and sticks here.
+        let least = 1e-12 * self.stiff[1];
+        if excess(least) <= 0.0 {
+            let (t1, t2, n) = at(least);
+            let (f1, f2) = back(t1, t2);
+            return Vec3::new(n, f1, f2);
+        }
+        let mut low = least;
+        let mut high = self.stiff[1].max(self.gamma).max(sqrt(a1 * a1 + a2 * a2) / push);
+        for _ in 0..200 {
+            if excess(high) <= 0.0 {
+                break;
+            }
+            low = high;
+            high *= 2.0;
+        }
+        let mut gamma = if self.gamma > low && self.gamma < high { self.gamma } else { high };
+        for _ in 0..100 {
+            let value = excess(gamma);
+            if value > 0.0 {
+                low = gamma
+            } else {
+                high = gamma
+            }
+            let step = value / slope(gamma);
+            let next = gamma - step;
+            let next = if next > low && next < high { next } else { 0.5 * (low + high) };
+            let moved = (next - gamma).abs();
+            gamma = next;
+            if moved <= 1e-15 * gamma || value == 0.0 {
+                break;
+            }
+        }
+        self.gamma = gamma;
+        let (t1, t2, _) = at(gamma);
+        let length = sqrt(t1 * t1 + t2 * t2);
+        // The direction is found; on the cone and with the normal answered to the last bit.
+        let (e1, e2) = if length > 0.0 { (t1 / length, t2 / length) } else { (0.0, 0.0) };
+        let pressure = lacking / (normal + w1 * e1 + w2 * e2);
+        if pressure.is_nan() || pressure <= 0.0 {
+            return Vec3::new(push, 0.0, 0.0);
+        }
+        let (f1, f2) = back(e1, e2);
+        Vec3::new(pressure, pressure * f1, pressure * f2)
+    }
+
+    /// How far an impulse and the velocity it leaves are from the law \[m/s\]: the length of
+    /// `λ − P(λ − (u + |u_t|·n)/w)` times w, tangents in units of μ, P the projection on the
+    /// cone. Zero where the law holds, and nowhere else.
+    pub(super) fn residual(&self, impulse: Vec3, velocity: Vec3, target: f64) -> f64 {
+        let w = self.block.x_axis.x;
+        if w.is_nan() || w <= 0.0 {
+            return 0.0;
+        }
+        let gap_speed = velocity.x - target;
+        if !self.rubs {
+            let off = impulse.x - (impulse.x - gap_speed / w).max(0.0);
+            return (off * w).abs();
+        }
+        let (u1, u2) = (velocity.y * self.mu[0], velocity.z * self.mu[1]);
+        let held = Vec3::new(impulse.x, impulse.y / self.mu[0], impulse.z / self.mu[1]);
+        let u = Vec3::new(gap_speed + sqrt(u1 * u1 + u2 * u2), u1, u2);
+        ((held - onto_cone(held - u / w)) * w).length()
+    }
+
+    pub(super) fn block(&self) -> Mat3 {
+        self.block
+    }
+
+    pub(super) fn mu(&self) -> [f64; 2] {
+        self.mu
+    }
+
+    pub(super) fn rubs(&self) -> bool {
+        self.rubs
+    }
+}
+
+/// The nearest point of the cone `|t| ≤ n`.
+fn onto_cone(p: Vec3) -> Vec3 {
+    let length = sqrt(p.y * p.y + p.z * p.z);
+    if length <= p.x {
+        p
+    } else if length <= -p.x {
+        Vec3::ZERO
+    } else {
+        let middle = 0.5 * (p.x + length);
+        Vec3::new(middle, p.y / length * middle, p.z / length * middle)
+    }
+}
+
+/// Eigenvalues, smaller first, and (cos, sin) of the first axis of a symmetric 2×2 matrix.
+fn eigen2(a11: f64, a12: f64, a22: f64) -> ([f64; 2], (f64, f64)) {
+    let (mean, half) = (0.5 * (a11 + a22), 0.5 * (a11 - a22));
+    let radius = sqrt(half * half + a12 * a12);
+    if radius == 0.0 {
+        return ([mean, mean], (1.0, 0.0));
+    }
+    // Of the two ways to write the axis the one without cancellation.
+    let (x, y) = if half <= 0.0 { (radius - half, -a12) } else { (-a12, radius + half) };
+    let length = sqrt(x * x + y * y);
+    ([mean - radius, mean + radius], (x / length, y / length))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn eigenvectors_are() {
+        for (a, b, c) in
+            [(2.0, 0.5, 1.0), (1.0, -0.7, 3.0), (1.0, 0.0, 1.0), (1.0, 0.0, 2.0), (2.0, 0.0, 1.0)]
+        {
+            let ([small, large], (x, y)) = eigen2(a, b, c);
+            assert!(small <= large);
+            assert!((a * x + b * y - small * x).abs() < 1e-14);
+            assert!((b * x + c * y - small * y).abs() < 1e-14);
+        }
+    }
+}

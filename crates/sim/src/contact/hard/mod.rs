@@ -1,0 +1,458 @@
+//! Hard contact: impulses that keep bodies from closing, with true Coulomb friction.
+//!
+//! ```text
+//! Problem (how every contact and row answers an impulse, and moves without one)
+//!    ├─ impact ─► impulses of what hits and bounces, one pair of bodies after another
+//!    └─ solve ──► impulses that hold: contacts, loops, limits, dry friction
+//! ```
+//!
+//! The law at each contact: the normal velocity is at least `target`, the normal impulse
+//! pushes and only while that speed is met exactly, the friction impulse lies within the cone
+//! `(λ_1/μ_1)² + (λ_2/μ_2)² ≤ λ_n²`, holds the contact still if that is enough, and otherwise
+//! takes out the most energy it can. The cone is round: no pyramid, no favoured direction.
+//!
+//! The road: block Gauss–Seidel, each contact solved exactly by itself (cone.rs), warm
+//! started. Light things squeezed between heavy ones make that crawl, so when a sweep no
+//! longer gains, Newton's method on the whole problem takes over (newton.rs) and the sweeps
+//! finish. Everything runs in the order given: same problem, same bytes.
+//!
+//! Overlap is not the velocity's business. [`correction_speed`] says how fast to push apart,
+//! and a second problem with that as its targets, no friction and no free velocity gives
+//! displacements that are applied to positions only (split impulse): no speed, and so no
+//! kinetic energy, comes of it.
+//!
+//! Deliberately absent: bodies, masses and time steps. Whoever moves bodies has the matrix.
+
+mod cone;
+mod impact;
+mod newton;
+
+pub use impact::{Impacts, impact};
+
+use headland_base::{Mat3, Vec3};
+
+use cone::Cone;
+use newton::Newton;
+
+/// What is to be solved. Rows come in this order: normal, first and second tangent of each
+/// contact, then the single rows.
+#[derive(Clone, Copy, Debug)]
+pub struct Problem<'a> {
+    /// Row-major, symmetric: velocity of each row per impulse of each \[1/kg\]. `n·n` numbers
+    /// for `n = 3·contacts + rows`.
+    pub delassus: &'a [f64],
+    /// Velocity of each row without impulses \[m/s\].
+    pub free: &'a [f64],
+    /// The contacts.
+    pub contacts: &'a [Contact],
+    /// Loops, limits, dry friction.
+    pub rows: &'a [Row],
+}
+
+/// One point of contact. Its normal velocity is that of b away from a.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Contact {
+    /// Coulomb friction along the first tangent.
+    pub mu: f64,
+    /// Along the second.
+    pub mu2: f64,
+    /// Coefficient of restitution; only [`impact`] heeds it.
+    pub restitution: f64,
+    /// The least normal velocity \[m/s\]; see [`normal_target`].
+    pub target: f64,
+    /// Points of one pair of bodies share a number and stand together.
+    pub group: usize,
+    /// Whether the bodies touch, rather than only come near: only then can they hit.
+    pub is_touching: bool,
+}
+
+/// A single row: one impulse, one velocity.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Row {
+    /// Least impulse \[N·s\]: 0 for a limit, −τ·dt for dry friction, −∞ for a loop.
+    pub low: f64,
+    /// Largest impulse \[N·s\].
+    pub high: f64,
+    /// The velocity that is held \[m/s\].
+    pub target: f64,
+}
+
+impl Row {
+    /// Holds a velocity whatever it takes: a loop, a mimic.
+    pub const fn held(target: f64) -> Row {
+        Row { low: f64::NEG_INFINITY, high: f64::INFINITY, target }
+    }
+
+    /// Keeps a velocity from falling below: a joint at its limit.
+    pub const fn limit(target: f64) -> Row {
+        Row { low: 0.0, high: f64::INFINITY, target }
+    }
+
+    /// Holds still as long as an impulse of this size is enough: dry friction.
+    pub const fn dry(impulse_max: f64) -> Row {
+        Row { low: -impulse_max, high: impulse_max, target: 0.0 }
+    }
+
+    fn within(&self, impulse: f64) -> f64 {
+        impulse.max(self.low).min(self.high)
+    }
+}
+
+/// When to stop.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Tuning {
+    /// Good enough \[m/s\].
+    pub tolerance: f64,
+    /// Sweeps at most.
+    pub n_sweeps_max: usize,
+    /// Newton takes over where the problem has at most this many rows; its cost grows with the
+    /// third power.
+    pub n_newton_max: usize,
+}
+
+impl Default for Tuning {
+    fn default() -> Tuning {
+        Tuning { tolerance: 1e-10, n_sweeps_max: 200, n_newton_max: 300 }
+    }
+}
+
+/// How a solution came out.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Outcome {
+    /// Gauss–Seidel sweeps.
+    pub n_sweeps: usize,
+    /// Newton steps.
+    pub n_newton: usize,
+    /// The largest distance of any contact or row from its law \[m/s\].
+    pub residual: f64,
+}
+
+/// Memory that is used again from one problem to the next; never needed for the answer.
+#[derive(Debug, Default)]
+pub struct Scratch {
+    cones: Vec<Cone>,
+    /// Velocities that go with the impulses.
+    velocities: Vec<f64>,
+    /// For each block (contacts, then rows) the blocks it acts on, one list after another.
+    partners: Vec<u32>,
+    partner_ends: Vec<usize>,
+    newton: Newton,
+    /// The best impulses so far, where Newton ended short of the tolerance.
+    kept: Vec<f64>,
+    /// Impulses and targets of one impact.
+    fresh: Vec<f64>,
+    targets: Vec<f64>,
+}
+
+impl Scratch {
+    /// None yet.
+    pub fn new() -> Scratch {
+        Scratch::default()
+    }
+
+    /// Velocity of each row after [`solve`] \[m/s\].
+    pub fn velocities(&self) -> &[f64] {
+        &self.velocities
+    }
+}
+
+/// Sweeps in which the change must fall to a quarter, or Newton takes over: the more, the
+/// dearer a step of his is. Twice as many each time he ends short.
+fn patience(n_rows: usize, n_short: usize) -> usize {
+    (1 + n_rows / 16) << n_short.min(6)
+}
+
+/// How reluctant contacts are made in turn, each time Newton ends short: free and damped sweeps
+/// leave it at different places to start from.
+const RELUCTANCE: [f64; 6] = [0.0, 0.3, 0.0, 1.0, 0.1, 3.0];
+
+/// Newton steps in one go.
+const N_NEWTON_STEPS: usize = 20;
+
+/// Finds the impulses. They come in as a guess (those of the last step, or zeros) and go out
+/// as the answer; what is not a number comes out as zero.
+pub fn solve(
+    problem: &Problem<'_>,
+    impulses: &mut [f64],
+    tuning: &Tuning,
+    scratch: &mut Scratch,
+) -> Outcome {
+    problem.check(impulses);
+    scratch.prepare(problem);
+    for impulse in impulses.iter_mut().filter(|impulse| !impulse.is_finite()) {
+        *impulse = 0.0;
+    }
+    scratch.refresh(problem, impulses);
+    let mut outcome = Outcome { n_sweeps: 0, n_newton: 0, residual: 0.0 };
+    let mut milestone = (f64::INFINITY, 0); // change, and the sweep it was seen in
+    let mut n_short = 0; // how often Newton ended short
+    let mut best = f64::INFINITY; // residual of `scratch.kept`
+    while outcome.n_sweeps < tuning.n_sweeps_max {
+        let change = scratch.sweep(problem, impulses);
+        outcome.n_sweeps += 1;
+        if change <= tuning.tolerance {
+            break;
+        }
+        if change < 0.25 * milestone.0 {
+            milestone = (change, outcome.n_sweeps);
+        } else if outcome.n_sweeps >= milestone.1 + patience(problem.n(), n_short) {
+            milestone = (f64::INFINITY, outcome.n_sweeps);
+            if problem.n() > tuning.n_newton_max {
+                continue;
+            }
+            let (n_steps, reached) = newton::descend(
+                problem,
+                impulses,
+                &scratch.cones,
+                &mut scratch.velocities,
+                tuning.tolerance,
+                N_NEWTON_STEPS,
+                &mut scratch.newton,
+            );
+            outcome.n_newton += n_steps;
+            // A sweep may leave a solution again: one contact alone can have several.
+            if reached <= tuning.tolerance {
+                break;
+            }
+            if reached < best {
+                best = reached;
+                scratch.kept.clear();
+                scratch.kept.extend_from_slice(impulses);
+            }
+            n_short += 1;
+            scratch.damp(problem, RELUCTANCE[n_short % RELUCTANCE.len()]);
+        }
+    }
+    // Velocities were added up change by change; once more from the impulses themselves.
+    scratch.refresh(problem, impulses);
+    outcome.residual = distance(problem, impulses, &scratch.cones, &scratch.velocities).most;
+    if best < outcome.residual {
+        impulses.copy_from_slice(&scratch.kept);
+        scratch.refresh(problem, impulses);
+        outcome.residual = best;
+    }
+    outcome
+}
+
+/// How far contacts and rows are from their laws \[m/s\].
+#[derive(Clone, Copy, Debug)]
+struct Distance {
+    /// The furthest.
+    most: f64,
+    /// Of all together: the sum of squares.
+    squares: f64,
+}
+
+fn distance(
+    problem: &Problem<'_>,
+    impulses: &[f64],
+    cones: &[Cone],
+    velocities: &[f64],
+) -> Distance {
+    let mut out = Distance { most: 0.0, squares: 0.0 };
+    let mut see = |off: f64| {
+        // What is not a number is infinitely far.
+        let off = if off.is_nan() { f64::INFINITY } else { off };
+        out.most = out.most.max(off);
+        out.squares += off * off;
+    };
+    for (i, (contact, cone)) in problem.contacts.iter().zip(cones).enumerate() {
+        see(cone.residual(three(impulses, i), three(velocities, i), contact.target));
+    }
+    for (i, row) in problem.rows.iter().enumerate() {
+        let at = 3 * problem.contacts.len() + i;
+        let w = problem.delassus[at * problem.n() + at];
+        if w > 0.0 {
+            let wanted = impulses[at] - (velocities[at] - row.target) / w;
+            see((impulses[at] - row.within(wanted)).abs() * w);
+        }
+    }
+    out
+}
+
+/// The least normal velocity \[m/s\] of a contact: one that touches must not close, one that
+/// has a gap (negative depth \[m\]) may close it within the step \[s\]. What is going to
+/// bounce (`approach` \[m/s\], negative while closing, beyond the threshold) is not slowed down
+/// before it hits.
+pub fn normal_target(depth: f64, approach: f64, restitution: f64, threshold: f64, dt: f64) -> f64 {
+    if depth >= 0.0 {
+        0.0
+    } else if restitution > 0.0 && approach < -threshold {
+        f64::NEG_INFINITY
+    } else {
+        depth / dt
+    }
+}
+
+/// How fast to push two bodies apart that overlap by `depth` \[m\]: a part of what is beyond
+/// the slack, per step, and no faster than `speed_max` \[m/s\]. For the second problem only.
+pub fn correction_speed(depth: f64, slack: f64, part: f64, speed_max: f64, dt: f64) -> f64 {
+    ((depth - slack).max(0.0) * part / dt).min(speed_max)
+}
+
+fn three(numbers: &[f64], contact_idx: usize) -> Vec3 {
+    let at = 3 * contact_idx;
+    Vec3::new(numbers[at], numbers[at + 1], numbers[at + 2])
+}
+
+impl Problem<'_> {
+    /// Rows in all.
+    pub fn n(&self) -> usize {
+        3 * self.contacts.len() + self.rows.len()
+    }
+
+    fn check(&self, impulses: &[f64]) {
+        let n = self.n();
+        assert_eq!(self.delassus.len(), n * n, "the matrix is square");
+        assert_eq!((self.free.len(), impulses.len()), (n, n), "one number per row");
+    }
+
+    /// `W·λ + b`.
+    fn velocities(&self, impulses: &[f64], out: &mut Vec<f64>) {
+        out.clear();
+        let n = self.n();
+        out.extend(self.free.iter().enumerate().map(|(i, free)| {
+            let row = &self.delassus[i * n..(i + 1) * n];
+            free + row.iter().zip(impulses).map(|(w, impulse)| w * impulse).sum::<f64>()
+        }));
+    }
+
+    fn block(&self, i: usize) -> Mat3 {
+        let n = self.n();
+        let row = |k: usize| three(&self.delassus[(3 * i + k) * n..], i);
+        // Symmetric: rows are columns.
+        Mat3::from_cols(row(0), row(1), row(2))
+    }
+
+    /// First row and number of rows of a block: contacts, then single rows.
+    fn span(&self, block: usize) -> (usize, usize) {
+        let n_contacts = self.contacts.len();
+        if block < n_contacts { (3 * block, 3) } else { (2 * n_contacts + block, 1) }
+    }
+}
+
+impl Scratch {
+    fn prepare(&mut self, problem: &Problem<'_>) {
+        self.cones.clear();
+        self.cones.extend(
+            problem
+                .contacts
+                .iter()
+                .enumerate()
+                .map(|(i, contact)| Cone::new(problem.block(i), contact.mu, contact.mu2)),
+        );
+        self.partners.clear();
+        self.partner_ends.clear();
+        let (n, n_blocks) = (problem.n(), problem.contacts.len() + problem.rows.len());
+        for i in 0..n_blocks {
+            let (first, size) = problem.span(i);
+            for j in 0..n_blocks {
+                let (at, width) = problem.span(j);
+                let acts = (first..first + size).any(|row| {
+                    problem.delassus[row * n + at..row * n + at + width].iter().any(|w| *w != 0.0)
+                });
+                if acts {
+                    self.partners.push(j as u32);
+                }
+            }
+            self.partner_ends.push(self.partners.len());
+        }
+    }
+
+    /// Velocities from the impulses alone.
+    fn refresh(&mut self, problem: &Problem<'_>, impulses: &[f64]) {
+        self.velocities.clear();
+        self.velocities.extend_from_slice(problem.free);
+        for block in 0..self.partner_ends.len() {
+            let (at, width) = problem.span(block);
+            let impulse = &impulses[at..at + width];
+            if impulse.iter().any(|impulse| *impulse != 0.0) {
+                self.act(problem, block, impulse);
+            }
+        }
+    }
+
+    /// Makes every contact reluctant to change, by so many times its own answer: sweeps that
+    /// run in circles come to rest, later but at the same place.
+    fn damp(&mut self, problem: &Problem<'_>, times: f64) {
+        for (i, (cone, contact)) in self.cones.iter_mut().zip(problem.contacts).enumerate() {
+            let block = problem.block(i);
+            let reluctance = Mat3::from_diagonal(Vec3::splat(times * block.x_axis.x));
+            *cone = Cone::new(block + reluctance, contact.mu, contact.mu2);
+        }
+    }
+
+    /// One pass over all contacts and rows; the largest velocity a change made \[m/s\].
+    fn sweep(&mut self, problem: &Problem<'_>, impulses: &mut [f64]) -> f64 {
+        let mut largest = 0.0_f64;
+        let n_contacts = problem.contacts.len();
+        for i in 0..n_contacts {
+            largest =
+                largest.max(self.sweep_contact(problem, impulses, i, problem.contacts[i].target));
+        }
+        let n = problem.n();
+        for (i, row) in problem.rows.iter().enumerate() {
+            let at = 3 * n_contacts + i;
+            let w = problem.delassus[at * n + at];
+            if w.is_nan() || w <= 0.0 {
+                continue;
+            }
+            let wanted = impulses[at] - (self.velocities[at] - row.target) / w;
+            let wanted = if wanted.is_finite() { row.within(wanted) } else { 0.0 };
+            let change = wanted - impulses[at];
+            impulses[at] = wanted;
+            if change != 0.0 {
+                self.act(problem, n_contacts + i, &[change]);
+            }
+            largest = largest.max((change * w).abs());
+        }
+        largest
+    }
+
+    /// Solves one contact with all others held; the velocity its change made \[m/s\].
+    fn sweep_contact(
+        &mut self,
+        problem: &Problem<'_>,
+        impulses: &mut [f64],
+        i: usize,
+        target: f64,
+    ) -> f64 {
+        let before = three(impulses, i);
+        let free = three(&self.velocities, i) - self.cones[i].block() * before;
+        let after = self.cones[i].solve(free, target);
+        let change = after - before;
+        if change == Vec3::ZERO {
+            return 0.0;
+        }
+        impulses[3 * i..3 * i + 3].copy_from_slice(&after.to_array());
+        self.act(problem, i, &change.to_array());
+        change.length() * self.cones[i].scale()
+    }
+
+    /// Adds what a change of one block's impulse does to all velocities.
+    fn act(&mut self, problem: &Problem<'_>, block: usize, change: &[f64]) {
+        let n = problem.n();
+        let first_partner = if block == 0 { 0 } else { self.partner_ends[block - 1] };
+        let (from, _) = problem.span(block);
+        let n_blocks = self.partner_ends.len();
+        if 2 * (self.partner_ends[block] - first_partner) > n_blocks {
+            // Nearly everything: straight through is quicker than picking.
+            for (k, change) in change.iter().enumerate() {
+                let row = &problem.delassus[(from + k) * n..(from + k + 1) * n];
+                let both = self.velocities.iter_mut().zip(row);
+                both.for_each(|(velocity, w)| *velocity += w * change);
+            }
+            return;
+        }
+        for &partner in &self.partners[first_partner..self.partner_ends[block]] {
+            let (at, width) = problem.span(partner as usize);
+            for (k, change) in change.iter().enumerate() {
+                // Symmetric: the column is the row, which lies together.
+                let row = &problem.delassus[(from + k) * n + at..(from + k) * n + at + width];
+                for (velocity, w) in self.velocities[at..at + width].iter_mut().zip(row) {
+                    *velocity += w * change;
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,221 @@
+//! Scenes: who is asked about whom, in which order, at what cost; and that nothing depends on
+//! what was asked before.
+
+use std::sync::Arc;
+
+use headland_base::maths::{Vec2, quat_from_rotation_vector};
+use headland_base::{Seed, Transform, Vec3};
+use headland_sim::Model;
+use headland_sim::contact::{ContactPoint, ContactScope, Detector, Form, Scene, touching};
+use headland_world::{
+    Axis, Collision, Geometry, Inertial, Joint, JointKind, Link, Model as Robot, Surface, World,
+};
+use rand_chacha::rand_core::Rng;
+
+fn shape(geometry: Geometry, link_from_shape: Transform) -> Collision {
+    let surface = Surface::default();
+    Collision { name: "touch".into(), geometry, link_from_shape, surface }
+}
+
+fn link(name: &str, at: Transform, geometry: Geometry) -> Link {
+    Link {
+        name: name.into(),
+        model_from_link: at,
+        inertial: Inertial { mass: 1.0, ..Inertial::default() },
+        gravity: true,
+        collisions: vec![shape(geometry, Transform::IDENTITY)],
+        ..Link::default()
+    }
+}
+
+fn at(x: f64, y: f64, z: f64) -> Transform {
+    Transform::from_translation(Vec3::new(x, y, z))
+}
+
+fn ground() -> Robot {
+    let plane = Geometry::Plane { normal: Vec3::Z, size: Vec2::ONE };
+    let links = vec![link("floor", Transform::IDENTITY, plane)];
+    Robot { name: "ground".into(), is_static: true, links, ..Robot::default() }
+}
+
+fn thing(name: &str, place: Transform, geometry: Geometry) -> Robot {
+    Robot { name: name.into(), links: vec![link("body", place, geometry)], ..Robot::default() }
+}
+
+fn compiled(models: Vec<Robot>) -> Model {
+    Model::compile(&Arc::new(World { models, ..World::default() })).expect("a model")
+}
+
+fn poses(model: &Model) -> Vec<Transform> {
+    model.rigids.iter().map(|rigid| rigid.world_from_rigid).collect()
+}
+
+fn pairs(points: &[ContactPoint]) -> Vec<(usize, usize)> {
+    let mut out: Vec<_> = points.iter().map(|point| (point.body_a, point.body_b)).collect();
+    out.dedup();
+    out
+}
+
+/// Things of every kind, thrown together at random.
+fn heap(n: usize, spread: f64, seed: u64) -> Model {
+    let mut dice = Seed::new(seed).rng();
+    let mut within =
+        move |span: f64| (f64::from(dice.next_u32()) / f64::from(u32::MAX) - 0.5) * span;
+    let mut models = vec![ground()];
+    for i in 0..n {
+        let turn = quat_from_rotation_vector(Vec3::new(within(6.0), within(6.0), within(6.0)));
+        let place = Vec3::new(within(spread), within(spread), within(spread) * 0.5 + 0.2);
+        let geometry = match i % 6 {
+            0 => Geometry::Box { size: Vec3::new(0.4, 0.3, 0.2) },
+            1 => Geometry::Sphere { radius: 0.2 },
+            2 => Geometry::Capsule { radius: 0.1, length: 0.4 },
+            3 => Geometry::Cylinder { radius: 0.2, length: 0.3 },
+            4 => Geometry::Ellipsoid { radii: Vec3::new(0.3, 0.2, 0.1) },
+            _ => Geometry::Box { size: Vec3::splat(0.25) },
+        };
+        models.push(thing(&format!("thing{i}"), Transform::new(turn, place), geometry));
+    }
+    compiled(models)
+}
+
+/// Every pair asked, one after the other.
+fn by_brute_force(model: &Model, margin: f64) -> Vec<(usize, usize)> {
+    let form = |i: usize| {
+        let shape = &model.bodies[i].shapes[0];
+        Form::parts(&shape.geometry, i == 0).expect("a form").remove(0).1
+    };
+    let poses = poses(model);
+    let n = model.bodies.len();
+    let all = (0..n).flat_map(|i| (i + 1..n).map(move |j| (i, j)));
+    all.filter(|&(i, j)| !touching((&form(i), &poses[i]), (&form(j), &poses[j]), margin).is_empty())
+        .collect()
+}
+
+#[test]
+fn nothing_near_is_overlooked() {
+    let mut n_found = 0;
+    for seed in 0..6 {
+        let model = heap(60, 2.0, seed);
+        let scene = Scene::of(&model, &ContactScope::all());
+        for margin in [0.0, 0.01] {
+            let mut detector = Detector::new(&scene);
+            let found = pairs(detector.detect(&scene, &poses(&model), margin));
+            assert_eq!(found, by_brute_force(&model, margin), "seed {seed}, margin {margin}");
+            n_found += found.len();
+        }
+    }
+    assert!(n_found > 300, "the heaps touched only {n_found} times");
+}
+
+/// A detector that has seen a hundred other steps answers as a fresh one does, to the bit.
+#[test]
+fn history_changes_no_byte() {
+    let model = heap(40, 1.5, 7);
+    let scene = Scene::of(&model, &ContactScope::all());
+    let mut worn = Detector::new(&scene);
+    let mut poses = poses(&model);
+    for step in 0..100 {
+        for (i, pose) in poses.iter_mut().enumerate().skip(1) {
+            let way = if (i + step / 30) % 2 == 0 { 1.0 } else { -1.0 };
+            let turn = quat_from_rotation_vector(Vec3::new(0.003, -0.02, 0.01) * way);
+            *pose = Transform::new(
+                (turn * pose.rotation).normalize(),
+                pose.translation + Vec3::new(0.004, 0.002, -0.003) * way,
+            );
+        }
+        let fresh = Detector::new(&scene).detect(&scene, &poses, 0.005).to_vec();
+        assert!(!fresh.is_empty());
+        assert_eq!(worn.detect(&scene, &poses, 0.005), &fresh[..], "step {step}");
+    }
+}
+
+#[test]
+fn the_scope_takes_away_what_it_says() {
+    let cube = || Geometry::Box { size: Vec3::splat(0.2) };
+    let robot = |name: &str, x: f64, self_collide: bool| {
+        let links = vec![
+            link("foot", at(x, 0.0, 0.099), cube()),
+            link("knee", at(x, 0.0, 0.29), cube()),
+            link("hip", at(x + 0.1, 0.0, 0.25), cube()),
+        ];
+        let hinge = |name: &str, parent: &str, child: &str| Joint {
+            name: name.into(),
+            parent: Some(parent.into()),
+            child: child.into(),
+            child_from_joint: Transform::IDENTITY,
+            kind: JointKind::Continuous(Axis::along(Vec3::Y)),
+            opaque: vec![],
+        };
+        let joints = vec![hinge("ankle", "foot", "knee"), hinge("thigh", "knee", "hip")];
+        Robot { name: name.into(), links, joints, self_collide, ..Robot::default() }
+    };
+    let model = compiled(vec![ground(), robot("one", 0.0, true), robot("two", 0.29, false)]);
+    let find = |scope: ContactScope| {
+        let scene = Scene::of(&model, &scope);
+        pairs(Detector::new(&scene).detect(&scene, &poses(&model), 0.0))
+    };
+    // Bodies: 0 floor, 1 to 3 robot one, 4 to 6 robot two. Neighbours on a joint do not touch;
+    // within robot one the foot and the hip do, within robot two nothing does.
+    let all = find(ContactScope::all());
+    assert_eq!(all, [(0, 1), (0, 4), (1, 3), (3, 4), (3, 5)]);
+    assert_eq!(find(ContactScope::all().without_pair(3, 1)), [(0, 1), (0, 4), (3, 4), (3, 5)]);
+    let (one, two) = ([1, 2, 3], [4, 5, 6]);
+    assert_eq!(find(ContactScope::all().without_between(&one, &two)), [(0, 1), (0, 4), (1, 3)]);
+    assert_eq!(
+        find(ContactScope::all().without_between(&one, &one)),
+        [(0, 1), (0, 4), (3, 4), (3, 5)]
+    );
+    assert_eq!(find(ContactScope::all().only_of(&model, "one", &[1])), [(0, 1), (0, 4)]);
+    assert_eq!(find(ContactScope::all().without_bodies(&[0, 3])), []);
+}
+
+#[test]
+fn masks_and_what_nobody_moves_are_left_alone() {
+    let mut models =
+        vec![ground(), thing("box", at(0.0, 0.0, 0.0), Geometry::Sphere { radius: 0.3 })];
+    models[0].links[0].collisions[0].surface.collide_bitmask = Some(0b01);
+    models[1].links[0].collisions[0].surface.collide_bitmask = Some(0b10);
+    let model = compiled(models.clone());
+    let scene = Scene::of(&model, &ContactScope::all());
+    assert!(Detector::new(&scene).detect(&scene, &poses(&model), 0.0).is_empty());
+    models[1].links[0].collisions[0].surface.collide_bitmask = Some(0b11);
+    let model = compiled(models.clone());
+    let scene = Scene::of(&model, &ContactScope::all());
+    assert_eq!(Detector::new(&scene).detect(&scene, &poses(&model), 0.0).len(), 1);
+    models[1].is_static = true;
+    let model = compiled(models);
+    let scene = Scene::of(&model, &ContactScope::all());
+    assert!(Detector::new(&scene).detect(&scene, &poses(&model), 0.0).is_empty());
+}
+
+#[test]
+fn a_pose_that_is_not_a_number_touches_nothing_and_spoils_nothing() {
+    let model = heap(20, 0.8, 3);
+    let scene = Scene::of(&model, &ContactScope::all());
+    let whole = Detector::new(&scene).detect(&scene, &poses(&model), 0.0).to_vec();
+    let mut broken = poses(&model);
+    broken[5].translation.y = f64::NAN;
+    broken[9].rotation.w = f64::INFINITY;
+    let found = Detector::new(&scene).detect(&scene, &broken, 0.0).to_vec();
+    let wanted: Vec<ContactPoint> = whole
+        .into_iter()
+        .filter(|point| ![5, 9].iter().any(|i| point.body_a == *i || point.body_b == *i))
+        .collect();
+    assert!(!wanted.is_empty());
+    assert_eq!(found, wanted);
+}
+
+/// How the number of pairs looked at closely grows: with what is near, not with the square of
+/// what is there.
+#[test]
+fn pairs_looked_at_grow_with_what_is_near() {
+    for n in [10, 30, 100, 300, 1000] {
+        let spread = 0.8 * headland_base::maths::cbrt(n as f64);
+        let model = heap(n, spread, 1);
+        let scene = Scene::of(&model, &ContactScope::all());
+        let mut detector = Detector::new(&scene);
+        let n_points = detector.detect(&scene, &poses(&model), 0.0).len();
+        println!("{n} bodies: {} pairs, {n_points} points", detector.n_pairs());
+        assert!(detector.n_pairs() < 6 * n + 20, "{} pairs of {n} bodies", detector.n_pairs());
+    }
+}
