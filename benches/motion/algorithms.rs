@@ -1,9 +1,9 @@
 //! Each algorithm by itself: microseconds per call of one robot, and per robot in lanes.
 //!
 //! Both sides get the same tree and the same states and start from positions, so each time
-//! contains the kinematics. Pinocchio comes in several builds and with joints of several axes
-//! put together or not; the quickest of them is what we are measured against. Targets: forward
-//! dynamics in half of its time, in lanes in a fifth of it per robot.
+//! contains the kinematics. Pinocchio comes in two builds: its wheel's library, and its headers
+//! compiled for this very processor; the quicker is what we are measured against. Targets:
+//! forward dynamics in half of its time, in lanes in a fifth of it per robot.
 //!
 //! Values are compared: with Pinocchio to 1e-9, in lanes with those of one robot to the bit.
 
@@ -12,10 +12,10 @@ use std::hint::black_box;
 use headland_base::{Quat, Seed, Vec3};
 use headland_bench::{check_value, is_full, thread_cpu_secs};
 use headland_sim::Model;
-use headland_sim::motion::Width;
 use headland_sim::tree::{
-    Bodies, Factor, Forest, Inertia, Lane, Lanes, Motions, Tree, Turn, V3, V6, bias_forces,
+    Bodies, Factor, Forest, Inertia, Kernel, Lane, Lanes, Motions, Tree, Turn, V3, V6, bias_forces,
     factor, inverse_dynamics, mass_matrix, move_bodies, place, place_only, solve, whole_body,
+    widest,
 };
 use rand_chacha::rand_core::Rng;
 
@@ -82,27 +82,25 @@ pub fn run(text: &str) {
     let tree = forest.trees.iter().max_by_key(|tree| tree.n_dofs).expect("a robot");
     let samples: Vec<Sample> = (0..N_SAMPLES).map(|number| sample(tree, number)).collect();
     println!(
-        "motion, algorithms: a humanoid of {} degrees of freedom, {} columns of {} axes, {:?}",
+        "motion, algorithms: a humanoid of {} degrees of freedom, {} links, {} hinges",
         tree.n_dofs,
         tree.nodes.len(),
-        tree.nodes.len() - 1,
-        Width::here()
+        tree.nodes.len() - 1
     );
     let mut peers = peers(&model, tree, &samples);
-    let mut lanes: Vec<Box<dyn Team + '_>> = vec![
-        Box::new(Kernel::<f64>::new("alone", &model, tree, &samples)),
-        Box::new(Kernel::<Lanes<2>>::new("2", &model, tree, &samples)),
-    ];
-    if Width::here() >= Width::Avx2 {
-        lanes.push(Box::new(Kernel::<Lanes<4>>::new("4", &model, tree, &samples)));
+    let mut lanes: Vec<Box<dyn Team + '_>> =
+        vec![Box::new(Robots::<f64>::new("alone", &model, tree, &samples))];
+    if widest() >= 4 {
+        lanes.push(Box::new(Robots::<Lanes<4>>::new("4 lanes", &model, tree, &samples)));
     }
-    if Width::here() >= Width::Avx512 {
-        lanes.push(Box::new(Kernel::<Lanes<8>>::new("8", &model, tree, &samples)));
-        lanes.push(Box::new(Kernel::<Lanes<16>>::new("16", &model, tree, &samples)));
+    if widest() >= 16 {
+        lanes.push(Box::new(Robots::<Lanes<16>>::new("16 lanes", &model, tree, &samples)));
     }
-    let builds: String = peers.iter().map(|(name, _)| format!("  {name:>10}")).collect();
-    let widths: String = lanes.iter().map(|team| format!("  {:>6}", team.name())).collect();
-    println!("µs per call              Pinocchio:{builds}  ours:{widths}  ours/best  lanes/best  check");
+    let builds: String = peers.iter().map(|(name, _)| format!("{name:>9}")).collect();
+    let widths: String = lanes.iter().map(|team| format!("{:>10}", team.name())).collect();
+    println!(
+        "µs per robot              Pinocchio:{builds}   ours:{widths}   ours/best  lanes/best  check"
+    );
     for (algorithm, name) in ALGORITHMS {
         let alone = lanes[0].values(algorithm);
         for team in &mut lanes {
@@ -127,10 +125,10 @@ pub fn run(text: &str) {
         let micros = |secs: &f64| secs / (n_repeats * N_SAMPLES) as f64 * 1e6;
         let best = theirs.iter().map(micros).fold(f64::NAN, f64::min);
         let least = ours[1..].iter().map(micros).fold(f64::NAN, f64::min);
-        let theirs: String = theirs.iter().map(|t| format!("  {:>10.3}", micros(t))).collect();
-        let each: String = ours.iter().map(|t| format!("  {:>6.3}", micros(t))).collect();
+        let theirs: String = theirs.iter().map(|t| format!("{:>9.3}", micros(t))).collect();
+        let each: String = ours.iter().map(|t| format!("{:>10.3}", micros(t))).collect();
         println!(
-            "{name:<24}           {theirs}       {each}  {:>9.2}  {:>10.2}  {}",
+            "{name:<24}            {theirs}        {each}   {:>9.2}  {:>10.2}  {}",
             micros(&ours[0]) / best,
             least / best,
             check_value(&bits(&alone).concat())
@@ -141,13 +139,10 @@ pub fn run(text: &str) {
 fn peers(model: &Model, tree: &Tree, samples: &[Sample]) -> Vec<(&'static str, Pinocchio)> {
     let gravity = model.world.gravity;
     let mut peers = Vec::new();
-    for (name, variable, is_composite) in [
-        ("wheel", "HEADLAND_PINOCCHIO", false),
-        ("composite", "HEADLAND_PINOCCHIO", true),
-        ("native", "HEADLAND_PINOCCHIO_NATIVE", false),
-        ("composite", "HEADLAND_PINOCCHIO_NATIVE", true),
-    ] {
-        match Pinocchio::start(variable, is_composite, gravity, tree, samples) {
+    for (name, variable) in
+        [("wheel", "HEADLAND_PINOCCHIO"), ("native", "HEADLAND_PINOCCHIO_NATIVE")]
+    {
+        match Pinocchio::start(variable, gravity, tree, samples) {
             Some(peer) => peers.push((name, peer)),
             None => println!("no {variable}: `benches/run` sets it up"),
         }
@@ -176,30 +171,6 @@ fn sample(tree: &Tree, number: usize) -> Sample {
     }
 }
 
-/// What [`Width::run`] does, of all widths only the one that suits the lane: compiling the
-/// others takes minutes.
-#[allow(unsafe_code, reason = "calls into wider instructions")]
-#[inline(always)]
-fn wide<L: Lane>(kernel: impl FnOnce()) {
-    match const { L::WIDTH } {
-        ..=2 => kernel(),
-        // SAFETY: `run` makes lanes of this width where `Width::here` allows it.
-        3..=4 => unsafe { with_avx2(kernel) },
-        // SAFETY: as above.
-        _ => unsafe { with_avx512(kernel) },
-    }
-}
-
-#[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2"))]
-fn with_avx2(kernel: impl FnOnce()) {
-    kernel();
-}
-
-#[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx512f,avx512dq,avx512vl"))]
-fn with_avx512(kernel: impl FnOnce()) {
-    kernel();
-}
-
 /// Robots side by side, whatever the width.
 trait Team {
     fn name(&self) -> &'static str;
@@ -210,7 +181,7 @@ trait Team {
 }
 
 /// The samples in lanes, and the scratch for one call.
-struct Kernel<'a, L> {
+struct Robots<'a, L> {
     name: &'static str,
     tree: &'a Tree,
     gravity: Vec3,
@@ -233,13 +204,8 @@ struct Batch<L> {
     accelerations: Vec<L>,
 }
 
-impl<'a, L: Lane> Kernel<'a, L> {
-    fn new(
-        name: &'static str,
-        model: &Model,
-        tree: &'a Tree,
-        samples: &[Sample],
-    ) -> Kernel<'a, L> {
+impl<'a, L: Lane> Robots<'a, L> {
+    fn new(name: &'static str, model: &Model, tree: &'a Tree, samples: &[Sample]) -> Robots<'a, L> {
         let gathered = |of: &dyn Fn(&Sample) -> &[f64], robots: &[Sample]| {
             let mut out = vec![L::ZERO; of(&robots[0]).len()];
             for (lane, robot) in robots.iter().enumerate() {
@@ -255,7 +221,7 @@ impl<'a, L: Lane> Kernel<'a, L> {
         };
         let n = tree.n_dofs;
         let armature_of = |column: &usize| L::of(tree.nodes[*column].armature);
-        Kernel {
+        Robots {
             name,
             tree,
             gravity: model.world.gravity,
@@ -272,36 +238,8 @@ impl<'a, L: Lane> Kernel<'a, L> {
         }
     }
 
-    /// One call: as many robots as the lane is wide.
     fn call(&mut self, algorithm: Algorithm, batch_idx: usize) {
-        let Kernel { tree, batches, bodies, motions, forces, factor: held, columns, .. } = self;
-        let batch = &batches[batch_idx];
-        let (at, q) = ((Turn::of(Quat::IDENTITY), V3::ZERO), &batch.positions);
-        let gravity = V3::of(self.gravity);
-        match algorithm {
-            Algorithm::Kinematics => wide::<L>(|| place_only(tree, &at, q, bodies)),
-            Algorithm::Centre => wide::<L>(|| {
-                place(tree, &at, q, bodies);
-                self.centre = whole_body(bodies).centre;
-            }),
-            Algorithm::Matrix => wide::<L>(|| {
-                place(tree, &at, q, bodies);
-                mass_matrix(tree, bodies, &mut self.composites, &mut self.matrix);
-            }),
-            Algorithm::Inverse => wide::<L>(|| {
-                place(tree, &at, q, bodies);
-                move_bodies(tree, bodies, V6::ZERO, &batch.velocities, motions);
-                let a = &batch.accelerations;
-                inverse_dynamics(tree, bodies, gravity, a, None, motions, forces, columns);
-            }),
-            Algorithm::Forward => wide::<L>(|| {
-                place(tree, &at, q, bodies);
-                move_bodies(tree, bodies, V6::ZERO, &batch.velocities, motions);
-                bias_forces(tree, bodies, motions, gravity, forces);
-                factor(tree, bodies, &self.armatures, held);
-                solve(tree, bodies, held, &batch.efforts, forces, columns);
-            }),
-        }
+        L::wide(Call { robots: self, algorithm, batch_idx });
     }
 
     /// The results of one lane after a call.
@@ -319,7 +257,47 @@ impl<'a, L: Lane> Kernel<'a, L> {
     }
 }
 
-impl<L: Lane> Team for Kernel<'_, L> {
+/// One call: as many robots as the lane is wide.
+struct Call<'a, 'b, L> {
+    robots: &'a mut Robots<'b, L>,
+    algorithm: Algorithm,
+    batch_idx: usize,
+}
+
+impl<L: Lane> Kernel for Call<'_, '_, L> {
+    #[inline(always)]
+    fn run(self) {
+        let Robots { tree, batches, bodies, motions, forces, factor: held, columns, .. } =
+            self.robots;
+        let batch = &batches[self.batch_idx];
+        let (at, q) = ((Turn::of(Quat::IDENTITY), V3::ZERO), &batch.positions);
+        let gravity = V3::of(self.robots.gravity);
+        if self.algorithm == Algorithm::Kinematics {
+            return place_only(tree, &at, q, bodies);
+        }
+        place(tree, &at, q, bodies);
+        match self.algorithm {
+            Algorithm::Kinematics => {}
+            Algorithm::Centre => self.robots.centre = whole_body(bodies).centre,
+            Algorithm::Matrix => {
+                mass_matrix(tree, bodies, &mut self.robots.composites, &mut self.robots.matrix);
+            }
+            Algorithm::Inverse => {
+                move_bodies(tree, bodies, V6::ZERO, &batch.velocities, motions);
+                let a = &batch.accelerations;
+                inverse_dynamics(tree, bodies, gravity, a, None, motions, forces, columns);
+            }
+            Algorithm::Forward => {
+                move_bodies(tree, bodies, V6::ZERO, &batch.velocities, motions);
+                bias_forces(tree, bodies, motions, gravity, forces);
+                factor(tree, bodies, &self.robots.armatures, held);
+                solve(tree, bodies, held, &batch.efforts, forces, columns);
+            }
+        }
+    }
+}
+
+impl<L: Lane> Team for Robots<'_, L> {
     fn name(&self) -> &'static str {
         self.name
     }

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! algorithms   kinematics and dynamics of a humanoid per call, against Pinocchio
+//! steps        whole steps of the native engine at every detail, against MuJoCo; teams
 //! ```
 //!
 //! The humanoid is `pybullet_data/mjcf/humanoid.xml` of the Python package `pybullet`, with a
@@ -15,11 +16,16 @@
 
 mod algorithms;
 mod humanoid;
+mod mujoco;
 mod pinocchio;
+mod steps;
 
 fn main() {
     match humanoid::text() {
-        Ok(text) => algorithms::run(&text),
+        Ok(text) => {
+            algorithms::run(&text);
+            steps::run(&text);
+        }
         Err(why) => println!("motion: skipped: {why}"),
     }
 }

@@ -17,17 +17,14 @@ pub struct Pinocchio {
 }
 
 impl Pinocchio {
-    /// Of the program an environment variable names, if it does. `is_composite`: axes of one
-    /// joint are put together as Pinocchio's own readers do.
+    /// Of the program an environment variable names, if it does.
     pub fn start(
         variable: &str,
-        is_composite: bool,
         gravity: Vec3,
         tree: &Tree,
         samples: &[Sample],
     ) -> Option<Pinocchio> {
         let mut child = Command::new(std::env::var_os(variable)?)
-            .args(is_composite.then_some("composite"))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
@@ -92,7 +89,8 @@ fn describe_node(node: &Node, text: &mut String) {
         NodeKind::Turn => "turn",
         _ => unreachable!("a humanoid has hinges"),
     };
-    let (p, q, c) = (node.parent_from_joint.translation, node.parent_from_joint.rotation, node.centre);
+    let (p, q, c) =
+        (node.parent_from_joint.translation, node.parent_from_joint.rotation, node.centre);
     let placed = [p.x, p.y, p.z, q.x, q.y, q.z, q.w, node.mass, c.x, c.y, c.z];
     let inertia = node.inertia.to_cols_array();
     _ = write!(text, "{parent} {kind}");

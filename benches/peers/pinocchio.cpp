@@ -8,8 +8,6 @@
 //        "time <algorithm> <n>": nanoseconds of this thread over n rounds of all states
 //
 // The links' frames have z along their axes, so that each joint is Pinocchio's quickest kind.
-// Links without mass stand between the axes of a joint that has several; with "composite" as
-// argument they are put together as Pinocchio's own readers do it.
 #include <cstdio>
 #include <ctime>
 #include <iostream>
@@ -76,33 +74,20 @@ static Node read_node() {
     return node;
 }
 
-static pin::Model build(const std::vector<Node> &nodes, const Eigen::Vector3d &gravity, bool is_composite) {
+static pin::Model build(const std::vector<Node> &nodes, const Eigen::Vector3d &gravity) {
     pin::Model model;
     model.gravity.linear() = gravity;
     std::vector<pin::JointIndex> joints;
     std::vector<double> armatures;
     for (size_t i = 0; i < nodes.size(); i++) {
         const pin::JointIndex parent = nodes[i].parent < 0 ? 0 : joints[static_cast<size_t>(nodes[i].parent)];
-        const pin::SE3 first = nodes[i].placement;
         pin::JointIndex made;
         const std::string name = "j" + std::to_string(i);
         if (nodes[i].kind == "free") {
-            made = model.addJoint(parent, pin::JointModelFreeFlyer(), first, name);
+            made = model.addJoint(parent, pin::JointModelFreeFlyer(), nodes[i].placement, name);
             armatures.insert(armatures.end(), 6, 0.0);
-        } else if (is_composite && nodes[i].inertia.mass() == 0.0) {
-            pin::JointModelComposite joint;
-            joint.addJoint(pin::JointModelRZ());
-            armatures.push_back(nodes[i].armature);
-            // What follows a link without mass is its only child.
-            while (nodes[i].inertia.mass() == 0.0) {
-                joints.push_back(0);
-                i++;
-                joint.addJoint(pin::JointModelRZ(), nodes[i].placement);
-                armatures.push_back(nodes[i].armature);
-            }
-            made = model.addJoint(parent, joint, first, name);
         } else {
-            made = model.addJoint(parent, pin::JointModelRZ(), first, name);
+            made = model.addJoint(parent, pin::JointModelRZ(), nodes[i].placement, name);
             armatures.push_back(nodes[i].armature);
         }
         model.appendBodyToJoint(made, nodes[i].inertia, pin::SE3::Identity());
@@ -156,14 +141,13 @@ static double thread_nanos() {
     return static_cast<double>(t.tv_sec) * 1e9 + static_cast<double>(t.tv_nsec);
 }
 
-int main(int argc, char **argv) {
-    const bool is_composite = argc > 1 && std::string(argv[1]) == "composite";
+int main() {
     word();
     const Eigen::Vector3d gravity = vector3();
     word();
     std::vector<Node> nodes(static_cast<size_t>(number()));
     for (Node &node : nodes) node = read_node();
-    const pin::Model model = build(nodes, gravity, is_composite);
+    const pin::Model model = build(nodes, gravity);
     Peer peer{model, pin::Data(model), {}};
     word();
     peer.states.resize(static_cast<size_t>(number()));

@@ -10,9 +10,7 @@ use headland_sim::tree::{Forest, Lanes};
 use headland_world::{
     Axis, Collision, Detail, Geometry, JointKind, Link, Mimic, Model as WorldModel, Surface, World,
 };
-use yard::{
-    FOOT, Yard, cart, humanoid, joint, link, post_walker, turns, two_feet, world_of,
-};
+use yard::{FOOT, Yard, cart, humanoid, joint, link, post_walker, turns, two_feet, world_of};
 
 const HERE: (Vec3, f64) = (Vec3::ZERO, 0.0);
 

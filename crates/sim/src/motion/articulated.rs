@@ -5,8 +5,8 @@ use headland_base::{Transform, Vec3};
 use crate::model::Model;
 use crate::state::State;
 use crate::tree::{
-    Bodies, Factor, Half, Lane, M3, Motions, NodeKind, Sym3, Tree, Turn, V3, V6, bias_forces,
-    factor, move_bodies, place, solve,
+    Bodies, Factor, Half, Kernel, Lane, M3, Motions, NodeKind, Sym3, Tree, Turn, V3, V6,
+    bias_forces, factor, move_bodies, place, solve,
 };
 
 use super::columns::{Columns, Motors};
@@ -369,6 +369,67 @@ fn free_drift<L: Lane>(tree: &Tree, v: &[L]) -> Option<V3<L>> {
         .then(|| V3 { x: v[0], y: v[1], z: v[2] }.cross(V3 { x: v[3], y: v[4], z: v[5] }))
 }
 
+/// What is done in instructions as wide as the lane, and with which pack.
+struct Wide<'a, L>(&'a mut Articulated<L>, Job<'a>);
+
+enum Job<'a> {
+    Place,
+    Accelerate(&'a Drive<'a>),
+    Finish(f64),
+    Derive(Vec3, usize),
+    SetStage(&'a [f64], f64),
+    Settle,
+}
+
+impl<L: Lane> Kernel for Wide<'_, L> {
+    #[inline(always)]
+    fn run(self) {
+        let it = self.0;
+        match self.1 {
+            Job::Place => it.place_all(),
+            Job::Accelerate(drive) => {
+                it.gather_efforts(drive.dt);
+                it.gather_decay(drive.dt);
+                it.solve_motion(drive.model.world.gravity);
+                it.next_velocities(drive.dt);
+            }
+            Job::Finish(dt) => {
+                let is_kicked = it.work.is_kicked.contains(&true);
+                if is_kicked {
+                    it.take_kicks();
+                }
+                it.velocities.copy_from_slice(&it.work.next);
+                if !it.work.is_staged {
+                    it.held.copy_from_slice(&it.positions);
+                    if it.is_single {
+                        it.spin_on(L::of(dt));
+                    } else {
+                        advance(&it.tree, &it.velocities, L::of(dt), &mut it.positions);
+                    }
+                } else if is_kicked {
+                    // The way was gone without the kick; what it changes is made up for.
+                    advance(&it.tree, &it.work.gained, L::of(dt), &mut it.positions);
+                }
+                if it.work.is_nudged.contains(&true) {
+                    it.take_nudges(dt);
+                }
+            }
+            Job::Derive(gravity, stage) => it.derive_stage(gravity, stage),
+            Job::SetStage(weights, dt) => {
+                it.work.stages.blend(weights, dt, &mut it.positions, &mut it.velocities);
+                normalise(&it.tree, &mut it.positions);
+            }
+            Job::Settle => {
+                it.work.stiffening.copy_from_slice(&it.columns.armature);
+                let work = &mut it.work;
+                factor(&it.tree, &work.bodies, &work.stiffening, &mut work.factor);
+                work.next.copy_from_slice(&it.velocities);
+                work.pushes.fill(V6::ZERO);
+            }
+        }
+    }
+}
+
 impl<L: Lane + Send> Pack for Articulated<L> {
     fn robots(&self) -> &[Robot] {
         &self.robots
@@ -389,7 +450,7 @@ impl<L: Lane + Send> Pack for Articulated<L> {
             work.anchor_motion.turn.set(lane, angular);
             work.anchor_motion.line.set(lane, linear + angular.cross(joint));
         }
-        L::wide(|| self.place_all());
+        L::wide(Wide(self, Job::Place));
     }
 
     fn pose(&self, robot: usize, node: usize) -> Transform {
@@ -410,12 +471,7 @@ impl<L: Lane + Send> Pack for Articulated<L> {
 
     fn accelerate(&mut self, drive: &Drive<'_>) {
         self.work.motors.gather(drive.inputs, &self.robots);
-        L::wide(|| {
-            self.gather_efforts(drive.dt);
-            self.gather_decay(drive.dt);
-            self.solve_motion(drive.model.world.gravity);
-            self.next_velocities(drive.dt);
-        });
+        L::wide(Wide(self, Job::Accelerate(drive)));
     }
 
     fn free_motion(&self, robot: usize, node: usize) -> V6<f64> {
@@ -459,27 +515,7 @@ impl<L: Lane + Send> Pack for Articulated<L> {
     }
 
     fn finish(&mut self, dt: f64) {
-        L::wide(|| {
-            let is_kicked = self.work.is_kicked.contains(&true);
-            if is_kicked {
-                self.take_kicks();
-            }
-            self.velocities.copy_from_slice(&self.work.next);
-            if !self.work.is_staged {
-                self.held.copy_from_slice(&self.positions);
-                if self.is_single {
-                    self.spin_on(L::of(dt));
-                } else {
-                    advance(&self.tree, &self.velocities, L::of(dt), &mut self.positions);
-                }
-            } else if is_kicked {
-                // The way was gone without the kick; what it changes is made up for.
-                advance(&self.tree, &self.work.gained, L::of(dt), &mut self.positions);
-            }
-            if self.work.is_nudged.contains(&true) {
-                self.take_nudges(dt);
-            }
-        });
+        L::wide(Wide(self, Job::Finish(dt)));
         self.work.is_staged = false;
         self.contain();
     }
@@ -496,14 +532,11 @@ impl<L: Lane + Send> Pack for Articulated<L> {
     }
 
     fn derive(&mut self, drive: &Drive<'_>, stage: usize) {
-        L::wide(|| self.derive_stage(drive.model.world.gravity, stage));
+        L::wide(Wide(self, Job::Derive(drive.model.world.gravity, stage)));
     }
 
     fn set_stage(&mut self, weights: &[f64], dt: f64) {
-        L::wide(|| {
-            self.work.stages.blend(weights, dt, &mut self.positions, &mut self.velocities);
-            normalise(&self.tree, &mut self.positions);
-        });
+        L::wide(Wide(self, Job::SetStage(weights, dt)));
     }
 
     fn error(&self, weights: &[f64], dt: f64) -> f64 {
@@ -517,13 +550,7 @@ impl<L: Lane + Send> Pack for Articulated<L> {
     }
 
     fn settle(&mut self) {
-        L::wide(|| {
-            self.work.stiffening.copy_from_slice(&self.columns.armature);
-            let work = &mut self.work;
-            factor(&self.tree, &work.bodies, &work.stiffening, &mut work.factor);
-            work.next.copy_from_slice(&self.velocities);
-            work.pushes.fill(V6::ZERO);
-        });
+        L::wide(Wide(self, Job::Settle));
         self.work.is_staged = true;
     }
 

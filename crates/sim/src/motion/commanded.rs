@@ -6,7 +6,7 @@ use headland_base::{Transform, Vec3};
 
 use crate::model::Model;
 use crate::state::State;
-use crate::tree::{Bodies, Half, Lane, NodeKind, Tree, V6, place_only};
+use crate::tree::{Bodies, Half, Kernel, Lane, NodeKind, Tree, V6, place_only};
 
 use super::ends::{at_nothing, read_state, write_rigid};
 use super::follow::Follow;
@@ -171,6 +171,31 @@ impl<L: Lane, R: Rule<L>> Commanded<L, R> {
     }
 }
 
+/// Done in instructions as wide as the lane: the step where there is something that drives it,
+/// else the placing.
+struct Wide<'a, L, R>(&'a mut Commanded<L, R>, Option<&'a Drive<'a>>);
+
+impl<L: Lane, R: Rule<L>> Kernel for Wide<'_, L, R> {
+    #[inline(always)]
+    fn run(self) {
+        let it = self.0;
+        let Some(drive) = self.1 else { return it.place_all() };
+        let nodes = (&it.tree.nodes, &it.tree.column_nodes);
+        let position_of = |k: usize| nodes.0[nodes.1[k]].first_position;
+        let speeds = &mut it.next_velocities;
+        it.follow.speeds(drive.inputs, drive.dt, position_of, &it.positions, speeds);
+        it.rule.lead(Step {
+            drive,
+            tree: &it.tree,
+            robots: &it.robots,
+            bodies: &it.bodies,
+            positions: &it.positions,
+            next_positions: &mut it.next_positions,
+            velocities: &mut it.next_velocities,
+        });
+    }
+}
+
 impl<L: Lane + Send, R: Rule<L>> Pack for Commanded<L, R> {
     fn robots(&self) -> &[Robot] {
         &self.robots
@@ -185,7 +210,7 @@ impl<L: Lane + Send, R: Rule<L>> Pack for Commanded<L, R> {
     }
 
     fn place(&mut self, _state: &State) {
-        L::wide(|| self.place_all());
+        L::wide(Wide(self, None));
     }
 
     fn pose(&self, robot: usize, node: usize) -> Transform {
@@ -204,21 +229,7 @@ impl<L: Lane + Send, R: Rule<L>> Pack for Commanded<L, R> {
     fn push(&mut self, _robot: usize, _node: usize, _force: V6<f64>) {}
 
     fn accelerate(&mut self, drive: &Drive<'_>) {
-        L::wide(|| {
-            let nodes = (&self.tree.nodes, &self.tree.column_nodes);
-            let position_of = |k: usize| nodes.0[nodes.1[k]].first_position;
-            let speeds = &mut self.next_velocities;
-            self.follow.speeds(drive.inputs, drive.dt, position_of, &self.positions, speeds);
-            self.rule.lead(Step {
-                drive,
-                tree: &self.tree,
-                robots: &self.robots,
-                bodies: &self.bodies,
-                positions: &self.positions,
-                next_positions: &mut self.next_positions,
-                velocities: &mut self.next_velocities,
-            });
-        });
+        L::wide(Wide(self, Some(drive)));
         self.contain();
     }
 

@@ -13,8 +13,8 @@ use headland_base::{Transform, Vec3};
 use crate::model::Model;
 use crate::state::State;
 use crate::tree::{
-    Bodies, Half, Lane, M3, Motions, Sym3, Tree, V3, V6, Whole, move_bodies, place, place_only,
-    whole_body,
+    Bodies, Half, Kernel, Lane, M3, Motions, Sym3, Tree, V3, V6, Whole, move_bodies, place,
+    place_only, whole_body,
 };
 
 use super::ends::{at_nothing, read_state, write_rigid};
@@ -258,6 +258,24 @@ fn transposed<L: Lane>(m: &M3<L>) -> M3<L> {
     }
 }
 
+/// What is done in instructions as wide as the lane, and with which pack.
+struct Wide<'a, L>(&'a mut OneBody<L>, Job);
+
+enum Job {
+    Settle,
+    StepOn(f64),
+}
+
+impl<L: Lane> Kernel for Wide<'_, L> {
+    #[inline(always)]
+    fn run(self) {
+        match self.1 {
+            Job::Settle => self.0.settle_base(),
+            Job::StepOn(dt) => self.0.step_on(dt),
+        }
+    }
+}
+
 impl<L: Lane + Send> Pack for OneBody<L> {
     fn robots(&self) -> &[Robot] {
         &self.robots
@@ -268,7 +286,7 @@ impl<L: Lane + Send> Pack for OneBody<L> {
     }
 
     fn place(&mut self, _state: &State) {
-        L::wide(|| self.settle_base());
+        L::wide(Wide(self, Job::Settle));
     }
 
     fn pose(&self, robot: usize, node: usize) -> Transform {
@@ -365,7 +383,7 @@ impl<L: Lane + Send> Pack for OneBody<L> {
     fn kick_column(&mut self, _robot: usize, _column: usize, _impulse: f64) {}
 
     fn finish(&mut self, dt: f64) {
-        L::wide(|| self.step_on(dt));
+        L::wide(Wide(self, Job::StepOn(dt)));
         self.contain();
     }
 

@@ -65,6 +65,10 @@ pub fn bias_forces<L: Lane>(
     forces: &mut [V6<L>],
 ) {
     for (i, node) in tree.nodes.iter().enumerate() {
+        if node.rigid_idx.is_none() {
+            forces[i] = V6::ZERO;
+            continue;
+        }
         let inertia = &bodies.inertias[i];
         let velocity = motions.velocities[i];
         let mut force = inertia.momentum(motions.accelerations[i])

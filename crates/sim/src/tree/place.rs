@@ -64,6 +64,9 @@ pub fn place<L: Lane>(
 ) {
     place_only(tree, anchor, positions, bodies);
     for (i, node) in tree.nodes.iter().enumerate() {
+        if node.rigid_idx.is_none() {
+            continue; // nothing is there, and the room was made with nothing in it
+        }
         let placed = &bodies.nodes[i];
         let centre = placed.at + placed.rotation * V3::of(node.centre);
         let about_centre = bodies.about_centre[i].turned(&placed.rotation);

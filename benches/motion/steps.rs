@@ -1,0 +1,302 @@
+//! Whole steps of a millisecond, contacts with the ground and all, against `mj_step`.
+//!
+//! The humanoid is let go upright with its feet on the ground: it stands, falls, and lies. Both
+//! engines get the same file, MuJoCo with its default solver, which is its quickest here, and
+//! start from the same state; two stretches of the fall are timed, each with the contacts it
+//! had on average. Targets: `articulated` 3 times as fast, `com` 10, `kinematic` 30.
+//!
+//! Then teams: the cost of a step from one robot to a thousand, and how many robots that is in
+//! real time, beside what Friedmann, Petersen and von Stryk had of humanoids with as many hinges
+//! (*Tailored Real-Time Simulation for Teams of Humanoid Robots*, 2008, section 4).
+
+use std::path::Path;
+use std::process::Command;
+use std::sync::Arc;
+
+use headland_base::{Severity, SimDuration, Vec3};
+use headland_bench::{check_value, is_full, thread_cpu_secs};
+use headland_sim::{Engine, EngineEntry, EngineOptions, Inputs, Model, State};
+use headland_world::{ContactLaw, Detail, Foot, World};
+
+use super::humanoid::model_of;
+use super::mujoco::MuJoCo;
+
+const ENTRY: EngineEntry = headland_engines::native::ENTRY;
+
+/// Stretches of steps: standing and falling, and lying.
+const WINDOWS: [(usize, usize); 2] = [(0, 500), (2000, 2500)];
+
+/// The details and laws that are compared.
+const LEVELS: [(&str, Detail, ContactLaw); 5] = [
+    ("articulated, hard", Detail::Articulated, ContactLaw::Hard),
+    ("articulated, soft", Detail::Articulated, ContactLaw::SoftCoulomb),
+    ("com", Detail::Com, ContactLaw::Hard),
+    ("com-fixed", Detail::ComFixed, ContactLaw::Hard),
+    ("kinematic", Detail::Kinematic, ContactLaw::Hard),
+];
+
+/// Prints the tables.
+pub fn run(text: &str) {
+    let text = standing(text);
+    let world = model_of(&text).world;
+    let theirs = against_mujoco(&text, &world);
+    teams(&world, theirs);
+}
+
+/// With its feet on the ground, at a millisecond, and MuJoCo's solver left to MuJoCo.
+fn standing(text: &str) -> String {
+    let changes = [
+        ("<body name='torso' pos='0 0 1.4'>", "<body name='torso' pos='0 0 1.285'>"),
+        ("<option timestep='0.002' iterations=\"50\" solver=\"PGS\">", "<option timestep='0.001'>"),
+        ("<flag energy=\"enable\"/>", ""),
+    ];
+    changes.into_iter().fold(text.to_string(), |text, (from, to)| {
+        assert!(text.contains(from), "the humanoid it was");
+        text.replace(from, to)
+    })
+}
+
+/// Microseconds of `mj_step` in each window, where there is MuJoCo.
+fn against_mujoco(text: &str, world: &Arc<World>) -> Option<[f64; 2]> {
+    let rounds = if is_full() { 7 } else { 1 };
+    let mut levels: Vec<Level> =
+        LEVELS.iter().filter_map(|level| Level::new(world, level, 1)).collect();
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("humanoid.xml");
+    std::fs::write(&file, text).expect("a file");
+    let entry = headland_engines::mujoco::ENTRY;
+    let mut theirs = match (entry.find)(&entry) {
+        Ok(found) => Some((found.version, MuJoCo::new(&found.place, &file))),
+        Err(why) => {
+            println!("no MuJoCo: {why}");
+            None
+        }
+    };
+    let mut least = [f64::INFINITY; 2];
+    for _ in 0..rounds {
+        if let Some((_, mujoco)) = &mut theirs {
+            mujoco.reset();
+            least_of(&mut least, timed(|| mujoco.step()));
+        }
+        for level in &mut levels {
+            level.run();
+        }
+    }
+    println!("\nmotion, steps of 1 ms: the humanoid, let go upright on the ground");
+    println!("µs per step          standing  contacts  faster     lying  contacts  faster  check");
+    let micros =
+        |window: usize, secs: f64| secs * 1e6 / (WINDOWS[window].1 - WINDOWS[window].0) as f64;
+    let theirs = theirs.map(|(version, _)| {
+        let name = format!("mj_step {version}");
+        let micros = [micros(0, least[0]), micros(1, least[1])];
+        row(&name, micros, contacts_of_mujoco(&file), micros, "");
+        micros
+    });
+    for level in &mut levels {
+        let micros = [micros(0, level.least[0]), micros(1, level.least[1])];
+        let (contacts, check) = level.look();
+        row(level.name, micros, contacts, theirs.unwrap_or([f64::NAN; 2]), &check);
+    }
+    theirs
+}
+
+fn row(name: &str, micros: [f64; 2], contacts: [f64; 2], theirs: [f64; 2], check: &str) {
+    println!(
+        "{name:<20} {:>8.2}  {:>8.1}  {:>6.1}  {:>8.2}  {:>8.1}  {:>6.1}  {check}",
+        micros[0],
+        contacts[0],
+        theirs[0] / micros[0],
+        micros[1],
+        contacts[1],
+        theirs[1] / micros[1]
+    );
+}
+
+fn least_of(least: &mut [f64; 2], now: [f64; 2]) {
+    least.iter_mut().zip(now).for_each(|(least, now)| *least = least.min(now));
+}
+
+/// Seconds of each window.
+fn timed(mut step: impl FnMut()) -> [f64; 2] {
+    let mut n_done = 0;
+    WINDOWS.map(|(first, last)| {
+        (n_done..first).for_each(|_| step());
+        let since = thread_cpu_secs();
+        (first..last).for_each(|_| step());
+        n_done = last;
+        thread_cpu_secs() - since
+    })
+}
+
+/// Asked of MuJoCo's own Python module, whose numbers are those of the same library: where a
+/// count stands in memory differs from version to version.
+fn contacts_of_mujoco(file: &Path) -> [f64; 2] {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("peers/mujoco_contacts.py");
+    let python = std::env::var_os("HEADLAND_PYTHON").expect("the humanoid came through it");
+    let windows = WINDOWS.map(|(first, last)| format!("{first}-{last}"));
+    let output = Command::new(python).arg("-B").arg(script).arg(file).args(windows).output();
+    let output = output.expect("an interpreter");
+    let text = String::from_utf8_lossy(&output.stdout).to_string();
+    let mut numbers = text.lines().map(|line| line.parse().expect("a number"));
+    [(); 2].map(|()| numbers.next().unwrap_or(f64::NAN))
+}
+
+/// Robots of one detail, on a world of their own.
+struct Level {
+    name: &'static str,
+    model: Model,
+    engine: Box<dyn Engine>,
+    state: State,
+    inputs: Inputs,
+    least: [f64; 2],
+}
+
+impl Level {
+    /// `n` robots; `None`, and said so, where they cannot be moved like that.
+    fn new(
+        world: &Arc<World>,
+        (name, detail, law): &(&'static str, Detail, ContactLaw),
+        n: usize,
+    ) -> Option<Level> {
+        let model = Model::compile(&Arc::new(team(world, *detail, *law, n))).expect("compiles");
+        let mut level = Level {
+            name,
+            engine: (ENTRY.make)(&ENTRY),
+            state: State::initial(&model),
+            inputs: Inputs { skips_contacts: true, ..Inputs::default() },
+            model,
+            least: [f64::INFINITY; 2],
+        };
+        let found = level.engine.check(&level.model, &EngineOptions::new(MILLI));
+        if let Some(why) = found.iter().find(|one| one.severity == Severity::Error) {
+            println!("{name}: skipped: {}", why.render(false));
+            return None;
+        }
+        level.reset();
+        Some(level)
+    }
+
+    fn reset(&mut self) {
+        self.state = State::initial(&self.model);
+        let options = EngineOptions::new(MILLI);
+        self.engine.start(&self.model, &self.state, &options).expect("starts");
+    }
+
+    fn step(&mut self) {
+        let Level { engine, model, inputs, state, .. } = self;
+        engine.step(model, inputs, MILLI, state).expect("steps");
+    }
+
+    /// Times the windows.
+    fn run(&mut self) {
+        self.reset();
+        let now = timed(|| self.step());
+        least_of(&mut self.least, now);
+    }
+
+    /// Contacts of each window on average, and a check value of where everything ends.
+    fn look(&mut self) -> ([f64; 2], String) {
+        self.reset();
+        self.inputs.skips_contacts = false;
+        let mut n_done = 0;
+        let contacts = WINDOWS.map(|(first, last)| {
+            (n_done..first).for_each(|_| self.step());
+            n_done = last;
+            let mut sum = 0;
+            for _ in first..last {
+                self.step();
+                sum += self.state.contacts.len();
+            }
+            sum as f64 / (last - first) as f64
+        });
+        self.inputs.skips_contacts = true;
+        (contacts, self.check())
+    }
+
+    fn check(&self) -> String {
+        let places = self.state.rigids.iter().map(|rigid| rigid.world_from_rigid.translation);
+        let bytes: Vec<u8> = places
+            .flat_map(|at| at.to_array())
+            .flat_map(|number| number.to_bits().to_le_bytes())
+            .collect();
+        check_value(&bytes)
+    }
+}
+
+const MILLI: SimDuration = SimDuration::from_nanos(1_000_000);
+
+/// Robots in rows, two metres apart.
+fn team(world: &World, detail: Detail, law: ContactLaw, n: usize) -> World {
+    let mut team = world.clone();
+    team.physics.native.law = Some(law);
+    let is_robot = |joints: usize| joints > 0;
+    let robot = world.models.iter().position(|model| is_robot(model.joints.len()));
+    let mut robot = team.models.remove(robot.expect("a robot"));
+    robot.detail = Some(detail);
+    robot.feet = ["right_foot", "left_foot"]
+        .map(|link| Foot { link: link.to_string(), link_from_sole: None, size: None })
+        .to_vec();
+    for i in 0..n {
+        let mut one = robot.clone();
+        one.name = format!("{}_{i}", robot.name);
+        let (row, column) = ((i / 32) as f64, (i % 32) as f64);
+        one.parent_from_model.translation += Vec3::new(2.0 * row, 2.0 * column, 0.0);
+        team.models.push(one);
+    }
+    team
+}
+
+/// The curve from one robot to a thousand, and the document's table.
+fn teams(world: &Arc<World>, theirs: Option<[f64; 2]>) {
+    let counts: &[usize] =
+        if is_full() { &[1, 2, 5, 10, 20, 50, 100, 200, 500, 1000] } else { &[1, 20] };
+    println!("\nmotion, teams: µs per robot and step of 1 ms, standing and beginning to fall");
+    let names: String = LEVELS.iter().map(|(name, ..)| format!("  {name:>17}")).collect();
+    println!("robots{names}");
+    let mut per_robot = [f64::NAN; LEVELS.len()];
+    let mut checks = [const { String::new() }; LEVELS.len()];
+    for n in counts {
+        let mut line = format!("{n:>6}");
+        for (i, level) in LEVELS.iter().enumerate() {
+            let cost = Level::new(world, level, *n).map(|mut level| {
+                let cost = cost(&mut level, *n);
+                checks[i] = level.check();
+                cost
+            });
+            per_robot[i] = cost.unwrap_or(f64::NAN);
+            line += &format!("  {:>17.2}", per_robot[i]);
+        }
+        println!("{line}");
+    }
+    let checks: String = checks.iter().map(|check| format!("  {check:>17}")).collect();
+    println!(" check{checks}");
+    let theirs = theirs.map_or(f64::NAN, |theirs| theirs[0]);
+    println!("\nmotion, robots in real time on one core       per second  2008  mj_step  ours");
+    for (name, level, rate, then) in [
+        ("kinematic motion", 4, 100.0, "10"),
+        ("simplified dynamics motion (com-fixed)", 3, 1000.0, "8"),
+        ("simplified dynamics motion (com)", 2, 1000.0, "8"),
+        ("full dynamics, hard contacts", 0, 1000.0, "-"),
+    ] {
+        let robots = |micros: f64| (1e6 / rate / micros).floor();
+        // Nothing of MuJoCo's is cheaper at a lower rate but that it is asked less often.
+        println!(
+            "{name:<46} {rate:>10} {then:>5}  {:>7}  {:>4}",
+            robots(theirs),
+            robots(per_robot[level])
+        );
+    }
+}
+
+/// Microseconds per robot and step: the least of some stretches of the first half second.
+fn cost(level: &mut Level, n: usize) -> f64 {
+    let n_steps = (20_000 / n).clamp(20, 200);
+    let mut least = f64::INFINITY;
+    for _ in 0..if is_full() { 3 } else { 1 } {
+        level.reset();
+        let since = thread_cpu_secs();
+        (0..n_steps).for_each(|_| level.step());
+        least = least.min(thread_cpu_secs() - since);
+    }
+    least * 1e6 / (n * n_steps) as f64
+}
