@@ -194,7 +194,6 @@ pub fn pack_of(
 ) -> Box<dyn Pack> {
     match robots.len() {
         1 => laned::<f64>(model, tree, robots, state, detail),
-        2..=4 => laned::<Lanes<4>>(model, tree, robots, state, detail),
         _ => laned::<Lanes<8>>(model, tree, robots, state, detail),
     }
 }

@@ -2,29 +2,33 @@
 
 use headland_base::maths::sqrt;
 
+use crate::tree::wide;
 use crate::tree::{Lane, NodeKind, Tree, Turn, V3};
 
-/// Moves every coordinate on by `velocities` held for `dt`.
-#[inline(always)]
-pub fn advance<L: Lane>(tree: &Tree, velocities: &[L], dt: L, positions: &mut [L]) {
-    for node in &tree.nodes {
-        let q = &mut positions[node.first_position..node.first_position + node.kind.n_positions()];
-        let v = &velocities[node.columns()];
-        match node.kind {
-            NodeKind::Free => {
-                for k in 0..3 {
-                    q[k] += v[3 + k] * dt;
+wide! {
+    /// Moves every coordinate on by `velocities` held for `dt`.
+    pub fn advance<'a, L>(
+    tree: &'a Tree, velocities: &'a [L], dt: L, positions: &'a mut [L]
+    ) {
+        for node in &tree.nodes {
+            let q = &mut positions[node.first_position..node.first_position + node.kind.n_positions()];
+            let v = &velocities[node.columns()];
+            match node.kind {
+                NodeKind::Free => {
+                    for k in 0..3 {
+                        q[k] += v[3 + k] * dt;
+                    }
+                    let turn = Turn { v: V3 { x: q[3], y: q[4], z: q[5] }, w: q[6] };
+                    let by = turn_by(V3 { x: v[0], y: v[1], z: v[2] } * dt);
+                    set_turn(&mut q[3..], by * turn);
                 }
-                let turn = Turn { v: V3 { x: q[3], y: q[4], z: q[5] }, w: q[6] };
-                let by = turn_by(V3 { x: v[0], y: v[1], z: v[2] } * dt);
-                set_turn(&mut q[3..], by * turn);
+                NodeKind::Ball => {
+                    let turn = Turn { v: V3 { x: q[0], y: q[1], z: q[2] }, w: q[3] };
+                    let by = turn_by(V3 { x: v[0], y: v[1], z: v[2] } * dt);
+                    set_turn(q, turn * by);
+                }
+                NodeKind::Turn | NodeKind::Slide | NodeKind::Screw { .. } => q[0] += v[0] * dt,
             }
-            NodeKind::Ball => {
-                let turn = Turn { v: V3 { x: q[0], y: q[1], z: q[2] }, w: q[3] };
-                let by = turn_by(V3 { x: v[0], y: v[1], z: v[2] } * dt);
-                set_turn(q, turn * by);
-            }
-            NodeKind::Turn | NodeKind::Slide | NodeKind::Screw { .. } => q[0] += v[0] * dt,
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Forward dynamics by articulated bodies, split so that one factorisation serves many solves.
 
 use super::build::Tree;
-use super::lane::Lane;
+use super::lane::{Lane, wide};
 use super::place::Bodies;
 use super::spatial::{ArticulatedInertia, V6};
 
@@ -27,63 +27,67 @@ impl<L: Lane> Factor<L> {
     }
 }
 
-/// Eliminates column after column, from the tips to the base. `stiffening` is added to the
-/// inertia of each column: rotors, and dampers and springs taken implicitly.
-#[inline(always)]
-pub fn factor<L: Lane>(tree: &Tree, bodies: &Bodies<L>, stiffening: &[L], factor: &mut Factor<L>) {
-    assert_eq!(stiffening.len(), tree.n_dofs, "one per column");
-    for (i, own) in bodies.inertias.iter().enumerate() {
-        factor.inertias[i] = ArticulatedInertia::of(own);
-    }
-    for (i, node) in tree.nodes.iter().enumerate().rev() {
-        let mut inertia = factor.inertias[i];
-        for k in node.columns().rev() {
-            let axis = bodies.axes[k];
-            let reach = inertia.force(axis);
-            let give = L::of(1.0) / (axis.dot(reach) + stiffening[k]);
-            inertia.give_way(reach, give);
-            factor.reach[k] = reach;
-            factor.give[k] = give;
+wide! {
+    /// Eliminates column after column, from the tips to the base. `stiffening` is added to the
+    /// inertia of each column: rotors, and dampers and springs taken implicitly.
+    pub fn factor<'a, L>(
+    tree: &'a Tree, bodies: &'a Bodies<L>, stiffening: &'a [L], factor: &'a mut Factor<L>
+    ) {
+        assert_eq!(stiffening.len(), tree.n_dofs, "one per column");
+        for (i, own) in bodies.inertias.iter().enumerate() {
+            factor.inertias[i] = ArticulatedInertia::of(own);
         }
-        if let Some(parent) = node.parent {
-            factor.inertias[parent] += inertia;
+        for (i, node) in tree.nodes.iter().enumerate().rev() {
+            let mut inertia = factor.inertias[i];
+            for k in node.columns().rev() {
+                let axis = bodies.axes[k];
+                let reach = inertia.force(axis);
+                let give = L::of(1.0) / (axis.dot(reach) + stiffening[k]);
+                inertia.give_way(reach, give);
+                factor.reach[k] = reach;
+                factor.give[k] = give;
+            }
+            if let Some(parent) = node.parent {
+                factor.inertias[parent] += inertia;
+            }
         }
     }
 }
 
-/// The acceleration of every column under `efforts`, while the links take `forces` (which are
-/// used up) to go on as they do.
-///
-/// With efforts and forces of zero but for one link's impulse, this is the response to it.
-#[inline(always)]
-pub fn solve<L: Lane>(
-    tree: &Tree,
-    bodies: &Bodies<L>,
-    factor: &Factor<L>,
-    efforts: &[L],
-    forces: &mut [V6<L>],
-    accelerations: &mut [L],
-) {
-    for (i, node) in tree.nodes.iter().enumerate().rev() {
-        let mut force = forces[i];
-        for k in node.columns().rev() {
-            let left = efforts[k] - bodies.axes[k].dot(force);
-            accelerations[k] = left;
-            force += factor.reach[k] * (left * factor.give[k]);
+wide! {
+    /// The acceleration of every column under `efforts`, while the links take `forces` (which are
+    /// used up) to go on as they do.
+    ///
+    /// With efforts and forces of zero but for one link's impulse, this is the response to it.
+    pub fn solve<'a, L>(
+        tree: &'a Tree,
+        bodies: &'a Bodies<L>,
+        factor: &'a Factor<L>,
+        efforts: &'a [L],
+        forces: &'a mut [V6<L>],
+        accelerations: &'a mut [L],
+    ) {
+        for (i, node) in tree.nodes.iter().enumerate().rev() {
+            let mut force = forces[i];
+            for k in node.columns().rev() {
+                let left = efforts[k] - bodies.axes[k].dot(force);
+                accelerations[k] = left;
+                force += factor.reach[k] * (left * factor.give[k]);
+            }
+            if let Some(parent) = node.parent {
+                forces[parent] += force;
+            }
         }
-        if let Some(parent) = node.parent {
-            forces[parent] += force;
+        // From here on `forces` holds the accelerations of the links.
+        for (i, node) in tree.nodes.iter().enumerate() {
+            let mut motion = node.parent.map_or(V6::ZERO, |parent| forces[parent]);
+            for k in node.columns() {
+                let gained = (accelerations[k] - factor.reach[k].dot(motion)) * factor.give[k];
+                accelerations[k] = gained;
+                motion += bodies.axes[k] * gained;
+            }
+            forces[i] = motion;
         }
-    }
-    // From here on `forces` holds the accelerations of the links.
-    for (i, node) in tree.nodes.iter().enumerate() {
-        let mut motion = node.parent.map_or(V6::ZERO, |parent| forces[parent]);
-        for k in node.columns() {
-            let gained = (accelerations[k] - factor.reach[k].dot(motion)) * factor.give[k];
-            accelerations[k] = gained;
-            motion += bodies.axes[k] * gained;
-        }
-        forces[i] = motion;
     }
 }
 

@@ -3,7 +3,7 @@
 use headland_base::maths::Vec3;
 
 use super::build::{NodeKind, Tree};
-use super::lane::Lane;
+use super::lane::{Lane, wide};
 use super::spatial::{Inertia, M3, Sym3, Turn, V3, V6};
 
 /// Where the links of a tree are: scratch, made by [`place`].
@@ -53,52 +53,55 @@ impl<L: Lane> Bodies<L> {
     }
 }
 
-/// Where the links of a tree are at these positions, how its axes lie, and its inertias.
-/// `anchor` is where the base stands; a free tree does not look at it.
-#[inline(always)]
-pub fn place<L: Lane>(
-    tree: &Tree,
-    anchor: &(Turn<L>, V3<L>),
-    positions: &[L],
-    bodies: &mut Bodies<L>,
-) {
-    place_only(tree, anchor, positions, bodies);
-    for (i, node) in tree.nodes.iter().enumerate() {
-        if node.rigid_idx.is_none() {
-            continue; // nothing is there, and the room was made with nothing in it
+wide! {
+    /// Where the links of a tree are at these positions, how its axes lie, and its inertias.
+    /// `anchor` is where the base stands; a free tree does not look at it.
+    pub fn place<'a, L>(
+        tree: &'a Tree,
+        anchor: &'a (Turn<L>, V3<L>),
+        positions: &'a [L],
+        bodies: &'a mut Bodies<L>,
+    ) {
+        place_only(tree, anchor, positions, bodies);
+        for (i, node) in tree.nodes.iter().enumerate() {
+            if node.rigid_idx.is_none() {
+                continue; // nothing is there, and the room was made with nothing in it
+            }
+            let placed = &bodies.nodes[i];
+            let centre = placed.at + placed.rotation * V3::of(node.centre);
+            let about_centre = bodies.about_centre[i].turned(&placed.rotation);
+            bodies.inertias[i] = Inertia::about_origin(L::of(node.mass), centre, about_centre);
         }
-        let placed = &bodies.nodes[i];
-        let centre = placed.at + placed.rotation * V3::of(node.centre);
-        let about_centre = bodies.about_centre[i].turned(&placed.rotation);
-        bodies.inertias[i] = Inertia::about_origin(L::of(node.mass), centre, about_centre);
     }
 }
 
-/// [`place`] without inertias, for whom only kinematics matter.
-#[inline(always)]
-pub fn place_only<L: Lane>(
-    tree: &Tree,
-    anchor: &(Turn<L>, V3<L>),
-    positions: &[L],
-    bodies: &mut Bodies<L>,
-) {
-    assert_eq!(positions.len(), tree.n_positions, "one position per coordinate");
-    for i in 0..tree.nodes.len() {
-        place_node(tree, anchor, positions, i, bodies);
+wide! {
+    /// [`place`] without inertias, for whom only kinematics matter.
+    pub fn place_only<'a, L>(
+        tree: &'a Tree,
+        anchor: &'a (Turn<L>, V3<L>),
+        positions: &'a [L],
+        bodies: &'a mut Bodies<L>,
+    ) {
+        assert_eq!(positions.len(), tree.n_positions, "one position per coordinate");
+        for i in 0..tree.nodes.len() {
+            place_node(tree, anchor, positions, i, bodies);
+        }
     }
 }
 
-/// [`place_only`] of some nodes: parents are among them, before their children.
-#[inline(always)]
-pub fn place_some<L: Lane>(
-    tree: &Tree,
-    anchor: &(Turn<L>, V3<L>),
-    positions: &[L],
-    node_idxs: &[usize],
-    bodies: &mut Bodies<L>,
-) {
-    for i in node_idxs {
-        place_node(tree, anchor, positions, *i, bodies);
+wide! {
+    /// [`place_only`] of some nodes: parents are among them, before their children.
+    pub fn place_some<'a, L>(
+        tree: &'a Tree,
+        anchor: &'a (Turn<L>, V3<L>),
+        positions: &'a [L],
+        node_idxs: &'a [usize],
+        bodies: &'a mut Bodies<L>,
+    ) {
+        for i in node_idxs {
+            place_node(tree, anchor, positions, *i, bodies);
+        }
     }
 }
 
