@@ -65,8 +65,9 @@ pub fn cast(model: &Model, places: &Places) -> Result<Vec<Hired>, Vec<Diagnostic
                     let known = CONTROLLERS.iter().map(|entry| entry.name);
                     let message = format!("no controller `{}`", wish.kind);
                     let near = names::suggestion(&wish.kind, known);
-                    let mut diagnostic =
-                        Diagnostic::error("unknown-controller", message).help_maybe(near);
+                    let mut diagnostic = Diagnostic::error("unknown-controller", message)
+                        .help_maybe(near)
+                        .note("`--no-controllers` runs the world without its controllers");
                     let part = format!("controller {}::{}#type", at.scope, wish.kind);
                     if let Some(place) = places.find(&part) {
                         diagnostic = diagnostic.at(place);

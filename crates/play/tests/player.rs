@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use headland_sim::Model;
-use headland_world::Places;
+use headland_world::{Detail, Places, Read};
 
 #[path = "../examples/paces.rs"]
 mod paces;
@@ -73,6 +73,43 @@ fn what_has_fallen_gets_up() {
         assert!(ran.lowest < 0.1, "it lay at {}", ran.lowest);
         let (height, up) = ran.height_and_up();
         assert!(height > 0.25 && up > 0.99, "at {height} m, {up} up, from {pitch}");
+    }
+}
+
+/// A field whose player is moved at a detail.
+fn at(detail: Detail, pose: &str, parameters: &str, besides: &str) -> Read {
+    let mut read = field(pose, parameters, besides);
+    read.world.set_detail("robot", detail).expect("there is a robot");
+    read
+}
+
+/// The same commands walk, turn and kick at every detail of our own engine.
+#[test]
+fn it_plays_at_every_detail() {
+    let details = [Detail::Kinematic, Detail::ComFixed, Detail::Com, Detail::Articulated];
+    for detail in details {
+        let walk = "<role>walk</role><velocity>0.15 0 0.2</velocity>";
+        let ran = play("native", at(detail, "0 0 0 0 0 0", walk, ""), 6.0);
+        let spot = ran.spot();
+        assert!(spot.yaw > 0.6 && spot.at.length() > 0.4, "{detail:?}: {spot:?}");
+        assert!(ran.worst_tilt < 0.2, "{detail:?}: {}", ran.worst_tilt);
+        let kick = "<role>striker</role><goal>goal</goal><kicks>1</kicks>";
+        let ran = play("native", at(detail, "0 0 0 0 0 0", kick, BALL), 5.5);
+        let ball = ran.model.object("ball").expect("a ball");
+        let at = ran.state.object_pose(&ran.model, ball).translation;
+        assert!(at.x > 0.175 + 0.5, "{detail:?}: the ball is at {at}");
+    }
+}
+
+/// Where a robot can fall, it gets up.
+#[test]
+fn it_gets_up_at_every_detail_that_can_fall() {
+    for detail in [Detail::Com, Detail::Articulated] {
+        for pitch in [1.5, -1.5] {
+            let pose = format!("0 0 0.1 0 {pitch} 0");
+            let (height, up) = play("native", at(detail, &pose, "", ""), 9.0).height_and_up();
+            assert!(height > 0.25 && up > 0.99, "{detail:?}: {height} m, {up} up, from {pitch}");
+        }
     }
 }
 
