@@ -99,6 +99,9 @@ fn against_mujoco(text: &str, world: &Arc<World>) -> Option<[f64; 2]> {
         let micros = [micros(0, level.least[0]), micros(1, level.least[1])];
         let (contacts, check) = level.look();
         row(level.name, micros, contacts, theirs.unwrap_or([f64::NAN; 2]), &check);
+        if let Some(n) = level.first_held() {
+            println!("{:<20} it left the finite by step {n} and is held: no figure", "");
+        }
         if seen.replace(check.clone()).is_some_and(|before| before == check) {
             println!("{:<20} it moved as the row above, so this is no figure of its own", "");
         }
@@ -217,6 +220,15 @@ impl Level {
         });
         self.inputs.skips_contacts = true;
         (contacts, self.check())
+    }
+
+    /// The step after which a robot went non-finite and was held, if one did.
+    fn first_held(&mut self) -> Option<usize> {
+        self.reset();
+        (1..=windows()[1].1).find(|_| {
+            self.step();
+            self.state.rigids.iter().any(|rigid| rigid.is_contained)
+        })
     }
 
     fn check(&self) -> String {
