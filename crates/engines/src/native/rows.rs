@@ -252,6 +252,7 @@ impl Rows {
         let work = &mut self.work;
         let n_columns = self.numbering.n_columns;
         self.blocks.delassus(chosen, n_columns, &mut work.columns, &mut work.delassus);
+        soften(&self.blocks, &self.owners, chosen, &mut work.delassus);
         work.contacts.clear();
         work.rows.clear();
         work.free.clear();
@@ -428,6 +429,22 @@ impl Rows {
         }
     }
 }
+
+/// Rows between links may depend on each other: a planar loop is held across its plane at each
+/// of its joints. A little give makes the share of each unique.
+fn soften(blocks: &Blocks, owners: &[Owner], chosen: &[usize], delassus: &mut [f64]) {
+    let n: usize = chosen.iter().map(|block| blocks.blocks[*block].n_rows).sum();
+    let mut at = 0;
+    for &block in chosen {
+        if let Owner::Links(_) = owners[block] {
+            delassus[at * n + at] *= 1.0 + GIVE;
+        }
+        at += blocks.blocks[block].n_rows;
+    }
+}
+
+/// Share of its own response that a row between links gives in.
+const GIVE: f64 = 1e-7;
 
 /// Speeds up to which nothing bounces.
 fn rest_speed(drive: &Drive<'_>) -> f64 {
