@@ -82,16 +82,19 @@ impl State {
 
     /// Reads every joint's positions and velocities off the rigids it connects.
     pub fn measure_joints(&mut self, model: &Model) {
-        for joint in &model.joints {
-            let n_axes = model.dofs_of(joint).len();
-            let motion = self.relative_motion(joint);
-            let dofs = &mut self.dofs[joint.first_dof..joint.first_dof + n_axes];
-            let previous = [0, 1].map(|i| dofs.get(i).map_or(0.0, |dof| dof.position));
-            for (dof, (position, velocity)) in
-                dofs.iter_mut().zip(measure_joint(&joint.kind, &motion, &previous))
-            {
-                (dof.position, dof.velocity) = (position, velocity);
-            }
+        model.joints.iter().for_each(|joint| self.measure_joint(model, joint));
+    }
+
+    /// Reads one joint's positions and velocities off the rigids it connects.
+    pub fn measure_joint(&mut self, model: &Model, joint: &Joint) {
+        let n_axes = model.dofs_of(joint).len();
+        let motion = self.relative_motion(joint);
+        let dofs = &mut self.dofs[joint.first_dof..joint.first_dof + n_axes];
+        let previous = [0, 1].map(|i| dofs.get(i).map_or(0.0, |dof| dof.position));
+        for (dof, (position, velocity)) in
+            dofs.iter_mut().zip(measure_joint(&joint.kind, &motion, &previous))
+        {
+            (dof.position, dof.velocity) = (position, velocity);
         }
     }
 

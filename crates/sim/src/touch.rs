@@ -63,10 +63,7 @@ impl TouchFilter {
         let robots: BTreeSet<&str> = model.bodies.iter().map(|body| body.robot.as_str()).collect();
         let robots: BTreeMap<&str, usize> =
             robots.into_iter().enumerate().map(|(i, name)| (name, i)).collect();
-        let neighbours = model.joints.iter().filter_map(|joint| {
-            let (a, b) = (joint.parent_rigid?, joint.child_rigid);
-            Some((a.min(b), a.max(b)))
-        });
+        let neighbours = neighbours(model).into_iter().map(|(a, b)| (a.min(b), a.max(b)));
         TouchFilter {
             excluded: partners(model.bodies.len(), model.contact_excludes.iter().copied()),
             neighbours: partners(model.rigids.len(), neighbours),
@@ -96,6 +93,33 @@ impl TouchFilter {
             || self.excluded[i.min(j)].contains(&i.max(j));
         !is_apart
     }
+}
+
+/// Rigids that a joint connects, or several joints with nothing between them but links without
+/// shapes: a joint of several axes is often written so.
+fn neighbours(model: &Model) -> Vec<(usize, usize)> {
+    let has_shapes = |rigid: usize| {
+        model.rigids[rigid].body_idxs.iter().any(|body| !model.bodies[*body].shapes.is_empty())
+    };
+    let carried_by =
+        |rigid: usize| model.joints.iter().filter(move |joint| joint.parent_rigid == Some(rigid));
+    let mut out = Vec::new();
+    for joint in &model.joints {
+        let Some(parent) = joint.parent_rigid else { continue };
+        let mut child = joint.child_rigid;
+        out.push((parent, child));
+        // Bounded: a ring of empty links would lead round and round.
+        for _ in 0..model.rigids.len() {
+            let mut next = carried_by(child);
+            let (Some(only), None) = (next.next(), next.next()) else { break };
+            if has_shapes(child) {
+                break;
+            }
+            child = only.child_rigid;
+            out.push((parent, child));
+        }
+    }
+    out
 }
 
 /// Pairs, smaller index first, as the partners of each.

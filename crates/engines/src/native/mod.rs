@@ -200,6 +200,9 @@ impl Built {
             pack.place(state);
             pack.write(state);
         }
+        for joint_idx in self.packs.iter().flat_map(|pack| pack.robots()).flat_map(|r| &r.loops) {
+            state.measure_joint(drive.model, &drive.model.joints[*joint_idx]);
+        }
         if !drive.inputs.skips_contacts {
             self.contacts.write(state);
         }

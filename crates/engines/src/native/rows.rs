@@ -2,6 +2,7 @@
 //! friction, mimics and loops. Found, solved island by island, and handed to the packs.
 
 use headland_base::Vec3;
+use headland_base::maths::sqrt;
 use headland_sim::constraint::Blocks;
 use headland_sim::contact::hard::{
     self, Contact, Problem, Row, Scratch, Tuning, correction_speed, normal_target,
@@ -87,7 +88,7 @@ struct Work {
 const MENDING: f64 = 0.2;
 
 /// Depth that is left alone \[m\]: without it a settled stack would be pushed for ever.
-const SLACK: f64 = 1e-6;
+const SLACK: f64 = 1e-5;
 
 /// The fastest anything is pushed out \[m/s\].
 const MENDING_SPEED: f64 = 1.0;
@@ -221,6 +222,11 @@ impl Rows {
         for (i, (seat, force)) in sides.iter().enumerate() {
             let half = &mut self.halves[i.min(1)];
             link_side(&mut self.blocks, &self.numbering, packs, *seat, half, &[six(*force)]);
+        }
+        let size = |force: &V6<f64>| sqrt(force.dot(*force));
+        let row_size = sides.iter().map(|(_, force)| size(force)).fold(0.0, f64::max);
+        if self.blocks.drop_if_idle(&self.halves[..sides.len().min(2)], row_size) {
+            return;
         }
         self.singles.push(row);
         self.owners.push(Owner::Links(sides));

@@ -34,6 +34,9 @@ pub struct Blocks {
     entries: Vec<Entry>,
 }
 
+/// Share of what a row could do at most, below which it does nothing.
+const IDLE: f64 = 1e-12;
+
 impl Blocks {
     /// Nothing.
     pub fn clear(&mut self) {
@@ -82,6 +85,22 @@ impl Blocks {
             }
         }
         block.end_entry = self.entries.len();
+    }
+
+    /// Takes the block that was opened last back where it is one row that nothing answers, as
+    /// out of the plane of a planar loop: rounding alone would say how hard to push.
+    pub fn drop_if_idle(&mut self, halves: &[Half], row_size: f64) -> bool {
+        let block = self.blocks.len() - 1;
+        let own: f64 = self.entries(block).iter().map(|e| e.give * e.lefts[0] * e.lefts[0]).sum();
+        let give = self.entries(block).iter().map(|e| e.give).fold(0.0, f64::max);
+        let lefts = halves.iter().flat_map(|half| half.lefts.iter().flatten());
+        let most = give * lefts.map(|left| left * left).sum::<f64>() * row_size * row_size;
+        let is_idle = own <= IDLE * most;
+        if is_idle {
+            self.entries.truncate(self.blocks[block].first_entry);
+            self.blocks.pop();
+        }
+        is_idle
     }
 
     /// What a block does to every column.
