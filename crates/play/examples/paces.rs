@@ -1,7 +1,7 @@
 //! What the player can do, engine by engine: how far it walks, turns and kicks, how long it
 //! takes to get up.
 //!
-//! `cargo run --release -p headland-play --example paces -- rapier mujoco ode bullet`
+//! `cargo run --release -p headland-play --example paces -- native rapier mujoco ode bullet`
 
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -146,7 +146,7 @@ fn main() {
             );
         }
     }
-    println!("\nengine    kick: ball after 3 s m  up from front s  up from back s");
+    println!("\nengine    kick: ball at 6.5 s, m  up from front s  up from back s");
     for engine in &engines {
         let ran = kick(engine, 6.5);
         let ball = ran.model.object("ball").expect("a ball");
