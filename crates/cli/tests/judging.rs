@@ -306,7 +306,9 @@ fn the_live_verdict_is_the_one_of_the_recording() {
             }
         }
         terms.push("(recording channel: 'contacts/depth')".to_string());
-        let sum = terms.join(" + ");
+        // In groups: an expression of a thousand terms in a row is too deep to be read.
+        let groups = terms.chunks(40).map(|some| format!("({})", some.join(" + ")));
+        let sum = groups.collect::<Vec<_>>().join(" + ");
         let test = format!(
             "(var total := [0])\n(machine sums\n  (state going (running [total := total + ({sum}) abs]))\n  \
              (state red) (state green)\n  (on [recording time > 0.2 and: [total \\\\ 1 < 0.01]] going -> red)\n  \

@@ -108,6 +108,8 @@ pub struct Firmware {
     tuning: Tuning,
     getting_up: GettingUp,
     gait: Gait,
+    /// What the gyroscope says, smoothed \[rad/s\].
+    turning: Vec3,
     /// How high the root is meant to be above the ground \[m\].
     height: f64,
     /// What the servos were told last.
@@ -149,6 +151,10 @@ enum Phase {
     Settling { secs: f64, from: Joints },
 }
 
+/// The gyroscope is smoothed over this \[s\]. Where the ankles turn the body at once, as at the
+/// detail `kinematic`, pushing against its raw rate would rock it for ever.
+const GYRO_SECS: f64 = 0.02;
+
 /// Beyond this tilt a player counts as fallen \[rad\]: nothing it can do brings it back.
 const FALLEN_RADIANS: f64 = 0.8;
 /// Beyond this tilt it lies, or is about to \[rad\].
@@ -187,6 +193,7 @@ impl Firmware {
         let centre_height = walking + skeleton.centre(&targets).z;
         let gait = Gait::new(tuning.pace, sqrt(gravity / centre_height));
         Firmware {
+            turning: Vec3::ZERO,
             skeleton,
             tuning,
             getting_up,
@@ -218,6 +225,7 @@ impl Firmware {
     /// One tick of `dt` seconds: the angles for the servos.
     pub fn tick(&mut self, dt: f64, sensed: &Sensed, order: Order, gaze: Option<Gaze>) -> Joints {
         self.look(dt, gaze);
+        self.turning += (sensed.gyro - self.turning) * (dt / (GYRO_SECS + dt));
         let mut joints = self.body(dt, sensed, order);
         (joints[part::HEAD], joints[part::HEAD + 1]) = (self.gaze.pan, self.gaze.tilt);
         self.skeleton.clamped(joints)
@@ -348,8 +356,8 @@ impl Firmware {
             |angle: f64, rate: f64| self.tuning.ankle_tilt * angle + self.tuning.ankle_rate * rate;
         for side in Side::BOTH {
             if footing.support.is_none_or(|support| support == side) {
-                joints[side.leg() + 4] += give(pitch, sensed.gyro.y);
-                joints[side.leg() + 5] += give(roll, sensed.gyro.x);
+                joints[side.leg() + 4] += give(pitch, self.turning.y);
+                joints[side.leg() + 5] += give(roll, self.turning.x);
             }
         }
     }

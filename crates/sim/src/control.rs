@@ -282,19 +282,16 @@ impl Commands {
 }
 
 /// How long each axis lags behind a position it is told \[s\]: `kd/kp` of its servos, which is
-/// how slowly one with much damping comes; [`USUAL_LAG`] where no servo says.
-pub fn servo_lags(model: &Model) -> Vec<f64> {
+/// how slowly one with much damping comes. None where no servo holds a position.
+pub fn servo_lags(model: &Model) -> Vec<Option<f64>> {
     let commands = Commands::new(model, None, None);
     let lag = |motors: &Vec<Motor>| {
         let gains = motors.iter().filter_map(|motor| motor.gains);
         let (kp, kd) = gains.fold((0.0, 0.0), |(p, d), gains| (p + gains.kp, d + gains.kd));
-        if kp > 0.0 { kd / kp } else { USUAL_LAG }
+        (kp > 0.0).then(|| kd / kp)
     };
     commands.motors.iter().map(lag).collect()
 }
-
-/// Of a small servo.
-pub const USUAL_LAG: f64 = 0.02;
 
 /// Of a motor that gives nothing.
 const STILL: (f64, Gains) = (0.0, Gains { kp: 0.0, kd: 0.0 });

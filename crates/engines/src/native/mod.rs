@@ -41,8 +41,11 @@ pub const ENTRY: EngineEntry = EngineEntry {
         Ok(Found { version, place: "part of headland".to_string() })
     },
     limits: &[
+        "friction is the same in every direction: the mean of mu and mu2",
         "contact stiffness and damping (kp, kd, soft_cfm, soft_erp) are those of its own laws",
-        "slip, torsional friction and friction directions are left out",
+        "a moving mesh touches as a convex hull of at most 1,030 points",
+        "slip, torsional friction, friction directions and bounce thresholds are left out",
+        "a loop is cut at a joint and held by impulses; a screw cannot close one",
         "robots at the details kinematic, vehicle and com move their joints without forces",
     ],
     install: "nothing to install: it is part of headland",

@@ -174,8 +174,8 @@ impl Rows {
             );
         }
         self.contacts.push(Contact {
-            mu: surfaces.mu,
-            mu2: surfaces.mu2,
+            mu: surfaces.mean_mu(),
+            mu2: surfaces.mean_mu(),
             restitution: surfaces.restitution,
             target,
             group,

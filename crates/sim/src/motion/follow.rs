@@ -9,6 +9,9 @@ use crate::tree::Lane;
 
 use super::Robot;
 
+/// How long an axis lags behind a position where no servo says \[s\]: as a small servo does.
+const USUAL_LAG: f64 = 0.02;
+
 /// How each column of a robot follows: constant.
 #[derive(Clone, Debug)]
 pub(super) struct Follow {
@@ -22,6 +25,8 @@ pub(super) struct Follow {
 struct Axis {
     dof: usize,
     sign: f64,
+    /// A servo holds its zero until it is told otherwise.
+    holds_zero: bool,
     /// How long it lags behind \[s\].
     lag: f64,
     speed_max: f64,
@@ -50,7 +55,15 @@ impl Follow {
             } else {
                 (f64::NEG_INFINITY, f64::INFINITY)
             };
-            Axis { dof, sign, lag: lags[dof], speed_max: axis.velocity_max, lower, upper }
+            Axis {
+                dof,
+                sign,
+                lag: lags[dof].unwrap_or(USUAL_LAG),
+                holds_zero: lags[dof].is_some(),
+                speed_max: axis.velocity_max,
+                lower,
+                upper,
+            }
         };
         let of_robot = |robot: &Robot| robot.dofs.iter().map(|dof| dof.map(axis)).collect();
         Follow {
@@ -119,9 +132,7 @@ impl Axis {
             }
             Some(Order::Follow(Command { mode: Mode::Velocity, target })) => *target,
             // A servo that was told nothing holds its zero.
-            Some(Order::Nothing) if inputs.slopes.get(self.dof).is_some_and(|s| s.kp > 0.0) => {
-                -q / self.lag.max(dt)
-            }
+            Some(Order::Nothing) if self.holds_zero => -q / self.lag.max(dt),
             _ => 0.0,
         }
     }

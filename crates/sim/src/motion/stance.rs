@@ -59,6 +59,8 @@ struct Walker {
     floors: Vec<f64>,
     /// Scratch: how high each sole is.
     clearances: Vec<f64>,
+    /// Of the base: angular and linear.
+    velocity: (Vec3, Vec3),
 }
 
 /// Scratch for one robot.
@@ -113,8 +115,16 @@ impl<L: Lane> Feet<L> {
             put_base(positions, lane, &world_from_base);
             let clearances = clearances(world_from_base);
             let (is_raised, floors) = (vec![false; soles.len()], vec![0.0; soles.len()]);
-            let mut walker =
-                Walker { soles, stance, world_from_stance, is_raised, floors, clearances };
+            let velocity = (Vec3::ZERO, Vec3::ZERO);
+            let mut walker = Walker {
+                soles,
+                stance,
+                world_from_stance,
+                is_raised,
+                floors,
+                clearances,
+                velocity,
+            };
             walker.notice_raised();
             walkers.push(walker);
         }
@@ -137,11 +147,18 @@ impl<L: Lane + Send> Rule<L> for Feet<L> {
                 step.put_base(lane, &before, Vec3::ZERO, Vec3::ZERO);
                 continue;
             }
+            let stance = self.walkers[lane].stance;
             let now = self.walk(lane, &step);
-            let turned = now.rotation * before.rotation.conjugate();
-            let rate = 1.0 / step.drive.dt;
-            let angular = rotation_vector_from_quat(turned) * rate;
-            step.put_base(lane, &now, angular, (now.translation - before.translation) * rate);
+            let walker = &mut self.walkers[lane];
+            // Where a sole takes over it is laid flat, and the base jumps by what that takes:
+            // no motion a gyroscope would feel.
+            if walker.stance == stance {
+                let turned = now.rotation * before.rotation.conjugate();
+                let rate = 1.0 / step.drive.dt;
+                let angular = rotation_vector_from_quat(turned) * rate;
+                walker.velocity = (angular, (now.translation - before.translation) * rate);
+            }
+            step.put_base(lane, &now, walker.velocity.0, walker.velocity.1);
         }
     }
 
