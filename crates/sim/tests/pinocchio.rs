@@ -63,7 +63,7 @@ fn ask_pinocchio(lines: &str) -> Option<Vec<Value>> {
 
 fn case(number: u64) -> Case {
     let mut dice = Dice::new(number);
-    let world = random_world(&mut dice, number % 2 == 0);
+    let world = random_world(&mut dice, number.is_multiple_of(2));
     let (model, tree) = tree_of(&world);
     let positions = random_positions(&mut dice, &tree);
     let velocities = random_numbers(&mut dice, tree.n_dofs, 3.0);

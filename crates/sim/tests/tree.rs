@@ -26,7 +26,7 @@ struct Case {
 fn cases(n: u64) -> impl Iterator<Item = Case> {
     (0..n).map(|number| {
         let mut dice = Dice::new(number);
-        let world = random_world(&mut dice, number % 2 == 0);
+        let world = random_world(&mut dice, number.is_multiple_of(2));
         let (model, tree) = tree_of(&world);
         let positions = random_positions(&mut dice, &tree);
         let velocities = random_numbers(&mut dice, tree.n_dofs, 3.0);
@@ -277,7 +277,7 @@ fn state_of(case: &Case, motions: &Motions<f64>) -> State {
 fn lanes_give_the_bits_of_each_robot_alone() {
     for number in 0..40 {
         let mut dice = Dice::new(number);
-        let world = random_world(&mut dice, number % 2 == 0);
+        let world = random_world(&mut dice, number.is_multiple_of(2));
         let (model, tree) = tree_of(&world);
         let mut make = |n: usize, f: &mut dyn FnMut(&mut Dice) -> Vec<f64>| -> Vec<Lanes<8>> {
             let each: Vec<Vec<f64>> = (0..8).map(|_| f(&mut dice)).collect();

@@ -96,7 +96,7 @@ impl Contacts {
     /// Moves robots that no force moves out of each other and out of what stands, by their
     /// deepest contact: half way each where both do as they are told.
     pub fn shove(&mut self, packs: &mut [Box<dyn Pack>]) {
-        let mut deepest: Vec<([Option<(usize, usize)>; 2], Vec3, f64)> = Vec::new();
+        let mut deepest: Vec<Shove> = Vec::new();
         for touch in self.touches.iter().filter(|touch| touch.point.depth > 0.0) {
             let moved_by_force =
                 |seat: &Option<Seat>| seat.is_some_and(|(pack, ..)| packs[pack].gives_way());
@@ -140,6 +140,9 @@ impl Contacts {
 fn pair(point: &ContactPoint) -> (usize, usize, usize, usize) {
     (point.body_a, point.body_b, point.shape_a, point.shape_b)
 }
+
+/// Pack and robot of both sides, which way across the ground the second goes, and how far.
+type Shove = ([Option<(usize, usize)>; 2], Vec3, f64);
 
 /// The velocity of a point of a rigid, as the state has it.
 pub(super) fn velocity_at(state: &State, rigid: usize, point: Vec3) -> Vec3 {

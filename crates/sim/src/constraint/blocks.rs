@@ -171,11 +171,12 @@ impl Blocks {
         products: &[[f64; 3]; 3],
         out: &mut [f64],
     ) {
-        for i in 0..self.blocks[chosen[a]].n_rows {
-            for j in 0..self.blocks[chosen[b]].n_rows {
+        let n_rows = |block: usize| self.blocks[chosen[block]].n_rows;
+        for (i, of_row) in products.iter().enumerate().take(n_rows(a)) {
+            for (j, product) in of_row.iter().enumerate().take(n_rows(b)) {
                 let (row, column) = (firsts[a] + i, firsts[b] + j);
-                out[row * n + column] = products[i][j];
-                out[column * n + row] = products[i][j];
+                out[row * n + column] = *product;
+                out[column * n + row] = *product;
             }
         }
     }
