@@ -153,7 +153,7 @@ enum Phase {
 
 /// The gyroscope is smoothed over this \[s\]. Where the ankles turn the body at once, as at the
 /// detail `kinematic`, pushing against its raw rate would rock it for ever.
-const GYRO_SECS: f64 = 0.02;
+const GYRO_SECS: f64 = 0.01;
 
 /// Beyond this tilt a player counts as fallen \[rad\]: nothing it can do brings it back.
 const FALLEN_RADIANS: f64 = 0.8;
