@@ -9,6 +9,7 @@ pub use libm::{acos, asin, atan, atan2, cbrt, cos, exp, fmod, hypot, log, log10,
 pub use std::f64::consts::{FRAC_PI_2, PI, TAU};
 
 /// Square root; IEEE 754 defines it to the last bit, so every platform agrees.
+#[inline]
 pub fn sqrt(x: f64) -> f64 {
     libm::sqrt(x)
 }

@@ -53,22 +53,26 @@ impl Transform {
     }
 
     /// `b_from_a` of `a_from_b`.
+    #[inline]
     pub fn inverse(&self) -> Transform {
         let rotation = self.rotation.conjugate();
         Transform { rotation, translation: -(rotation * self.translation) }
     }
 
     /// The same point, written in the outer frame.
+    #[inline]
     pub fn point(&self, point_inside: Vec3) -> Vec3 {
         self.rotation * point_inside + self.translation
     }
 
     /// The same direction, written in the outer frame.
+    #[inline]
     pub fn vector(&self, vector_inside: Vec3) -> Vec3 {
         self.rotation * vector_inside
     }
 
     /// Whether every number in it is finite.
+    #[inline]
     pub fn is_finite(&self) -> bool {
         self.rotation.is_finite() && self.translation.is_finite()
     }
@@ -78,6 +82,7 @@ impl Mul for Transform {
     type Output = Transform;
     /// `a_from_b * b_from_c = a_from_c`. Exact where one side is the identity, so that
     /// a chain of frames that says nothing changes no bit.
+    #[inline]
     fn mul(self, b_from_c: Transform) -> Transform {
         if b_from_c == Transform::IDENTITY {
             return self;

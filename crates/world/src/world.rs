@@ -444,6 +444,9 @@ pub struct PlacedLink<'a> {
     pub link: &'a Link,
     /// Where it is before time starts.
     pub world_from_link: Transform,
+    /// The same in the outermost model's frame: equal to the bit for two robots of one model,
+    /// wherever they stand.
+    pub robot_from_link: Transform,
     /// Its model, or an outer one, never moves.
     pub is_static: bool,
     /// The innermost model that holds it.
@@ -474,6 +477,7 @@ impl World {
             out.extend(at.model.links.iter().map(|link| PlacedLink {
                 name: format!("{}::{}", at.scope, link.name),
                 link,
+                robot_from_link: at.robot_from_model * link.model_from_link,
                 world_from_link: at.world_from_model * link.model_from_link,
                 is_static: at.is_static,
                 model: at.model,
@@ -506,7 +510,8 @@ impl World {
     /// Calls `see` for every model, outer before inner, with its whole name and pose.
     pub fn visit_models<'a>(&'a self, see: &mut impl FnMut(ModelAt<'a, '_>)) {
         for model in &self.models {
-            visit(model, "", Transform::IDENTITY, false, &model.name, see);
+            let frames = (model.parent_from_model, Transform::IDENTITY);
+            visit(model, "", frames, false, &model.name, see);
         }
     }
 }
@@ -542,6 +547,8 @@ pub struct ModelAt<'a, 's> {
     pub scope: &'s str,
     /// Where its frame is.
     pub world_from_model: Transform,
+    /// Where its frame is in the outermost model's.
+    pub robot_from_model: Transform,
     /// It, or a model around it, never moves.
     pub is_static: bool,
     /// The outermost model's name.
@@ -552,17 +559,18 @@ pub struct ModelAt<'a, 's> {
 fn visit<'a>(
     model: &'a Model,
     outer_scope: &str,
-    world_from_outer: Transform,
+    (world_from_model, robot_from_model): (Transform, Transform),
     outer_is_static: bool,
     robot: &'a str,
     see: &mut impl FnMut(ModelAt<'a, '_>),
 ) {
     let scope = join_scope(outer_scope, &model.name);
-    let world_from_model = world_from_outer * model.parent_from_model;
     let is_static = outer_is_static || model.is_static;
-    see(ModelAt { model, scope: &scope, world_from_model, is_static, robot });
+    see(ModelAt { model, scope: &scope, world_from_model, robot_from_model, is_static, robot });
     for inner in &model.models {
-        visit(inner, &scope, world_from_model, is_static, robot, see);
+        let from_inner = inner.parent_from_model;
+        let frames = (world_from_model * from_inner, robot_from_model * from_inner);
+        visit(inner, &scope, frames, is_static, robot, see);
     }
 }
 

@@ -16,6 +16,8 @@ use super::packing::{Packing, Seat};
 pub(super) struct Contacts {
     /// In the detector's order.
     pub touches: Vec<Touch>,
+    /// Those of the step before.
+    before: Vec<Touch>,
     laws: LawTable,
 }
 
@@ -37,14 +39,15 @@ pub(super) struct Touch {
 impl Contacts {
     pub fn of(model: &Model) -> Contacts {
         let laws = LawTable::of(model, &surface_laws(&model.world.physics.native));
-        Contacts { touches: Vec::new(), laws }
+        Contacts { touches: Vec::new(), before: Vec::new(), laws }
     }
 
     /// Takes what the detector found. A point that was there in the last step keeps its
     /// impulse.
     pub fn take(&mut self, model: &Model, packing: &Packing, points: &[ContactPoint]) {
-        let before = std::mem::take(&mut self.touches);
-        let mut old = before.iter().peekable();
+        std::mem::swap(&mut self.touches, &mut self.before);
+        self.touches.clear();
+        let mut old = self.before.iter().peekable();
         for point in points {
             let (a, b) = (&model.bodies[point.body_a], &model.bodies[point.body_b]);
             let rigids = [a.rigid_idx, b.rigid_idx];

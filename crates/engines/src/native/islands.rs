@@ -2,6 +2,8 @@
 
 use headland_sim::constraint::Blocks;
 
+use super::solving::Solver;
+
 /// Which blocks belong together: scratch.
 pub(super) struct Islands {
     /// The robot that stands for each robot's island.
@@ -9,11 +11,18 @@ pub(super) struct Islands {
     /// Blocks, island by island, each in the order they were opened.
     blocks: Vec<usize>,
     ends: Vec<usize>,
+    /// Leader and block, in order.
+    order: Vec<(usize, usize)>,
 }
 
 impl Islands {
     pub fn new(n_robots: usize) -> Islands {
-        Islands { leaders: vec![0; n_robots], blocks: Vec::new(), ends: Vec::new() }
+        Islands {
+            leaders: vec![0; n_robots],
+            blocks: Vec::new(),
+            ends: Vec::new(),
+            order: Vec::new(),
+        }
     }
 
     /// Finds them anew, in the order of their first blocks.
@@ -30,8 +39,9 @@ impl Islands {
         let of_block = |islands: &Islands, i: usize| {
             blocks.blocks[i].robots[0].map_or(usize::MAX, |robot| islands.leader(robot))
         };
-        let mut order: Vec<(usize, usize)> =
-            (0..blocks.blocks.len()).map(|i| (of_block(self, i), i)).collect();
+        let mut order = std::mem::take(&mut self.order);
+        order.clear();
+        order.extend((0..blocks.blocks.len()).map(|i| (of_block(self, i), i)));
         order.sort_unstable();
         self.blocks.clear();
         self.ends.clear();
@@ -43,6 +53,26 @@ impl Islands {
         }
         if !order.is_empty() {
             self.ends.push(order.len());
+        }
+        self.order = order;
+    }
+
+    /// Gives each solver its islands: neighbours, and about as many rows as the others.
+    pub fn share_out(&self, blocks: &Blocks, solvers: &mut [Solver]) {
+        let rows_of = |island: usize| -> usize {
+            self.blocks(island).iter().map(|block| blocks.blocks[*block].n_rows).sum()
+        };
+        let n_rows: usize = (0..self.n()).map(rows_of).sum();
+        let (mut island, mut n_given) = (0, 0);
+        let n_solvers = solvers.len();
+        for (i, solver) in solvers.iter_mut().enumerate() {
+            let first = island;
+            let enough = n_rows * (i + 1) / n_solvers;
+            while island < self.n() && (n_given < enough || i + 1 == n_solvers) {
+                n_given += rows_of(island);
+                island += 1;
+            }
+            solver.share = first..island;
         }
     }
 

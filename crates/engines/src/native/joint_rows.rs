@@ -76,12 +76,15 @@ impl JointRows {
             let axis = &dof.axis;
             let (lower, upper) =
                 if sign > 0.0 { (axis.lower, axis.upper) } else { (-axis.upper, -axis.lower) };
-            let is_needed = lower.is_finite() || upper.is_finite() || axis.friction > 0.0;
+            // What goes where it is told keeps to its limits by itself.
+            let is_needed = packs[at.0].joints_give_way()
+                && (lower.is_finite() || upper.is_finite() || axis.friction > 0.0);
             is_needed.then_some(AxisRow { at, lower, upper, friction: axis.friction })
         });
         let mimics = model.dofs.iter().zip(&places).filter_map(|(dof, place)| {
             let mimic = dof.mimic?;
-            let (follower, sign) = (*place)?;
+            let (follower, sign) =
+                (*place).filter(|((pack, ..), _)| packs[*pack].joints_give_way())?;
             let (leader, leader_sign) = places[mimic.leader_dof]?;
             let multiplier = sign * mimic.multiplier * leader_sign;
             Some(MimicRow { follower, leader, multiplier, offset: sign * mimic.offset })

@@ -11,14 +11,16 @@
 //! change the time a step takes and not one bit of it.
 
 mod contacts;
+mod crew;
 mod islands;
 mod joint_rows;
 mod packing;
 mod rows;
+mod solving;
 mod stages;
 
-use headland_base::{Diagnostic, SimDuration, Transform, Vec3};
-use headland_sim::contact::{ContactScope, Detector, Scene};
+use headland_base::{Diagnostic, SimDuration, Transform};
+use headland_sim::contact::{Detector, Scene};
 use headland_sim::motion::{Drive, Pack};
 use headland_sim::tree::{V3, V6};
 use headland_sim::{
@@ -27,6 +29,7 @@ use headland_sim::{
 use headland_world::{ContactLaw, Integrator};
 
 use contacts::Contacts;
+use crew::Crew;
 use packing::Packing;
 use rows::Rows;
 
@@ -59,6 +62,7 @@ pub struct Native {
 }
 
 struct Built {
+    crew: Crew,
     packing: Packing,
     packs: Vec<Box<dyn Pack>>,
     scene: Scene,
@@ -90,12 +94,15 @@ impl Engine for Native {
         let packing = Packing::of(model);
         let mut packs = packing.packs(model, state);
         packs.iter_mut().for_each(|pack| pack.place(state));
-        let scene = Scene::of(model, &ContactScope::all());
+        let scene = Scene::of(model, &packing.scope(model, &packs));
         let native = &model.world.physics.native;
+        let n_robots = packs.iter().map(|pack| pack.robots().len()).sum();
+        let crew = Crew::of(n_robots, options.n_threads);
         self.built = Some(Built {
             detector: Detector::new(&scene),
             contacts: Contacts::of(model),
-            rows: Rows::of(model, &packs),
+            rows: Rows::of(model, &packs, crew.n_threads()),
+            crew,
             law: native.law.unwrap_or(ContactLaw::Hard),
             integrator: native.integrator.unwrap_or(Integrator::SemiImplicit),
             poses: vec![Transform::IDENTITY; model.rigids.len()],
@@ -143,9 +150,9 @@ impl Built {
     fn step(&mut self, drive: &Drive<'_>, state: &mut State) {
         self.find_contacts(drive, state);
         self.push(drive, state);
-        self.packs.iter_mut().for_each(|pack| pack.accelerate(drive));
+        self.crew.each(&mut self.packs, |pack| pack.accelerate(drive));
         self.kick(drive, state);
-        self.packs.iter_mut().for_each(|pack| pack.finish(drive.dt));
+        self.crew.each(&mut self.packs, |pack| pack.finish(drive.dt));
         self.carry_on(drive, state);
     }
 
@@ -184,7 +191,7 @@ impl Built {
             self.rows.hold_contacts(drive, &self.packs, state, &self.contacts);
         }
         self.rows.hold_joints(drive, &self.packs, state);
-        self.rows.solve(drive, &mut self.packs, state, &mut self.contacts);
+        self.rows.solve(&self.crew, drive, &mut self.packs, state, &mut self.contacts);
         self.contacts.shove(&mut self.packs);
     }
 
@@ -199,10 +206,8 @@ impl Built {
                     (turned * now.world_from_rigid.rotation).normalize();
             }
         }
-        for pack in &mut self.packs {
-            pack.place(state);
-            pack.write(state);
-        }
+        self.crew.each(&mut self.packs, |pack| pack.place(state));
+        self.packs.iter().for_each(|pack| pack.write(state));
         for joint_idx in self.packs.iter().flat_map(|pack| pack.robots()).flat_map(|r| &r.loops) {
             state.measure_joint(drive.model, &drive.model.joints[*joint_idx]);
         }
@@ -212,8 +217,9 @@ impl Built {
     }
 }
 
-/// The speed of the fastest rigid \[m/s\].
+/// The speed of the fastest rigid \[m/s\]; what is none does not count.
 fn fastest(state: &State) -> f64 {
-    let speed = |v: Vec3| if v.is_finite() { v.length() } else { 0.0 };
-    state.rigids.iter().map(|rigid| speed(rigid.twist.linear)).fold(0.0, f64::max)
+    let squares = state.rigids.iter().map(|rigid| rigid.twist.linear.length_squared());
+    let finite = |square: f64| if square.is_finite() { square } else { 0.0 };
+    headland_base::maths::sqrt(squares.map(finite).fold(0.0, f64::max))
 }

@@ -1,34 +1,68 @@
 //! Rows for whatever must be held: contacts by the hard law, joints at their limits, dry
-//! friction, mimics and loops. Found, solved island by island, and handed to the packs.
+//! friction, mimics and loops. Found here, solved island by island in solving.rs, and handed to
+//! the packs.
 
 use headland_base::Vec3;
 use headland_base::maths::sqrt;
 use headland_sim::constraint::Blocks;
-use headland_sim::contact::hard::{
-    self, Contact, Problem, Row, Scratch, Tuning, correction_speed, normal_target,
-};
+use headland_sim::contact::hard::{Contact, Row, normal_target};
 use headland_sim::motion::{Drive, Pack};
 use headland_sim::tree::{Half, V3, V6};
 use headland_sim::{Model, State};
 
 use super::contacts::{Contacts, Touch, velocity_at};
+use super::crew::Crew;
 use super::islands::Islands;
 use super::joint_rows::JointRows;
 use super::packing::Seat;
+use super::solving::{Now, Solver};
 
 /// The rows of a step, and what solves them.
 pub(super) struct Rows {
     joints: JointRows,
     numbering: Numbering,
-    pub(super) blocks: Blocks,
-    /// What each block is.
-    owners: Vec<Owner>,
-    /// Per block: of the single row, or of the contact.
-    singles: Vec<Row>,
-    contacts: Vec<Contact>,
+    held: Held,
+    /// What was asked about the last links, by side: neighbouring contacts share them.
+    asked: [Asked; 2],
     halves: [Half; 2],
     islands: Islands,
-    work: Work,
+    /// One per thread, each with a share of the islands.
+    solvers: Vec<Solver>,
+}
+
+/// What is held in a step, block by block.
+#[derive(Default)]
+pub(super) struct Held {
+    pub blocks: Blocks,
+    /// What each block is.
+    pub owners: Vec<Owner>,
+    /// Per block: the single row, where it is one.
+    pub singles: Vec<Row>,
+    /// Per block from the first on: the contacts.
+    pub contacts: Vec<Contact>,
+}
+
+/// What a link answered in this step.
+struct Asked {
+    seat: Option<Seat>,
+    half: Half,
+    /// How it moves if nothing kicks.
+    free: V6<f64>,
+}
+
+impl Asked {
+    fn nobody() -> Asked {
+        Asked { seat: None, half: Half::default(), free: V6::ZERO }
+    }
+
+    fn ask(&mut self, packs: &[Box<dyn Pack>], seat: Seat) {
+        if self.seat != Some(seat) {
+            let (pack, robot, node) = seat;
+            packs[pack].half(robot, node, &mut self.half);
+            self.free = packs[pack].free_motion(robot, node);
+            self.seat = Some(seat);
+        }
+    }
 }
 
 /// Robots and columns counted through all packs: constant.
@@ -72,52 +106,31 @@ pub(super) enum Owner {
     Links(Vec<(Seat, V6<f64>)>),
 }
 
-#[derive(Default)]
-struct Work {
-    scratch: Scratch,
-    columns: Vec<[f64; 3]>,
-    delassus: Vec<f64>,
-    free: Vec<f64>,
-    impulses: Vec<f64>,
-    bounces: Vec<f64>,
-    contacts: Vec<Contact>,
-    rows: Vec<Row>,
-}
-
-/// Share of a depth that is made good per step.
-const MENDING: f64 = 0.2;
-
-/// Depth that is left alone \[m\]: without it a settled stack would be pushed for ever.
-const SLACK: f64 = 1e-5;
-
-/// The fastest anything is pushed out \[m/s\].
-const MENDING_SPEED: f64 = 1.0;
-
 /// Contacts that close slower than this many steps of gravity do not bounce: a body at rest
 /// closes by one in each step.
 const N_STEPS_OF_REST: f64 = 3.0;
 
 impl Rows {
-    pub fn of(model: &Model, packs: &[Box<dyn Pack>]) -> Rows {
+    pub fn of(model: &Model, packs: &[Box<dyn Pack>], n_threads: usize) -> Rows {
         let numbering = Numbering::of(packs);
         Rows {
             joints: JointRows::of(model, packs),
             islands: Islands::new(numbering.n_robots),
             numbering,
-            blocks: Blocks::default(),
-            owners: Vec::new(),
-            singles: Vec::new(),
-            contacts: Vec::new(),
-            halves: [Half::default(), Half::default()],
-            work: Work::default(),
+            held: Held::default(),
+            asked: [Asked::nobody(), Asked::nobody()],
+            halves: Default::default(),
+            solvers: (0..n_threads).map(|_| Solver::default()).collect(),
         }
     }
 
     pub fn begin(&mut self) {
-        self.blocks.clear();
-        self.owners.clear();
-        self.singles.clear();
-        self.contacts.clear();
+        let Held { blocks, owners, singles, contacts } = &mut self.held;
+        blocks.clear();
+        owners.clear();
+        singles.clear();
+        contacts.clear();
+        self.asked.iter_mut().for_each(|asked| asked.seat = None);
     }
 
     /// Every contact: a normal that keeps the sides apart and two tangents that rub.
@@ -152,28 +165,33 @@ impl Rows {
         let (normal, at) = (touch.point.normal, touch.point.position);
         let tangents = tangents_of(normal);
         let directions = [normal, tangents[0], tangents[1]];
-        let free = free_velocity(packs, state, touch);
+        let mut free = Vec3::ZERO;
+        for (side, sign) in [(0, -1.0), (1, 1.0)] {
+            free += sign
+                * match touch.seats[side] {
+                    Some(seat) => {
+                        self.asked[side].ask(packs, seat);
+                        let arm = V3::of(at - packs[seat.0].origin(seat.1));
+                        self.asked[side].free.velocity_at(arm).get(0)
+                    }
+                    None => velocity_at(state, touch.rigids[side], at),
+                };
+        }
         let before =
             velocity_at(state, touch.rigids[1], at) - velocity_at(state, touch.rigids[0], at);
         let surfaces = &touch.surfaces;
         let (dt, depth) = (drive.dt, touch.point.depth);
         let approach = before.dot(normal);
         let target = normal_target(depth, approach, surfaces.restitution, rest_speed(drive), dt);
-        self.blocks.open(3, directions.map(|d| free.dot(d)));
+        self.held.blocks.open(3, directions.map(|d| free.dot(d)));
         for (side, seat) in touch.seats.iter().enumerate() {
             let Some(seat) = *seat else { continue };
             let sign = if side == 1 { 1.0 } else { -1.0 };
             let rows = directions.map(|d| six(about(packs, seat, at, d * sign)));
-            link_side(
-                &mut self.blocks,
-                &self.numbering,
-                packs,
-                seat,
-                &mut self.halves[side],
-                &rows,
-            );
+            let give = |column| packs[seat.0].give(seat.1, column);
+            self.held.blocks.side(self.numbering.robot(seat), &self.asked[side].half, give, &rows);
         }
-        self.contacts.push(Contact {
+        self.held.contacts.push(Contact {
             mu: surfaces.mean_mu(),
             mu2: surfaces.mean_mu(),
             restitution: surfaces.restitution,
@@ -181,8 +199,8 @@ impl Rows {
             group,
             is_touching: depth >= 0.0 || depth > approach * dt,
         });
-        self.singles.push(Row::held(0.0));
-        self.owners.push(Owner::Contact { touch: touch_idx, tangents });
+        self.held.singles.push(Row::held(0.0));
+        self.held.owners.push(Owner::Contact { touch: touch_idx, tangents });
     }
 
     /// Limits, dry friction, mimics and loops.
@@ -197,17 +215,17 @@ impl Rows {
         let speed = |((pack, robot, column), share): &(Seat, f64)| {
             packs[*pack].free_speed(*robot, *column) * share
         };
-        self.blocks.open(1, [shares.iter().map(speed).sum(), 0.0, 0.0]);
+        self.held.blocks.open(1, [shares.iter().map(speed).sum(), 0.0, 0.0]);
         for (seat, share) in shares {
             let (pack, robot, column) = *seat;
             let half = &mut self.halves[0];
             packs[pack].half_of_column(robot, column, half);
             let give = |column| packs[pack].give(robot, column);
             let place = self.numbering.robot(*seat);
-            self.blocks.side(place, half, give, &[[*share, 0.0, 0.0, 0.0, 0.0, 0.0]]);
+            self.held.blocks.side(place, half, give, &[[*share, 0.0, 0.0, 0.0, 0.0, 0.0]]);
         }
-        self.singles.push(row);
-        self.owners.push(Owner::Columns(shares.to_vec()));
+        self.held.singles.push(row);
+        self.held.owners.push(Owner::Columns(shares.to_vec()));
     }
 
     /// A row between links: what a unit impulse along it is on each.
@@ -218,239 +236,97 @@ impl Rows {
         free: f64,
         row: Row,
     ) {
-        self.blocks.open(1, [free, 0.0, 0.0]);
+        self.held.blocks.open(1, [free, 0.0, 0.0]);
         for (i, (seat, force)) in sides.iter().enumerate() {
             let half = &mut self.halves[i.min(1)];
-            link_side(&mut self.blocks, &self.numbering, packs, *seat, half, &[six(*force)]);
+            link_side(&mut self.held.blocks, &self.numbering, packs, *seat, half, &[six(*force)]);
         }
         let size = |force: &V6<f64>| sqrt(force.dot(*force));
         let row_size = sides.iter().map(|(_, force)| size(force)).fold(0.0, f64::max);
-        if self.blocks.drop_if_idle(&self.halves[..sides.len().min(2)], row_size) {
+        if self.held.blocks.drop_if_idle(&self.halves[..sides.len().min(2)], row_size) {
             return;
         }
-        self.singles.push(row);
-        self.owners.push(Owner::Links(sides));
+        self.held.singles.push(row);
+        self.held.owners.push(Owner::Links(sides));
     }
 
-    /// Solves every island by itself and kicks what it moves.
+    /// Solves every island by itself, as many at once as there are threads, and kicks what it
+    /// moves, one after the other.
     pub fn solve(
         &mut self,
+        crew: &Crew,
         drive: &Drive<'_>,
         packs: &mut [Box<dyn Pack>],
         state: &State,
         contacts: &mut Contacts,
     ) {
-        self.islands.find(&self.blocks);
-        for i in 0..self.islands.n() {
-            self.solve_island(i, drive, packs, state, contacts);
-        }
-    }
-
-    fn solve_island(
-        &mut self,
-        island: usize,
-        drive: &Drive<'_>,
-        packs: &mut [Box<dyn Pack>],
-        state: &State,
-        contacts: &mut Contacts,
-    ) {
-        let chosen = self.islands.blocks(island);
-        let work = &mut self.work;
-        let n_columns = self.numbering.n_columns;
-        self.blocks.delassus(chosen, n_columns, &mut work.columns, &mut work.delassus);
-        soften(&self.blocks, &self.owners, chosen, &mut work.delassus);
-        work.contacts.clear();
-        work.rows.clear();
-        work.free.clear();
-        work.impulses.clear();
-        // Contacts were opened before single rows, which is the order the solver wants.
-        for &block in chosen {
-            let n_rows = self.blocks.blocks[block].n_rows;
-            work.free.extend_from_slice(&self.blocks.blocks[block].free[..n_rows]);
-            match &self.owners[block] {
-                Owner::Contact { touch, .. } => {
-                    work.contacts.push(self.contacts[block]);
-                    work.impulses.extend(contacts.touches[*touch].impulse);
-                }
-                Owner::Columns(_) | Owner::Links(_) => {
-                    work.rows.push(self.singles[block]);
-                    work.impulses.push(0.0);
-                }
-            }
-        }
-        self.bounce(island, drive, packs, state, contacts);
-        let work = &mut self.work;
-        let problem = Problem {
-            delassus: &work.delassus,
-            free: &work.free,
-            contacts: &work.contacts,
-            rows: &work.rows,
+        self.islands.find(&self.held.blocks);
+        self.islands.share_out(&self.held.blocks, &mut self.solvers);
+        let now = Now {
+            held: &self.held,
+            islands: &self.islands,
+            n_columns: self.numbering.n_columns,
+            dt: drive.dt,
+            rest_speed: rest_speed(drive),
+            state,
+            touches: &contacts.touches,
         };
-        hard::solve(&problem, &mut work.impulses, &Tuning::default(), &mut work.scratch);
-        self.hand_out(island, drive.dt, packs, contacts);
-        self.push_apart(island, drive.dt, packs, contacts);
-    }
-
-    /// What strikes bounces first, from the velocities of the step's beginning; what that
-    /// changes is where the solver begins.
-    fn bounce(
-        &mut self,
-        island: usize,
-        drive: &Drive<'_>,
-        packs: &[Box<dyn Pack>],
-        state: &State,
-        contacts: &Contacts,
-    ) {
-        let chosen = self.islands.blocks(island);
-        let work = &mut self.work;
-        work.bounces.clear();
-        let strikes = work.contacts.iter().any(|c| c.restitution > 0.0 && c.is_touching);
-        if !strikes {
-            return;
-        }
-        let mut before = Vec::with_capacity(work.free.len());
-        for &block in chosen {
-            match &self.owners[block] {
-                Owner::Contact { touch, tangents } => {
-                    let touch = &contacts.touches[*touch];
-                    let at = touch.point.position;
-                    let v = velocity_at(state, touch.rigids[1], at)
-                        - velocity_at(state, touch.rigids[0], at);
-                    before.extend([touch.point.normal, tangents[0], tangents[1]].map(|d| v.dot(d)));
-                }
-                Owner::Columns(_) | Owner::Links(_) => before.push(0.0),
-            }
-        }
-        let _ = packs;
-        let problem = Problem {
-            delassus: &work.delassus,
-            free: &before,
-            contacts: &work.contacts,
-            rows: &work.rows,
-        };
-        work.bounces.resize(before.len(), 0.0);
-        let tuning = Tuning::default();
-        let slow = rest_speed(drive);
-        let answered = hard::impact(&problem, slow, &mut work.bounces, &tuning, &mut work.scratch);
-        if answered.n_answered > 0 {
-            let n = work.free.len();
-            for (i, free) in work.free.iter_mut().enumerate() {
-                let row = &work.delassus[i * n..(i + 1) * n];
-                *free += row.iter().zip(&work.bounces).map(|(w, b)| w * b).sum::<f64>();
-            }
-            // What a bounce took along is not what the contact needs besides.
-            work.impulses.fill(0.0);
-        } else {
-            work.bounces.clear();
-        }
-    }
-
-    fn hand_out(
-        &mut self,
-        island: usize,
-        dt: f64,
-        packs: &mut [Box<dyn Pack>],
-        contacts: &mut Contacts,
-    ) {
-        let mut at = 0;
-        for &block in self.islands.blocks(island) {
-            let impulse = |k: usize| {
-                self.work.impulses[at + k] + self.work.bounces.get(at + k).copied().unwrap_or(0.0)
-            };
-            match &self.owners[block] {
-                Owner::Contact { touch, tangents } => {
-                    let touch = &mut contacts.touches[*touch];
-                    touch.impulse = [0, 1, 2].map(|k| self.work.impulses[at + k]);
-                    let total = touch.point.normal * impulse(0)
-                        + tangents[0] * impulse(1)
-                        + tangents[1] * impulse(2);
-                    touch.force = total / dt;
-                    if total != Vec3::ZERO {
-                        kick_sides(packs, touch, total, |pack, seat, kick| {
-                            pack.kick(seat.1, seat.2, kick);
-                        });
-                    }
-                }
-                Owner::Columns(shares) => {
-                    for ((pack, robot, column), share) in shares {
-                        packs[*pack].kick_column(*robot, *column, share * impulse(0));
-                    }
-                }
-                Owner::Links(sides) => {
-                    for ((pack, robot, node), force) in sides {
-                        packs[*pack].kick(*robot, *node, *force * impulse(0));
-                    }
+        crew.each(&mut self.solvers, |solver| solver.solve(&now));
+        for solver in &self.solvers {
+            let mut at = 0;
+            for island in solver.share.clone() {
+                for &block in self.islands.blocks(island) {
+                    hand_out(&self.held, block, solver, at, drive.dt, packs, contacts);
+                    at += self.held.blocks.blocks[block].n_rows;
                 }
             }
-            at += self.blocks.blocks[block].n_rows;
         }
     }
+}
 
-    /// A second, frictionless problem for what overlaps: displacements without speed.
-    fn push_apart(
-        &mut self,
-        island: usize,
-        dt: f64,
-        packs: &mut [Box<dyn Pack>],
-        contacts: &Contacts,
-    ) {
-        let work = &mut self.work;
-        let mut any = false;
-        let owners = self.islands.blocks(island).iter().map(|block| &self.owners[*block]);
-        for (contact, owner) in work.contacts.iter_mut().zip(owners) {
-            let Owner::Contact { touch, .. } = owner else { continue };
-            let depth = contacts.touches[*touch].point.depth;
-            (contact.mu, contact.mu2) = (0.0, 0.0);
-            contact.target = if depth > SLACK {
-                any = true;
-                correction_speed(depth, SLACK, MENDING, MENDING_SPEED, dt)
-            } else {
-                // Others may be pushed closer, but not into each other.
-                (depth / dt).min(0.0)
-            };
-        }
-        if !any {
-            return;
-        }
-        work.rows.iter_mut().for_each(|row| row.target = 0.0);
-        work.free.fill(0.0);
-        work.impulses.fill(0.0);
-        let problem = Problem {
-            delassus: &work.delassus,
-            free: &work.free,
-            contacts: &work.contacts,
-            rows: &work.rows,
-        };
-        hard::solve(&problem, &mut work.impulses, &Tuning::default(), &mut work.scratch);
-        let owners = self.islands.blocks(island).iter().map(|block| &self.owners[*block]);
-        for (i, owner) in owners.enumerate() {
-            let Owner::Contact { touch, .. } = owner else { break };
-            let touch = &contacts.touches[*touch];
-            let total = touch.point.normal * work.impulses[3 * i];
+/// Gives the packs what the impulses of a block are, which stand from `at` on.
+fn hand_out(
+    held: &Held,
+    block: usize,
+    solver: &Solver,
+    at: usize,
+    dt: f64,
+    packs: &mut [Box<dyn Pack>],
+    contacts: &mut Contacts,
+) {
+    let impulse = |k: usize| solver.impulses[at + k] + solver.bounces[at + k];
+    match &held.owners[block] {
+        Owner::Contact { touch, tangents } => {
+            let touch = &mut contacts.touches[*touch];
+            touch.impulse = [0, 1, 2].map(|k| solver.impulses[at + k]);
+            let total = touch.point.normal * impulse(0)
+                + tangents[0] * impulse(1)
+                + tangents[1] * impulse(2);
+            touch.force = total / dt;
             if total != Vec3::ZERO {
-                kick_sides(packs, touch, total, |pack, seat, nudge| {
+                kick_sides(packs, touch, total, |pack, seat, kick| {
+                    pack.kick(seat.1, seat.2, kick);
+                });
+            }
+            let apart = touch.point.normal * solver.pushes[at];
+            if apart != Vec3::ZERO {
+                kick_sides(packs, touch, apart, |pack, seat, nudge| {
                     pack.nudge(seat.1, seat.2, nudge);
                 });
             }
         }
-    }
-}
-
-/// Rows between links may depend on each other: a planar loop is held across its plane at each
-/// of its joints. A little give makes the share of each unique.
-fn soften(blocks: &Blocks, owners: &[Owner], chosen: &[usize], delassus: &mut [f64]) {
-    let n: usize = chosen.iter().map(|block| blocks.blocks[*block].n_rows).sum();
-    let mut at = 0;
-    for &block in chosen {
-        if let Owner::Links(_) = owners[block] {
-            delassus[at * n + at] *= 1.0 + GIVE;
+        Owner::Columns(shares) => {
+            for ((pack, robot, column), share) in shares {
+                packs[*pack].kick_column(*robot, *column, share * impulse(0));
+            }
         }
-        at += blocks.blocks[block].n_rows;
+        Owner::Links(sides) => {
+            for ((pack, robot, node), force) in sides {
+                packs[*pack].kick(*robot, *node, *force * impulse(0));
+            }
+        }
     }
 }
-
-/// Share of its own response that a row between links gives in.
-const GIVE: f64 = 1e-7;
 
 /// Speeds up to which nothing bounces.
 fn rest_speed(drive: &Drive<'_>) -> f64 {
@@ -495,19 +371,6 @@ pub(super) fn about(packs: &[Box<dyn Pack>], seat: Seat, at: Vec3, force: Vec3) 
 fn six(force: V6<f64>) -> [f64; 6] {
     let (t, l) = (force.turn, force.line);
     [t.x, t.y, t.z, l.x, l.y, l.z]
-}
-
-/// Of b against a at the contact, if nothing kicked.
-fn free_velocity(packs: &[Box<dyn Pack>], state: &State, touch: &Touch) -> Vec3 {
-    let at = touch.point.position;
-    let of_side = |side: usize| match touch.seats[side] {
-        Some((pack, robot, node)) => {
-            let arm = V3::of(at - packs[pack].origin(robot));
-            packs[pack].free_motion(robot, node).velocity_at(arm).get(0)
-        }
-        None => velocity_at(state, touch.rigids[side], at),
-    };
-    of_side(1) - of_side(0)
 }
 
 /// Two directions across a normal.

@@ -118,28 +118,24 @@ impl Blocks {
         scratch: &mut Vec<[f64; 3]>,
         out: &mut Vec<f64>,
     ) {
-        let firsts: Vec<usize> = chosen
-            .iter()
-            .scan(0, |at, block| {
-                let first = *at;
-                *at += self.blocks[*block].n_rows;
-                Some(first)
-            })
-            .collect();
         let n: usize = chosen.iter().map(|block| self.blocks[*block].n_rows).sum();
         out.clear();
         out.resize(n * n, 0.0);
         scratch.resize(n_columns, [0.0; 3]);
+        let mut first = 0;
         for (a, block) in chosen.iter().enumerate() {
             for entry in self.entries(*block) {
                 scratch[entry.column] = entry.lefts.map(|left| left * entry.give);
             }
-            for (b, other) in chosen.iter().enumerate().skip(a) {
+            let mut other_first = first;
+            for other in &chosen[a..] {
                 if self.share_robot(*block, *other) {
                     let products = self.products(*other, scratch);
-                    self.put((a, b), chosen, &firsts, n, &products, out);
+                    self.put((*block, first), (*other, other_first), n, &products, out);
                 }
+                other_first += self.blocks[*other].n_rows;
             }
+            first += self.blocks[*block].n_rows;
             for entry in self.entries(*block) {
                 scratch[entry.column] = [0.0; 3];
             }
@@ -162,19 +158,18 @@ impl Blocks {
         sums
     }
 
+    /// Writes what two blocks, each with its first row, do to one another.
     fn put(
         &self,
-        (a, b): (usize, usize),
-        chosen: &[usize],
-        firsts: &[usize],
+        (a, first_a): (usize, usize),
+        (b, first_b): (usize, usize),
         n: usize,
         products: &[[f64; 3]; 3],
         out: &mut [f64],
     ) {
-        let n_rows = |block: usize| self.blocks[chosen[block]].n_rows;
-        for (i, of_row) in products.iter().enumerate().take(n_rows(a)) {
-            for (j, product) in of_row.iter().enumerate().take(n_rows(b)) {
-                let (row, column) = (firsts[a] + i, firsts[b] + j);
+        for (i, of_row) in products.iter().enumerate().take(self.blocks[a].n_rows) {
+            for (j, product) in of_row.iter().enumerate().take(self.blocks[b].n_rows) {
+                let (row, column) = (first_a + i, first_b + j);
                 out[row * n + column] = *product;
                 out[column * n + row] = *product;
             }

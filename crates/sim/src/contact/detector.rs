@@ -1,9 +1,10 @@
 //! Detection: where everything is goes in, the points where it touches come out.
 //!
 //! ```text
-//! poses ─► balls around shapes ─┬─► planes ──────────────────┐
-//!                               └─► clusters, swept along an ├─► pairs, in order ─► points
-//!                                   axis; shapes within them ┘
+//! poses ─► balls around rigids ─┬─► planes ───────────────────────┐
+//!                               ├─► pairs within a robot          ├─► pairs of shapes, in
+//!                               └─► robots, swept along an axis; ─┘   order ─► points
+//!                                   rigids and shapes within them
 //! ```
 //!
 //! The detector is scratch: it keeps memory and the order of the last sweep, which only makes
@@ -11,29 +12,39 @@
 
 use headland_base::{Transform, Vec3};
 
-use super::ContactPoint;
 use super::convex::Search;
 use super::form::longest;
 use super::manifold::Side;
 use super::pair;
-use super::scene::{Scene, SceneShape};
+use super::scene::{Cluster, Mover, Scene, SceneShape};
 use super::touching::Touch;
+use super::{ContactPoint, Form};
 
 /// Finds contacts, step after step, without asking for memory once it has seen the most.
 pub struct Detector {
-    /// Centres of the balls around the scene's shapes, in the world.
-    centres: Vec<Vec3>,
-    /// Lowest and highest corner of each cluster.
+    /// Centres of the balls around the scene's clusters, in the world.
+    balls: Vec<Vec3>,
+    /// Lowest and highest corner of each group.
     bounds: Vec<(Vec3, Vec3)>,
-    /// Clusters by their lowest coordinate along the axis of the last sweep.
+    /// Groups by their lowest coordinate along the axis of the last sweep.
     order: Vec<u32>,
     /// Their bounds in that order, which lie together in memory as the sweep reads them.
     swept: Vec<(Vec3, Vec3)>,
+    placed: PlacedShapes,
     /// Pairs to look at: ranks of the two parts, then where they are in the scene.
     pairs: Vec<(u32, u32, Place, Place)>,
     search: Search,
     touches: Vec<Touch>,
     points: Vec<ContactPoint>,
+}
+
+/// Where shapes are in the world, worked out when somebody comes near.
+struct PlacedShapes {
+    /// The pose of each cluster's rigid that the rest was worked out for.
+    of: Vec<Transform>,
+    /// Centres of the balls around shapes.
+    centres: Vec<Vec3>,
+    poses: Vec<Transform>,
 }
 
 /// Where a part is in the scene.
@@ -47,10 +58,11 @@ impl Detector {
     /// For a scene.
     pub fn new(scene: &Scene) -> Detector {
         Detector {
-            centres: vec![Vec3::ZERO; scene.shapes.len()],
-            bounds: vec![(Vec3::ZERO, Vec3::ZERO); scene.clusters.len()],
-            order: (0..scene.clusters.len() as u32).collect(),
+            balls: vec![Vec3::ZERO; scene.clusters.len()],
+            bounds: vec![(Vec3::ZERO, Vec3::ZERO); scene.groups.len()],
+            order: (0..scene.groups.len() as u32).collect(),
             swept: Vec::new(),
+            placed: PlacedShapes::new(scene),
             pairs: Vec::new(),
             search: Search::new(),
             touches: Vec::new(),
@@ -70,11 +82,13 @@ impl Detector {
         assert_eq!(world_from_rigid.len(), scene.n_rigids, "one pose per rigid");
         self.pairs.clear();
         self.points.clear();
-        for (centre, shape) in self.centres.iter_mut().zip(&scene.shapes) {
-            *centre = world_from_rigid[shape.rigid_idx].point(shape.centre_in_rigid);
+        for (ball, cluster) in self.balls.iter_mut().zip(&scene.clusters) {
+            *ball = world_from_rigid[cluster.rigid_idx].point(cluster.centre_in_rigid);
         }
+        self.bound(scene, margin);
         self.near_planes(scene, world_from_rigid, margin);
-        if scene.clusters.len() > 1 {
+        self.within_groups(scene, world_from_rigid, margin);
+        if scene.groups.len() > 1 {
             self.sweep(scene, world_from_rigid, margin);
         }
         self.pairs.sort_unstable();
@@ -87,40 +101,75 @@ impl Detector {
         self.pairs.len()
     }
 
+    /// A box around every group.
+    fn bound(&mut self, scene: &Scene, margin: f64) {
+        let half_margin = 0.5 * margin;
+        for (bounds, group) in self.bounds.iter_mut().zip(&scene.groups) {
+            let nothing = (Vec3::splat(f64::INFINITY), Vec3::splat(f64::NEG_INFINITY));
+            *bounds = (group.first..group.end).fold(nothing, |(low, high), i| {
+                let reach = Vec3::splat(scene.clusters[i].radius + half_margin);
+                (low.min(self.balls[i] - reach), high.max(self.balls[i] + reach))
+            });
+        }
+    }
+
     fn near_planes(&mut self, scene: &Scene, world_from_rigid: &[Transform], margin: f64) {
         for (i, plane) in scene.planes.iter().enumerate() {
-            let super::Form::Plane { normal } = &plane.form else { continue };
+            let Form::Plane { normal } = &plane.form else { continue };
             let at = world_from_rigid[plane.rigid_idx] * plane.rigid_from_shape;
             let normal = at.vector(*normal);
             let level = at.translation.dot(normal);
-            for (j, shape) in scene.shapes.iter().enumerate() {
-                // Written so that a centre that is not a number is not near.
-                let is_near = self.centres[j].dot(normal) - level < shape.radius + margin;
-                if is_near && scene.may_touch(plane, shape) {
-                    let places = (Place::Plane(i as u32), Place::Shape(j as u32));
-                    self.pairs.push(in_order((plane.idx, places.0), (shape.idx, places.1)));
+            let is_level = normal.x.abs().max(normal.y.abs()) < LEVEL;
+            for (group, bounds) in scene.groups.iter().zip(&self.bounds) {
+                // What is told to stand on level ground stands there whatever touches.
+                let matters = match group.mover {
+                    Mover::Forces | Mover::ForcesOnWhole => true,
+                    Mover::Orders => !is_level,
+                    Mover::Nothing => plane.mover != Mover::Nothing,
+                };
+                let is_clear = lowest_along(*bounds, normal) - level > margin;
+                if !matters || is_clear {
+                    continue;
+                }
+                for c in group.first..group.end {
+                    let cluster = &scene.clusters[c];
+                    // Written so that a centre that is not a number is not near.
+                    if self.balls[c].dot(normal) - level < cluster.radius + margin {
+                        self.placed.place(scene, c, world_from_rigid);
+                        let near = Near { plane: (i, plane), normal, level, margin };
+                        near.take(scene, cluster, &self.placed, &mut self.pairs);
+                    }
                 }
             }
         }
     }
 
-    /// Sweep and prune over clusters, along the axis on which they are spread most.
+    /// Links of one robot against each other.
+    fn within_groups(&mut self, scene: &Scene, world_from_rigid: &[Transform], margin: f64) {
+        for &(i, j) in &scene.inner {
+            let (i, j) = (i as usize, j as usize);
+            if self.are_near(scene, i, j, margin) {
+                self.cluster_pairs(scene, world_from_rigid, (i, j), margin);
+            }
+        }
+    }
+
+    fn are_near(&self, scene: &Scene, i: usize, j: usize, margin: f64) -> bool {
+        let reach = scene.clusters[i].radius + scene.clusters[j].radius + margin;
+        self.balls[i].distance_squared(self.balls[j]) < reach * reach
+    }
+
+    /// Sweep and prune over groups, along the axis on which they are spread most.
     fn sweep(&mut self, scene: &Scene, world_from_rigid: &[Transform], margin: f64) {
-        let half_margin = 0.5 * margin;
         let (mut sum, mut squares) = (Vec3::ZERO, Vec3::ZERO);
-        for (bounds, cluster) in self.bounds.iter_mut().zip(&scene.clusters) {
-            let nothing = (Vec3::splat(f64::INFINITY), Vec3::splat(f64::NEG_INFINITY));
-            *bounds = (cluster.first..cluster.end).fold(nothing, |(low, high), i| {
-                let reach = Vec3::splat(scene.shapes[i].radius + half_margin);
-                (low.min(self.centres[i] - reach), high.max(self.centres[i] + reach))
-            });
+        for bounds in &self.bounds {
             let middle = (bounds.0 + bounds.1) * 0.5;
             if middle.is_finite() {
                 sum += middle;
                 squares += middle * middle;
             }
         }
-        let spread = squares - sum * sum / scene.clusters.len() as f64;
+        let spread = squares - sum * sum / scene.groups.len() as f64;
         let axis = longest(spread);
         let bounds = &self.bounds;
         // Nearly sorted from the last step: insertion takes about one pass.
@@ -130,34 +179,83 @@ impl Detector {
         });
         self.swept.clear();
         self.swept.extend(self.order.iter().map(|&i| self.bounds[i as usize]));
-        for (at, &(low, high)) in self.swept.iter().enumerate() {
+        for at in 0..self.swept.len() {
+            let (low, high) = self.swept[at];
             let i = self.order[at] as usize;
-            let reach = high[axis];
-            for (k, &(other_low, other_high)) in self.swept[at + 1..].iter().enumerate() {
-                if other_low[axis] > reach {
+            for next in at + 1..self.swept.len() {
+                let (other_low, other_high) = self.swept[next];
+                if other_low[axis] > high[axis] {
                     break;
                 }
                 if other_low.cmpgt(high).any() || low.cmpgt(other_high).any() {
                     continue;
                 }
-                let j = self.order[at + 1 + k] as usize;
-                if scene.clusters[i].is_dynamic || scene.clusters[j].is_dynamic {
-                    let pairs = &mut self.pairs;
-                    cluster_pairs(scene, &self.centres, world_from_rigid, (i, j), margin, pairs);
+                let j = self.order[next] as usize;
+                self.group_pairs(scene, world_from_rigid, (i, j), margin);
+            }
+        }
+    }
+
+    /// Pairs of shapes of two groups whose boxes overlap.
+    fn group_pairs(
+        &mut self,
+        scene: &Scene,
+        world_from_rigid: &[Transform],
+        (i, j): (usize, usize),
+        margin: f64,
+    ) {
+        let (a, b) = (&scene.groups[i], &scene.groups[j]);
+        if a.mover == Mover::Nothing && b.mover == Mover::Nothing {
+            return;
+        }
+        for p in a.first..a.end {
+            for q in b.first..b.end {
+                if self.are_near(scene, p, q, margin) {
+                    self.cluster_pairs(scene, world_from_rigid, (p, q), margin);
+                }
+            }
+        }
+    }
+
+    /// Pairs of shapes of two clusters that come near each other.
+    fn cluster_pairs(
+        &mut self,
+        scene: &Scene,
+        world_from_rigid: &[Transform],
+        (i, j): (usize, usize),
+        margin: f64,
+    ) {
+        self.placed.place(scene, i, world_from_rigid);
+        self.placed.place(scene, j, world_from_rigid);
+        let PlacedShapes { centres, poses, .. } = &self.placed;
+        let (cluster_a, cluster_b) = (&scene.clusters[i], &scene.clusters[j]);
+        for p in cluster_a.first..cluster_a.end {
+            for q in cluster_b.first..cluster_b.end {
+                let (a, b) = (&scene.shapes[p], &scene.shapes[q]);
+                let reach = a.radius + b.radius + margin;
+                if centres[p].distance_squared(centres[q]) < reach * reach
+                    && scene.may_touch(a, b)
+                    && reaches((a, &poses[p]), b.radius + margin, centres[q])
+                    && reaches((b, &poses[q]), a.radius + margin, centres[p])
+                {
+                    let (p, q) = (Place::Shape(p as u32), Place::Shape(q as u32));
+                    self.pairs.push(in_order((a.idx, p), (b.idx, q)));
                 }
             }
         }
     }
 
     fn look_closely(&mut self, scene: &Scene, world_from_rigid: &[Transform], margin: f64) {
-        let shape_at = |place: Place| match place {
-            Place::Plane(i) => &scene.planes[i as usize],
-            Place::Shape(i) => &scene.shapes[i as usize],
+        let PlacedShapes { poses, .. } = &self.placed;
+        let placed = |place: Place| match place {
+            Place::Plane(i) => {
+                let plane = &scene.planes[i as usize];
+                (plane, world_from_rigid[plane.rigid_idx] * plane.rigid_from_shape)
+            }
+            Place::Shape(i) => (&scene.shapes[i as usize], poses[i as usize]),
         };
         for &(_, _, a, b) in &self.pairs {
-            let (a, b) = (shape_at(a), shape_at(b));
-            let at_a = world_from_rigid[a.rigid_idx] * a.rigid_from_shape;
-            let at_b = world_from_rigid[b.rigid_idx] * b.rigid_from_shape;
+            let ((a, at_a), (b, at_b)) = (placed(a), placed(b));
             if !at_a.is_finite() || !at_b.is_finite() {
                 continue;
             }
@@ -181,48 +279,88 @@ impl Detector {
     }
 }
 
-fn in_order(a: (u32, Place), b: (u32, Place)) -> (u32, u32, Place, Place) {
-    if a.0 < b.0 { (a.0, b.0, a.1, b.1) } else { (b.0, a.0, b.1, a.1) }
+/// Sine of the steepest slope that is level ground.
+const LEVEL: f64 = 1e-9;
+
+/// A plane that a cluster comes near.
+struct Near<'a> {
+    plane: (usize, &'a SceneShape),
+    normal: Vec3,
+    level: f64,
+    margin: f64,
 }
 
-/// Pairs of shapes of two clusters that come near each other.
-fn cluster_pairs(
-    scene: &Scene,
-    centres: &[Vec3],
-    world_from_rigid: &[Transform],
-    (i, j): (usize, usize),
-    margin: f64,
-    out: &mut Vec<(u32, u32, Place, Place)>,
-) {
-    let (cluster_a, cluster_b) = (&scene.clusters[i], &scene.clusters[j]);
-    for p in cluster_a.first..cluster_a.end {
-        for q in cluster_b.first..cluster_b.end {
-            let (a, b) = (&scene.shapes[p], &scene.shapes[q]);
-            let reach = a.radius + b.radius + margin;
-            if centres[p].distance_squared(centres[q]) < reach * reach
-                && scene.may_touch(a, b)
-                && reaches(a, world_from_rigid, b, centres[q], margin)
-                && reaches(b, world_from_rigid, a, centres[p], margin)
-            {
-                let (p, q) = (Place::Shape(p as u32), Place::Shape(q as u32));
-                out.push(in_order((a.idx, p), (b.idx, q)));
+impl Near<'_> {
+    /// Pairs of the plane with those shapes of the cluster that are near themselves.
+    fn take(
+        &self,
+        scene: &Scene,
+        cluster: &Cluster,
+        placed: &PlacedShapes,
+        out: &mut Vec<(u32, u32, Place, Place)>,
+    ) {
+        let (i, plane) = self.plane;
+        for j in cluster.first..cluster.end {
+            let shape = &scene.shapes[j];
+            let height = placed.centres[j].dot(self.normal) - self.level;
+            if height < shape.radius + self.margin && scene.may_touch(plane, shape) {
+                let places = (Place::Plane(i as u32), Place::Shape(j as u32));
+                out.push(in_order((plane.idx, places.0), (shape.idx, places.1)));
             }
         }
     }
 }
 
-/// Whether the ball around `other` comes near the box around `shape`.
-fn reaches(
-    shape: &SceneShape,
-    world_from_rigid: &[Transform],
-    other: &SceneShape,
-    centre: Vec3,
-    margin: f64,
-) -> bool {
-    let at = world_from_rigid[shape.rigid_idx] * shape.rigid_from_shape;
+impl PlacedShapes {
+    fn new(scene: &Scene) -> PlacedShapes {
+        let nowhere = Transform::from_translation(Vec3::NAN);
+        PlacedShapes {
+            of: vec![nowhere; scene.clusters.len()],
+            centres: vec![Vec3::ZERO; scene.shapes.len()],
+            poses: vec![nowhere; scene.shapes.len()],
+        }
+    }
+
+    /// Places the shapes of a cluster, unless they are where they were.
+    fn place(&mut self, scene: &Scene, cluster_idx: usize, world_from_rigid: &[Transform]) {
+        let cluster = &scene.clusters[cluster_idx];
+        let pose = world_from_rigid[cluster.rigid_idx];
+        if is_same(&pose, &self.of[cluster_idx]) {
+            return;
+        }
+        self.of[cluster_idx] = pose;
+        for i in cluster.first..cluster.end {
+            let shape = &scene.shapes[i];
+            self.centres[i] = pose.point(shape.centre_in_rigid);
+            self.poses[i] = pose * shape.rigid_from_shape;
+        }
+    }
+}
+
+/// To the bit: equal numbers may still differ in the sign of a zero.
+fn is_same(a: &Transform, b: &Transform) -> bool {
+    let numbers = |pose: &Transform| {
+        let (q, at) = (pose.rotation, pose.translation);
+        [at.x, at.y, at.z, q.x, q.y, q.z, q.w]
+    };
+    let mut both = numbers(a).into_iter().zip(numbers(b));
+    both.all(|(x, y)| x.to_bits() == y.to_bits())
+}
+
+/// How far along a direction a box begins.
+fn lowest_along((low, high): (Vec3, Vec3), direction: Vec3) -> f64 {
+    let (middle, half) = ((low + high) * 0.5, (high - low) * 0.5);
+    middle.dot(direction) - half.dot(direction.abs())
+}
+
+fn in_order(a: (u32, Place), b: (u32, Place)) -> (u32, u32, Place, Place) {
+    if a.0 < b.0 { (a.0, b.0, a.1, b.1) } else { (b.0, a.0, b.1, a.1) }
+}
+
+/// Whether a ball of radius `reach` \[m\] comes near the box around a shape.
+fn reaches((shape, at): (&SceneShape, &Transform), reach: f64, centre: Vec3) -> bool {
     let inside = at.rotation.conjugate() * (centre - at.translation) - shape.centre;
     let outside = (inside.abs() - shape.half).max(Vec3::ZERO);
-    let reach = other.radius + margin;
     outside.length_squared() < reach * reach
 }
 

@@ -20,8 +20,12 @@ pub struct Scene {
     pub(super) shapes: Vec<SceneShape>,
     /// Planes: they have no end, so they stand apart and are asked first.
     pub(super) planes: Vec<SceneShape>,
-    /// Sets of shapes that never touch one another: ranges of `shapes`.
+    /// The shapes of each rigid.
     pub(super) clusters: Vec<Cluster>,
+    /// Clusters that are swept together.
+    pub(super) groups: Vec<Group>,
+    /// Pairs of clusters within a group that may touch, group by group.
+    pub(super) inner: Vec<(u32, u32)>,
     pub(super) n_rigids: usize,
     filter: TouchFilter,
     scope: ContactScope,
@@ -36,8 +40,10 @@ pub(super) struct SceneShape {
     /// Which of the body's shapes.
     pub(super) shape_idx: usize,
     pub(super) rigid_idx: usize,
-    pub(super) is_dynamic: bool,
+    pub(super) mover: Mover,
     pub(super) mask: u32,
+    /// Shapes of one robot share a number.
+    robot: usize,
     pub(super) rigid_from_shape: Transform,
     pub(super) form: Form,
     /// A ball around it: centre in the rigid's frame, and in its own, and radius \[m\].
@@ -48,20 +54,45 @@ pub(super) struct SceneShape {
     pub(super) half: Vec3,
 }
 
-/// Shapes that never touch one another: those of a robot that does not collide with itself, or
-/// else those of one rigid.
+/// What moves a shape.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Mover {
+    Forces,
+    /// Forces, but all of its robot at once.
+    ForcesOnWhole,
+    /// It goes where it is told.
+    Orders,
+    Nothing,
+}
+
+/// The shapes of one rigid, which never touch one another: a range of the scene's shapes.
 #[derive(Clone, Debug)]
 pub(super) struct Cluster {
     pub(super) first: usize,
     pub(super) end: usize,
-    pub(super) is_dynamic: bool,
+    pub(super) rigid_idx: usize,
+    /// A ball around all of them, in the rigid's frame.
+    pub(super) centre_in_rigid: Vec3,
+    pub(super) radius: f64,
 }
+
+/// The clusters of one robot, or one by itself: a range of the scene's clusters.
+#[derive(Clone, Debug)]
+pub(super) struct Group {
+    pub(super) first: usize,
+    pub(super) end: usize,
+    pub(super) mover: Mover,
+}
+
+/// A robot of more clusters than this is swept cluster by cluster: asking every pair of them
+/// would cost the square.
+const N_CLUSTERS_MAX: usize = 32;
 
 impl Scene {
     /// Compiles a model within a scope. What cannot be built is left out here and said by
     /// [`Scene::check`].
     pub fn of(model: &Model, scope: &ContactScope) -> Scene {
-        let mut listed: Vec<((usize, usize), SceneShape)> = Vec::new();
+        let mut shapes: Vec<SceneShape> = Vec::new();
         let mut planes = Vec::new();
         let mut idx = 0;
         // A robot goes by its first body.
@@ -70,27 +101,67 @@ impl Scene {
             if !scope.holds(body_idx) {
                 continue;
             }
+            let robot = *robots.entry(&body.robot).or_insert(body_idx);
             for (part_of, form_in_rigid) in parts_of(model, body_idx) {
-                let shape = scene_shape(model, body_idx, part_of, idx, form_in_rigid);
+                let mut shape = scene_shape(model, body_idx, part_of, idx, form_in_rigid);
                 idx += 1;
-                if matches!(shape.form, Form::Plane { .. }) {
-                    planes.push(shape);
-                } else {
-                    let robot = *robots.entry(&body.robot).or_insert(body_idx);
-                    listed.push((cluster_key(model, body_idx, robot), shape));
+                shape.robot = robot;
+                if shape.mover == Mover::Forces {
+                    shape.mover = mover_of(scope, body_idx);
                 }
+                let list = if shape.is_plane() { &mut planes } else { &mut shapes };
+                list.push(shape);
             }
         }
-        listed.sort_by_key(|(key, shape)| (*key, shape.idx));
-        let clusters = clusters_of(&listed);
-        Scene {
-            shapes: listed.into_iter().map(|(_, shape)| shape).collect(),
+        shapes.sort_by_key(|shape| (shape.robot, shape.rigid_idx, shape.idx));
+        let mut scene = Scene {
+            clusters: clusters_of(&shapes),
+            groups: Vec::new(),
+            inner: Vec::new(),
+            shapes,
             planes,
-            clusters,
             n_rigids: model.rigids.len(),
             filter: TouchFilter::of(model),
             scope: scope.clone(),
+        };
+        scene.group();
+        scene
+    }
+
+    /// Puts the clusters of a robot together, and lists which of them may touch one another.
+    fn group(&mut self) {
+        let robot_of = |cluster: &Cluster| self.shapes[cluster.first].robot;
+        let mut first = 0;
+        while first < self.clusters.len() {
+            let shape = &self.shapes[self.clusters[first].first];
+            let own = self.clusters[first..].iter().map(robot_of);
+            let n_own = own.take_while(|robot| *robot == shape.robot).count();
+            let mover = shape.mover;
+            let is_one = |cluster: &Cluster| self.shapes[cluster.first].mover == mover;
+            let goes_together = mover != Mover::Nothing
+                && n_own <= N_CLUSTERS_MAX
+                && self.clusters[first..first + n_own].iter().all(is_one);
+            let size = if goes_together { n_own } else { 1 };
+            for group_first in (first..first + n_own).step_by(size) {
+                let mover = self.shapes[self.clusters[group_first].first].mover;
+                for i in group_first..group_first + size {
+                    let partners = (i + 1..group_first + size).filter(|j| self.may_meet(i, *j));
+                    let pairs: Vec<(u32, u32)> = partners.map(|j| (i as u32, j as u32)).collect();
+                    self.inner.extend(pairs);
+                }
+                self.groups.push(Group { first: group_first, end: group_first + size, mover });
+            }
+            first += n_own;
         }
+    }
+
+    /// Whether a shape of one cluster may touch one of another.
+    fn may_meet(&self, i: usize, j: usize) -> bool {
+        let shapes = |cluster: usize| {
+            let Cluster { first, end, .. } = self.clusters[cluster];
+            &self.shapes[first..end]
+        };
+        shapes(i).iter().any(|a| shapes(j).iter().any(|b| self.may_touch(a, b)))
     }
 
     /// What cannot be touched as it is, said before a run.
@@ -123,13 +194,38 @@ impl Scene {
         self.shapes.len() + self.planes.len()
     }
 
-    /// Whether two parts may touch: one of them moves by forces, their masks share a bit, and
-    /// neither the world nor the scope rules it out.
+    /// Whether two parts may touch: one of them moves and something comes of it, their masks
+    /// share a bit, and neither the world nor the scope rules it out.
     pub(super) fn may_touch(&self, a: &SceneShape, b: &SceneShape) -> bool {
-        (a.is_dynamic || b.is_dynamic)
+        let matters = match (a.mover, b.mover) {
+            (Mover::Nothing, Mover::Nothing) => false,
+            (Mover::Forces, _) | (_, Mover::Forces) => true,
+            (Mover::Nothing, _) | (_, Mover::Nothing) => true,
+            (Mover::Orders | Mover::ForcesOnWhole, Mover::Orders | Mover::ForcesOnWhole) => {
+                a.robot != b.robot
+            }
+        };
+        matters
             && a.mask & b.mask != 0
             && self.filter.may_touch(a.body_idx, b.body_idx)
             && (!self.scope.has_pairs_off() || self.scope.holds_pair(a.body_idx, b.body_idx))
+    }
+}
+
+/// What moves a body that could move.
+fn mover_of(scope: &ContactScope, body_idx: usize) -> Mover {
+    if scope.is_led(body_idx) {
+        Mover::Orders
+    } else if scope.is_whole(body_idx) {
+        Mover::ForcesOnWhole
+    } else {
+        Mover::Forces
+    }
+}
+
+impl SceneShape {
+    fn is_plane(&self) -> bool {
+        matches!(self.form, Form::Plane { .. })
     }
 }
 
@@ -162,7 +258,11 @@ fn scene_shape(
         body_idx,
         shape_idx,
         rigid_idx: body.rigid_idx,
-        is_dynamic: model.rigids[body.rigid_idx].motion == Motion::Dynamic,
+        mover: match model.rigids[body.rigid_idx].motion {
+            Motion::Dynamic => Mover::Forces,
+            Motion::Kinematic | Motion::Static => Mover::Nothing,
+        },
+        robot: 0,
         mask: body.shapes[shape_idx].surface.collide_bitmask(),
         centre_in_rigid: rigid_from_shape.point(centre),
         radius: ball_radius(&form, half),
@@ -186,23 +286,29 @@ fn ball_radius(form: &Form, half: Vec3) -> f64 {
     }
 }
 
-/// Bodies with the same key never touch one another.
-fn cluster_key(model: &Model, body_idx: usize, robot: usize) -> (usize, usize) {
-    let body = &model.bodies[body_idx];
-    let is_dynamic = model.rigids[body.rigid_idx].motion == Motion::Dynamic;
-    if body.self_collide || !is_dynamic { (body.rigid_idx, 1) } else { (robot, 0) }
-}
-
-fn clusters_of(listed: &[((usize, usize), SceneShape)]) -> Vec<Cluster> {
-    let mut out: Vec<Cluster> = Vec::new();
-    for (i, (key, shape)) in listed.iter().enumerate() {
-        match out.last_mut() {
-            Some(cluster) if i > 0 && listed[i - 1].0 == *key => {
-                cluster.end = i + 1;
-                cluster.is_dynamic |= shape.is_dynamic;
-            }
-            _ => out.push(Cluster { first: i, end: i + 1, is_dynamic: shape.is_dynamic }),
-        }
+fn clusters_of(shapes: &[SceneShape]) -> Vec<Cluster> {
+    let mut out = Vec::new();
+    let mut first = 0;
+    for own in shapes.chunk_by(|a, b| a.rigid_idx == b.rigid_idx) {
+        let end = first + own.len();
+        let (centre_in_rigid, radius) = ball_around(own);
+        out.push(Cluster { first, end, rigid_idx: own[0].rigid_idx, centre_in_rigid, radius });
+        first = end;
     }
     out
+}
+
+/// A ball around the balls of some shapes of one rigid.
+fn ball_around(shapes: &[SceneShape]) -> (Vec3, f64) {
+    if let [only] = shapes {
+        return (only.centre_in_rigid, only.radius);
+    }
+    let nothing = (Vec3::splat(f64::INFINITY), Vec3::splat(f64::NEG_INFINITY));
+    let (low, high) = shapes.iter().fold(nothing, |(low, high), shape| {
+        let reach = Vec3::splat(shape.radius);
+        (low.min(shape.centre_in_rigid - reach), high.max(shape.centre_in_rigid + reach))
+    });
+    let centre = (low + high) * 0.5;
+    let reach = |shape: &SceneShape| (shape.centre_in_rigid - centre).length() + shape.radius;
+    (centre, shapes.iter().map(reach).fold(0.0, f64::max))
 }

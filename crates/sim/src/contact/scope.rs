@@ -11,6 +11,8 @@ pub struct ContactScope {
     left_out: BTreeSet<usize>,
     /// Partners of each body it does not touch; every pair stands twice.
     off: BTreeMap<usize, BTreeSet<usize>>,
+    led: BTreeSet<usize>,
+    whole: BTreeSet<usize>,
 }
 
 impl ContactScope {
@@ -47,6 +49,31 @@ impl ContactScope {
         let own = model.bodies.iter().enumerate().filter(|(_, body)| body.robot == robot);
         self.left_out.extend(own.map(|(i, _)| i).filter(|i| !bodies.contains(i)));
         self
+    }
+
+    /// These bodies go where they are told and no force moves them. Their contacts with what a
+    /// force moves are looked for, and those that can keep them out of a wall or each other; not
+    /// those within one robot, nor those with level ground.
+    pub fn with_led(mut self, bodies: impl IntoIterator<Item = usize>) -> ContactScope {
+        self.led.extend(bodies);
+        self
+    }
+
+    /// These bodies belong to robots that forces move as one body each, whatever their joints
+    /// do: contacts within one robot cancel out and are not looked for.
+    pub fn with_whole(mut self, bodies: impl IntoIterator<Item = usize>) -> ContactScope {
+        self.whole.extend(bodies);
+        self
+    }
+
+    /// Whether a body's robot is moved as one.
+    pub fn is_whole(&self, body: usize) -> bool {
+        self.whole.contains(&body)
+    }
+
+    /// Whether a body goes where it is told.
+    pub fn is_led(&self, body: usize) -> bool {
+        self.led.contains(&body)
     }
 
     /// Whether a body touches anything at all.

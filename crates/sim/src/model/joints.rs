@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use headland_base::{Diagnostic, Findings, Transform, names};
 use headland_world::{Axis, Joint as WorldJoint, JointKind, World, join_scope};
 
+use super::weld::from_one_to;
 use super::{Body, Dof, DofMimic, Joint, Links, Rigid};
 use crate::joint::joint_motion;
 
@@ -53,11 +54,12 @@ pub(super) fn moving_joints(
         })
         .map(|found| {
             let child = &bodies[found.child];
-            let world_from_joint =
-                links.placed[found.child].world_from_link * found.joint.child_from_joint;
+            let placed_child = &links.placed[found.child];
             let parent_rigid = found.parent.map(|i| bodies[i].rigid_idx);
-            let world_from_parent =
-                parent_rigid.map_or(Transform::IDENTITY, |i| rigids[i].world_from_rigid);
+            // A rigid's frame is that of its first link.
+            let parent_from_child = parent_rigid.map_or(placed_child.world_from_link, |i| {
+                from_one_to(&links.placed[rigids[i].body_idxs[0]], placed_child)
+            });
             Joint {
                 name: found.name.clone(),
                 robot: if found.robot.is_empty() {
@@ -67,7 +69,7 @@ pub(super) fn moving_joints(
                 },
                 parent_rigid,
                 child_rigid: child.rigid_idx,
-                parent_from_joint: world_from_parent.inverse() * world_from_joint,
+                parent_from_joint: parent_from_child * found.joint.child_from_joint,
                 child_from_joint: child.rigid_from_body * found.joint.child_from_joint,
                 kind: with_whole_mimics(&found.joint.kind, &found.scope),
                 first_dof: 0,

@@ -46,7 +46,7 @@ pub(super) fn weld(
         let rigid_from_body = if rigid.body_idxs.is_empty() {
             Transform::IDENTITY
         } else {
-            rigid.world_from_rigid.inverse() * placed.world_from_link
+            from_one_to(&links.placed[rigid.body_idxs[0]], placed)
         };
         rigid.body_idxs.push(i);
         bodies.push(Body {
@@ -63,6 +63,16 @@ pub(super) fn weld(
         agree(rigid, &bodies, links, findings);
     }
     (bodies, rigids)
+}
+
+/// `one_from_other` of two links. Within a robot it does not depend, not even by rounding, on
+/// where the robot stands: robots of one model are the same to whoever moves them side by side.
+pub(super) fn from_one_to(one: &PlacedLink<'_>, other: &PlacedLink<'_>) -> Transform {
+    if one.robot == other.robot {
+        one.robot_from_link.inverse() * other.robot_from_link
+    } else {
+        one.world_from_link.inverse() * other.world_from_link
+    }
 }
 
 fn new_rigid(placed: &PlacedLink<'_>, is_static: bool) -> Rigid {

@@ -10,10 +10,11 @@ use crate::tree::{
 };
 
 use super::columns::{Columns, Motors};
-use super::ends::{anchor_of, read_state, write_rigid};
+use super::ends::{anchor_of, read_state};
+use super::links::{Links, alarm, is_alarmed};
 use super::stages::Stages;
 use super::turning::{advance, normalise, rates, set_turn, turn_by};
-use super::{Drive, FASTEST, Pack, Robot};
+use super::{Drive, Pack, Robot};
 
 /// Robots of one model with full multibody dynamics. Free bodies are such robots of one link.
 pub struct Articulated<L> {
@@ -27,8 +28,7 @@ pub struct Articulated<L> {
     work: Work<L>,
     /// Where a robot that goes non-finite is held.
     held: Vec<L>,
-    /// Every node's rigid in its node.
-    rigid_offsets: Vec<Transform>,
+    links: Links<L>,
     /// One free body without joints.
     is_single: bool,
 }
@@ -59,6 +59,8 @@ struct Work<L> {
     stages: Stages<L>,
     /// The positions are already those of the end of the step.
     is_staged: bool,
+    /// What tells who left the finite.
+    alarm: L,
 }
 
 impl<L: Lane> Articulated<L> {
@@ -96,9 +98,10 @@ impl<L: Lane> Articulated<L> {
             is_nudged: vec![false; L::WIDTH],
             stages: Stages::new(tree.n_positions, n),
             is_staged: false,
+            alarm: L::ZERO,
         };
         Articulated {
-            rigid_offsets: tree.nodes.iter().map(|node| node.rigid_from_node.inverse()).collect(),
+            links: Links::new(tree),
             held: positions.clone(),
             is_single: tree.nodes.len() == 1 && tree.nodes[0].kind == NodeKind::Free,
             tree: tree.clone(),
@@ -240,6 +243,7 @@ impl<L: Lane> Articulated<L> {
         place(&self.tree, &work.anchor, &self.positions, &mut work.bodies);
         let Work { bodies, motions, anchor_motion, .. } = work;
         move_bodies(&self.tree, bodies, *anchor_motion, &self.velocities, motions);
+        self.links.find(&self.tree, bodies, &motions.velocities);
     }
 
     /// Adds what the kicks did to the next velocities; it stays in `gained`.
@@ -310,13 +314,7 @@ impl<L: Lane> Articulated<L> {
     /// Holds robots whose numbers left the finite; the others do not notice.
     fn contain(&mut self) {
         for (lane, robot) in self.robots.iter_mut().enumerate() {
-            let is_lost = robot.is_lost
-                || self.positions.iter().any(|q| !q.get(lane).is_finite())
-                || self
-                    .velocities
-                    .iter()
-                    .any(|v| v.get(lane).abs() > FASTEST || v.get(lane).is_nan());
-            if is_lost {
+            if robot.is_lost || is_alarmed(self.work.alarm, lane) {
                 robot.is_lost = true;
                 let held = self.positions.iter_mut().zip(&self.held);
                 held.for_each(|(q, held)| q.set(lane, held.get(lane)));
@@ -413,6 +411,7 @@ impl<L: Lane> Kernel for Wide<'_, L> {
                 if it.work.is_nudged.contains(&true) {
                     it.take_nudges(dt);
                 }
+                it.work.alarm = alarm(&it.positions, &it.velocities);
             }
             Job::Derive(gravity, stage) => it.derive_stage(gravity, stage),
             Job::SetStage(weights, dt) => {
@@ -454,7 +453,7 @@ impl<L: Lane + Send> Pack for Articulated<L> {
     }
 
     fn pose(&self, robot: usize, node: usize) -> Transform {
-        self.work.bodies.world_from_node(node, robot) * self.rigid_offsets[node]
+        self.links.pose(robot, node)
     }
 
     fn origin(&self, robot: usize) -> Vec3 {
@@ -555,19 +554,7 @@ impl<L: Lane + Send> Pack for Articulated<L> {
     }
 
     fn write(&self, state: &mut State) {
-        for (lane, robot) in self.robots.iter().enumerate() {
-            let origin = self.origin(lane);
-            for (node, rigid) in robot.rigids.iter().enumerate() {
-                let Some(rigid) = rigid else { continue };
-                let motion = self.motion(lane, node);
-                write_rigid(state, *rigid, self.pose(lane, node), motion, origin);
-                state.rigids[*rigid].is_contained |= robot.is_lost;
-            }
-            for (k, dof) in robot.dofs.iter().enumerate() {
-                let Some((dof, sign)) = *dof else { continue };
-                state.dofs[dof].position = sign * self.coordinate(lane, k);
-                state.dofs[dof].velocity = sign * self.velocities[k].get(lane);
-            }
-        }
+        let moved = (&self.positions[..], &self.velocities[..]);
+        self.links.write(&self.tree, &self.robots, moved, state);
     }
 }

@@ -8,9 +8,10 @@ use crate::model::Model;
 use crate::state::State;
 use crate::tree::{Bodies, Half, Kernel, Lane, NodeKind, Tree, V6, place_only};
 
-use super::ends::{at_nothing, read_state, write_rigid};
+use super::ends::{at_nothing, read_state};
 use super::follow::Follow;
-use super::{Drive, FASTEST, Pack, Robot};
+use super::links::{Links, alarm, is_alarmed};
+use super::{Drive, Pack, Robot};
 
 /// Robots of one model, led by a rule: [`Stance`](super::Stance) or
 /// [`Vehicle`](super::Vehicle).
@@ -28,7 +29,9 @@ pub struct Commanded<L, R> {
     bodies: Bodies<L>,
     motions: Vec<V6<L>>,
     shoves: Vec<Vec3>,
-    rigid_offsets: Vec<Transform>,
+    links: Links<L>,
+    /// What tells who left the finite.
+    alarm: L,
 }
 
 /// Where the base is once the joints have moved.
@@ -137,7 +140,8 @@ impl<L: Lane, R: Rule<L>> Commanded<L, R> {
             bodies: Bodies::new(tree),
             motions: vec![V6::ZERO; tree.nodes.len()],
             shoves: vec![Vec3::ZERO; robots.len()],
-            rigid_offsets: tree.nodes.iter().map(|node| node.rigid_from_node.inverse()).collect(),
+            links: Links::new(tree),
+            alarm: L::ZERO,
             tree: tree.clone(),
             robots,
         }
@@ -153,15 +157,13 @@ impl<L: Lane, R: Rule<L>> Commanded<L, R> {
             }
             self.motions[i] = motion;
         }
+        self.links.find(&self.tree, &self.bodies, &self.motions);
     }
 
     /// Holds robots whose numbers left the finite; the others do not notice.
     fn contain(&mut self) {
         for (lane, robot) in self.robots.iter_mut().enumerate() {
-            let is_lost = robot.is_lost
-                || self.next_positions.iter().any(|q| !q.get(lane).is_finite())
-                || self.next_velocities.iter().any(|v| v.get(lane).abs() > FASTEST);
-            if is_lost {
+            if robot.is_lost || is_alarmed(self.alarm, lane) {
                 robot.is_lost = true;
                 let held = self.next_positions.iter_mut().zip(&self.positions);
                 held.for_each(|(q, held)| q.set(lane, held.get(lane)));
@@ -193,6 +195,7 @@ impl<L: Lane, R: Rule<L>> Kernel for Wide<'_, L, R> {
             next_positions: &mut it.next_positions,
             velocities: &mut it.next_velocities,
         });
+        it.alarm = alarm(&it.next_positions, &it.next_velocities);
     }
 }
 
@@ -209,12 +212,16 @@ impl<L: Lane + Send, R: Rule<L>> Pack for Commanded<L, R> {
         &self.tree
     }
 
+    fn joints_give_way(&self) -> bool {
+        false
+    }
+
     fn place(&mut self, _state: &State) {
         L::wide(Wide(self, None));
     }
 
     fn pose(&self, robot: usize, node: usize) -> Transform {
-        self.bodies.world_from_node(node, robot) * self.rigid_offsets[node]
+        self.links.pose(robot, node)
     }
 
     fn origin(&self, robot: usize) -> Vec3 {
@@ -292,19 +299,7 @@ impl<L: Lane + Send, R: Rule<L>> Pack for Commanded<L, R> {
     }
 
     fn write(&self, state: &mut State) {
-        for (lane, robot) in self.robots.iter().enumerate() {
-            let origin = self.origin(lane);
-            for (node, rigid) in robot.rigids.iter().enumerate() {
-                let Some(rigid) = rigid else { continue };
-                let motion = self.motion(lane, node);
-                write_rigid(state, *rigid, self.pose(lane, node), motion, origin);
-                state.rigids[*rigid].is_contained |= robot.is_lost;
-            }
-            for (k, dof) in robot.dofs.iter().enumerate() {
-                let Some((dof, sign)) = *dof else { continue };
-                state.dofs[dof].position = sign * self.coordinate(lane, k);
-                state.dofs[dof].velocity = sign * self.velocities[k].get(lane);
-            }
-        }
+        let moved = (&self.positions[..], &self.velocities[..]);
+        self.links.write(&self.tree, &self.robots, moved, state);
     }
 }

@@ -6,7 +6,7 @@ use headland_base::{Quat, Transform};
 use crate::joint::velocity_at;
 use crate::model::Model;
 use crate::state::State;
-use crate::tree::{Lane, NodeKind, Tree, Turn, V3, V6};
+use crate::tree::{Lane, NodeKind, Tree, Turn, V3};
 
 use super::Robot;
 
@@ -82,21 +82,6 @@ pub(super) fn anchor_of(robot: &Robot, state: &State) -> (Transform, Vec3, Vec3)
         let now = &state.rigids[i];
         (now.world_from_rigid, now.twist.angular, now.twist.linear)
     })
-}
-
-/// Writes one link's rigid: `world_from_node` is its node's pose, `motion` about `origin`.
-pub(super) fn write_rigid(
-    state: &mut State,
-    rigid_idx: usize,
-    world_from_rigid: Transform,
-    motion: V6<f64>,
-    origin: Vec3,
-) {
-    let at = V3::of(world_from_rigid.translation - origin);
-    let rigid = &mut state.rigids[rigid_idx];
-    rigid.world_from_rigid = world_from_rigid;
-    rigid.twist.angular = motion.turn.get(0);
-    rigid.twist.linear = motion.velocity_at(at).get(0);
 }
 
 /// A free tree does not look at what carries it.

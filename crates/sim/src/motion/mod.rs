@@ -17,6 +17,7 @@ mod columns;
 mod commanded;
 mod ends;
 mod follow;
+mod links;
 mod needs;
 mod one_body;
 mod soles;
@@ -98,6 +99,11 @@ pub trait Pack: Send {
 
     /// Whether forces move them. What does as it is told is as heavy as the ground.
     fn gives_way(&self) -> bool {
+        true
+    }
+
+    /// Whether efforts and impulses move their joints.
+    fn joints_give_way(&self) -> bool {
         true
     }
 

@@ -17,8 +17,9 @@ use crate::tree::{
     place_only, whole_body,
 };
 
-use super::ends::{at_nothing, read_state, write_rigid};
+use super::ends::{at_nothing, read_state};
 use super::follow::Follow;
+use super::links::{Links, alarm, is_alarmed};
 use super::turning::advance;
 use super::{Drive, Pack, Robot};
 
@@ -46,12 +47,16 @@ pub struct OneBody<L> {
     pushes: V6<L>,
     /// What the step gives to the momentum about the centre, before any kick.
     gained: V6<L>,
+    /// The same as a change of the base's velocity.
+    gained_twist: V6<L>,
     kicks: V6<L>,
     nudges: V6<L>,
+    /// What tells who left the finite.
+    alarm: L,
     next_speeds: Vec<L>,
     /// Where a robot that goes non-finite is held.
     held: (Vec<L>, V3<L>),
-    rigid_offsets: Vec<Transform>,
+    links: Links<L>,
 }
 
 impl<L: Lane> OneBody<L> {
@@ -91,9 +96,11 @@ impl<L: Lane> OneBody<L> {
             diagonal: V3::ZERO,
             pushes: V6::ZERO,
             gained: V6::ZERO,
+            gained_twist: V6::ZERO,
             kicks: V6::ZERO,
             nudges: V6::ZERO,
-            rigid_offsets: tree.nodes.iter().map(|node| node.rigid_from_node.inverse()).collect(),
+            alarm: L::ZERO,
+            links: Links::new(tree),
             tree: tree.clone(),
             robots,
         };
@@ -164,6 +171,8 @@ impl<L: Lane> OneBody<L> {
         advance(&self.tree, &self.velocities, h, &mut self.positions);
         self.velocities.copy_from_slice(&self.next_speeds);
         self.set_base_twist(twist);
+        let centre = [self.centre.x, self.centre.y, self.centre.z];
+        self.alarm = alarm(&self.positions[3..], &self.velocities) + alarm(&centre, &[]);
     }
 
     /// Puts the base under the centre of mass, and gives it the velocity its momentum says.
@@ -205,6 +214,7 @@ impl<L: Lane> OneBody<L> {
         for velocity in &mut self.motions.velocities {
             *velocity += twist;
         }
+        self.links.find(&self.tree, &self.bodies, &self.motions.velocities);
     }
 
     /// How a momentum about the centre moves the base.
@@ -234,10 +244,7 @@ impl<L: Lane> OneBody<L> {
 
     fn contain(&mut self) {
         for (lane, robot) in self.robots.iter_mut().enumerate() {
-            let is_lost = robot.is_lost
-                || !self.centre.get(lane).is_finite()
-                || self.positions[3..].iter().any(|x| !x.get(lane).is_finite());
-            if is_lost {
+            if robot.is_lost || is_alarmed(self.alarm, lane) {
                 robot.is_lost = true;
                 let held = self.positions.iter_mut().zip(&self.held.0);
                 held.for_each(|(q, held)| q.set(lane, held.get(lane)));
@@ -285,12 +292,16 @@ impl<L: Lane + Send> Pack for OneBody<L> {
         &self.tree
     }
 
+    fn joints_give_way(&self) -> bool {
+        false
+    }
+
     fn place(&mut self, _state: &State) {
         L::wide(Wide(self, Job::Settle));
     }
 
     fn pose(&self, robot: usize, node: usize) -> Transform {
-        self.bodies.world_from_node(node, robot) * self.rigid_offsets[node]
+        self.links.pose(robot, node)
     }
 
     fn origin(&self, robot: usize) -> Vec3 {
@@ -311,6 +322,7 @@ impl<L: Lane + Send> Pack for OneBody<L> {
         let weight = V3::of(drive.model.world.gravity) * self.whole.mass;
         let force = self.about_centre(pushes);
         self.gained = V6 { turn: force.turn, line: force.line + weight } * h;
+        self.gained_twist = self.base_change(self.gained);
         let nodes = (&self.tree.nodes, &self.tree.column_nodes);
         let position_of = |k: usize| nodes.0[nodes.1[k]].first_position;
         // The orders of this step are followed from its end on, so that contacts are computed
@@ -325,7 +337,7 @@ impl<L: Lane + Send> Pack for OneBody<L> {
     }
 
     fn free_motion(&self, robot: usize, node: usize) -> V6<f64> {
-        self.motions.velocities[node].get(robot) + self.base_change(self.gained).get(robot)
+        self.motions.velocities[node].get(robot) + self.gained_twist.get(robot)
     }
 
     fn free_speed(&self, robot: usize, column: usize) -> f64 {
@@ -388,19 +400,7 @@ impl<L: Lane + Send> Pack for OneBody<L> {
     }
 
     fn write(&self, state: &mut State) {
-        for (lane, robot) in self.robots.iter().enumerate() {
-            let origin = self.origin(lane);
-            for (node, rigid) in robot.rigids.iter().enumerate() {
-                let Some(rigid) = rigid else { continue };
-                let motion = self.motion(lane, node);
-                write_rigid(state, *rigid, self.pose(lane, node), motion, origin);
-                state.rigids[*rigid].is_contained |= robot.is_lost;
-            }
-            for (k, dof) in robot.dofs.iter().enumerate() {
-                let Some((dof, sign)) = *dof else { continue };
-                state.dofs[dof].position = sign * self.coordinate(lane, k);
-                state.dofs[dof].velocity = sign * self.velocities[k].get(lane);
-            }
-        }
+        let moved = (&self.positions[..], &self.velocities[..]);
+        self.links.write(&self.tree, &self.robots, moved, state);
     }
 }

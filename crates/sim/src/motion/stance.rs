@@ -136,9 +136,8 @@ impl<L: Lane + Send> Rule<L> for Feet<L> {
     #[inline(always)]
     fn lead(&mut self, mut step: Step<'_, L>) {
         // With the base at nothing, links are where they are in the base's frame.
-        for lane in 0..L::WIDTH {
-            put_base(step.next_positions, lane, &Transform::IDENTITY);
-        }
+        step.next_positions[..6].fill(L::ZERO);
+        step.next_positions[6] = L::of(1.0);
         step.move_joints();
         place_some(step.tree, &at_nothing(), step.next_positions, &self.legs, &mut self.bodies);
         for lane in 0..step.robots.len() {

@@ -49,7 +49,8 @@ impl<L: Lane> Bodies<L> {
     /// Where a link is in the world, seen from one lane.
     pub fn world_from_node(&self, node_idx: usize, lane: usize) -> headland_base::Transform {
         let placed = &self.nodes[node_idx];
-        headland_base::Transform::new(placed.turn.get(lane), (placed.at + self.origin).get(lane))
+        let at = placed.at.get(lane) + self.origin.get(lane);
+        headland_base::Transform::new(placed.turn.get(lane), at)
     }
 }
 

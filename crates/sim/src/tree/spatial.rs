@@ -34,7 +34,7 @@ impl<L: Lane> V3<L> {
 
     /// One lane.
     #[inline(always)]
-    pub fn get(self, lane: usize) -> Vec3 {
+    pub fn get(&self, lane: usize) -> Vec3 {
         Vec3::new(self.x.get(lane), self.y.get(lane), self.z.get(lane))
     }
 
@@ -120,7 +120,7 @@ impl<L: Lane> Turn<L> {
 
     /// One lane.
     #[inline(always)]
-    pub fn get(self, lane: usize) -> Quat {
+    pub fn get(&self, lane: usize) -> Quat {
         let v = self.v.get(lane);
         Quat::from_xyzw(v.x, v.y, v.z, self.w.get(lane))
     }
@@ -212,7 +212,7 @@ impl<L: Lane> Sym3<L> {
     }
 
     /// One lane.
-    pub fn get(self, lane: usize) -> Mat3 {
+    pub fn get(&self, lane: usize) -> Mat3 {
         let (d, o) = (self.diag.get(lane), self.off.get(lane));
         Mat3::from_cols(
             Vec3::new(d.x, o.z, o.y),
@@ -293,7 +293,7 @@ impl<L: Lane> V6<L> {
 
     /// One lane.
     #[inline(always)]
-    pub fn get(self, lane: usize) -> V6<f64> {
+    pub fn get(&self, lane: usize) -> V6<f64> {
         let (t, l) = (self.turn, self.line);
         V6 {
             turn: V3 { x: t.x.get(lane), y: t.y.get(lane), z: t.z.get(lane) },

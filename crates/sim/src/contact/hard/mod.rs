@@ -166,6 +166,9 @@ fn patience(n_rows: usize, n_short: usize) -> usize {
 /// leave it at different places to start from.
 const RELUCTANCE: [f64; 6] = [0.0, 0.3, 0.0, 1.0, 0.1, 3.0];
 
+/// From this many blocks on it pays to know who acts on whom.
+const N_PICKED_MIN: usize = 24;
+
 /// Newton steps in one go.
 const N_NEWTON_STEPS: usize = 20;
 
@@ -324,6 +327,11 @@ impl Problem<'_> {
         Mat3::from_cols(row(0), row(1), row(2))
     }
 
+    /// Contacts and single rows.
+    fn n_blocks(&self) -> usize {
+        self.contacts.len() + self.rows.len()
+    }
+
     /// First row and number of rows of a block: contacts, then single rows.
     fn span(&self, block: usize) -> (usize, usize) {
         let n_contacts = self.contacts.len();
@@ -341,9 +349,17 @@ impl Scratch {
                 .enumerate()
                 .map(|(i, contact)| Cone::new(problem.block(i), contact.mu, contact.mu2)),
         );
+        self.list_partners(problem);
+    }
+
+    /// Who acts on whom, where there are so many that picking pays.
+    fn list_partners(&mut self, problem: &Problem<'_>) {
         self.partners.clear();
         self.partner_ends.clear();
-        let (n, n_blocks) = (problem.n(), problem.contacts.len() + problem.rows.len());
+        let (n, n_blocks) = (problem.n(), problem.n_blocks());
+        if n_blocks < N_PICKED_MIN {
+            return;
+        }
         for i in 0..n_blocks {
             let (first, size) = problem.span(i);
             for j in 0..n_blocks {
@@ -363,7 +379,7 @@ impl Scratch {
     fn refresh(&mut self, problem: &Problem<'_>, impulses: &[f64]) {
         self.velocities.clear();
         self.velocities.extend_from_slice(problem.free);
-        for block in 0..self.partner_ends.len() {
+        for block in 0..problem.n_blocks() {
             let (at, width) = problem.span(block);
             let impulse = &impulses[at..at + width];
             if impulse.iter().any(|impulse| *impulse != 0.0) {
@@ -432,27 +448,40 @@ impl Scratch {
     /// Adds what a change of one block's impulse does to all velocities.
     fn act(&mut self, problem: &Problem<'_>, block: usize, change: &[f64]) {
         let n = problem.n();
-        let first_partner = if block == 0 { 0 } else { self.partner_ends[block - 1] };
         let (from, _) = problem.span(block);
-        let n_blocks = self.partner_ends.len();
-        if 2 * (self.partner_ends[block] - first_partner) > n_blocks {
-            // Nearly everything: straight through is quicker than picking.
-            for (k, change) in change.iter().enumerate() {
-                let row = &problem.delassus[(from + k) * n..(from + k + 1) * n];
-                let both = self.velocities.iter_mut().zip(row);
-                both.for_each(|(velocity, w)| *velocity += w * change);
+        // Symmetric: the column is the row, which lies together.
+        let row = |k: usize| &problem.delassus[(from + k) * n..(from + k + 1) * n];
+        let Some(partners) = self.picked(block) else {
+            match *change {
+                [a, b, c] => {
+                    let rows = row(0).iter().zip(row(1)).zip(row(2));
+                    for (velocity, ((x, y), z)) in self.velocities.iter_mut().zip(rows) {
+                        *velocity += x * a + y * b + z * c;
+                    }
+                }
+                _ => {
+                    let both = self.velocities.iter_mut().zip(row(0));
+                    both.for_each(|(velocity, w)| *velocity += w * change[0]);
+                }
             }
             return;
-        }
-        for &partner in &self.partners[first_partner..self.partner_ends[block]] {
-            let (at, width) = problem.span(partner as usize);
+        };
+        for partner in partners {
+            let (at, width) = problem.span(self.partners[partner] as usize);
             for (k, change) in change.iter().enumerate() {
-                // Symmetric: the column is the row, which lies together.
-                let row = &problem.delassus[(from + k) * n + at..(from + k) * n + at + width];
+                let row = &row(k)[at..at + width];
                 for (velocity, w) in self.velocities[at..at + width].iter_mut().zip(row) {
                     *velocity += w * change;
                 }
             }
         }
+    }
+
+    /// Where the partners of a block are, if they are so few that picking them is quicker than
+    /// going straight through.
+    fn picked(&self, block: usize) -> Option<std::ops::Range<usize>> {
+        let end = *self.partner_ends.get(block)?;
+        let first = if block == 0 { 0 } else { self.partner_ends[block - 1] };
+        (2 * (end - first) <= self.partner_ends.len()).then_some(first..end)
     }
 }

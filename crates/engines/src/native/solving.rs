@@ -1,0 +1,214 @@
+//! The impulses of some islands: what bounces, what holds, what pushes apart.
+//!
+//! A solver takes its share of the islands and writes only to itself, so that several can work
+//! at once. Each island is a problem of its own and comes out the same whoever solves it.
+
+use std::ops::Range;
+
+use headland_sim::State;
+use headland_sim::contact::hard::{self, Contact, Problem, Row, Scratch, Tuning, correction_speed};
+
+use super::contacts::{Touch, velocity_at};
+use super::islands::Islands;
+use super::rows::{Held, Owner};
+
+/// What there is to solve.
+pub(super) struct Now<'a> {
+    pub held: &'a Held,
+    pub islands: &'a Islands,
+    /// Of all robots.
+    pub n_columns: usize,
+    pub dt: f64,
+    /// Speeds up to which nothing bounces \[m/s\].
+    pub rest_speed: f64,
+    /// At the beginning of the step.
+    pub state: &'a State,
+    pub touches: &'a [Touch],
+}
+
+/// Solves a share of the islands.
+#[derive(Default)]
+pub(super) struct Solver {
+    /// Which ones.
+    pub share: Range<usize>,
+    /// Of its islands one after the other, row by row: what holds, besides what bounces.
+    pub impulses: Vec<f64>,
+    pub bounces: Vec<f64>,
+    /// Impulses that only move what overlaps.
+    pub pushes: Vec<f64>,
+    work: Work,
+}
+
+/// One island: scratch.
+#[derive(Default)]
+struct Work {
+    scratch: Scratch,
+    columns: Vec<[f64; 3]>,
+    delassus: Vec<f64>,
+    free: Vec<f64>,
+    impulses: Vec<f64>,
+    bounces: Vec<f64>,
+    before: Vec<f64>,
+    contacts: Vec<Contact>,
+    rows: Vec<Row>,
+}
+
+/// Speeds are right to this \[m/s\]: a thing at rest creeps less than a tenth of a millimetre an
+/// hour.
+const HOLDING: Tuning = Tuning { tolerance: 1e-8, n_sweeps_max: 200, n_newton_max: 300 };
+
+/// Displacements: what is left undone is there to be done in the next step.
+const PUSHING: Tuning = Tuning { tolerance: 1e-5, n_sweeps_max: 50, n_newton_max: 0 };
+
+/// Share of a depth that is made good per step.
+const MENDING: f64 = 0.2;
+
+/// Depth that is left alone \[m\]: without it a settled stack would be pushed for ever.
+const SLACK: f64 = 1e-5;
+
+/// The fastest anything is pushed out \[m/s\].
+const MENDING_SPEED: f64 = 1.0;
+
+/// Share of its own response that a row between links gives in.
+const GIVE: f64 = 1e-7;
+
+impl Solver {
+    /// Solves the share it was given.
+    pub fn solve(&mut self, now: &Now<'_>) {
+        self.impulses.clear();
+        self.bounces.clear();
+        self.pushes.clear();
+        for island in self.share.clone() {
+            let (chosen, work) = (now.islands.blocks(island), &mut self.work);
+            work.gather(now, chosen);
+            work.bounce(now, chosen);
+            hard::solve(
+                &Problem {
+                    delassus: &work.delassus,
+                    free: &work.free,
+                    contacts: &work.contacts,
+                    rows: &work.rows,
+                },
+                &mut work.impulses,
+                &HOLDING,
+                &mut work.scratch,
+            );
+            self.impulses.extend_from_slice(&work.impulses);
+            self.bounces.extend_from_slice(&work.bounces);
+            work.push_apart(now, chosen);
+            self.pushes.extend_from_slice(&work.impulses);
+        }
+    }
+}
+
+impl Work {
+    /// The problem of an island, and where to begin to look.
+    fn gather(&mut self, now: &Now<'_>, chosen: &[usize]) {
+        let held = now.held;
+        held.blocks.delassus(chosen, now.n_columns, &mut self.columns, &mut self.delassus);
+        self.soften(held, chosen);
+        self.contacts.clear();
+        self.rows.clear();
+        self.free.clear();
+        self.impulses.clear();
+        // Contacts were opened before single rows, which is the order the solver wants.
+        for &block in chosen {
+            let n_rows = held.blocks.blocks[block].n_rows;
+            self.free.extend_from_slice(&held.blocks.blocks[block].free[..n_rows]);
+            match &held.owners[block] {
+                Owner::Contact { touch, .. } => {
+                    self.contacts.push(held.contacts[block]);
+                    self.impulses.extend(now.touches[*touch].impulse);
+                }
+                Owner::Columns(_) | Owner::Links(_) => {
+                    self.rows.push(held.singles[block]);
+                    self.impulses.push(0.0);
+                }
+            }
+        }
+    }
+
+    /// Rows between links may depend on each other: a planar loop is held across its plane at
+    /// each of its joints. A little give makes the share of each unique.
+    fn soften(&mut self, held: &Held, chosen: &[usize]) {
+        let n: usize = chosen.iter().map(|block| held.blocks.blocks[*block].n_rows).sum();
+        let mut at = 0;
+        for &block in chosen {
+            if let Owner::Links(_) = held.owners[block] {
+                self.delassus[at * n + at] *= 1.0 + GIVE;
+            }
+            at += held.blocks.blocks[block].n_rows;
+        }
+    }
+
+    /// What strikes bounces first, from the velocities of the step's beginning; what that
+    /// changes is where the solver begins.
+    fn bounce(&mut self, now: &Now<'_>, chosen: &[usize]) {
+        self.bounces.clear();
+        self.bounces.resize(self.free.len(), 0.0);
+        if !self.contacts.iter().any(|c| c.restitution > 0.0 && c.is_touching) {
+            return;
+        }
+        self.before.clear();
+        for &block in chosen {
+            match &now.held.owners[block] {
+                Owner::Contact { touch, tangents } => {
+                    let touch = &now.touches[*touch];
+                    let at = touch.point.position;
+                    let v = velocity_at(now.state, touch.rigids[1], at)
+                        - velocity_at(now.state, touch.rigids[0], at);
+                    let directions = [touch.point.normal, tangents[0], tangents[1]];
+                    self.before.extend(directions.map(|direction| v.dot(direction)));
+                }
+                Owner::Columns(_) | Owner::Links(_) => self.before.push(0.0),
+            }
+        }
+        let problem = Problem {
+            delassus: &self.delassus,
+            free: &self.before,
+            contacts: &self.contacts,
+            rows: &self.rows,
+        };
+        let (bounces, scratch) = (&mut self.bounces, &mut self.scratch);
+        let answered = hard::impact(&problem, now.rest_speed, bounces, &HOLDING, scratch);
+        if answered.n_answered > 0 {
+            let n = self.free.len();
+            for (i, free) in self.free.iter_mut().enumerate() {
+                let row = &self.delassus[i * n..(i + 1) * n];
+                *free += row.iter().zip(&self.bounces).map(|(w, b)| w * b).sum::<f64>();
+            }
+            // What a bounce took along is not what the contact needs besides.
+            self.impulses.fill(0.0);
+        }
+    }
+
+    /// A second, frictionless problem for what overlaps: displacements without speed.
+    fn push_apart(&mut self, now: &Now<'_>, chosen: &[usize]) {
+        self.impulses.fill(0.0);
+        let mut any = false;
+        for (contact, block) in self.contacts.iter_mut().zip(chosen) {
+            let Owner::Contact { touch, .. } = &now.held.owners[*block] else { continue };
+            let depth = now.touches[*touch].point.depth;
+            (contact.mu, contact.mu2) = (0.0, 0.0);
+            contact.target = if depth > SLACK {
+                any = true;
+                correction_speed(depth, SLACK, MENDING, MENDING_SPEED, now.dt)
+            } else {
+                // Others may be pushed closer, but not into each other.
+                (depth / now.dt).min(0.0)
+            };
+        }
+        if !any {
+            return;
+        }
+        self.rows.iter_mut().for_each(|row| row.target = 0.0);
+        self.free.fill(0.0);
+        let problem = Problem {
+            delassus: &self.delassus,
+            free: &self.free,
+            contacts: &self.contacts,
+            rows: &self.rows,
+        };
+        hard::solve(&problem, &mut self.impulses, &PUSHING, &mut self.scratch);
+    }
+}
