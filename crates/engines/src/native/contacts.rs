@@ -68,8 +68,14 @@ impl Contacts {
     }
 
     /// Forces by a soft law: a spring, and friction that grows with the sliding speed, or does
-    /// so up to Coulomb's limit.
-    pub fn push_softly(&mut self, packs: &mut [Box<dyn Pack>], state: &State, is_capped: bool) {
+    /// so up to Coulomb's limit. On the packs that take them now.
+    pub fn push_softly(
+        &mut self,
+        packs: &mut [Box<dyn Pack>],
+        state: &State,
+        is_capped: bool,
+        takes: fn(&dyn Pack) -> bool,
+    ) {
         let law_of = if is_capped { soft_coulomb } else { soft };
         for touch in &mut self.touches {
             let ContactPoint { body_a, body_b, shape_a, shape_b, .. } = touch.point;
@@ -86,6 +92,9 @@ impl Contacts {
             touch.force = force;
             for (seat, sign) in touch.seats.iter().zip([-1.0, 1.0]) {
                 let Some((pack, robot, node)) = *seat else { continue };
+                if !takes(packs[pack].as_ref()) {
+                    continue;
+                }
                 let arm = V3::of(at - packs[pack].origin(robot));
                 let push = V6::force_at(arm, V3::of(force * sign), V3::of(torque * sign));
                 packs[pack].push(robot, node, push);

@@ -142,7 +142,7 @@ impl Built {
     /// Semi-implicit: velocities of the end of the step, then positions by them.
     fn step(&mut self, drive: &Drive<'_>, state: &mut State) {
         self.find_contacts(drive, state);
-        self.push(drive, state);
+        self.push(drive, state, |_| true);
         self.packs.iter_mut().for_each(|pack| pack.accelerate(drive));
         self.kick(drive, state);
         self.packs.iter_mut().for_each(|pack| pack.finish(drive.dt));
@@ -161,11 +161,15 @@ impl Built {
         self.contacts.take(drive.model, &self.packing, points);
     }
 
-    /// Forces from outside and, by the soft laws, those of contacts.
-    fn push(&mut self, drive: &Drive<'_>, state: &State) {
+    /// Forces from outside and, by the soft laws, those of contacts, on the packs that take them
+    /// now.
+    fn push(&mut self, drive: &Drive<'_>, state: &State, takes: fn(&dyn Pack) -> bool) {
         for wrench in &drive.inputs.wrenches {
             let Some((pack, robot, node)) = self.packing.seats[wrench.rigid_idx] else { continue };
             let pack = &mut self.packs[pack];
+            if !takes(pack.as_ref()) {
+                continue;
+            }
             let centre = state.rigids[wrench.rigid_idx]
                 .world_from_rigid
                 .point(drive.model.rigids[wrench.rigid_idx].centre);
@@ -173,7 +177,8 @@ impl Built {
             pack.push(robot, node, V6::force_at(at, V3::of(wrench.force), V3::of(wrench.torque)));
         }
         if self.law != ContactLaw::Hard {
-            self.contacts.push_softly(&mut self.packs, state, self.law == ContactLaw::SoftCoulomb);
+            let is_capped = self.law == ContactLaw::SoftCoulomb;
+            self.contacts.push_softly(&mut self.packs, state, is_capped, takes);
         }
     }
 
