@@ -39,9 +39,14 @@ fn walker(name: &str, y: f64, yaw: f64) -> String {
 /// other, the foot comes down. The speeds of the two legs of a walker.
 fn gait(now: f64, length: f64) -> [(&'static str, f64); 4] {
     let (step, within) = ((now + 1e-9).floor() as i64, (now + 1e-9).fract());
-    let (standing, swinging) =
-        if step % 2 == 0 { ("left", "right") } else { ("right", "left") };
-    let lift = if within < 0.25 { 0.4 } else if within < 0.75 { 0.0 } else { -0.4 };
+    let (standing, swinging) = if step % 2 == 0 { ("left", "right") } else { ("right", "left") };
+    let lift = if within < 0.25 {
+        0.4
+    } else if within < 0.75 {
+        0.0
+    } else {
+        -0.4
+    };
     let swing = if (0.25..0.75).contains(&within) { length } else { 0.0 };
     let name = |side: &str, what: &str| match (side, what) {
         ("left", "swing") => "left_swing",
@@ -126,7 +131,7 @@ fn a_com_cat_turns_in_the_air_and_its_centre_falls_on() {
         let world = cat(detail.word());
         let wave = By(|now: f64, model: &Model, _: &State| {
             let speed = |name: &str, phase: f64| {
-                let on = if now < 3.0 - 1e-9 { 2.0 } else { 0.0 };
+                let on = if now < 3.0 - 1e-9 { 6.0 } else { 0.0 };
                 let speed = on * sin(std::f64::consts::TAU * now + phase);
                 (model.dof(name).expect("a joint"), Mode::Velocity, speed)
             };
@@ -144,7 +149,9 @@ fn a_com_cat_turns_in_the_air_and_its_centre_falls_on() {
             }
             turned = angle_between(pose_of(model, state, "cat::trunk").rotation, Quat::IDENTITY);
         });
-        eprintln!("{detail:?}: angular momentum {spin:e}, centre off {off:e} m, turned {turned} rad");
+        eprintln!(
+            "{detail:?}: angular momentum {spin:e}, centre off {off:e} m, turned {turned} rad"
+        );
         if turns {
             assert!(spin < 1e-9 && off < 1e-9, "{spin}, {off}");
             assert!(turned > 0.05, "{turned}");

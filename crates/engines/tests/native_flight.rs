@@ -57,7 +57,8 @@ fn losses_in_flight(integrator: Integrator, secs: f64) -> ([f64; 3], f64) {
         }
         let now = whole(model, state);
         let line = now.line - model.world.gravity * (now.mass * t);
-        let (line_0, spin_0, energy_0) = *first.get_or_insert((line, now.spin, energy(model, state)));
+        let (line_0, spin_0, energy_0) =
+            *first.get_or_insert((line, now.spin, energy(model, state)));
         let losses = [
             (line - line_0).length() / line_0.length(),
             (now.spin - spin_0).length() / spin_0.length(),

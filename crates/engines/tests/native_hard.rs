@@ -33,7 +33,9 @@ fn cylinders_and_boxes_slide_and_stick() {
             crept = crept.max(now[1].0.distance(starts[1].0));
             slid = downhill(now[0].0 - starts[0].0);
         });
-        eprintln!("slid {slid:.4} m of {wanted:.4}, turned {turned:e} rad; stuck within {crept:e} m");
+        eprintln!(
+            "slid {slid:.4} m of {wanted:.4}, turned {turned:e} rad; stuck within {crept:e} m"
+        );
         assert!((slid - wanted).abs() < 4e-3, "{slid} m, not {wanted}");
         assert!(turned < 1e-3, "{turned} rad");
         // The depth that is left alone, and nothing else.
@@ -72,7 +74,7 @@ fn the_tall_cylinder_tips_as_a_pendulum_does() {
 fn the_stack_stands() {
     let world = shipped("stack");
     let (mut worst, mut fastest) = (0.0_f64, 0.0_f64);
-    Play::native(5.0).watch(&world, |model, state| {
+    Play::native(2.0).watch(&world, |model, state| {
         for i in 0..20 {
             let name = format!("box_{i}");
             let wanted = Vec3::Z * (0.25 + 0.5 * f64::from(i));
@@ -97,15 +99,16 @@ fn both_grippers_lift_what_they_can() {
         ("gripper_heavy", "gripper_heavy_4n", true),
     ] {
         let mut narrowest = f64::INFINITY;
-        let ran = Play::native(4.0).with(efforts_of(table)).watch(&shipped(world), |model, state| {
-            let at = |name: &str| place_of(model, state, name);
-            let gap = at("gripper::right").x - at("gripper::left").x - 0.04;
-            // While the ball is between them.
-            let ball = at("ball");
-            if (at("gripper::left").z - ball.z).abs() < 0.08 {
-                narrowest = narrowest.min(gap);
-            }
-        });
+        let ran =
+            Play::native(4.0).with(efforts_of(table)).watch(&shipped(world), |model, state| {
+                let at = |name: &str| place_of(model, state, name);
+                let gap = at("gripper::right").x - at("gripper::left").x - 0.04;
+                // While the ball is between them.
+                let ball = at("ball");
+                if (at("gripper::left").z - ball.z).abs() < 0.08 {
+                    narrowest = narrowest.min(gap);
+                }
+            });
         let at = |name: &str| place_of(&ran.model, &ran.end.state, name);
         let gap = at("gripper::right").x - at("gripper::left").x - 0.04;
         let height = at("ball").z;

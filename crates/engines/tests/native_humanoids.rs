@@ -52,7 +52,7 @@ fn stand(play: Play<'_>, world: &World, trunk: &str, up: Vec3, settled: f64) -> 
         let speeds = state.rigids.iter().map(|rigid| rigid.twist.linear.length());
         stood.fastest = speeds.fold(stood.fastest, f64::max);
         stood.load = state.contacts.iter().map(|contact| contact.force.z).sum();
-        stood.weight = model.rigids.iter().map(|rigid| rigid.mass * 9.81).sum();
+        stood.weight = common::whole(model, state).mass * 9.81;
     });
     eprintln!("{stood:?}");
     stood
@@ -66,7 +66,8 @@ fn a_foreign_mjcf_humanoid_stands() {
     let text = std::fs::read_to_string(folder.join("mjcf/humanoid.xml")).expect("a humanoid");
     let hung = "<body name='torso' pos='0 0 1.4'>";
     assert!(text.contains(hung));
-    let mut world = world_of(&text.replace(hung, "<body name='torso' pos='0 0 1.285'><freejoint/>"));
+    let mut world =
+        world_of(&text.replace(hung, "<body name='torso' pos='0 0 1.285'><freejoint/>"));
     world.physics.step = SimDuration::from_nanos(1_000_000);
     let pose = hold(&[("right_knee", -0.05), ("left_knee", -0.05)]);
     let play = Play::native(5.0).with(pose).gains(500.0, 20.0);

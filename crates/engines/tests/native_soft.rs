@@ -19,12 +19,8 @@ fn scene(thing: &str, tilt: f64, law: ContactLaw, numbers: SurfaceLaw, step: f64
     );
     let mut world = by(sdf_world(&format!("{ground}{thing}")), Integrator::SemiImplicit, law);
     world.physics.step = SimDuration::from_secs(step).expect("a step");
-    world.physics.native.surface_laws = vec![SurfaceLaw {
-        first: None,
-        second: None,
-        stiffness: Some(STIFFNESS),
-        ..numbers
-    }];
+    world.physics.native.surface_laws =
+        vec![SurfaceLaw { first: None, second: None, stiffness: Some(STIFFNESS), ..numbers }];
     world
 }
 
@@ -112,7 +108,9 @@ fn coarse_steps_bounce_as_the_page_says() {
         let n = 20;
         // Hits spread evenly over a step.
         let all: Vec<f64> = (0..n)
-            .map(|i| hit(0.25, 1.0, 1.0, (2.0 + (f64::from(i) + 0.5) / f64::from(n)) * step, step).0)
+            .map(|i| {
+                hit(0.25, 1.0, 1.0, (2.0 + (f64::from(i) + 0.5) / f64::from(n)) * step, step).0
+            })
             .collect();
         let found = all.iter().sum::<f64>() / f64::from(n);
         let most = all.iter().copied().fold(0.0, f64::max);
@@ -197,11 +195,9 @@ fn a_com_robot_weighs_the_same_under_every_integrator() {
         <joint name="waist" type="revolute"><parent>trunk</parent><child>arm</child>
         <axis><xyz>0 0 1</xyz></axis></joint></model>"#
     );
-    for integrator in [
-        Integrator::SemiImplicit,
-        Integrator::Rk4,
-        Integrator::Adaptive { tolerance: Some(1e-6) },
-    ] {
+    for integrator in
+        [Integrator::SemiImplicit, Integrator::Rk4, Integrator::Adaptive { tolerance: Some(1e-6) }]
+    {
         for detail in [Detail::Com, Detail::Articulated] {
             let law = numbers(1.0, 20.0, 0.05, 1.0);
             let mut world = scene(&robot, 0.0, ContactLaw::Soft, law, 1e-3);

@@ -5,10 +5,10 @@ use headland_sim::contact::ContactPoint;
 use headland_sim::contact::soft::{
     LawTable, PointForce, PointMotion, SurfaceLaw, SurfaceLaws, soft, soft_coulomb,
 };
-use headland_sim::motion::Pack;
+use headland_sim::motion::{Drive, Pack};
 use headland_sim::tree::{V3, V6};
 use headland_sim::{Contact, Model, State, SurfacePair};
-use headland_world::NativeSettings;
+use headland_world::{ContactLaw, NativeSettings};
 
 use super::packing::{Packing, Seat};
 
@@ -17,6 +17,32 @@ pub(super) struct Contacts {
     /// In the detector's order.
     pub touches: Vec<Touch>,
     laws: LawTable,
+}
+
+/// How far apart things may be and be looked at: what closes a gap within a step is stopped
+/// where it touches and not inside.
+pub(super) struct Reach {
+    is_wanted: bool,
+    dt: f64,
+    /// What gravity adds to a speed in a step \[m/s\].
+    gain: f64,
+}
+
+/// Gaps up to this are looked at in any case \[m\].
+const MARGIN: f64 = 1e-3;
+
+impl Reach {
+    /// Of a step. The soft laws know nothing before things touch.
+    pub fn of(drive: &Drive<'_>, law: ContactLaw) -> Reach {
+        let gain = drive.dt * drive.model.world.gravity.length();
+        Reach { is_wanted: law == ContactLaw::Hard, dt: drive.dt, gain }
+    }
+
+    /// Of two that move against each other at this speed, with as much again for what the step
+    /// may change \[m\].
+    pub fn at_speed(&self, speed: f64) -> f64 {
+        if self.is_wanted { MARGIN.max(self.dt * (2.0 * speed + self.gain)) } else { 0.0 }
+    }
 }
 
 /// One contact point.
@@ -40,14 +66,27 @@ impl Contacts {
         Contacts { touches: Vec::new(), laws }
     }
 
-    /// Takes what the detector found. A point that was there in the last step keeps its
-    /// impulse.
-    pub fn take(&mut self, model: &Model, packing: &Packing, points: &[ContactPoint]) {
+    /// Takes what the detector found, as far as these two can reach each other. A point that
+    /// was there in the last step keeps its impulse.
+    pub fn take(
+        &mut self,
+        model: &Model,
+        packing: &Packing,
+        state: &State,
+        points: &[ContactPoint],
+        reach: &Reach,
+    ) {
         let before = std::mem::take(&mut self.touches);
         let mut old = before.iter().peekable();
         for point in points {
             let (a, b) = (&model.bodies[point.body_a], &model.bodies[point.body_b]);
             let rigids = [a.rigid_idx, b.rigid_idx];
+            // The detector looked as far as the fastest of all may come.
+            let motion = |rigid: usize| velocity_at(state, rigid, point.position);
+            let speed = (motion(rigids[1]) - motion(rigids[0])).length();
+            if -point.depth > reach.at_speed(speed) {
+                continue;
+            }
             let surfaces =
                 SurfacePair::of(&a.shapes[point.shape_a].surface, &b.shapes[point.shape_b].surface);
             // Both lists are in the same order, so one walk along the old one finds all.

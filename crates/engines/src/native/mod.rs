@@ -26,7 +26,7 @@ use headland_sim::{
 };
 use headland_world::{ContactLaw, Integrator};
 
-use contacts::Contacts;
+use contacts::{Contacts, Reach};
 use packing::Packing;
 use rows::Rows;
 
@@ -134,10 +134,6 @@ impl Engine for Native {
 /// The error an inner step of the adaptive integrator may make, where nobody says.
 const TOLERANCE: f64 = 1e-9;
 
-/// How far apart things may be and be looked at \[m\], at least: what closes this gap within a
-/// step is stopped where it touches and not inside.
-const MARGIN: f64 = 1e-3;
-
 impl Built {
     /// Semi-implicit: velocities of the end of the step, then positions by them.
     fn step(&mut self, drive: &Drive<'_>, state: &mut State) {
@@ -153,12 +149,10 @@ impl Built {
     fn find_contacts(&mut self, drive: &Drive<'_>, state: &State) {
         self.poses.clear();
         self.poses.extend(state.rigids.iter().map(|rigid| rigid.world_from_rigid));
-        let margin = match self.law {
-            ContactLaw::Hard => MARGIN.max(2.0 * drive.dt * fastest(state)),
-            ContactLaw::Soft | ContactLaw::SoftCoulomb => 0.0,
-        };
+        let reach = Reach::of(drive, self.law);
+        let margin = reach.at_speed(fastest(state));
         let points = self.detector.detect(&self.scene, &self.poses, margin);
-        self.contacts.take(drive.model, &self.packing, points);
+        self.contacts.take(drive.model, &self.packing, state, points, &reach);
     }
 
     /// Forces from outside and, by the soft laws, those of contacts, on the packs that take them

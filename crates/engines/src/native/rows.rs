@@ -287,6 +287,11 @@ impl Rows {
             rows: &work.rows,
         };
         hard::solve(&problem, &mut work.impulses, &Tuning::default(), &mut work.scratch);
+        // Whoever left the finite is held for it; those it touches must not follow.
+        if !work.impulses.iter().chain(&work.bounces).all(|impulse| impulse.is_finite()) {
+            work.impulses.fill(0.0);
+            work.bounces.clear();
+        }
         self.hand_out(island, drive.dt, packs, contacts);
         self.push_apart(island, drive.dt, packs, contacts);
     }

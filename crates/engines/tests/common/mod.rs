@@ -145,7 +145,10 @@ pub fn energy(model: &Model, state: &State) -> f64 {
         })
         .sum();
     let rotors = model.dofs.iter().zip(&state.dofs);
-    links + rotors.map(|(dof, now)| 0.5 * dof.axis.armature * now.velocity * now.velocity).sum::<f64>()
+    links
+        + rotors
+            .map(|(dof, now)| 0.5 * dof.axis.armature * now.velocity * now.velocity)
+            .sum::<f64>()
 }
 
 /// Mass, centre, momentum, and angular momentum about the centre, of everything that moves.
@@ -187,7 +190,9 @@ pub fn axes(world: &mut World, mut change: impl FnMut(&mut Axis)) {
             | JointKind::Continuous(axis)
             | JointKind::Prismatic(axis)
             | JointKind::Screw { axis, .. } => change(axis),
-            JointKind::Universal(first, second) => [first, second].into_iter().for_each(&mut change),
+            JointKind::Universal(first, second) => {
+                [first, second].into_iter().for_each(&mut change)
+            }
             JointKind::Ball | JointKind::Fixed => {}
         }
     }
