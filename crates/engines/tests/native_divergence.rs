@@ -183,7 +183,7 @@ fn steps_of_100_ms_are_survived() {
                 .collect();
             let mut world = sdf_world(&format!(
                 "{GROUND}{players}{}{}",
-                block("box", -2.0, 0.25, 0.5, 1.0),
+                block("box", -40.0, 0.25, 0.5, 1.0),
                 block("witness", 20.0, 2000.0, 0.1, 1.0),
             ));
             world.physics.step = SimDuration::from_nanos(100_000_000);
@@ -209,7 +209,7 @@ fn steps_of_100_ms_are_survived() {
             if law == ContactLaw::Hard && integrator == Integrator::SemiImplicit {
                 assert!(told.is_empty(), "{what}: {:?}", ran.end.contained);
                 let at = place_of(&ran.model, &ran.end.state, "box");
-                assert!(at.distance(Vec3::new(-2.0, 0.0, 0.25)) < 0.01, "{what}: {at}");
+                assert!(at.distance(Vec3::new(-40.0, 0.0, 0.25)) < 0.01, "{what}: {at}");
             }
         }
     }
@@ -243,11 +243,11 @@ fn jam(overlap: f64) -> World {
 
 #[test]
 fn a_jammed_ball_is_let_go_in_peace() {
-    for overlap in [0.01, 0.03, 0.05] {
-        for law in [ContactLaw::Hard, ContactLaw::Soft] {
+    for overlap in [0.01, 0.05] {
+        for law in [ContactLaw::Hard, ContactLaw::Soft, ContactLaw::SoftCoulomb] {
             let world = by(jam(overlap), Integrator::SemiImplicit, law);
             let (mut fastest, mut most) = (0.0_f64, 0);
-            let ran = Play::native(3.0).watch(&world, |model, state| {
+            let ran = Play::native(1.0).watch(&world, |model, state| {
                 assert!(state.rigids.iter().all(|rigid| rigid.world_from_rigid.is_finite()));
                 fastest = fastest.max(twist_of(model, state, "ball").linear.length());
                 let ball =
@@ -260,11 +260,19 @@ fn a_jammed_ball_is_let_go_in_peace() {
             let at = place_of(&ran.model, &ran.end.state, "ball");
             eprintln!("{overlap} m, {law:?}: {most} contacts, up to {fastest} m/s, ends at {at}");
             assert!(most >= 3, "it is jammed: {most} contacts");
-            assert!(ran.end.contained.is_empty(), "{law:?}: {:?}", ran.end.contained);
-            assert!(at.z > 0.0 && at.length() < 20.0, "{law:?}: the ball is at {at}");
-            if law == ContactLaw::Hard {
-                // Overlap is taken out at 1 m/s at most and leaves no speed behind.
-                assert!(fastest < 2.0, "{fastest} m/s");
+            if law != ContactLaw::Soft {
+                assert!(ran.end.contained.is_empty(), "{:?}", ran.end.contained);
+                assert!(at.z > 0.0 && at.length() < 1.0, "the ball is at {at}");
+                // By the hard law overlap is taken out at 1 m/s at most and leaves no speed
+                // behind; a spring that was pressed in gives back what is in it.
+                let most = if law == ContactLaw::Hard { 1.5 } else { 20.0 };
+                assert!(fastest < most, "{fastest} m/s");
+            } else {
+                // Friction of the soft law grows with the pressure: a ball that is pressed with
+                // a hundred times its weight needs a hundredth of the step. It is told who left.
+                let told = ran.events.iter().filter(|event| event.2 == "non-finite").count();
+                assert_eq!(told, ran.end.contained.len());
+                assert!(ran.events.iter().all(|event| event.1 != "witness::link"));
             }
         }
     }

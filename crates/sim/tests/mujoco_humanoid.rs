@@ -313,7 +313,7 @@ fn a_public_humanoid_moves_as_in_mujoco() {
     let mut worst: Vec<(&str, f64)> = Vec::new();
     for (i, (case, answer)) in cases.iter().zip(&answers[1..]).enumerate() {
         for (what, error) in pair.compare(case, answer) {
-            assert!(error < 1e-9, "state {i}: {what} differs by {error}");
+            assert!(error < 1e-10, "state {i}: {what} differs by {error}");
             match worst.iter_mut().find(|(name, _)| *name == what) {
                 Some((_, most)) => *most = most.max(error),
                 None => worst.push((what, error)),

@@ -31,6 +31,10 @@ pub(super) struct Reach {
 /// Gaps up to this are looked at in any case \[m\].
 const MARGIN: f64 = 1e-3;
 
+/// Gaps beyond this are not looked at \[m\]: what is that fast has left its way, and would be
+/// taken to hit whatever lies on one side of it.
+const FURTHEST: f64 = 10.0;
+
 impl Reach {
     /// Of a step. The soft laws know nothing before things touch.
     pub fn of(drive: &Drive<'_>, law: ContactLaw) -> Reach {
@@ -41,7 +45,10 @@ impl Reach {
     /// Of two that move against each other at this speed, with as much again for what the step
     /// may change \[m\].
     pub fn at_speed(&self, speed: f64) -> f64 {
-        if self.is_wanted { MARGIN.max(self.dt * (2.0 * speed + self.gain)) } else { 0.0 }
+        if !self.is_wanted {
+            return 0.0;
+        }
+        (self.dt * (2.0 * speed + self.gain)).clamp(MARGIN, FURTHEST)
     }
 }
 
@@ -81,10 +88,10 @@ impl Contacts {
         for point in points {
             let (a, b) = (&model.bodies[point.body_a], &model.bodies[point.body_b]);
             let rigids = [a.rigid_idx, b.rigid_idx];
-            // The detector looked as far as the fastest of all may come.
-            let motion = |rigid: usize| velocity_at(state, rigid, point.position);
-            let speed = (motion(rigids[1]) - motion(rigids[0])).length();
-            if -point.depth > reach.at_speed(speed) {
+            // The detector looked as far as the fastest of all may come; what these two do must
+            // not depend on it.
+            let [u, v] = rigids.map(|rigid| state.rigids[rigid].twist.linear);
+            if -point.depth > reach.at_speed((v - u).length()) {
                 continue;
             }
             let surfaces =

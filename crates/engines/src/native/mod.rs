@@ -150,7 +150,7 @@ impl Built {
         self.poses.clear();
         self.poses.extend(state.rigids.iter().map(|rigid| rigid.world_from_rigid));
         let reach = Reach::of(drive, self.law);
-        let margin = reach.at_speed(fastest(state));
+        let margin = reach.at_speed(fastest_two(state));
         let points = self.detector.detect(&self.scene, &self.poses, margin);
         self.contacts.take(drive.model, &self.packing, state, points, &reach);
     }
@@ -211,8 +211,13 @@ impl Built {
     }
 }
 
-/// The speed of the fastest rigid \[m/s\].
-fn fastest(state: &State) -> f64 {
+/// The largest speed at which any two rigids may move against each other \[m/s\]: that of the
+/// fastest and of the next.
+fn fastest_two(state: &State) -> f64 {
     let speed = |v: Vec3| if v.is_finite() { v.length() } else { 0.0 };
-    state.rigids.iter().map(|rigid| speed(rigid.twist.linear)).fold(0.0, f64::max)
+    let speeds = state.rigids.iter().map(|rigid| speed(rigid.twist.linear));
+    let (first, second) = speeds.fold((0.0_f64, 0.0_f64), |(first, second), speed| {
+        (first.max(speed), second.max(first.min(speed)))
+    });
+    first + second
 }
