@@ -259,21 +259,13 @@ fn a_jammed_ball_is_let_go_in_peace() {
             });
             let at = place_of(&ran.model, &ran.end.state, "ball");
             eprintln!("{overlap} m, {law:?}: {most} contacts, up to {fastest} m/s, ends at {at}");
-            assert!(most >= 3, "it is jammed: {most} contacts");
-            if law != ContactLaw::Soft {
-                assert!(ran.end.contained.is_empty(), "{:?}", ran.end.contained);
-                assert!(at.z > 0.0 && at.length() < 1.0, "the ball is at {at}");
-                // By the hard law overlap is taken out at 1 m/s at most and leaves no speed
-                // behind; a spring that was pressed in gives back what is in it.
-                let most = if law == ContactLaw::Hard { 1.5 } else { 20.0 };
-                assert!(fastest < most, "{fastest} m/s");
-            } else {
-                // Friction of the soft law grows with the pressure: a ball that is pressed with
-                // a hundred times its weight needs a hundredth of the step. It is told who left.
-                let told = ran.events.iter().filter(|event| event.2 == "non-finite").count();
-                assert_eq!(told, ran.end.contained.len());
-                assert!(ran.events.iter().all(|event| event.1 != "witness::link"));
-            }
+            assert!(most >= 2, "it is jammed: {most} contacts");
+            assert!(ran.end.contained.is_empty(), "{law:?}: {:?}", ran.end.contained);
+            assert!(at.z > 0.0 && at.length() < 1.0, "{law:?}: the ball is at {at}");
+            // By the hard law overlap is taken out at 1 m/s at most and leaves no speed behind; a
+            // spring that was pressed in gives back what is in it.
+            let limit = if law == ContactLaw::Hard { 1.5 } else { 20.0 };
+            assert!(fastest < limit, "{law:?}: {fastest} m/s");
         }
     }
 }

@@ -45,6 +45,7 @@ fn bits(world: World, n_threads: usize) -> Vec<(String, Vec<u64>)> {
                 if !self.0.iter().any(|(name, _)| name == robot) {
                     self.0.push((robot.to_string(), Vec::new()));
                 }
+                assert!(!now.is_contained, "{body} is lost");
                 let of = self.0.iter_mut().find(|(name, _)| name == robot).expect("pushed");
                 let (at, turn) = (now.world_from_rigid.translation, now.world_from_rigid.rotation);
                 let twist = now.twist;
@@ -58,7 +59,7 @@ fn bits(world: World, n_threads: usize) -> Vec<(String, Vec<u64>)> {
         }
     }
     let model = Model::compile(&Arc::new(world)).expect("compiles");
-    let mut setup = Setup::new(&model, SimDuration::from_secs(0.8).expect("short"));
+    let mut setup = Setup::new(&model, SimDuration::from_secs(0.5).expect("short"));
     setup.record_period = SimDuration::from_nanos(20_000_000);
     setup.n_threads = n_threads;
     let mut engine = (native::ENTRY.make)(&native::ENTRY);

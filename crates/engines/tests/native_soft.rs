@@ -211,3 +211,28 @@ fn a_com_robot_weighs_the_same_under_every_integrator() {
         }
     }
 }
+
+/// The player, whose feet weigh 130 g, is dropped leaning on the default surface, on which `h·s_μ·F`
+/// is many times that: it comes down, and lies still within the speed things creep at.
+#[test]
+fn a_player_falls_on_soft_ground_and_lies_there() {
+    let player = "<include><uri>robots/player</uri><name>robot</name>\
+        <pose>0 0 0.05 0.1 0.4 0</pose></include>";
+    let world = by(
+        sdf_world(&format!("{}{player}", common::GROUND)),
+        Integrator::SemiImplicit,
+        ContactLaw::Soft,
+    );
+    let mut lowest = f64::INFINITY;
+    let ran = Play::native(4.0).watch(&world, |model, state| {
+        lowest = lowest.min(place_of(model, state, "robot").z);
+    });
+    assert!(ran.end.contained.is_empty(), "{:?}", ran.end.contained);
+    let state = &ran.end.state;
+    let fastest = state.rigids.iter().map(|rigid| rigid.twist.linear.length()).fold(0.0, f64::max);
+    let load: f64 = state.contacts.iter().map(|contact| contact.force.z).sum();
+    let weight = common::whole(&ran.model, state).mass * GRAVITY;
+    eprintln!("lowest {lowest} m, at the end up to {fastest} m/s, {load} N of {weight} N");
+    assert!(lowest < 0.0, "it has fallen: {lowest} m");
+    assert!(fastest < 0.1 && (load / weight - 1.0).abs() < 0.3, "{fastest} m/s, {load} N");
+}

@@ -19,6 +19,17 @@ pub(super) struct Contacts {
     laws: LawTable,
 }
 
+/// How the friction of the soft laws acts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Friction {
+    /// As a force, within Coulomb's limit.
+    Capped,
+    /// As a force.
+    Free,
+    /// By rows that are solved with the step.
+    ByRows,
+}
+
 /// How far apart things may be and be looked at: what closes a gap within a step is stopped
 /// where it touches and not inside.
 pub(super) struct Reach {
@@ -65,6 +76,9 @@ pub(super) struct Touch {
     pub force: Vec3,
     /// Impulses along normal and tangents: where the next step begins to look.
     pub impulse: [f64; 3],
+    /// Friction that is left to rows: force per sliding \[N·s/m\] and torque per spinning
+    /// speed \[N·m·s\].
+    pub rub: [f64; 2],
 }
 
 impl Contacts {
@@ -109,20 +123,22 @@ impl Contacts {
                 surfaces,
                 force: Vec3::ZERO,
                 impulse: kept.map_or([0.0; 3], |touch| touch.impulse),
+                rub: [0.0; 2],
             });
         }
     }
 
     /// Forces by a soft law: a spring, and friction that grows with the sliding speed, or does
-    /// so up to Coulomb's limit. On the packs that take them now.
+    /// so up to Coulomb's limit. On the packs that take them now. Friction without limit may be
+    /// left to rows, see [`super::rows::Rows::rub`].
     pub fn push_softly(
         &mut self,
         packs: &mut [Box<dyn Pack>],
         state: &State,
-        is_capped: bool,
+        friction: Friction,
         takes: fn(&dyn Pack) -> bool,
     ) {
-        let law_of = if is_capped { soft_coulomb } else { soft };
+        let law_of = if friction == Friction::Capped { soft_coulomb } else { soft };
         for touch in &mut self.touches {
             let ContactPoint { body_a, body_b, shape_a, shape_b, .. } = touch.point;
             let [a, b] = touch.rigids;
@@ -134,7 +150,13 @@ impl Contacts {
                 angular_velocity: state.rigids[b].twist.angular - state.rigids[a].twist.angular,
             };
             let law = self.laws.law((body_a, shape_a), (body_b, shape_b));
-            let PointForce { force, torque } = law_of(law, &motion);
+            let mut given = law_of(law, &motion);
+            if friction == Friction::ByRows {
+                let pressure = given.force.dot(motion.normal);
+                given = PointForce { force: motion.normal * pressure, torque: Vec3::ZERO };
+                touch.rub = [law.sliding * pressure, law.spinning * pressure];
+            }
+            let PointForce { force, torque } = given;
             touch.force = force;
             for (seat, sign) in touch.seats.iter().zip([-1.0, 1.0]) {
                 let Some((pack, robot, node)) = *seat else { continue };

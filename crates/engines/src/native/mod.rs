@@ -26,7 +26,7 @@ use headland_sim::{
 };
 use headland_world::{ContactLaw, Integrator};
 
-use contacts::{Contacts, Reach};
+use contacts::{Contacts, Friction, Reach};
 use packing::Packing;
 use rows::Rows;
 
@@ -138,7 +138,7 @@ impl Built {
     /// Semi-implicit: velocities of the end of the step, then positions by them.
     fn step(&mut self, drive: &Drive<'_>, state: &mut State) {
         self.find_contacts(drive, state);
-        self.push(drive, state, |_| true);
+        self.push(drive, state, Friction::ByRows, |_| true);
         self.packs.iter_mut().for_each(|pack| pack.accelerate(drive));
         self.kick(drive, state);
         self.packs.iter_mut().for_each(|pack| pack.finish(drive.dt));
@@ -157,7 +157,13 @@ impl Built {
 
     /// Forces from outside and, by the soft laws, those of contacts, on the packs that take them
     /// now.
-    fn push(&mut self, drive: &Drive<'_>, state: &State, takes: fn(&dyn Pack) -> bool) {
+    fn push(
+        &mut self,
+        drive: &Drive<'_>,
+        state: &State,
+        friction: Friction,
+        takes: fn(&dyn Pack) -> bool,
+    ) {
         for wrench in &drive.inputs.wrenches {
             let Some((pack, robot, node)) = self.packing.seats[wrench.rigid_idx] else { continue };
             let pack = &mut self.packs[pack];
@@ -170,10 +176,12 @@ impl Built {
             let at = V3::of(centre - pack.origin(robot));
             pack.push(robot, node, V6::force_at(at, V3::of(wrench.force), V3::of(wrench.torque)));
         }
-        if self.law != ContactLaw::Hard {
-            let is_capped = self.law == ContactLaw::SoftCoulomb;
-            self.contacts.push_softly(&mut self.packs, state, is_capped, takes);
-        }
+        let friction = match self.law {
+            ContactLaw::Hard => return,
+            ContactLaw::Soft => friction,
+            ContactLaw::SoftCoulomb => Friction::Capped,
+        };
+        self.contacts.push_softly(&mut self.packs, state, friction, takes);
     }
 
     /// Impulses of whatever must be held.
@@ -182,6 +190,7 @@ impl Built {
         if self.law == ContactLaw::Hard {
             self.rows.hold_contacts(drive, &self.packs, state, &self.contacts);
         }
+        self.rows.rub(drive.dt, &self.packs, state, &self.contacts);
         self.rows.hold_joints(drive, &self.packs, state);
         self.rows.solve(drive, &mut self.packs, state, &mut self.contacts);
         self.contacts.shove(&mut self.packs);

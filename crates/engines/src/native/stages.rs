@@ -4,6 +4,7 @@ use headland_sim::State;
 use headland_sim::motion::{DORMAND_PRINCE, Drive, Method, RK4};
 
 use super::Built;
+use super::contacts::Friction;
 
 impl Built {
     /// One step by a method of several stages; with a tolerance, as many inner steps as that
@@ -53,7 +54,7 @@ impl Built {
             }
         }
         self.find_contacts(drive, state);
-        self.push(drive, state, |pack| !pack.has_stages());
+        self.push(drive, state, Friction::Free, |pack| !pack.has_stages());
         for pack in self.packs.iter_mut().filter(|pack| !pack.has_stages()) {
             pack.accelerate(drive);
         }
@@ -75,7 +76,7 @@ impl Built {
             if self.law != headland_world::ContactLaw::Hard {
                 self.find_contacts(drive, state);
             }
-            self.push(drive, state, |pack| pack.has_stages());
+            self.push(drive, state, Friction::Free, |pack| pack.has_stages());
             self.packs.iter_mut().for_each(|pack| pack.derive(drive, stage));
         }
         self.go_to(method.result, dt, state);
