@@ -5,10 +5,10 @@ use headland_sim::contact::ContactPoint;
 use headland_sim::contact::soft::{
     LawTable, PointForce, PointMotion, SurfaceLaw, SurfaceLaws, soft, soft_coulomb,
 };
-use headland_sim::motion::Pack;
+use headland_sim::motion::{Drive, Pack};
 use headland_sim::tree::{V3, V6};
 use headland_sim::{Contact, Model, State, SurfacePair};
-use headland_world::NativeSettings;
+use headland_world::{ContactLaw, NativeSettings};
 
 use super::packing::{Packing, Seat};
 
@@ -19,6 +19,50 @@ pub(super) struct Contacts {
     /// Those of the step before.
     before: Vec<Touch>,
     laws: LawTable,
+}
+
+/// How the friction of the soft laws acts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Friction {
+    /// As a force, within Coulomb's limit.
+    Capped,
+    /// As a force.
+    Free,
+    /// By rows that are solved with the step.
+    ByRows,
+}
+
+/// How far apart things may be and be looked at: what closes a gap within a step is stopped
+/// where it touches and not inside.
+pub(super) struct Reach {
+    is_wanted: bool,
+    dt: f64,
+    /// What gravity adds to a speed in a step \[m/s\].
+    gain: f64,
+}
+
+/// Gaps up to this are looked at in any case \[m\].
+const MARGIN: f64 = 1e-3;
+
+/// Gaps beyond this are not looked at \[m\]: what is that fast has left its way, and would be
+/// taken to hit whatever lies on one side of it.
+const FURTHEST: f64 = 10.0;
+
+impl Reach {
+    /// Of a step. The soft laws know nothing before things touch.
+    pub fn of(drive: &Drive<'_>, law: ContactLaw) -> Reach {
+        let gain = drive.dt * drive.model.world.gravity.length();
+        Reach { is_wanted: law == ContactLaw::Hard, dt: drive.dt, gain }
+    }
+
+    /// Of two that move against each other at this speed, with as much again for what the step
+    /// may change \[m\].
+    pub fn at_speed(&self, speed: f64) -> f64 {
+        if !self.is_wanted {
+            return 0.0;
+        }
+        (self.dt * (2.0 * speed + self.gain)).clamp(MARGIN, FURTHEST)
+    }
 }
 
 /// One contact point.
@@ -34,6 +78,9 @@ pub(super) struct Touch {
     pub force: Vec3,
     /// Impulses along normal and tangents: where the next step begins to look.
     pub impulse: [f64; 3],
+    /// Friction that is left to rows: force per sliding \[N·s/m\] and torque per spinning
+    /// speed \[N·m·s\].
+    pub rub: [f64; 2],
 }
 
 impl Contacts {
@@ -42,15 +89,28 @@ impl Contacts {
         Contacts { touches: Vec::new(), before: Vec::new(), laws }
     }
 
-    /// Takes what the detector found. A point that was there in the last step keeps its
-    /// impulse.
-    pub fn take(&mut self, model: &Model, packing: &Packing, points: &[ContactPoint]) {
+    /// Takes what the detector found, as far as these two can reach each other. A point that
+    /// was there in the last step keeps its impulse.
+    pub fn take(
+        &mut self,
+        model: &Model,
+        packing: &Packing,
+        state: &State,
+        points: &[ContactPoint],
+        reach: &Reach,
+    ) {
         std::mem::swap(&mut self.touches, &mut self.before);
         self.touches.clear();
         let mut old = self.before.iter().peekable();
         for point in points {
             let (a, b) = (&model.bodies[point.body_a], &model.bodies[point.body_b]);
             let rigids = [a.rigid_idx, b.rigid_idx];
+            // The detector looked as far as the fastest of all may come; what these two do must
+            // not depend on it.
+            let [u, v] = rigids.map(|rigid| state.rigids[rigid].twist.linear);
+            if point.depth < 0.0 && -point.depth > reach.at_speed((v - u).length()) {
+                continue;
+            }
             let surfaces =
                 SurfacePair::of(&a.shapes[point.shape_a].surface, &b.shapes[point.shape_b].surface);
             // Both lists are in the same order, so one walk along the old one finds all.
@@ -66,14 +126,22 @@ impl Contacts {
                 surfaces,
                 force: Vec3::ZERO,
                 impulse: kept.map_or([0.0; 3], |touch| touch.impulse),
+                rub: [0.0; 2],
             });
         }
     }
 
     /// Forces by a soft law: a spring, and friction that grows with the sliding speed, or does
-    /// so up to Coulomb's limit.
-    pub fn push_softly(&mut self, packs: &mut [Box<dyn Pack>], state: &State, is_capped: bool) {
-        let law_of = if is_capped { soft_coulomb } else { soft };
+    /// so up to Coulomb's limit. On the packs that take them now. Friction without limit may be
+    /// left to rows, see [`super::rows::Rows::rub`].
+    pub fn push_softly(
+        &mut self,
+        packs: &mut [Box<dyn Pack>],
+        state: &State,
+        friction: Friction,
+        takes: fn(&dyn Pack) -> bool,
+    ) {
+        let law_of = if friction == Friction::Capped { soft_coulomb } else { soft };
         for touch in &mut self.touches {
             let ContactPoint { body_a, body_b, shape_a, shape_b, .. } = touch.point;
             let [a, b] = touch.rigids;
@@ -85,10 +153,19 @@ impl Contacts {
                 angular_velocity: state.rigids[b].twist.angular - state.rigids[a].twist.angular,
             };
             let law = self.laws.law((body_a, shape_a), (body_b, shape_b));
-            let PointForce { force, torque } = law_of(law, &motion);
+            let mut given = law_of(law, &motion);
+            if friction == Friction::ByRows {
+                let pressure = given.force.dot(motion.normal);
+                given = PointForce { force: motion.normal * pressure, torque: Vec3::ZERO };
+                touch.rub = [law.sliding * pressure, law.spinning * pressure];
+            }
+            let PointForce { force, torque } = given;
             touch.force = force;
             for (seat, sign) in touch.seats.iter().zip([-1.0, 1.0]) {
                 let Some((pack, robot, node)) = *seat else { continue };
+                if !takes(packs[pack].as_ref()) {
+                    continue;
+                }
                 let arm = V3::of(at - packs[pack].origin(robot));
                 let push = V6::force_at(arm, V3::of(force * sign), V3::of(torque * sign));
                 packs[pack].push(robot, node, push);

@@ -153,15 +153,19 @@ impl LoopRow {
         let pose = |rigid: usize| state.rigids[rigid].world_from_rigid;
         let parent = joint.parent_rigid.map_or(Transform::IDENTITY, pose) * joint.parent_from_joint;
         let child = pose(joint.child_rigid) * joint.child_from_joint;
+        // Those of a slide turn with its parent.
+        let has_fixed_directions = !matches!(joint.kind, JointKind::Prismatic(_));
         for hold in holds(joint, &parent, &child) {
             let mut sides = Vec::with_capacity(2);
             let mut free = 0.0;
+            let mut bend = 0.0;
             for (seat, sign) in self.seats.iter().zip([-1.0, 1.0]) {
                 let Some((pack, robot, node)) = *seat else { continue };
                 let arm = V3::of(child.translation - packs[pack].origin(robot));
                 let force =
                     V6::force_at(arm, V3::of(hold.force * sign), V3::of(hold.moment * sign));
                 free += packs[pack].free_motion(robot, node).dot(force);
+                bend += packs[pack].bend(robot, node, arm).dot(V3::of(hold.force)) * sign;
                 sides.push(((pack, robot, node), force));
             }
             // What no force moves, moves as the state says.
@@ -173,7 +177,9 @@ impl LoopRow {
                 let velocity = twist.linear + twist.angular.cross(arm);
                 free -= velocity.dot(hold.force) + twist.angular.dot(hold.moment);
             }
-            let wanted = -MENDING * hold.error / drive.dt;
+            // Ends that go straight on for the step leave their way by half of its bend.
+            let bend = if has_fixed_directions { bend } else { 0.0 };
+            let wanted = -MENDING * hold.error / drive.dt - 0.5 * drive.dt * bend;
             rows.hold_links(packs, sides, free, Row::held(wanted));
         }
     }

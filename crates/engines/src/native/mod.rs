@@ -19,6 +19,7 @@ mod rows;
 mod solving;
 mod stages;
 
+use headland_base::maths::sqrt;
 use headland_base::{Diagnostic, SimDuration, Transform};
 use headland_sim::contact::{Detector, Scene};
 use headland_sim::motion::{Drive, Pack};
@@ -28,7 +29,7 @@ use headland_sim::{
 };
 use headland_world::{ContactLaw, Integrator};
 
-use contacts::Contacts;
+use contacts::{Contacts, Friction, Reach};
 use crew::Crew;
 use packing::Packing;
 use rows::Rows;
@@ -141,15 +142,11 @@ impl Engine for Native {
 /// The error an inner step of the adaptive integrator may make, where nobody says.
 const TOLERANCE: f64 = 1e-9;
 
-/// How far apart things may be and be looked at \[m\], at least: what closes this gap within a
-/// step is stopped where it touches and not inside.
-const MARGIN: f64 = 1e-3;
-
 impl Built {
     /// Semi-implicit: velocities of the end of the step, then positions by them.
     fn step(&mut self, drive: &Drive<'_>, state: &mut State) {
         self.find_contacts(drive, state);
-        self.push(drive, state);
+        self.push(drive, state, Friction::ByRows, |_| true);
         self.crew.each(&mut self.packs, |pack| pack.accelerate(drive));
         self.kick(drive, state);
         self.crew.each(&mut self.packs, |pack| pack.finish(drive.dt));
@@ -160,28 +157,39 @@ impl Built {
     fn find_contacts(&mut self, drive: &Drive<'_>, state: &State) {
         self.poses.clear();
         self.poses.extend(state.rigids.iter().map(|rigid| rigid.world_from_rigid));
-        let margin = match self.law {
-            ContactLaw::Hard => MARGIN.max(2.0 * drive.dt * fastest(state)),
-            ContactLaw::Soft | ContactLaw::SoftCoulomb => 0.0,
-        };
+        let reach = Reach::of(drive, self.law);
+        let margin = reach.at_speed(fastest_two(state));
         let points = self.detector.detect(&self.scene, &self.poses, margin);
-        self.contacts.take(drive.model, &self.packing, points);
+        self.contacts.take(drive.model, &self.packing, state, points, &reach);
     }
 
-    /// Forces from outside and, by the soft laws, those of contacts.
-    fn push(&mut self, drive: &Drive<'_>, state: &State) {
+    /// Forces from outside and, by the soft laws, those of contacts, on the packs that take them
+    /// now.
+    fn push(
+        &mut self,
+        drive: &Drive<'_>,
+        state: &State,
+        friction: Friction,
+        takes: fn(&dyn Pack) -> bool,
+    ) {
         for wrench in &drive.inputs.wrenches {
             let Some((pack, robot, node)) = self.packing.seats[wrench.rigid_idx] else { continue };
             let pack = &mut self.packs[pack];
+            if !takes(pack.as_ref()) {
+                continue;
+            }
             let centre = state.rigids[wrench.rigid_idx]
                 .world_from_rigid
                 .point(drive.model.rigids[wrench.rigid_idx].centre);
             let at = V3::of(centre - pack.origin(robot));
             pack.push(robot, node, V6::force_at(at, V3::of(wrench.force), V3::of(wrench.torque)));
         }
-        if self.law != ContactLaw::Hard {
-            self.contacts.push_softly(&mut self.packs, state, self.law == ContactLaw::SoftCoulomb);
-        }
+        let friction = match self.law {
+            ContactLaw::Hard => return,
+            ContactLaw::Soft => friction,
+            ContactLaw::SoftCoulomb => Friction::Capped,
+        };
+        self.contacts.push_softly(&mut self.packs, state, friction, takes);
     }
 
     /// Impulses of whatever must be held.
@@ -190,6 +198,7 @@ impl Built {
         if self.law == ContactLaw::Hard {
             self.rows.hold_contacts(drive, &self.packs, state, &self.contacts);
         }
+        self.rows.rub(drive.dt, &self.packs, state, &self.contacts);
         self.rows.hold_joints(drive, &self.packs, state);
         self.rows.solve(&self.crew, drive, &mut self.packs, state, &mut self.contacts);
         self.contacts.shove(&mut self.packs);
@@ -217,9 +226,13 @@ impl Built {
     }
 }
 
-/// The speed of the fastest rigid \[m/s\]; what is none does not count.
-fn fastest(state: &State) -> f64 {
-    let squares = state.rigids.iter().map(|rigid| rigid.twist.linear.length_squared());
+/// The largest speed at which any two rigids may move against each other \[m/s\]: that of the
+/// fastest and of the next. What is no number does not count.
+fn fastest_two(state: &State) -> f64 {
     let finite = |square: f64| if square.is_finite() { square } else { 0.0 };
-    headland_base::maths::sqrt(squares.map(finite).fold(0.0, f64::max))
+    let squares = state.rigids.iter().map(|rigid| finite(rigid.twist.linear.length_squared()));
+    let (first, second) = squares.fold((0.0_f64, 0.0_f64), |(first, second), square| {
+        (first.max(square), second.max(first.min(square)))
+    });
+    sqrt(first) + sqrt(second)
 }

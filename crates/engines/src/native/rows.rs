@@ -104,6 +104,9 @@ pub(super) enum Owner {
     Columns(Vec<(Seat, f64)>),
     /// Two links, with the force about each one's origin that a unit impulse is.
     Links(Vec<(Seat, V6<f64>)>),
+    /// The two sides of a contact that rub, in the same form; along what, which is nothing for
+    /// spin; and how much the row gives in \[1/kg, or 1/(kg·m²)\].
+    Rub { touch: usize, along: Vec3, sides: Vec<(Seat, V6<f64>)>, give: f64 },
 }
 
 /// Contacts that close slower than this many steps of gravity do not bounce: a body at rest
@@ -201,6 +204,62 @@ impl Rows {
         });
         self.held.singles.push(Row::held(0.0));
         self.held.owners.push(Owner::Contact { touch: touch_idx, tangents });
+    }
+
+    /// Viscous friction of contacts, as of the end of the step: `λ = −h·c·u` is a row that holds
+    /// still and gives in by `1/(h·c)`. As a force it would throw a light foot about as soon as
+    /// `h·c` is more than twice what the foot weighs.
+    pub fn rub(&mut self, dt: f64, packs: &[Box<dyn Pack>], state: &State, contacts: &Contacts) {
+        for (i, touch) in contacts.touches.iter().enumerate() {
+            let moves =
+                |seat: &Option<Seat>| seat.is_some_and(|(pack, ..)| packs[pack].gives_way());
+            if touch.rub == [0.0; 2] || !touch.seats.iter().any(moves) {
+                continue;
+            }
+            let [sliding, spinning] = touch.rub;
+            let slip = free_velocity(packs, state, touch);
+            for along in tangents_of(touch.point.normal) {
+                self.rub_along(
+                    packs,
+                    (i, touch),
+                    (along, Vec3::ZERO),
+                    slip.dot(along),
+                    dt * sliding,
+                );
+            }
+            let spin = free_spin(packs, state, touch);
+            for about in [Vec3::X, Vec3::Y, Vec3::Z] {
+                let turn = spin.dot(about);
+                self.rub_along(packs, (i, touch), (Vec3::ZERO, about), turn, dt * spinning);
+            }
+        }
+    }
+
+    fn rub_along(
+        &mut self,
+        packs: &[Box<dyn Pack>],
+        (touch_idx, touch): (usize, &Touch),
+        (along, about): (Vec3, Vec3),
+        free: f64,
+        impulse_per_speed: f64,
+    ) {
+        if impulse_per_speed <= 0.0 {
+            return;
+        }
+        let sides = touch.seats.iter().zip([-1.0, 1.0]).filter_map(|(seat, sign)| {
+            let seat = (*seat)?;
+            let arm = V3::of(touch.point.position - packs[seat.0].origin(seat.1));
+            Some((seat, V6::force_at(arm, V3::of(along * sign), V3::of(about * sign))))
+        });
+        let sides: Vec<(Seat, V6<f64>)> = sides.collect();
+        self.held.blocks.open(1, [free, 0.0, 0.0]);
+        for (i, (seat, force)) in sides.iter().enumerate() {
+            let half = &mut self.halves[i];
+            link_side(&mut self.held.blocks, &self.numbering, packs, *seat, half, &[six(*force)]);
+        }
+        self.held.singles.push(Row::held(0.0));
+        let give = 1.0 / impulse_per_speed;
+        self.held.owners.push(Owner::Rub { touch: touch_idx, along, sides, give });
     }
 
     /// Limits, dry friction, mimics and loops.
@@ -320,10 +379,10 @@ fn hand_out(
                 packs[*pack].kick_column(*robot, *column, share * impulse(0));
             }
         }
-        Owner::Links(sides) => {
-            for ((pack, robot, node), force) in sides {
-                packs[*pack].kick(*robot, *node, *force * impulse(0));
-            }
+        Owner::Links(sides) => kick_links(packs, sides, impulse(0)),
+        Owner::Rub { touch, along, sides, .. } => {
+            contacts.touches[*touch].force += *along * (impulse(0) / dt);
+            kick_links(packs, sides, impulse(0));
         }
     }
 }
@@ -345,6 +404,13 @@ fn kick_sides(
         let sign = if side == 1 { 1.0 } else { -1.0 };
         let kick = about(packs, seat, touch.point.position, total * sign);
         act(packs[seat.0].as_mut(), seat, kick);
+    }
+}
+
+/// What an impulse along a row between links does to both.
+fn kick_links(packs: &mut [Box<dyn Pack>], sides: &[(Seat, V6<f64>)], impulse: f64) {
+    for ((pack, robot, node), force) in sides {
+        packs[*pack].kick(*robot, *node, *force * impulse);
     }
 }
 
@@ -371,6 +437,28 @@ pub(super) fn about(packs: &[Box<dyn Pack>], seat: Seat, at: Vec3, force: Vec3) 
 fn six(force: V6<f64>) -> [f64; 6] {
     let (t, l) = (force.turn, force.line);
     [t.x, t.y, t.z, l.x, l.y, l.z]
+}
+
+/// Of b against a at the contact, if nothing kicked.
+fn free_velocity(packs: &[Box<dyn Pack>], state: &State, touch: &Touch) -> Vec3 {
+    let at = touch.point.position;
+    let of_side = |side: usize| match touch.seats[side] {
+        Some((pack, robot, node)) => {
+            let arm = V3::of(at - packs[pack].origin(robot));
+            packs[pack].free_motion(robot, node).velocity_at(arm).get(0)
+        }
+        None => velocity_at(state, touch.rigids[side], at),
+    };
+    of_side(1) - of_side(0)
+}
+
+/// How fast b turns against a, if nothing kicked.
+fn free_spin(packs: &[Box<dyn Pack>], state: &State, touch: &Touch) -> Vec3 {
+    let of_side = |side: usize| match touch.seats[side] {
+        Some((pack, robot, node)) => packs[pack].free_motion(robot, node).turn.get(0),
+        None => state.rigids[touch.rigids[side]].twist.angular,
+    };
+    of_side(1) - of_side(0)
 }
 
 /// Two directions across a normal.

@@ -93,6 +93,11 @@ impl Solver {
                 &HOLDING,
                 &mut work.scratch,
             );
+            // Whoever left the finite is held for it; those it touches must not follow.
+            if !work.impulses.iter().chain(&work.bounces).all(|impulse| impulse.is_finite()) {
+                work.impulses.fill(0.0);
+                work.bounces.fill(0.0);
+            }
             self.impulses.extend_from_slice(&work.impulses);
             self.bounces.extend_from_slice(&work.bounces);
             work.push_apart(now, chosen);
@@ -120,7 +125,7 @@ impl Work {
                     self.contacts.push(held.contacts[block]);
                     self.impulses.extend(now.touches[*touch].impulse);
                 }
-                Owner::Columns(_) | Owner::Links(_) => {
+                Owner::Columns(_) | Owner::Links(_) | Owner::Rub { .. } => {
                     self.rows.push(held.singles[block]);
                     self.impulses.push(0.0);
                 }
@@ -134,8 +139,10 @@ impl Work {
         let n: usize = chosen.iter().map(|block| held.blocks.blocks[*block].n_rows).sum();
         let mut at = 0;
         for &block in chosen {
-            if let Owner::Links(_) = held.owners[block] {
-                self.delassus[at * n + at] *= 1.0 + GIVE;
+            match &held.owners[block] {
+                Owner::Links(_) => self.delassus[at * n + at] *= 1.0 + GIVE,
+                Owner::Rub { give, .. } => self.delassus[at * n + at] += give,
+                Owner::Contact { .. } | Owner::Columns(_) => {}
             }
             at += held.blocks.blocks[block].n_rows;
         }
@@ -160,7 +167,7 @@ impl Work {
                     let directions = [touch.point.normal, tangents[0], tangents[1]];
                     self.before.extend(directions.map(|direction| v.dot(direction)));
                 }
-                Owner::Columns(_) | Owner::Links(_) => self.before.push(0.0),
+                Owner::Columns(_) | Owner::Links(_) | Owner::Rub { .. } => self.before.push(0.0),
             }
         }
         let problem = Problem {

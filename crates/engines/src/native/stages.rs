@@ -4,6 +4,7 @@ use headland_sim::State;
 use headland_sim::motion::{DORMAND_PRINCE, Drive, Method, RK4};
 
 use super::Built;
+use super::contacts::Friction;
 
 impl Built {
     /// One step by a method of several stages; with a tolerance, as many inner steps as that
@@ -34,6 +35,10 @@ impl Built {
                         self.go_back(drive, state);
                     } else {
                         done = if is_last { drive.dt } else { done + dt };
+                        if error > tolerance {
+                            // Whoever is lost must not make the others go on in tiny steps.
+                            self.packs.iter_mut().for_each(|pack| pack.leave_lost());
+                        }
                     }
                     self.inner_step = next_step(dt, error, tolerance, is_last, self.inner_step)
                         .clamp(drive.dt * SHORTEST, drive.dt);
@@ -49,6 +54,7 @@ impl Built {
             }
         }
         self.find_contacts(drive, state);
+        self.push(drive, state, Friction::Free, |pack| !pack.has_stages());
         for pack in self.packs.iter_mut().filter(|pack| !pack.has_stages()) {
             pack.accelerate(drive);
         }
@@ -70,7 +76,7 @@ impl Built {
             if self.law != headland_world::ContactLaw::Hard {
                 self.find_contacts(drive, state);
             }
-            self.push(drive, state);
+            self.push(drive, state, Friction::Free, |pack| pack.has_stages());
             self.packs.iter_mut().for_each(|pack| pack.derive(drive, stage));
         }
         self.go_to(method.result, dt, state);

@@ -260,6 +260,42 @@ impl<L: Lane> Articulated<L> {
         add_where_any(&mut work.next, &work.gained);
     }
 
+    /// Forces of motion (centrifugal and such) as of the middle of the step, for robots with
+    /// loops.
+    ///
+    /// The step took them as of its beginning, which loses energy to first order in the step. A
+    /// tree by itself has integrators of higher order; what holds a loop is an impulse, so they
+    /// do not help there. What this changes is of second order, so the loop stays held.
+    #[inline(always)]
+    fn centre_bias(&mut self, dt: f64) {
+        let (h, half) = (L::of(dt), L::of(0.5));
+        let (tree, weightless) = (&self.tree, V3::ZERO);
+        let (anchor_motion, work) = (self.work.anchor_motion, &mut self.work);
+        let Work { bodies, motions, factor, forces, pushes, column_kicks, gained, next, .. } = work;
+        let before = free_drift(tree, &self.velocities);
+        bias_forces(tree, bodies, motions, weightless, pushes);
+        for ((mid, v), next) in gained.iter_mut().zip(&self.velocities).zip(&*next) {
+            *mid = half * (*v + *next);
+        }
+        let after = free_drift(tree, gained);
+        move_bodies(tree, bodies, anchor_motion, gained, motions);
+        bias_forces(tree, bodies, motions, weightless, forces);
+        for (force, push) in forces.iter_mut().zip(pushes) {
+            *force = *force - std::mem::replace(push, V6::ZERO);
+        }
+        // The kicks were taken: no efforts are left in there.
+        solve(tree, bodies, factor, column_kicks, forces, gained);
+        for (next, change) in next.iter_mut().zip(&*gained) {
+            *next += h * *change;
+        }
+        if let (Some(before), Some(after)) = (before, after) {
+            let drift = (after - before) * h;
+            next[3] += drift.x;
+            next[4] += drift.y;
+            next[5] += drift.z;
+        }
+    }
+
     /// Moves on by what the nudges did, which no velocity keeps.
     #[inline(always)]
     fn take_nudges(&mut self, dt: f64) {
@@ -396,6 +432,9 @@ impl<L: Lane> Kernel for Wide<'_, L> {
                 if is_kicked {
                     it.take_kicks();
                 }
+                if !it.tree.loops.is_empty() {
+                    it.centre_bias(dt);
+                }
                 it.velocities.copy_from_slice(&it.work.next);
                 if !it.work.is_staged {
                     it.held.copy_from_slice(&it.positions);
@@ -477,6 +516,19 @@ impl<L: Lane + Send> Pack for Articulated<L> {
         self.motion_by(&self.work.next, robot, node)
     }
 
+    fn bend(&self, robot: usize, node: usize, at: V3<f64>) -> V3<f64> {
+        let motion = self.motion(robot, node);
+        let acceleration = self.work.motions.accelerations[node].get(robot);
+        let bend = acceleration.velocity_at(at) + motion.turn.cross(motion.velocity_at(at));
+        // A free link keeps the speed of its own origin, not of the fixed point it is at.
+        let drift = free_drift(&self.tree, &self.velocities).map_or(V3::ZERO, |drift| V3 {
+            x: drift.x.get(robot),
+            y: drift.y.get(robot),
+            z: drift.z.get(robot),
+        });
+        bend - drift
+    }
+
     fn free_speed(&self, robot: usize, column: usize) -> f64 {
         self.work.next[column].get(robot)
     }
@@ -519,8 +571,9 @@ impl<L: Lane + Send> Pack for Articulated<L> {
         self.contain();
     }
 
+    /// What holds a loop is an impulse: forces of stages between would be without it.
     fn has_stages(&self) -> bool {
-        true
+        self.tree.loops.is_empty()
     }
 
     fn remember(&mut self, drive: &Drive<'_>) {
@@ -546,6 +599,11 @@ impl<L: Lane + Send> Pack for Articulated<L> {
             }
         }
         worst
+    }
+
+    fn leave_lost(&mut self) {
+        self.work.alarm = alarm(&self.positions, &self.velocities);
+        self.contain();
     }
 
     fn settle(&mut self) {

@@ -32,7 +32,7 @@ use headland_world::Detail;
 use crate::engine::Inputs;
 use crate::model::Model;
 use crate::state::State;
-use crate::tree::{Half, Lane, Lanes, Tree, V6};
+use crate::tree::{Half, Lane, Lanes, Tree, V3, V6};
 
 pub use articulated::Articulated;
 pub use columns::Columns;
@@ -128,6 +128,12 @@ pub trait Pack: Send {
     /// How a link would move at the end of the step.
     fn free_motion(&self, robot: usize, node: usize) -> V6<f64>;
 
+    /// How a point of a link, from the robot's origin, accelerates while every column keeps its
+    /// speed: how much its way bends \[m/s²\]. Of details that have loops only.
+    fn bend(&self, _robot: usize, _node: usize, _at: V3<f64>) -> V3<f64> {
+        V3::ZERO
+    }
+
     /// The speed of a column at the end of the step, if nothing kicked.
     fn free_speed(&self, robot: usize, column: usize) -> f64;
 
@@ -184,6 +190,9 @@ pub trait Pack: Send {
     fn error(&self, _weights: &[f64], _dt: f64) -> f64 {
         0.0
     }
+
+    /// Holds robots whose numbers left the finite between stages.
+    fn leave_lost(&mut self) {}
 
     /// Takes the present state, placed, for the end of the step, to be kicked and finished.
     fn settle(&mut self) {}

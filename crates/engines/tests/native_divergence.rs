@@ -1,0 +1,271 @@
+//! What cannot go well in the native engine: it is contained, the run says who left and when,
+//! and the others go on to the bit as if nothing had been.
+
+mod common;
+
+use common::{By, GRAVITY, GROUND, Play, Ran, by, place_of, sdf_world, twist_of};
+use headland_base::{SimDuration, Vec3};
+use headland_engines::native;
+use headland_sim::{EngineOptions, Inputs, Mode, Model, RigidState, State};
+use headland_world::{ContactLaw, Integrator, World};
+
+/// An arm of two hinges without limits on a base that is free, hung high, leaning by `lean`.
+fn arm(name: &str, x: f64, lean: f64) -> String {
+    let link = |name: &str, z: f64| {
+        format!(
+            r#"<link name="{name}"><pose>0 0 {z} 0 0 0</pose><inertial><mass>1</mass><inertia>
+            <ixx>0.02</ixx><iyy>0.02</iyy><izz>0.01</izz></inertia></inertial></link>"#
+        )
+    };
+    let hinge = |name: &str, parent: &str, child: &str| {
+        format!(
+            r#"<joint name="{name}" type="continuous"><parent>{parent}</parent>
+            <child>{child}</child><pose>0 0 0.25 0 0 0</pose><axis><xyz>0 1 0</xyz></axis></joint>"#
+        )
+    };
+    format!(
+        r#"<model name="{name}"><pose>{x} 0 5 0 {lean} 0</pose>{}{}{}{}{}</model>"#,
+        link("base", 0.0),
+        link("upper", -0.5),
+        link("lower", -1.0),
+        hinge("shoulder", "base", "upper"),
+        hinge("elbow", "upper", "lower"),
+    )
+}
+
+/// Three arms that swing, of which one is told `poison` at its elbow after 0.1 s; and every state.
+fn swing(poison: Option<f64>, integrator: Integrator) -> (Ran, Vec<Vec<RigidState>>) {
+    let arms = [arm("left", 0.0, 0.1), arm("mid", 3.0, 0.2), arm("right", 6.0, 0.3)].concat();
+    let world = by(sdf_world(&arms), integrator, ContactLaw::Hard);
+    let push = By(move |now: f64, model: &Model, _: &State| {
+        let effort =
+            |name: &str, effort: f64| (model.dof(name).expect("an elbow"), Mode::Effort, effort);
+        let of_mid = if now < 0.1 - 1e-9 { 0.5 } else { poison.unwrap_or(0.5) };
+        vec![effort("left::elbow", 0.5), effort("mid::elbow", of_mid), effort("right::elbow", -0.7)]
+    });
+    let mut states = Vec::new();
+    let ran = Play::native(0.5).with(push).watch(&world, |_, state| {
+        states.push(state.rigids.clone());
+    });
+    (ran, states)
+}
+
+/// An effort without bounds takes one robot of three out of the motion, in
+/// that step; the two beside it, in the same lanes, move as without it to the bit.
+#[test]
+fn a_robot_that_leaves_the_finite_leaves_alone() {
+    for integrator in
+        [Integrator::SemiImplicit, Integrator::Rk4, Integrator::Adaptive { tolerance: Some(1e-6) }]
+    {
+        let (sound, whole_run) = swing(None, integrator);
+        assert!(sound.end.contained.is_empty() && sound.events.is_empty());
+        for poison in [f64::INFINITY, f64::NEG_INFINITY, 1e300] {
+            let what = format!("{poison} by {}", integrator.word());
+            let (ran, states) = swing(Some(poison), integrator);
+            // Who, and when: every link of the one, and nobody else.
+            let mut left: Vec<&str> =
+                ran.end.contained.iter().map(|(who, _)| who.as_str()).collect();
+            left.sort_unstable();
+            assert_eq!(left, ["mid::base", "mid::lower", "mid::upper"], "{what}");
+            let moment = SimDuration::from_nanos(101_000_000);
+            for (at, who, kind) in &ran.events {
+                assert!(who.starts_with("mid::") && kind == "non-finite", "{what}: {who} {kind}");
+                assert_eq!(*at - headland_base::SimTime::ZERO, moment, "{what}");
+            }
+            assert_eq!(ran.events.len(), 3, "{what}");
+            assert_eq!((states.len(), ran.end.n_steps), (501, 500), "{what}: it goes on");
+            for (n, (with, without)) in states.iter().zip(&whole_run).enumerate() {
+                for (i, (now, wanted)) in with.iter().zip(without).enumerate() {
+                    let body = &ran.model.bodies[ran.model.rigids[i].body_idxs[0]].name;
+                    assert!(now.world_from_rigid.is_finite() && now.twist.linear.is_finite());
+                    if body.starts_with("mid::") {
+                        assert_eq!(now.is_contained, n > 100, "{what}: {body} in step {n}");
+                    } else if !matches!(integrator, Integrator::Adaptive { .. }) {
+                        assert_eq!(now, wanted, "{what}: {body} in step {n}");
+                    } else {
+                        // Inner steps are everybody's: within the tolerance.
+                        let (a, b) = (now.world_from_rigid, wanted.world_from_rigid);
+                        let apart = a.translation.distance(b.translation);
+                        assert!(apart < 1e-4, "{what}: {body} is {apart} m off in step {n}");
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// An effort that is no number, from whoever drives the engine by itself: a command that is none
+/// moves nothing, as `headland_sim::Commands` has it.
+#[test]
+fn an_effort_that_is_no_number_takes_one_robot_out() {
+    let arms = [arm("left", 0.0, 0.1), arm("mid", 3.0, 0.2), arm("right", 6.0, 0.3)].concat();
+    for integrator in [Integrator::SemiImplicit, Integrator::Rk4] {
+        let world = by(sdf_world(&arms), integrator, ContactLaw::Hard);
+        let model = Model::compile(&std::sync::Arc::new(world)).expect("compiles");
+        let step = SimDuration::from_nanos(1_000_000);
+        let of_arm = |poison: f64| {
+            let mut engine = (native::ENTRY.make)(&native::ENTRY);
+            let mut state = State::initial(&model);
+            engine.start(&model, &state, &EngineOptions::new(step)).expect("starts");
+            let mut inputs = Inputs { efforts: vec![0.1; model.dofs.len()], ..Inputs::default() };
+            for n in 0..100 {
+                if n == 50 {
+                    inputs.efforts[model.dof("mid::elbow").expect("an elbow")] = poison;
+                }
+                engine.step(&model, &inputs, step, &mut state).expect("no fault");
+            }
+            state
+        };
+        let (sound, poisoned) = (of_arm(0.1), of_arm(f64::NAN));
+        for (i, (now, wanted)) in poisoned.rigids.iter().zip(&sound.rigids).enumerate() {
+            let body = &model.bodies[model.rigids[i].body_idxs[0]].name;
+            assert!(now.world_from_rigid.is_finite(), "{body}");
+            assert_eq!(now.is_contained, body.starts_with("mid::"), "{body}");
+            assert!(now == wanted || now.is_contained, "{body}");
+        }
+    }
+}
+
+fn block(name: &str, x: f64, z: f64, side: f64, mass: f64) -> String {
+    let moment = mass * side * side / 6.0;
+    format!(
+        r#"<model name="{name}"><pose>{x} 0 {z} 0 0 0</pose><link name="link"><inertial>
+        <mass>{mass}</mass><inertia><ixx>{moment}</ixx><iyy>{moment}</iyy><izz>{moment}</izz>
+        </inertia></inertial><collision name="c"><geometry><box><size>{side} {side} {side}</size>
+        </box></geometry></collision></link></model>"#
+    )
+}
+
+/// What is thrown beside everything falls as it must: half a step of gravity ahead.
+fn falls_by_itself(model: &Model, state: &State, from: Vec3, step: f64) {
+    let t = state.time.secs();
+    let wanted = from - Vec3::Z * (0.5 * GRAVITY * t * (t + step));
+    let at = place_of(model, state, "witness");
+    assert!(at.distance(wanted) < 1e-9, "the witness is at {at}, not {wanted}");
+}
+
+/// A ton on a gram, a mass ratio of 1e6: both stay where they were put.
+#[test]
+fn a_ton_stands_on_a_gram() {
+    let world = sdf_world(&format!(
+        "{GROUND}{}{}{}",
+        block("gram", 0.0, 0.05, 0.1, 1e-3),
+        block("ton", 0.0, 0.35, 0.5, 1e3),
+        block("witness", 20.0, 200.0, 0.1, 1.0),
+    ));
+    let (mut worst, mut fastest) = (0.0_f64, 0.0_f64);
+    let ran = Play::native(3.0).watch(&world, |model, state| {
+        for (name, z) in [("gram", 0.05), ("ton", 0.35)] {
+            worst = worst.max(place_of(model, state, name).distance(Vec3::Z * z));
+            fastest = fastest.max(twist_of(model, state, name).linear.length());
+        }
+        falls_by_itself(model, state, Vec3::new(20.0, 0.0, 200.0), 1e-3);
+    });
+    eprintln!("a ton on a gram: {worst:e} m, {fastest:e} m/s");
+    assert!(ran.end.contained.is_empty(), "{:?}", ran.end.contained);
+    assert!(worst < 1e-4 && fastest < 0.02, "{worst} m, {fastest} m/s");
+}
+
+/// Steps of 100 ms, a hundred times too long for servos and soles: nothing leaves the finite
+/// without being told, nothing that stays is thrown out of the field, and who touches nobody
+/// falls as it must.
+#[test]
+fn steps_of_100_ms_are_survived() {
+    for law in [ContactLaw::Hard, ContactLaw::Soft, ContactLaw::SoftCoulomb] {
+        for integrator in [Integrator::SemiImplicit, Integrator::Rk4] {
+            let players: String = (0..3)
+                .map(|i| {
+                    format!(
+                        "<include><uri>robots/player</uri><name>robot_{i}</name>\
+                         <pose>{i} 0 0 0 0 0</pose></include>"
+                    )
+                })
+                .collect();
+            let mut world = sdf_world(&format!(
+                "{GROUND}{players}{}{}",
+                block("box", -40.0, 0.25, 0.5, 1.0),
+                block("witness", 20.0, 2000.0, 0.1, 1.0),
+            ));
+            world.physics.step = SimDuration::from_nanos(100_000_000);
+            let world = by(world, integrator, law);
+            let what = format!("{law:?} by {}", integrator.word());
+            let ran = Play::native(5.0).watch(&world, |model, state| {
+                for (rigid, now) in model.rigids.iter().zip(&state.rigids) {
+                    let name = &model.bodies[rigid.body_idxs[0]].name;
+                    let at = now.world_from_rigid;
+                    assert!(at.is_finite() && now.twist.linear.is_finite(), "{what}: {name}");
+                }
+                if integrator == Integrator::SemiImplicit {
+                    falls_by_itself(model, state, Vec3::new(20.0, 0.0, 2000.0), 0.1);
+                }
+            });
+            // Whoever left is named once, link by link, with the moment.
+            let told: Vec<_> = ran.events.iter().filter(|event| event.2 == "non-finite").collect();
+            assert_eq!(told.len(), ran.end.contained.len(), "{what}");
+            eprintln!("{what}: {} links contained", told.len());
+            // The box and the witness are not among them.
+            assert!(told.iter().all(|(_, who, _)| who.starts_with("robot_")), "{what}: {told:?}");
+            // Servos are forces to `rk4`, and then far too stiff.
+            if law == ContactLaw::Hard && integrator == Integrator::SemiImplicit {
+                assert!(told.is_empty(), "{what}: {:?}", ran.end.contained);
+                let at = place_of(&ran.model, &ran.end.state, "box");
+                assert!(at.distance(Vec3::new(-40.0, 0.0, 0.25)) < 0.01, "{what}: {at}");
+            }
+        }
+    }
+}
+
+/// A ball jammed between two players and a board, overlapping all of them at the start, as once
+/// made everything non-finite; the players' servos press on.
+fn jam(overlap: f64) -> World {
+    let board = r#"<model name="board"><static>true</static><pose>0.17 0 0.1 0 0 0</pose>
+        <link name="link"><collision name="c"><geometry><box><size>0.2 2 0.2</size></box></geometry>
+        </collision></link></model>"#;
+    let player = |name: &str, y: f64, yaw: f64| {
+        format!(
+            "<include><uri>robots/player</uri><name>{name}</name><pose>-0.04 {y} 0 0 0 {yaw}</pose>\
+             </include>"
+        )
+    };
+    // Their toes are 0.087 m ahead of them and 0.016 m high, where the ball is 0.0445 m wide.
+    let aside = 0.087 + 0.0445 - overlap;
+    let ball = r#"<model name="ball"><pose>0 0 0.07 0 0 0</pose><link name="link">
+        <inertial><mass>0.2</mass><inertia><ixx>0.0004</ixx><iyy>0.0004</iyy><izz>0.0004</izz>
+        </inertia></inertial><collision name="c"><geometry><sphere><radius>0.07</radius></sphere>
+        </geometry></collision></link></model>"#;
+    sdf_world(&format!(
+        "{GROUND}{board}{ball}{}{}{}",
+        player("one", aside, -1.57),
+        player("two", -aside, 1.57),
+        block("witness", 20.0, 200.0, 0.1, 1.0),
+    ))
+}
+
+#[test]
+fn a_jammed_ball_is_let_go_in_peace() {
+    for overlap in [0.01, 0.05] {
+        for law in [ContactLaw::Hard, ContactLaw::Soft, ContactLaw::SoftCoulomb] {
+            let world = by(jam(overlap), Integrator::SemiImplicit, law);
+            let (mut fastest, mut most) = (0.0_f64, 0);
+            let ran = Play::native(1.0).watch(&world, |model, state| {
+                assert!(state.rigids.iter().all(|rigid| rigid.world_from_rigid.is_finite()));
+                fastest = fastest.max(twist_of(model, state, "ball").linear.length());
+                let ball =
+                    model.bodies.iter().position(|b| b.name == "ball::link").expect("a ball");
+                let touching = state.contacts.iter();
+                let of_ball = |c: &&headland_sim::Contact| c.body_a == ball || c.body_b == ball;
+                most = most.max(touching.filter(of_ball).count());
+                falls_by_itself(model, state, Vec3::new(20.0, 0.0, 200.0), 1e-3);
+            });
+            let at = place_of(&ran.model, &ran.end.state, "ball");
+            eprintln!("{overlap} m, {law:?}: {most} contacts, up to {fastest} m/s, ends at {at}");
+            assert!(most >= 2, "it is jammed: {most} contacts");
+            assert!(ran.end.contained.is_empty(), "{law:?}: {:?}", ran.end.contained);
+            assert!(at.z > 0.0 && at.length() < 1.0, "{law:?}: the ball is at {at}");
+            // By the hard law overlap is taken out at 1 m/s at most and leaves no speed behind; a
+            // spring that was pressed in gives back what is in it.
+            let limit = if law == ContactLaw::Hard { 1.5 } else { 20.0 };
+            assert!(fastest < limit, "{law:?}: {fastest} m/s");
+        }
+    }
+}

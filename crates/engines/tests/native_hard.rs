@@ -1,0 +1,128 @@
+//! The hard law through the worlds that ship, against the closed forms their headers give.
+
+mod common;
+
+use common::{GRAVITY, Play, efforts_of, place_of, pose_of, shipped, twist_of};
+use headland_base::maths::{PI, angle_between, atan2, cos, sin, sqrt};
+use headland_base::{Quat, Vec3};
+
+const SLOPE: f64 = 20.0 * PI / 180.0;
+
+/// Of the way down the slope that a point went.
+fn downhill(way: Vec3) -> f64 {
+    way.dot(Vec3::new(cos(SLOPE), 0.0, -sin(SLOPE)))
+}
+
+/// What slides goes g·(sin α − μ·cos α)·t²/2, and half a step more, since velocities lead; it
+/// stays flat and does not turn. What sticks does not creep.
+#[test]
+fn cylinders_and_boxes_slide_and_stick() {
+    let wanted = 0.5 * GRAVITY * (sin(SLOPE) - 0.2 * cos(SLOPE)) * 9.0;
+    for (world, slides, sticks) in [("cylinders", "slide", "stick"), ("slope", "slider", "sticker")]
+    {
+        let world = shipped(world);
+        let mut starts: Option<[(Vec3, Quat); 2]> = None;
+        let (mut turned, mut crept, mut slid) = (0.0_f64, 0.0_f64, 0.0);
+        Play::native(3.0).watch(&world, |model, state| {
+            let now = [slides, sticks].map(|name| {
+                let pose = pose_of(model, state, name);
+                (pose.translation, pose.rotation)
+            });
+            let starts = starts.get_or_insert(now);
+            turned = turned.max(angle_between(now[0].1, starts[0].1));
+            crept = crept.max(now[1].0.distance(starts[1].0));
+            slid = downhill(now[0].0 - starts[0].0);
+        });
+        eprintln!(
+            "slid {slid:.4} m of {wanted:.4}, turned {turned:e} rad; stuck within {crept:e} m"
+        );
+        assert!((slid - wanted).abs() < 4e-3, "{slid} m, not {wanted}");
+        assert!(turned < 1e-3, "{turned} rad");
+        // The depth that is left alone, and nothing else.
+        assert!(crept < 2e-5, "crept {crept} m");
+    }
+}
+
+/// The tall cylinder turns about the lowest point of its rim: ½·I·ω² = m·g·ρ·(cos β − cos(β + θ)),
+/// β being how far its centre hangs over that point at the start.
+#[test]
+fn the_tall_cylinder_tips_as_a_pendulum_does() {
+    let world = shipped("cylinders");
+    let mut start = None;
+    let mut seen = Vec::new();
+    Play::native(1.5).watch(&world, |model, state| {
+        let rotation = pose_of(model, state, "tip").rotation;
+        let angle = angle_between(rotation, *start.get_or_insert(rotation));
+        seen.push((angle, twist_of(model, state, "tip").angular.length()));
+    });
+    let (radius, half) = (0.1_f64, 0.4_f64);
+    let arm = sqrt(radius * radius + half * half);
+    let beta = SLOPE - atan2(radius, half);
+    let per_mass = arm * arm + (3.0 * radius * radius + 4.0 * half * half) / 12.0;
+    let mut n_compared = 0;
+    for (angle, speed) in seen.iter().filter(|(angle, _)| (0.2..0.7).contains(angle)) {
+        let wanted = sqrt(2.0 * GRAVITY * arm * (cos(beta) - cos(beta + angle)) / per_mass);
+        assert!((speed / wanted - 1.0).abs() < 0.02, "at {angle}: {speed} rad/s, not {wanted}");
+        n_compared += 1;
+    }
+    assert!(n_compared > 20, "it tips: {n_compared} samples");
+    assert!(seen.iter().any(|(angle, _)| *angle > 1.2), "it lies down");
+}
+
+/// Twenty boxes stand where they were put.
+#[test]
+fn the_stack_stands() {
+    let world = shipped("stack");
+    let (mut worst, mut fastest) = (0.0_f64, 0.0_f64);
+    Play::native(2.0).watch(&world, |model, state| {
+        for i in 0..20 {
+            let name = format!("box_{i}");
+            let wanted = Vec3::Z * (0.25 + 0.5 * f64::from(i));
+            worst = worst.max(place_of(model, state, &name).distance(wanted));
+            fastest = fastest.max(twist_of(model, state, &name).linear.length());
+        }
+    });
+    eprintln!("the stack stands within {worst:e} m, faster than {fastest:e} m/s nowhere");
+    // Every box may sink by the 10 µm that are left alone, and by what a step makes good of more.
+    assert!(worst < 20.0 * 2e-5, "{worst} m");
+    assert!(fastest < 0.02, "{fastest} m/s");
+}
+
+/// The four grips: ball and fingers at the end of 4 s. Lifted, the ball is at r + a·t²/2 and the
+/// fingers 2·r apart; too heavy for them, it stays on the ground while they go up and close.
+#[test]
+fn both_grippers_lift_what_they_can() {
+    for (world, table, is_held) in [
+        ("gripper_light", "gripper_light_3n", true),
+        ("gripper_light", "gripper_light_4n", true),
+        ("gripper_heavy", "gripper_heavy_3n", false),
+        ("gripper_heavy", "gripper_heavy_4n", true),
+    ] {
+        let mut narrowest = f64::INFINITY;
+        let ran =
+            Play::native(4.0).with(efforts_of(table)).watch(&shipped(world), |model, state| {
+                let at = |name: &str| place_of(model, state, name);
+                let gap = at("gripper::right").x - at("gripper::left").x - 0.04;
+                // While the ball is between them.
+                let ball = at("ball");
+                if (at("gripper::left").z - ball.z).abs() < 0.08 {
+                    narrowest = narrowest.min(gap);
+                }
+            });
+        let at = |name: &str| place_of(&ran.model, &ran.end.state, name);
+        let gap = at("gripper::right").x - at("gripper::left").x - 0.04;
+        let height = at("ball").z;
+        eprintln!("{table}: ball at {height:.5} m, fingers {gap:.6} m apart, once {narrowest:.6}");
+        let wanted = if is_held { 0.1 + 0.5 * 9.0 } else { 0.1 };
+        // Half a step of the lift: velocities lead.
+        assert!((height - wanted).abs() < 2e-3, "{table}: {height}, not {wanted}");
+        // The ball is round, so pads above its middle are nearer than its diameter.
+        assert!(narrowest > 0.199, "{table}: closed through the ball, {narrowest}");
+        if is_held {
+            assert!((gap - 0.2).abs() < 5e-5, "{table}: {gap}");
+            assert!((at("ball").x).abs() < 1e-4, "{table}: {}", at("ball"));
+        } else {
+            assert!(at("gripper::hand").z > 1.5, "{table}: the hand goes up without it");
+        }
+    }
+}

@@ -1,0 +1,238 @@
+//! The soft laws through the native engine, by what follows from them: `docs/src/contact.md` has
+//! the list. `crates/sim/tests/contact_soft.rs` asks the formulas alone.
+
+mod common;
+
+use common::{GRAVITY, Play, by, place_of, sdf_world, twist_of};
+use headland_base::SimDuration;
+use headland_base::maths::{PI, cos, exp, sin, sqrt, tan};
+use headland_world::{ContactLaw, Detail, Integrator, SurfaceLaw, World};
+
+const STIFFNESS: f64 = 3e4;
+
+/// A plane tilted about y, and one thing on it, touching by these numbers.
+fn scene(thing: &str, tilt: f64, law: ContactLaw, numbers: SurfaceLaw, step: f64) -> World {
+    let ground = format!(
+        r#"<model name="ground"><static>true</static><pose>0 0 0 0 {tilt} 0</pose>
+        <link name="link"><collision name="plane"><geometry><plane><normal>0 0 1</normal>
+        <size>100 100</size></plane></geometry></collision></link></model>"#
+    );
+    let mut world = by(sdf_world(&format!("{ground}{thing}")), Integrator::SemiImplicit, law);
+    world.physics.step = SimDuration::from_secs(step).expect("a step");
+    world.physics.native.surface_laws =
+        vec![SurfaceLaw { first: None, second: None, stiffness: Some(STIFFNESS), ..numbers }];
+    world
+}
+
+/// Numbers of the law. What is to rest has a separation factor of 1: with a smaller one it may
+/// rest at any depth between `m·g/k` and `m·g/(s_b·k)`, the force at rest being either.
+fn numbers(separation: f64, sliding: f64, spinning: f64, mu: f64) -> SurfaceLaw {
+    SurfaceLaw {
+        first: None,
+        second: None,
+        stiffness: None,
+        separation: Some(separation),
+        sliding: Some(sliding),
+        spinning: Some(spinning),
+        mu: Some(mu),
+    }
+}
+
+/// A ball of 0.1 m and a mass, its lowest point this high above the ground, with a first twist.
+fn ball(mass: f64, above: f64, twist: &str) -> String {
+    let (z, moment) = (0.1 + above, 0.4 * mass * 0.01);
+    format!(
+        r#"<model name="ball"><pose>0 0 {z} 0 0 0</pose><link name="link">
+        <headland:twist>{twist}</headland:twist><inertial><mass>{mass}</mass>
+        <inertia><ixx>{moment}</ixx><iyy>{moment}</iyy><izz>{moment}</izz></inertia></inertial>
+        <collision name="c"><geometry><sphere><radius>0.1</radius></sphere></geometry></collision>
+        </link></model>"#
+    )
+}
+
+/// A flat slab of 2 kg lying on the tilted plane as deep as its weight presses it in.
+fn slab(tilt: f64, speed: f64) -> String {
+    let (mass, half) = (2.0, 0.02);
+    let depth = mass * GRAVITY * cos(tilt) / (4.0 * STIFFNESS);
+    let z = half - depth;
+    let (x, z) = (z * sin(tilt), z * cos(tilt));
+    let twist = format!("{} 0 {} 0 0 0", speed * cos(tilt), -speed * sin(tilt));
+    let (across, about) = (mass * (0.36 + 0.0016) / 12.0, mass * 0.72 / 12.0);
+    format!(
+        r#"<model name="slab"><pose>{x} 0 {z} 0 {tilt} 0</pose><link name="link">
+        <headland:twist>{twist}</headland:twist><inertial><mass>{mass}</mass><inertia>
+        <ixx>{across}</ixx><iyy>{across}</iyy><izz>{about}</izz></inertia></inertial>
+        <collision name="c"><geometry><box><size>0.6 0.6 0.04</size></box></geometry></collision>
+        </link></model>"#
+    )
+}
+
+/// Restitution, time in contact \[s\] and largest depth \[m\] of a ball that hits at `speed`
+/// without gravity.
+fn hit(separation: f64, mass: f64, speed: f64, above: f64, step: f64) -> (f64, f64, f64) {
+    let twist = format!("0 0 {} 0 0 0", -speed);
+    let law = numbers(separation, 20.0, 0.05, 1.0);
+    let mut world = scene(&ball(mass, above, &twist), 0.0, ContactLaw::Soft, law, step);
+    world.gravity = headland_base::Vec3::ZERO;
+    let (mut n_inside, mut deepest, mut left_at) = (0, 0.0_f64, 0.0);
+    Play::native(0.08).watch(&world, |model, state| {
+        let depth = 0.1 - place_of(model, state, "ball").z;
+        n_inside += usize::from(depth > 0.0);
+        deepest = deepest.max(depth);
+        left_at = twist_of(model, state, "ball").linear.z;
+    });
+    (left_at / speed, n_inside as f64 * step, deepest)
+}
+
+/// Restitution √s_b, whatever the mass and the speed; time in contact and depth in closed form.
+#[test]
+fn a_ball_comes_back_with_the_root_of_the_separation_factor() {
+    for (separation, wanted) in [(0.81, 0.9), (0.25, 0.5), (0.04, 0.2)] {
+        for (mass, speed) in [(1.0, 1.0), (0.3, 4.0)] {
+            let (restitution, secs, depth) = hit(separation, mass, speed, 0.005 * speed, 1e-5);
+            let swing = sqrt(mass / STIFFNESS);
+            let wanted_secs = PI / 2.0 * swing * (1.0 + 1.0 / sqrt(separation));
+            eprintln!("s_b {separation}: e {restitution:.4}, {secs:.5} s, {depth:.6} m");
+            assert!((restitution / wanted - 1.0).abs() < 3e-3, "{restitution}, not {wanted}");
+            assert!((secs / wanted_secs - 1.0).abs() < 1e-2, "{secs} s, not {wanted_secs}");
+            assert!((depth / (speed * swing) - 1.0).abs() < 3e-3, "{depth} m");
+        }
+    }
+}
+
+/// The table of the page on contact: what coarse steps make of a restitution of 0.5.
+#[test]
+fn coarse_steps_bounce_as_the_page_says() {
+    for (step, mean, highest) in [(1e-3, 0.506, 0.520), (2e-3, 0.525, 0.583), (5e-3, 0.641, 0.849)]
+    {
+        let n = 20;
+        // Hits spread evenly over a step.
+        let all: Vec<f64> = (0..n)
+            .map(|i| {
+                hit(0.25, 1.0, 1.0, (2.0 + (f64::from(i) + 0.5) / f64::from(n)) * step, step).0
+            })
+            .collect();
+        let found = all.iter().sum::<f64>() / f64::from(n);
+        let most = all.iter().copied().fold(0.0, f64::max);
+        eprintln!("{step} s: mean {found:.3}, at most {most:.3}");
+        assert!((found - mean).abs() < 0.01, "{step} s: {found}, not {mean}");
+        assert!(most < highest + 2e-3, "{step} s: {most}");
+    }
+}
+
+/// Friction has no part at rest: what stands on a slope creeps at tan(a)/s_μ, 8.8 mm/s here.
+#[test]
+fn what_stands_on_a_slope_creeps() {
+    let slope = 10.0 * PI / 180.0;
+    let law = numbers(1.0, 20.0, 0.0, 1.0);
+    let world = scene(&slab(slope, 0.0), slope, ContactLaw::Soft, law, 5e-4);
+    let ran = Play::native(2.0).watch(&world, |_, _| {});
+    let speed = twist_of(&ran.model, &ran.end.state, "slab").linear.length();
+    assert!((speed / (tan(slope) / 20.0) - 1.0).abs() < 1e-3, "{speed} m/s");
+    assert!((speed - 8.8e-3).abs() < 5e-5, "the page says 8.8 mm/s");
+}
+
+/// A slide ends after v/(s_μ·g).
+#[test]
+fn a_slide_ends_after_v_over_s_mu_g() {
+    let (speed, sliding) = (0.7, 0.5);
+    let law = numbers(1.0, sliding, 0.0, 1.0);
+    let world = scene(&slab(0.0, speed), 0.0, ContactLaw::Soft, law, 5e-4);
+    let ran = Play::native(4.0).watch(&world, |_, _| {});
+    let way = place_of(&ran.model, &ran.end.state, "slab").x;
+    let wanted = speed / (sliding * GRAVITY);
+    assert!((way / wanted - 1.0).abs() < 5e-3, "{way} m, not {wanted}");
+}
+
+/// Spin fades with time I/(s_ν·m·g).
+#[test]
+fn spin_fades_within_i_over_s_nu_m_g() {
+    let (mass, spinning) = (1.5, 0.05);
+    let depth = mass * GRAVITY / STIFFNESS;
+    let law = numbers(1.0, 20.0, spinning, 1.0);
+    let thing = ball(mass, -depth, "0 0 0 0 0 6");
+    let world = scene(&thing, 0.0, ContactLaw::Soft, law, 1e-4);
+    let fade = 0.4 * mass * 0.01 / (spinning * mass * GRAVITY);
+    Play::native(3.0 * fade).watch(&world, |model, state| {
+        let t = state.time.secs();
+        let spin = twist_of(model, state, "ball").angular.z;
+        let wanted = 6.0 * exp(-t / fade);
+        assert!((spin - wanted).abs() < 0.03, "{spin} rad/s after {t} s, not {wanted}");
+    });
+}
+
+/// With Coulomb's limit below the slope it runs away at g·(sin a − μ·cos a); with the limit
+/// above it creeps as ever.
+#[test]
+fn coulombs_limit_lets_go_on_a_slope() {
+    let slope = 10.0 * PI / 180.0;
+    let speed_after = |mu: f64, start: f64| {
+        let law = numbers(1.0, 20.0, 0.0, mu);
+        let world = scene(&slab(slope, start), slope, ContactLaw::SoftCoulomb, law, 5e-4);
+        let ran = Play::native(1.0).watch(&world, |_, _| {});
+        twist_of(&ran.model, &ran.end.state, "slab").linear.length()
+    };
+    let wanted = GRAVITY * (sin(slope) - 0.1 * cos(slope));
+    let gained = speed_after(0.1, 0.5) - 0.5;
+    assert!((gained / wanted - 1.0).abs() < 2e-3, "{gained} m/s in a second, not {wanted}");
+    let crept = speed_after(0.5, 0.0);
+    assert!((crept / (tan(slope) / 20.0) - 1.0).abs() < 1e-3, "{crept}");
+}
+
+/// A `com` robot that rests on the soft ground is carried by its weight, whatever integrator
+/// moves the others: forces of a step are given once, however often the integrator looks.
+#[test]
+fn a_com_robot_weighs_the_same_under_every_integrator() {
+    let deep = 3.5 * GRAVITY / (4.0 * STIFFNESS);
+    let z = 0.1 - deep;
+    let robot = format!(
+        r#"<model name="robot"><pose>0 0 {z} 0 0 0</pose>
+        <link name="trunk"><inertial><mass>3</mass><inertia><ixx>0.02</ixx><iyy>0.02</iyy>
+        <izz>0.02</izz></inertia></inertial><collision name="c"><geometry><box>
+        <size>0.2 0.2 0.2</size></box></geometry></collision></link>
+        <link name="arm"><pose>0 0 0.15 0 0 0</pose><inertial><mass>0.5</mass><inertia>
+        <ixx>0.001</ixx><iyy>0.001</iyy><izz>0.001</izz></inertia></inertial></link>
+        <joint name="waist" type="revolute"><parent>trunk</parent><child>arm</child>
+        <axis><xyz>0 0 1</xyz></axis></joint></model>"#
+    );
+    for integrator in
+        [Integrator::SemiImplicit, Integrator::Rk4, Integrator::Adaptive { tolerance: Some(1e-6) }]
+    {
+        for detail in [Detail::Com, Detail::Articulated] {
+            let law = numbers(1.0, 20.0, 0.05, 1.0);
+            let mut world = scene(&robot, 0.0, ContactLaw::Soft, law, 1e-3);
+            world.physics.native.integrator = Some(integrator);
+            world.set_detail("robot", detail).expect("a robot");
+            Play::native(0.5).watch(&world, |model, state| {
+                let depth = 0.1 - place_of(model, state, "robot::trunk").z;
+                let what = format!("{} {detail:?}", integrator.word());
+                assert!((depth / deep - 1.0).abs() < 0.01, "{what}: {depth} m, not {deep}");
+            });
+        }
+    }
+}
+
+/// The player, whose feet weigh 130 g, is dropped leaning on the default surface, on which `h·s_μ·F`
+/// is many times that: it comes down, and lies still within the speed things creep at.
+#[test]
+fn a_player_falls_on_soft_ground_and_lies_there() {
+    let player = "<include><uri>robots/player</uri><name>robot</name>\
+        <pose>0 0 0.05 0.1 0.4 0</pose></include>";
+    let world = by(
+        sdf_world(&format!("{}{player}", common::GROUND)),
+        Integrator::SemiImplicit,
+        ContactLaw::Soft,
+    );
+    let mut lowest = f64::INFINITY;
+    let ran = Play::native(4.0).watch(&world, |model, state| {
+        lowest = lowest.min(place_of(model, state, "robot").z);
+    });
+    assert!(ran.end.contained.is_empty(), "{:?}", ran.end.contained);
+    let state = &ran.end.state;
+    let fastest = state.rigids.iter().map(|rigid| rigid.twist.linear.length()).fold(0.0, f64::max);
+    let load: f64 = state.contacts.iter().map(|contact| contact.force.z).sum();
+    let weight = common::whole(&ran.model, state).mass * GRAVITY;
+    eprintln!("lowest {lowest} m, at the end up to {fastest} m/s, {load} N of {weight} N");
+    assert!(lowest < 0.0, "it has fallen: {lowest} m");
+    assert!(fastest < 0.1 && (load / weight - 1.0).abs() < 0.3, "{fastest} m/s, {load} N");
+}
