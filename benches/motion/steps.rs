@@ -29,12 +29,13 @@ fn windows() -> [(usize, usize); 2] {
 }
 
 /// The details and laws that are compared.
-const LEVELS: [(&str, Detail, ContactLaw); 5] = [
+const LEVELS: [(&str, Detail, ContactLaw); 6] = [
     ("kinematic", Detail::Kinematic, ContactLaw::Hard),
     ("articulated, hard", Detail::Articulated, ContactLaw::Hard),
     ("articulated, soft", Detail::Articulated, ContactLaw::SoftCoulomb),
-    ("com", Detail::Com, ContactLaw::Hard),
-    ("com-fixed", Detail::ComFixed, ContactLaw::Hard),
+    ("com, hard", Detail::Com, ContactLaw::Hard),
+    ("com, soft", Detail::Com, ContactLaw::SoftCoulomb),
+    ("com-fixed, soft", Detail::ComFixed, ContactLaw::SoftCoulomb),
 ];
 
 /// Prints the tables.
@@ -292,8 +293,9 @@ fn teams(world: &Arc<World>, theirs: Option<[f64; 2]>) {
     println!("\nmotion, robots in real time on one core       per second  2008  mj_step  ours");
     for (name, level, rate, then) in [
         ("kinematic motion", 0, 100.0, "10"),
-        ("simplified dynamics motion (com-fixed)", 4, 1000.0, "8"),
-        ("simplified dynamics motion (com)", 3, 1000.0, "8"),
+        ("simplified dynamics motion (com-fixed, soft)", 5, 1000.0, "8"),
+        ("simplified dynamics motion (com, soft)", 4, 1000.0, "8"),
+        ("full dynamics, soft contacts", 2, 1000.0, "-"),
         ("full dynamics, hard contacts", 1, 1000.0, "-"),
     ] {
         let robots = |micros: f64| (1e6 / rate / micros).floor();

@@ -72,6 +72,8 @@ struct Built {
     rows: Rows,
     law: ContactLaw,
     integrator: Integrator,
+    /// Rigids that move at their own velocity, whatever pushes them.
+    led: Vec<usize>,
     /// Where every rigid is, for the detector: scratch.
     poses: Vec<Transform>,
     /// How long the last inner step of the adaptive integrator was \[s\].
@@ -106,6 +108,9 @@ impl Engine for Native {
             crew,
             law: native.law.unwrap_or(ContactLaw::Hard),
             integrator: native.integrator.unwrap_or(Integrator::SemiImplicit),
+            led: (0..model.rigids.len())
+                .filter(|rigid| model.rigids[*rigid].motion == Motion::Kinematic)
+                .collect(),
             poses: vec![Transform::IDENTITY; model.rigids.len()],
             inner_step: options.step.secs(),
             packing,
@@ -206,14 +211,12 @@ impl Built {
 
     /// Moves on what no force moves, places everything anew and writes it down.
     fn carry_on(&mut self, drive: &Drive<'_>, state: &mut State) {
-        for (rigid, now) in drive.model.rigids.iter().zip(&mut state.rigids) {
-            if rigid.motion == Motion::Kinematic {
-                let turn = now.twist.angular * drive.dt;
-                let turned = headland_base::maths::quat_from_rotation_vector(turn);
-                now.world_from_rigid.translation += now.twist.linear * drive.dt;
-                now.world_from_rigid.rotation =
-                    (turned * now.world_from_rigid.rotation).normalize();
-            }
+        for rigid in &self.led {
+            let now = &mut state.rigids[*rigid];
+            let turn = now.twist.angular * drive.dt;
+            let turned = headland_base::maths::quat_from_rotation_vector(turn);
+            now.world_from_rigid.translation += now.twist.linear * drive.dt;
+            now.world_from_rigid.rotation = (turned * now.world_from_rigid.rotation).normalize();
         }
         self.crew.each(&mut self.packs, |pack| pack.place(state));
         self.packs.iter().for_each(|pack| pack.write(state));
@@ -229,10 +232,12 @@ impl Built {
 /// The largest speed at which any two rigids may move against each other \[m/s\]: that of the
 /// fastest and of the next. What is no number does not count.
 fn fastest_two(state: &State) -> f64 {
-    let finite = |square: f64| if square.is_finite() { square } else { 0.0 };
-    let squares = state.rigids.iter().map(|rigid| finite(rigid.twist.linear.length_squared()));
-    let (first, second) = squares.fold((0.0_f64, 0.0_f64), |(first, second), square| {
-        (first.max(square), second.max(first.min(square)))
-    });
+    let (mut first, mut second) = (0.0, 0.0);
+    for rigid in &state.rigids {
+        let square = rigid.twist.linear.length_squared();
+        if square > second && square.is_finite() {
+            (first, second) = if square > first { (square, first) } else { (first, square) };
+        }
+    }
     sqrt(first) + sqrt(second)
 }

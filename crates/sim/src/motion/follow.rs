@@ -144,6 +144,11 @@ impl Axis {
             return 0.0;
         }
         let asked = asked.max(-self.speed_max).min(self.speed_max);
+        // Most steps end far from any stop, and a division takes as long as all the rest.
+        let end = q + asked * dt;
+        if end >= self.lower && end <= self.upper {
+            return asked;
+        }
         let most = ((self.upper - q) / dt).max(0.0);
         let least = ((self.lower - q) / dt).min(0.0);
         asked.min(most).max(least)
