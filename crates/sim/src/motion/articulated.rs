@@ -61,6 +61,8 @@ struct Work<L> {
     is_staged: bool,
     /// What tells who left the finite.
     alarm: L,
+    /// Positions tried for some of the lanes.
+    moved: Vec<L>,
 }
 
 impl<L: Lane> Articulated<L> {
@@ -99,6 +101,7 @@ impl<L: Lane> Articulated<L> {
             stages: Stages::new(tree.n_positions, n),
             is_staged: false,
             alarm: L::ZERO,
+            moved: positions.clone(),
         };
         Articulated {
             links: Links::new(tree),
@@ -256,7 +259,7 @@ impl<L: Lane> Articulated<L> {
         let Work { bodies, factor, column_kicks, forces, gained, .. } = work;
         solve(&self.tree, bodies, factor, column_kicks, forces, gained);
         work.column_kicks.fill(L::ZERO);
-        keep_lanes(&mut work.is_kicked, &mut work.gained);
+        keep_lanes(&work.is_kicked, &mut work.gained);
         add_where_any(&mut work.next, &work.gained);
     }
 
@@ -305,8 +308,24 @@ impl<L: Lane> Articulated<L> {
         }
         let Work { bodies, factor, column_kicks, forces, gained, .. } = work;
         solve(&self.tree, bodies, factor, column_kicks, forces, gained);
-        keep_lanes(&mut work.is_nudged, &mut work.gained);
-        advance(&self.tree, &work.gained, L::of(dt), &mut self.positions);
+        let nudged = std::mem::take(&mut work.is_nudged);
+        self.move_some(&nudged, dt);
+        self.work.is_nudged = nudged;
+        self.work.is_nudged.fill(false);
+    }
+
+    /// Moves the marked lanes on by what is in `gained`. The others stay as they are to the last
+    /// bit: going nowhere would bring their quaternions back to length one once more.
+    #[inline(always)]
+    fn move_some(&mut self, is_marked: &[bool], dt: f64) {
+        let Work { moved, gained, .. } = &mut self.work;
+        moved.copy_from_slice(&self.positions);
+        advance(&self.tree, gained, L::of(dt), moved);
+        for (lane, _) in is_marked.iter().enumerate().filter(|(_, is_marked)| **is_marked) {
+            for (q, moved) in self.positions.iter_mut().zip(&*moved) {
+                q.set(lane, moved.get(lane));
+            }
+        }
     }
 
     /// Efforts as they are now, for integrators that look several times in a step.
@@ -371,10 +390,10 @@ impl<L: Lane> Articulated<L> {
     }
 }
 
-/// Leaves only the lanes that are marked, and unmarks them.
-fn keep_lanes<L: Lane>(is_marked: &mut [bool], values: &mut [L]) {
-    for (lane, is_marked) in is_marked.iter_mut().enumerate() {
-        if !std::mem::take(is_marked) {
+/// Leaves only the lanes that are marked.
+fn keep_lanes<L: Lane>(is_marked: &[bool], values: &mut [L]) {
+    for (lane, is_marked) in is_marked.iter().enumerate() {
+        if !is_marked {
             values.iter_mut().for_each(|value| value.set(lane, 0.0));
         }
     }
@@ -445,8 +464,11 @@ impl<L: Lane> Kernel for Wide<'_, L> {
                     }
                 } else if is_kicked {
                     // The way was gone without the kick; what it changes is made up for.
-                    advance(&it.tree, &it.work.gained, L::of(dt), &mut it.positions);
+                    let kicked = std::mem::take(&mut it.work.is_kicked);
+                    it.move_some(&kicked, dt);
+                    it.work.is_kicked = kicked;
                 }
+                it.work.is_kicked.fill(false);
                 if it.work.is_nudged.contains(&true) {
                     it.take_nudges(dt);
                 }
