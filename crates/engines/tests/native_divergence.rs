@@ -247,7 +247,7 @@ fn a_jammed_ball_is_let_go_in_peace() {
         for law in [ContactLaw::Hard, ContactLaw::Soft, ContactLaw::SoftCoulomb] {
             let world = by(jam(overlap), Integrator::SemiImplicit, law);
             let (mut fastest, mut most) = (0.0_f64, 0);
-            let ran = Play::native(1.0).watch(&world, |model, state| {
+            let ran = Play::native(0.4).watch(&world, |model, state| {
                 assert!(state.rigids.iter().all(|rigid| rigid.world_from_rigid.is_finite()));
                 fastest = fastest.max(twist_of(model, state, "ball").linear.length());
                 let ball =

@@ -74,7 +74,7 @@ fn the_tall_cylinder_tips_as_a_pendulum_does() {
 fn the_stack_stands() {
     let world = shipped("stack");
     let (mut worst, mut fastest) = (0.0_f64, 0.0_f64);
-    Play::native(2.0).watch(&world, |model, state| {
+    Play::native(1.0).watch(&world, |model, state| {
         for i in 0..20 {
             let name = format!("box_{i}");
             let wanted = Vec3::Z * (0.25 + 0.5 * f64::from(i));

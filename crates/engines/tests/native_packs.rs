@@ -59,7 +59,7 @@ fn bits(world: World, n_threads: usize) -> Vec<(String, Vec<u64>)> {
         }
     }
     let model = Model::compile(&Arc::new(world)).expect("compiles");
-    let mut setup = Setup::new(&model, SimDuration::from_secs(0.5).expect("short"));
+    let mut setup = Setup::new(&model, SimDuration::from_secs(0.3).expect("short"));
     setup.record_period = SimDuration::from_nanos(20_000_000);
     setup.n_threads = n_threads;
     let mut engine = (native::ENTRY.make)(&native::ENTRY);

@@ -223,16 +223,20 @@ fn a_player_falls_on_soft_ground_and_lies_there() {
         Integrator::SemiImplicit,
         ContactLaw::Soft,
     );
-    let mut lowest = f64::INFINITY;
-    let ran = Play::native(4.0).watch(&world, |model, state| {
-        lowest = lowest.min(place_of(model, state, "robot").z);
+    // What rests is pushed by more and by less than its weight in turn.
+    let (mut load, mut n_loads) = (0.0, 0.0);
+    let ran = Play::native(4.0).watch(&world, |_, state| {
+        if state.time.secs() > 3.0 {
+            load += state.contacts.iter().map(|contact| contact.force.z).sum::<f64>();
+            n_loads += 1.0;
+        }
     });
     assert!(ran.end.contained.is_empty(), "{:?}", ran.end.contained);
     let state = &ran.end.state;
     let fastest = state.rigids.iter().map(|rigid| rigid.twist.linear.length()).fold(0.0, f64::max);
-    let load: f64 = state.contacts.iter().map(|contact| contact.force.z).sum();
+    let (load, height) = (load / n_loads, place_of(&ran.model, state, "robot").z);
     let weight = common::whole(&ran.model, state).mass * GRAVITY;
-    eprintln!("lowest {lowest} m, at the end up to {fastest} m/s, {load} N of {weight} N");
-    assert!(lowest < 0.0, "it has fallen: {lowest} m");
-    assert!(fastest < 0.1 && (load / weight - 1.0).abs() < 0.3, "{fastest} m/s, {load} N");
+    eprintln!("lies at {height} m, up to {fastest} m/s, {load} N of {weight} N");
+    assert!(height < 0.15, "it has fallen: its hips are at {height} m");
+    assert!(fastest < 0.05 && (load / weight - 1.0).abs() < 0.02, "{fastest} m/s, {load} N");
 }
