@@ -22,7 +22,7 @@ static VERSION: LazyLock<String> = LazyLock::new(|| {
         .iter()
         .filter(|entry| is_asked && entry.housing != Housing::Program);
     let here: Vec<_> = here.collect();
-    let found = crate::chosen::look_for(&here);
+    let found = crate::chosen::look_for(&here, crate::chosen::PATIENCE);
     let engines = here.iter().zip(found).map(|(entry, found)| {
         format!("\n{} {}", entry.name, found.map_or("not found".into(), |found| found.version))
     });
