@@ -315,7 +315,7 @@ fn wait(mut child: Child, beats: &Path, patience: Duration) -> Result<Waited, Ve
             since_told = Some(Duration::ZERO);
         }
         std::thread::sleep(PERIOD);
-        heart.wait(PERIOD);
+        heart.listen();
         since_told = since_told.map(|since| since + PERIOD);
         let limit = match heart.stage() {
             Stage::Reading => patience.max(READING),

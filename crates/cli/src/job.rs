@@ -17,7 +17,7 @@ use headland_sim::{Cast, Ending, EngineEntry, Housing, Model, Recorder, RunEnd, 
 use headland_world::{World, sdf};
 
 use crate::args::integrator_in_words;
-use crate::beat::beat;
+use crate::beat::{beat, stage};
 use crate::context::{BUILD, Context, is_stdout};
 use crate::live::{Judge, LiveCode, LiveVerdict, Names};
 use crate::prepare::{Commanded, last_moment};
@@ -100,7 +100,7 @@ pub fn record(
     let is_risky = job.engine.housing == Housing::Library;
     let watchdog = is_risky.then(|| Watchdog::start(context, job.engine.name, job.setup.patience));
     let mut engine = (job.engine.make)(job.engine);
-    beat();
+    stage();
     let mut checked = engine.check(job.model, &job.setup.engine_options());
     checked.extend(headland_sim::coarse_step(job.model, job.setup.step));
     if checked.iter().any(|diagnostic| diagnostic.severity == Severity::Error) {
@@ -118,7 +118,7 @@ pub fn record(
     if is_foreign {
         options.chunk_span = SPAN_AT_RISK;
     }
-    beat();
+    stage();
     let stop = interrupted(); // before there is a file that could be left half done
     let mut writer = open(job.output, &options)?;
     describe(&mut writer, job, &checked)?;

@@ -37,7 +37,7 @@ use headland_sim::recorder::object_topics;
 use headland_sim::{Commands, Contact, Ending, Model, Motion, Observer, Recorder, RunEnd, State};
 use headland_world::Twist;
 
-use crate::beat::beat;
+use crate::beat::stage;
 use crate::context::BUILD;
 use crate::job::Job;
 use crate::test_file::TestFile;
@@ -318,7 +318,9 @@ fn breach(end: &RunEnd) -> Option<(SimTime, String)> {
 impl Observer for Judge<'_, '_> {
     fn sample(&mut self, model: &Model, state: &State) -> Result<(), Diagnostic> {
         self.flush(false)?;
-        beat(); // the engine has started, or made a step
+        if state.time == SimTime::ZERO {
+            stage(); // the engine has started
+        }
         self.recorder.sample(model, state)?;
         for watcher in &mut self.watchers.tests {
             watcher.live.source().look(state);

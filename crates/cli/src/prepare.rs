@@ -96,9 +96,8 @@ fn ask_native(world: &mut World, how: &HowArgs) -> Result<(), Vec<Diagnostic>> {
 /// What the command line asks that this engine does not heed.
 pub fn ignored(how: &HowArgs, engine: &EngineEntry) -> Vec<Diagnostic> {
     const NATIVE: &str = "native";
-    let name = engine.name;
     let remark = |message: String| Diagnostic::remark("option-ignored", message);
-    if name == NATIVE {
+    if engine.name == NATIVE {
         let message =
             "`--raw` changes nothing in `native`: its own defaults are what a world means";
         return how.raw.then(|| remark(message.to_string())).into_iter().collect();
@@ -110,7 +109,7 @@ pub fn ignored(how: &HowArgs, engine: &EngineEntry) -> Vec<Diagnostic> {
     ];
     let asked = asked.into_iter().filter(|(_, is_asked)| *is_asked);
     asked
-        .map(|(option, _)| remark(format!("`{option}` is for `native`; `{name}` does not heed it")))
+        .map(|(option, _)| remark(format!("`{option}` is for `native`, and changes nothing here")))
         .collect()
 }
 

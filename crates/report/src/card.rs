@@ -151,14 +151,12 @@ fn lines(probed: &Probed) -> Vec<Line> {
     let mut out = Vec::new();
     for row in &probed.measures {
         let cells = row.cells.iter().enumerate().map(|(i, cell)| match cell {
-            Ok(measure) if measure.error <= row.usual => (quantity(measure.error, &row.unit), ""),
-            Ok(measure) => (format!("{} !", quantity(measure.error, &row.unit)), YELLOW),
+            Ok(measure) => {
+                (error_text(measure, row), if measure.error <= row.usual { "" } else { YELLOW })
+            }
             Err(_) => (went(probed, i).word().to_string(), went(probed, i).ansi()),
         });
-        let expected = row.cells.iter().flatten().map(|measure| measure.expected).next();
-        let wanted = expected.filter(|wanted| *wanted != 0.0);
-        let wanted = wanted.map_or(String::new(), |w| format!(" ({})", quantity(w, &row.unit)));
-        out.push(Line { name: format!("{}{wanted}", row.name), cells: cells.collect() });
+        out.push(Line { name: with_expected(row), cells: cells.collect() });
     }
     for row in &probed.matrix.rows {
         let cells = row.cells.iter().enumerate();
@@ -171,6 +169,20 @@ fn lines(probed: &Probed) -> Vec<Line> {
     };
     out.push(Line { name: "speed".to_string(), cells: probed.runs.iter().map(speed).collect() });
     out
+}
+
+/// `ball_ratio (0.49)`: a measure, and what it should be where that is not nothing.
+fn with_expected(row: &MeasureRow) -> String {
+    let expected = row.cells.iter().flatten().map(|measure| measure.expected).next();
+    let wanted = expected.filter(|wanted| *wanted != 0.0);
+    let wanted = wanted.map_or(String::new(), |w| format!(" ({})", quantity(w, &row.unit)));
+    format!("{}{wanted}", row.name)
+}
+
+/// How far off, with a mark where that is more than usual.
+fn error_text(measure: &Measured, row: &MeasureRow) -> String {
+    let mark = if measure.error <= row.usual { "" } else { " !" };
+    format!("{}{mark}", quantity(measure.error, &row.unit))
 }
 
 /// Shorter than in a matrix: the moment of a red is on the page.
@@ -385,12 +397,12 @@ fn section(card: &Card, probed: &Probed, number: usize, is_first: bool) -> Strin
             out,
             "<tr><th title=\"{}\">{}</th>",
             escaped(&format!("{}: {}", row.what, row.formula)),
-            escaped(&row.name)
+            escaped(&with_expected(row))
         );
         for (i, cell) in row.cells.iter().enumerate() {
             let (text, title, class) = match cell {
                 Ok(m) => (
-                    quantity(m.error, &row.unit),
+                    error_text(m, row),
                     format!("{} instead of {}", m.measured, m.expected),
                     if m.error <= row.usual { "" } else { "unusual" },
                 ),
