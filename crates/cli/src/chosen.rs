@@ -13,7 +13,6 @@ use headland_sim::{EngineEntry, Found, Housing};
 use serde_json::{Value, json};
 
 use crate::context::Context;
-use crate::parallel;
 
 /// Names the engine a process is to look for.
 const LOOK_FOR: &str = "HEADLAND_LOOK_FOR";
@@ -88,10 +87,15 @@ pub fn look_for(
     entries: &[&'static EngineEntry],
     patience: Duration,
 ) -> Vec<Result<Found, String>> {
-    parallel::map(entries.len(), |i| match entries[i].housing {
-        Housing::Library => look_apart(entries[i], patience),
-        Housing::Program => headland_engines::pipe::find_within(entries[i], patience),
-        Housing::Embedded => (entries[i].find)(entries[i]),
+    let look = |entry: &'static EngineEntry| match entry.housing {
+        Housing::Library => look_apart(entry, patience),
+        Housing::Program => headland_engines::pipe::find_within(entry, patience),
+        Housing::Embedded => (entry.find)(entry),
+    };
+    // Each on a thread of its own, however few cores there are: most of it is waiting.
+    std::thread::scope(|scope| {
+        let looks: Vec<_> = entries.iter().map(|entry| scope.spawn(move || look(entry))).collect();
+        looks.into_iter().map(|look| look.join().expect("looking does not panic")).collect()
     })
 }
 

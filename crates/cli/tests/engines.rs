@@ -377,6 +377,23 @@ fn words_of_an_adapter_are_not_escaped_again() {
     assert!(words.contains("it said `a \"b\" \\ c`"), "{words}");
 }
 
+/// A list is no answer, though its items could be taken for fields; and a program that is gone
+/// while something it started holds its pipe is said to be gone.
+#[test]
+fn odd_ends_of_adapters_are_named() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let hello = "print('{\"headland_engine\": 1, \"name\": \"l\"}', flush=True)";
+    let program = format!("import sys\n{hello}\nfor line in sys.stdin: print('[]', flush=True)\n");
+    fs::write(dir.path().join("list.py"), program).expect("written");
+    let ball = world("ball");
+    let ran = expect(dir.path(), &["run", &ball, "--engine", "./list.py"], 4);
+    assert!(text(&ran.stderr).contains("a list is no object"), "{}", text(&ran.stderr));
+    let engine = own_engine(dir.path(), "leaves.py", "os.system('sleep 99 &'); os._exit(5)");
+    let args = ["run", &ball, "--engine", &engine, "-d", "1", "--patience", "1"];
+    let words = text(&expect(dir.path(), &args, 4).stderr);
+    assert!(words.contains("exit code 5") && words.contains("holds its pipe open"), "{words}");
+}
+
 /// An engine that cannot have a world leaves the others alone, and nothing of it is kept.
 #[test]
 fn an_engine_that_cannot_have_a_world_is_not_broken() {

@@ -226,7 +226,9 @@ fn heading(probed: &Probed) -> String {
 
 /// Why runs did not come to their end, each reason of an engine once.
 fn faults(card: &Card) -> String {
-    let mut reasons: Vec<((&str, Went, &str), Vec<String>)> = Vec::new();
+    /// An engine, how its run went, and why.
+    type Reason<'a> = (&'a str, Went, &'a str);
+    let mut reasons: Vec<(Reason<'_>, Vec<String>)> = Vec::new();
     for probed in &card.probes {
         for ((name, _), ran) in card.engines.iter().zip(&probed.runs) {
             let Some(fault) = &ran.fault else { continue };

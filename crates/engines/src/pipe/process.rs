@@ -161,6 +161,9 @@ impl Process {
     /// What to say when the time is over.
     fn silence(&self, is_sending: bool, patience: Duration) -> String {
         let secs = patience.as_secs_f64();
+        if let Some(how) = self.wait_for_end(Duration::from_millis(2)) {
+            return format!("it ended with {how}, and what it started holds its pipe open");
+        }
         let what = match (is_sending, self.pending.is_empty()) {
             (true, _) => "did not read what it was told".to_string(),
             (false, true) => "did not answer".to_string(),

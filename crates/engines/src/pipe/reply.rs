@@ -146,6 +146,10 @@ pub(super) fn stepped(line: &[u8], model: &Model, state: &mut State) -> Result<V
 }
 
 fn parse<'a, T: Deserialize<'a>>(line: &'a [u8], what: &str) -> Result<T, Wrong> {
+    // A list would pass for an object with its fields in order.
+    if line.trim_ascii_start().first() == Some(&b'[') {
+        return Err(format!("it did not give {what}: a list is no object").into());
+    }
     serde_json::from_slice(line).map_err(|error| {
         if let Ok(Trouble { error }) = serde_json::from_slice(line) {
             return Wrong::Told(error);
