@@ -157,7 +157,10 @@ pub fn again(context: &Context, engine: &EngineEntry, output: &Path, patience: D
         (Waited::GivenUp(silent), _) => given_up(engine.name, silent, output),
     };
     context.show(&[fault]);
-    Ok(Outcome::Broken)
+    match interrupted().load(Ordering::Relaxed) {
+        true => Ok(Outcome::Partial), // nobody waited for more
+        false => Ok(Outcome::Broken),
+    }
 }
 
 /// One world on one engine.

@@ -175,6 +175,33 @@ fn an_engine_that_stops_its_process_is_ended_from_outside() {
     assert!((0.2..=0.3).contains(&end_secs), "{end_secs}");
 }
 
+/// One that is told to end and cannot is not waited for either.
+#[test]
+fn a_run_that_hangs_is_ended_when_somebody_wants_it() {
+    if !has("ode") {
+        return;
+    }
+    let dir = tempfile::tempdir().expect("a folder");
+    let stop = "if (n == 3000) { raise(SIGSTOP); }";
+    let library = broken_ode(dir.path(), "stops", stop).expect("a library");
+    let mut child = headland(dir.path())
+        .env("HEADLAND_ODE", library)
+        .args(["run", &world("ball"), "--engine", "ode", "-d", "99", "-o", "ball.mcap", "--quiet"])
+        .spawn()
+        .expect("starts");
+    let file = dir.path().join("ball.mcap");
+    // Long after it was stopped nothing grows any more.
+    let length = || fs::metadata(&file).map_or(0, |meta| meta.len());
+    let mut before = u64::MAX;
+    while length() < 10_000 || length() != before {
+        before = length();
+        std::thread::sleep(std::time::Duration::from_millis(500));
+    }
+    let told = Command::new("kill").args(["-TERM", &child.id().to_string()]).status();
+    assert!(told.expect("kill runs").success());
+    assert_eq!(child.wait().expect("ends").code(), Some(3));
+}
+
 /// The example of the book, which does something else at its 300th step.
 fn own_engine(dir: &Path, name: &str, does: &str) -> String {
     let example = format!("{ROOT}/crates/engines/examples/bouncing_spheres.py");
