@@ -6,7 +6,9 @@
 //!
 //! A library in another language can end its process, or corrupt it; then only its own run is
 //! lost, and not even that: chunks that were written stay. What ends without last words was
-//! taken down. A run that hangs is ended from within, by `watchdog`.
+//! taken down. A run that hangs is ended from within, by `watchdog`; where its process cannot
+//! do even that, because it was stopped or spins, it is ended from here once its heart (`beat`)
+//! has been silent for as long as its patience and a little more.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -23,8 +25,12 @@ use headland_sim::EngineEntry;
 use rustix::process::{Pid, Signal, kill_process, set_parent_process_death_signal};
 use serde_json::{Value, json};
 
+use headland_report::Went;
+
 use crate::args::HowArgs;
+use crate::beat::{self, Listener, Stage};
 use crate::context::{Context, Ended, Outcome};
+use crate::said::Said;
 use crate::signals::interrupted;
 
 /// Names the file for the last words of a run, and so says that it is one apart.
@@ -39,6 +45,17 @@ const PERIOD: Duration = Duration::from_millis(3);
 /// Room for the last words of a run, taken before it starts: a run that fills the disk can
 /// still say so.
 const ROOM_FOR_WORDS: usize = 16 << 10;
+
+/// How long a run may take beyond its patience to end by itself, and how long it may take at all
+/// once somebody wants it to end.
+const GRACE: Duration = Duration::from_secs(5);
+
+/// How long a world may take to be read, however short the patience with its engine.
+const READING: Duration = Duration::from_secs(60);
+
+/// What an engine says of a world that it cannot have. It is not broken, and neither is the
+/// world: another engine may have it.
+const REFUSALS: &[&str] = &["engine-cannot", "bad-shape", "too-heavy"];
 
 /// How much of a fault is left for whoever waits; with every character escaped it has room.
 const MOST_OF_A_FAULT: usize = 2000;
@@ -56,10 +73,18 @@ pub fn is_cell() -> bool {
     std::env::var_os(IS_CELL).is_some()
 }
 
+/// Whether this process is one run of many, whose words are shown in colour.
+pub fn is_coloured_cell() -> bool {
+    std::env::var_os(IS_CELL).is_some_and(|value| value == "in colour")
+}
+
 /// A run apart ends with the one that wants it.
 pub fn end_with_parent() {
     if is_apart() {
         interrupted(); // before there is anything that a signal could cut off
+        if let Some(path) = std::env::var_os(LAST_WORDS) {
+            beat::write_to(Path::new(&path), ROOM_FOR_WORDS as u64);
+        }
         // Where the system has no such thing, the run goes on to its end.
         _ = set_parent_process_death_signal(Some(Signal::TERM));
     }
@@ -68,8 +93,10 @@ pub fn end_with_parent() {
 /// What a run says before it ends, to whoever started it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Words {
-    /// Why it ended badly.
-    pub fault: Option<String>,
+    /// Why it ended badly: the code of the diagnostic, and what it says.
+    pub fault: Option<(String, String)>,
+    /// Somebody broke it off.
+    pub is_interrupted: bool,
     /// Steps made.
     pub n_steps: u64,
     /// How far it came \[s\].
@@ -90,8 +117,10 @@ impl Words {
     /// Over the room that was taken for them, and as long as it: JSON may end in blanks.
     fn write(&self, path: &Path) -> std::io::Result<()> {
         let short = |fault: &String| fault.chars().take(MOST_OF_A_FAULT).collect::<String>();
+        let (code, fault) = self.fault.as_ref().map(|(code, fault)| (code, short(fault))).unzip();
         let words = json!({
-            "fault": self.fault.as_ref().map(short), "steps": self.n_steps,
+            "code": code, "fault": fault, "interrupted": self.is_interrupted,
+            "steps": self.n_steps,
             "simulated_secs": self.simulated_secs, "wall_secs": self.wall_secs,
         });
         let mut text = words.to_string().into_bytes();
@@ -100,9 +129,12 @@ impl Words {
     }
 
     fn read(path: &Path) -> Option<Words> {
-        let json: Value = serde_json::from_slice(&std::fs::read(path).ok()?).ok()?;
+        let bytes = std::fs::read(path).ok()?;
+        let json: Value = serde_json::from_slice(bytes.get(..ROOM_FOR_WORDS)?).ok()?;
+        let text = |key: &str| json[key].as_str().map(str::to_string);
         Some(Words {
-            fault: json["fault"].as_str().map(str::to_string),
+            fault: text("code").zip(text("fault")),
+            is_interrupted: json["interrupted"].as_bool()?,
             n_steps: json["steps"].as_u64()?,
             simulated_secs: json["simulated_secs"].as_f64()?,
             wall_secs: json["wall_secs"].as_f64()?,
@@ -111,17 +143,23 @@ impl Words {
 }
 
 /// Runs this very command line again, apart; its terminal is ours.
-pub fn again(context: &Context, engine: &EngineEntry, output: &Path) -> Ended {
+pub fn again(context: &Context, engine: &EngineEntry, output: &Path, patience: Duration) -> Ended {
     let words = room_for_words()?;
     let mut command = this_program()?;
     command.args(std::env::args_os().skip(1)).env(LAST_WORDS, words.path());
-    let status = wait(command.spawn().map_err(|error| vec![not_started(&error)])?)?;
-    match (Words::read(words.path()), outcome_of(status)) {
-        (Some(_), Some(outcome)) => Ok(outcome),
-        (_, outcome) => {
-            context.show(&[speechless(engine.name, status, outcome, output)]);
-            Ok(Outcome::Broken)
+    let child = command.spawn().map_err(|error| vec![not_started(&error)])?;
+    let waited = wait(child, words.path(), patience)?;
+    let fault = match (waited, Words::read(words.path())) {
+        (Waited::Ended(status), Some(_)) if outcome_of(status).is_some() => {
+            return Ok(outcome_of(status).expect("asked above"));
         }
+        (Waited::Ended(status), _) => speechless(engine.name, status, output),
+        (Waited::GivenUp(silent), _) => given_up(engine.name, silent, output),
+    };
+    context.show(&[fault]);
+    match interrupted().load(Ordering::Relaxed) {
+        true => Ok(Outcome::Partial), // nobody waited for more
+        false => Ok(Outcome::Broken),
     }
 }
 
@@ -142,18 +180,43 @@ pub struct Cell<'a> {
 pub struct CellEnd {
     /// What its exit code says.
     pub outcome: Outcome,
+    /// In a word.
+    pub went: Went,
     /// Why there is no whole recording.
     pub fault: Option<String>,
     /// What it said to people.
-    pub said: String,
+    pub said: Vec<Said>,
     /// How far it came, if it lived to tell.
     pub words: Option<Words>,
 }
 
 impl CellEnd {
-    fn interrupted() -> CellEnd {
-        let fault = Some("interrupted".to_string());
-        CellEnd { outcome: Outcome::Partial, fault, said: String::new(), words: None }
+    fn interrupted(said: Vec<Said>) -> CellEnd {
+        let (went, fault) = (Went::Interrupted, Some("interrupted".to_string()));
+        CellEnd { outcome: Outcome::Partial, went, fault, said, words: None }
+    }
+
+    /// Of a cell that is not run, because its engine was looked for and cannot be used.
+    pub fn of_missing(context: &Context, engine: &EngineEntry, why: &str) -> CellEnd {
+        let fault = headland_engines::pipe::not_there(engine, why);
+        let said = vec![Said::of(&fault, context.colour())];
+        let (went, fault) = (Went::Broke, Some(fault.message));
+        CellEnd { outcome: Outcome::Broken, went, fault, said, words: None }
+    }
+
+    /// Of a run that lived to tell.
+    fn told(outcome: Outcome, words: Words, said: Vec<Said>) -> CellEnd {
+        let (code, fault) = words.fault.clone().unzip();
+        let (went, outcome) = match code.as_deref() {
+            None if words.is_interrupted => (Went::Interrupted, outcome),
+            None => (Went::Whole, outcome),
+            Some(code) if REFUSALS.contains(&code) => (Went::Refused, Outcome::Partial),
+            // Whoever names an engine for a matrix wants it there.
+            Some("engine-missing") => (Went::Broke, Outcome::Broken),
+            Some(_) if outcome == Outcome::BadInput => (Went::Refused, outcome),
+            Some(_) => (Went::Broke, outcome),
+        };
+        CellEnd { outcome, went, fault, said, words: Some(words) }
     }
 }
 
@@ -166,7 +229,7 @@ impl Cell<'_> {
     /// Runs it. Nothing it does reaches our terminal; what it said is handed back.
     pub fn run(&self, context: &Context) -> Result<CellEnd, Vec<Diagnostic>> {
         if interrupted().load(Ordering::Relaxed) {
-            return Ok(CellEnd::interrupted());
+            return Ok(CellEnd::interrupted(Vec::new()));
         }
         let (words, said) = (room_for_words()?, temporary_file()?);
         let stderr = said.reopen().map_err(|error| vec![not_started(&error)])?;
@@ -174,27 +237,30 @@ impl Cell<'_> {
         command
             .args(self.arguments(context))
             .env(LAST_WORDS, words.path())
-            .env(IS_CELL, "1")
+            .env(IS_CELL, if context.colour() { "in colour" } else { "1" })
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(stderr);
-        let status = wait(command.spawn().map_err(|error| vec![not_started(&error)])?)?;
+        let child = command.spawn().map_err(|error| vec![not_started(&error)])?;
+        let waited = wait(child, words.path(), Duration::from_secs(self.how.patience))?;
         let words = Words::read(words.path());
         let mut text = Vec::new();
         // What cannot be read was not said.
         _ = File::open(said.path()).and_then(|file| file.take(MAX_SAID).read_to_end(&mut text));
-        let mut said = String::from_utf8_lossy(&text).into_owned();
-        let (outcome, fault) = match (&words, outcome_of(status)) {
-            (Some(words), Some(outcome)) => (outcome, words.fault.clone()),
-            // It was told to end before it had anything to tell.
-            _ if interrupted().load(Ordering::Relaxed) => return Ok(CellEnd::interrupted()),
-            (_, outcome) => {
-                let fault = speechless(self.engine, status, outcome, &self.output);
-                said += &context.rendered(&fault);
-                (Outcome::Broken, Some(fault.message))
+        let mut said = Said::read(&String::from_utf8_lossy(&text));
+        let fault = match (waited, words) {
+            (Waited::Ended(status), Some(words)) if outcome_of(status).is_some() => {
+                let outcome = outcome_of(status).expect("asked above");
+                return Ok(CellEnd::told(outcome, words, said));
             }
+            // It was told to end before it had anything to tell.
+            _ if interrupted().load(Ordering::Relaxed) => return Ok(CellEnd::interrupted(said)),
+            (Waited::Ended(status), _) => speechless(self.engine, status, &self.output),
+            (Waited::GivenUp(silent), _) => given_up(self.engine, silent, &self.output),
         };
-        Ok(CellEnd { outcome, fault, said, words })
+        said.push(Said::of(&fault, context.colour()));
+        let (outcome, went) = (Outcome::Broken, Went::Broke);
+        Ok(CellEnd { outcome, went, fault: Some(fault.message), said, words: None })
     }
 
     fn arguments(&self, context: &Context) -> Vec<OsString> {
@@ -219,7 +285,8 @@ fn temporary_file() -> Result<tempfile::NamedTempFile, Vec<Diagnostic>> {
 /// A file that has room for the last words of a run.
 fn room_for_words() -> Result<tempfile::NamedTempFile, Vec<Diagnostic>> {
     let mut file = temporary_file()?;
-    file.write_all(&[b' '; ROOM_FOR_WORDS]).map_err(|error| vec![not_started(&error)])?;
+    let room = [[b' '; ROOM_FOR_WORDS].as_slice(), &[0; beat::ROOM]].concat();
+    file.write_all(&room).map_err(|error| vec![not_started(&error)])?;
     Ok(file)
 }
 
@@ -227,19 +294,59 @@ fn not_started(error: &std::io::Error) -> Diagnostic {
     Diagnostic::error("not-started", format!("no process for the run: {error}"))
 }
 
-/// Waits for a run, and hands on that somebody wants it to end. Ctrl-C it hears by itself.
-fn wait(mut child: Child) -> Result<ExitStatus, Vec<Diagnostic>> {
+/// How the wait for a run was over.
+enum Waited {
+    /// It ended.
+    Ended(ExitStatus),
+    /// It was ended, after it had made no step for so long.
+    GivenUp(Duration),
+}
+
+/// Waits for a run, and hands on that somebody wants it to end. Ctrl-C it hears by itself. One
+/// that gives no sign of life for too long is killed, and so is one that does not end.
+fn wait(mut child: Child, beats: &Path, patience: Duration) -> Result<Waited, Vec<Diagnostic>> {
     let stop = interrupted();
-    let mut is_told = false;
+    let mut heart = Listener::new(beats, ROOM_FOR_WORDS as u64);
+    let mut since_told: Option<Duration> = None;
     loop {
         if let Some(status) = child.try_wait().map_err(|error| vec![not_started(&error)])? {
-            return Ok(status);
+            return Ok(Waited::Ended(status));
         }
-        if stop.load(Ordering::Relaxed) && !std::mem::replace(&mut is_told, true) {
+        if stop.load(Ordering::Relaxed) && since_told.is_none() {
             // One that is gone by now needs no telling.
             _ = kill_process(Pid::from_child(&child), Signal::TERM);
+            since_told = Some(Duration::ZERO);
         }
         std::thread::sleep(PERIOD);
+        heart.listen();
+        since_told = since_told.map(|since| since + PERIOD);
+        let limit = match heart.stage() {
+            Stage::Reading => patience.max(READING),
+            Stage::Starting => 2 * patience, // a program says hello, and is told the world
+            Stage::Stepping => patience,
+        };
+        if heart.silent() > limit + GRACE || since_told.is_some_and(|since| since > GRACE) {
+            // By its own number, which is its own until it is waited for.
+            _ = child.kill();
+            child.wait().map_err(|error| vec![not_started(&error)])?;
+            return Ok(Waited::GivenUp(heart.silent()));
+        }
+    }
+}
+
+/// What is to be said of a run that was stopped, or spins where nothing ends it from within.
+fn given_up(engine: &str, silent: Duration, output: &Path) -> Diagnostic {
+    let secs = silent.as_secs();
+    let message = format!("the run on `{engine}` gave no sign of life for {secs} s, and was ended");
+    Diagnostic::error("engine-hangs", message)
+        .note(kept(output))
+        .help("give it longer with --patience SECS, or a smaller --step")
+}
+
+fn kept(output: &Path) -> String {
+    match Reader::open(output).ok().and_then(|reader| overview(reader).0.span) {
+        Some((_, end)) => format!("the recording is kept up to {end}"),
+        None => "nothing was recorded yet".to_string(),
     }
 }
 
@@ -250,13 +357,8 @@ fn outcome_of(status: ExitStatus) -> Option<Outcome> {
 
 /// What is to be said of a run that ended without a word. One that ended as runs end was not
 /// taken down by its engine: its words got lost.
-fn speechless(
-    engine: &str,
-    status: ExitStatus,
-    outcome: Option<Outcome>,
-    output: &Path,
-) -> Diagnostic {
-    if let Some(outcome) = outcome {
+fn speechless(engine: &str, status: ExitStatus, output: &Path) -> Diagnostic {
+    if let Some(outcome) = outcome_of(status) {
         let message = format!(
             "the run on `{engine}` ended with exit code {}, and how it went could not be written",
             outcome.code()
@@ -272,12 +374,7 @@ fn speechless(
         (None, code) => format!("exit code {}", code.unwrap_or(-1)),
     };
     let message = format!("engine `{engine}` took its process down ({how})");
-    let kept = Reader::open(output).ok().and_then(|reader| overview(reader).0.span);
-    let note = match kept {
-        Some((_, end)) => format!("the recording is kept up to {end}"),
-        None => "nothing was recorded yet".to_string(),
-    };
-    Diagnostic::error("engine-crashed", message).note(note)
+    Diagnostic::error("engine-crashed", message).note(kept(output))
 }
 
 #[cfg(test)]
@@ -290,15 +387,17 @@ mod tests {
         let room = room_for_words().expect("room");
         assert_eq!(Words::read(room.path()), None);
         for fault in [Some("\u{1}\"\n∞".repeat(9999)), Some("short".to_string()), None] {
-            let words = Words { fault, n_steps: 7, simulated_secs: 0.007, wall_secs: 1e-3 };
+            let fault = fault.map(|fault| ("engine-fault".to_string(), fault));
+            let (n_steps, simulated_secs, wall_secs) = (7, 0.007, 1e-3);
+            let words = Words { fault, is_interrupted: false, n_steps, simulated_secs, wall_secs };
             words.write(room.path()).expect("written");
             let read = Words::read(room.path()).expect("words");
             let start =
-                |words: &Words| words.fault.as_ref().map(|it| it.chars().take(99).collect());
+                |words: &Words| words.fault.as_ref().map(|it| it.1.chars().take(99).collect());
             assert_eq!(start(&read), start(&words) as Option<String>);
             assert_eq!(read.n_steps, 7);
             let length = std::fs::metadata(room.path()).expect("a file").len();
-            assert_eq!(length, ROOM_FOR_WORDS as u64, "the file does not grow");
+            assert_eq!(length, (ROOM_FOR_WORDS + beat::ROOM) as u64, "the file does not grow");
         }
     }
 
@@ -307,7 +406,7 @@ mod tests {
     fn lost_words_are_not_the_engines_fault() {
         let told = |raw: i32| {
             let status = ExitStatus::from_raw(raw);
-            speechless("ode", status, outcome_of(status), Path::new("nowhere.mcap"))
+            speechless("ode", status, Path::new("nowhere.mcap"))
         };
         assert_eq!(told(4 << 8).code, "run-unheard");
         assert_eq!(told(headland_engines::EXIT_FATAL << 8).code, "engine-crashed");

@@ -22,7 +22,7 @@ static VERSION: LazyLock<String> = LazyLock::new(|| {
         .iter()
         .filter(|entry| is_asked && entry.housing != Housing::Program);
     let here: Vec<_> = here.collect();
-    let found = crate::chosen::look_for(&here);
+    let found = crate::chosen::look_for(&here, crate::chosen::PATIENCE);
     let engines = here.iter().zip(found).map(|(entry, found)| {
         format!("\n{} {}", entry.name, found.map_or("not found".into(), |found| found.version))
     });
@@ -160,7 +160,7 @@ pub struct HowArgs {
     /// Leave the engine at its own defaults: what somebody gets who only loads the world
     #[arg(long, requires = "world")]
     pub raw: bool,
-    /// Wall-clock seconds an engine may take for one step before it is given up
+    /// Wall-clock seconds an engine may take to load, or for one step, before it is given up
     #[arg(long, requires = "world", value_name = "SECS", default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..=86_400))]
     pub patience: u64,
     /// Where all chance comes from
@@ -270,7 +270,8 @@ impl HowArgs {
     A cell of the table is the verdict and its margin: by how much every comparison could be \
     harder or easier before the verdict flips. ∞ says that no amount flips it.\n\n\
     Exit codes, the first that applies: 2 a test or an input is at fault · 4 an engine broke · \
-    1 some test is red · 3 not decided, or nothing was judged · 0 all green.")]
+    1 some test is red · 3 not decided, interrupted, or an engine cannot have the world · 0 all \
+    green.")]
 pub struct TestArgs {
     /// Tests: programs (.lrp) or formulas (.stl)
     #[arg(value_name = "TEST")]
@@ -449,7 +450,8 @@ pub struct ImportArgs {
     headland engines --report-card --engines rapier,mujoco --probes ball,slider\n\n\
     The report card runs probe worlds whose outcome is known in closed form on every engine that \
     was found, at several steps. It measures; it does not pass or fail: its exit code is 0 unless \
-    an engine broke (4), or it was interrupted or a body went non-finite (3).")]
+    an engine broke or one that was named cannot be used (4), or it was interrupted or a body went \
+    non-finite (3). An engine that cannot have a world has not broken.")]
 pub struct EnginesArgs {
     /// Grade every engine found on probe worlds, against closed forms
     #[arg(long)]
@@ -469,10 +471,10 @@ pub struct EnginesArgs {
     /// Leave engines at their own defaults
     #[arg(long, requires = "report_card")]
     pub raw: bool,
-    /// Wall-clock seconds an engine may take for one step before it is given up
+    /// Wall-clock seconds an engine may take to load, or for one step, before it is given up
     #[arg(long, value_name = "SECS", default_value_t = 20, requires = "report_card", value_parser = clap::value_parser!(u64).range(1..=86_400))]
     pub patience: u64,
-    /// Write one self-contained page: the table, curves over one another, state bands
+    /// Write one self-contained page: the table, curves over one another, state bands; `-` is standard output
     #[arg(long, value_name = "FILE", requires = "report_card")]
     pub html: Option<PathBuf>,
     /// Keep the recordings in this folder

@@ -5,24 +5,32 @@
 //! ```
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use headland_base::{Diagnostic, names};
-use headland_report::{Card, MeasureRow, Probed, Ran, card, card_json, card_page};
+use headland_report::{Card, LeftOut, MeasureRow, Probed, Ran, Went, card, card_json, card_page};
 use headland_sim::{EngineEntry, Found};
 
 use crate::apart::{Cell, CellEnd, file_name_of};
 use crate::args::{EnginesArgs, HowArgs};
-use crate::chosen::choose;
-use crate::context::{BUILD, Context, Ended, Outcome, write_file};
+use crate::chosen::{Chosen, choose};
+use crate::context::{BUILD, Context, Ended, Outcome, is_stdout, write_file};
 use crate::judging::{Asked, Loaded, MaybeTest, judge_all};
 use crate::parallel;
+use crate::prepare::ignored;
 use crate::probes::{PROBES, Probe, Written};
 use crate::progress::CellProgress;
 
 /// Runs and shows it.
 pub fn run(context: &Context, args: &EnginesArgs) -> Ended {
-    let chosen = choose(&args.engines)?;
-    let engines: Vec<&'static EngineEntry> = chosen.engines.iter().map(|(e, _)| *e).collect();
+    let is_printed = args.html.as_deref().is_some_and(is_stdout);
+    if is_printed && context.json() {
+        let message = "standard output takes one of --json and --html -";
+        let fault = Diagnostic::error("output-twice", message);
+        return Err(vec![fault.help("name a file for the page")]);
+    }
+    let chosen = choose(&args.engines, Duration::from_secs(args.patience))?;
+    tell_ignored(context, args, &chosen);
     let probes = choose_probes(&args.probes)?;
     let temporary = match &args.keep {
         Some(_) => None,
@@ -31,41 +39,65 @@ pub fn run(context: &Context, args: &EnginesArgs) -> Ended {
     let folder = args.keep.as_deref().or(temporary.as_ref().map(|folder| folder.path()));
     let folder = folder.expect("one to keep or a temporary one");
     let runs = list_runs(&probes, folder, args)?;
-    if let Some(path) = &args.html {
+    if let Some(path) = args.html.as_ref().filter(|_| !is_printed) {
         write_file(path, "")?; // where it cannot be written, that is known before the card is run
     }
-    let ends = run_all(context, &runs, &engines)?;
+    let engines = &chosen.engines;
+    let ends = run_all(context, &runs, engines)?;
 
     let mut made = Card {
-        engines: chosen.engines.iter().map(named).collect(),
-        missing: chosen.missing.iter().map(|(e, _)| (e.name.into(), e.install.into())).collect(),
+        engines: engines.iter().map(named).collect(),
+        missing: chosen.missing.iter().map(left_out).collect(),
         probes: Vec::new(),
     };
     let mut outcome = if engines.is_empty() { Outcome::Partial } else { Outcome::Passed };
     for (run, ends) in runs.iter().zip(ends.chunks(engines.len().max(1))) {
-        let (probed, findings) = grade(run, &engines, ends)?;
+        let (probed, findings) = grade(run, engines, ends)?;
         // A probe is ours: what is wrong with its test is a bug of ours, and loud.
         context.show(&findings);
         // An engine that refuses a world has not broken, and a red test is no fault of ours.
         let told = [Outcome::Broken, Outcome::Partial];
-        let worst = ends.iter().map(|end| end.outcome).filter(|outcome| told.contains(outcome));
+        let ends = ends.iter().filter(|end| end.went != Went::Refused);
+        let worst = ends.map(|end| end.outcome).filter(|outcome| told.contains(outcome));
         outcome = worst.fold(outcome, Outcome::max);
         made.probes.push(probed);
     }
     if context.json() {
         context.print(&format!("{}\n", card_json(&made)));
+    } else if is_printed {
+        context.print_beside(&card(&made, false));
     } else {
         context.print(&card(&made, context.paints()));
     }
-    if let Some(path) = &args.html {
-        write_file(path, &card_page(&made, BUILD))?;
-        context.say(&format!("the page with the curves: {}", path.display()));
+    match &args.html {
+        Some(_) if is_printed => context.print(&card_page(&made, BUILD)),
+        Some(path) => {
+            write_file(path, &card_page(&made, BUILD))?;
+            context.say(&format!("the page with the curves: {}", path.display()));
+        }
+        None => {}
     }
     Ok(outcome)
 }
 
-fn named((entry, found): &(&'static EngineEntry, Result<Found, String>)) -> (String, String) {
-    let version = found.as_ref().map_or("not there", |found| &found.version);
+/// An engine that takes part, and what was found of it.
+type Engine = (&'static EngineEntry, Result<Found, String>);
+
+/// Says which engines an option does nothing to; the notes of single runs are not shown.
+fn tell_ignored(context: &Context, args: &EnginesArgs, chosen: &Chosen) {
+    let how = HowArgs { raw: args.raw, ..HowArgs::default() };
+    for (engine, _) in &chosen.engines {
+        context.show(&ignored(&how, engine));
+    }
+}
+
+fn left_out((entry, why): &(&'static EngineEntry, String)) -> LeftOut {
+    let why = why.lines().next().unwrap_or_default().to_string();
+    LeftOut { name: entry.name.into(), why, install: entry.install.into() }
+}
+
+fn named((entry, found): &Engine) -> (String, String) {
+    let version = found.as_ref().map_or("cannot be used", |found| &found.version);
     (entry.name.to_string(), version.to_string())
 }
 
@@ -140,15 +172,19 @@ fn list_runs(
 fn run_all(
     context: &Context,
     runs: &[ProbeRun],
-    engines: &[&'static EngineEntry],
+    engines: &[Engine],
 ) -> Result<Vec<CellEnd>, Vec<Diagnostic>> {
     let n = runs.len() * engines.len();
     let progress = CellProgress::new(context.shows_progress(), n);
     let ends = parallel::map(n, |i| {
-        let (run, engine) = (&runs[i / engines.len()], engines[i % engines.len()]);
+        let (run, (engine, found)) = (&runs[i / engines.len()], &engines[i % engines.len()]);
         let output = run.output(engine.name);
         let cell = Cell { world: &run.world, engine: engine.name, how: &run.how, output };
-        let end = cell.run(context);
+        let end = match found {
+            Ok(_) => cell.run(context),
+            // It was asked once, and is not waited for in every cell again.
+            Err(why) => Ok(CellEnd::of_missing(context, engine, why)),
+        };
         progress.tick();
         end
     });
@@ -159,11 +195,11 @@ fn run_all(
 /// Judges and measures the recordings of one probe at one step.
 fn grade(
     run: &ProbeRun,
-    engines: &[&'static EngineEntry],
+    engines: &[Engine],
     ends: &[CellEnd],
 ) -> Result<(Probed, Vec<Diagnostic>), Vec<Diagnostic>> {
     let recordings: Vec<Loaded> = parallel::map(engines.len(), |i| {
-        let name = engines[i].name;
+        let name = engines[i].0.name;
         let path = run.output(name);
         match &ends[i].fault {
             Some(why) => Loaded::missing(name, &path, why),
@@ -176,6 +212,7 @@ fn grade(
     let forms: Vec<_> = run.probe.forms().collect();
     let measures = parallel::map(forms.len(), |i| {
         let cells = recordings.iter().map(|loaded| match &loaded.scene {
+            Ok(scene) if scene.interruption().is_some() => Err("interrupted".to_string()),
             Ok(scene) => forms[i].measure(scene.recording()),
             Err(why) => Err(why.clone()),
         });
@@ -192,9 +229,10 @@ fn grade(
         real_time_factor: end
             .words
             .as_ref()
-            .filter(|_| end.fault.is_none())
+            .filter(|_| end.went == Went::Whole)
             .map(|words| words.simulated_secs / words.wall_secs.max(1e-9)),
-        fault: end.fault.clone(),
+        went: end.went,
+        fault: end.fault.clone().or((end.went == Went::Interrupted).then(|| "interrupted".into())),
         realised: realised(loaded),
     });
     let probed = Probed {

@@ -13,13 +13,13 @@ use headland_sim::{EngineEntry, Found, Housing};
 use serde_json::{Value, json};
 
 use crate::context::Context;
-use crate::parallel;
 
 /// Names the engine a process is to look for.
 const LOOK_FOR: &str = "HEADLAND_LOOK_FOR";
 
-/// A library that has not loaded by then does not.
-const PATIENCE: Duration = Duration::from_secs(20);
+/// How long an engine may take to answer where nobody says how long: Drake needs two seconds
+/// from a cold disk, and a shim of Bullet as long to compile.
+pub const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Engines that were asked for.
 pub struct Chosen {
@@ -29,26 +29,38 @@ pub struct Chosen {
     pub missing: Vec<(&'static EngineEntry, String)>,
 }
 
-/// The engines of these names; `all` are those that are there.
-pub fn choose(names: &[String]) -> Result<Chosen, Vec<Diagnostic>> {
+/// The engines of these names; `all` are those that are there. Each has `patience` to answer.
+pub fn choose(names: &[String], patience: Duration) -> Result<Chosen, Vec<Diagnostic>> {
     let names: Vec<&str> = names.iter().map(|name| name.trim()).collect();
-    let (mut asked, mut faults) = (Vec::new(), Vec::new());
-    for name in names.iter().filter(|name| **name != "all") {
+    if names.iter().any(|name| name.is_empty()) {
+        let message = match names.iter().all(|name| name.is_empty()) {
+            true => "`--engines` names no engine",
+            false => "`--engines` has nothing between two commas",
+        };
+        let help = "write names with commas between, or `all`: --engines rapier,mujoco";
+        return Err(vec![Diagnostic::error("no-engine", message).help(help)]);
+    }
+    let (mut asked, mut faults, mut by_name) = (Vec::new(), Vec::new(), BTreeSet::new());
+    for name in names {
+        if name == "all" {
+            asked.extend(ENGINES);
+            continue;
+        }
         match headland_engines::find(name) {
-            Ok(entry) => asked.push(entry),
+            Ok(entry) => {
+                by_name.insert(entry.name);
+                asked.push(entry);
+            }
             Err(fault) => faults.push(fault),
         }
     }
     if !faults.is_empty() {
         return Err(faults);
     }
-    let by_name: BTreeSet<&str> = asked.iter().map(|entry| entry.name).collect();
-    if names.contains(&"all") {
-        asked.splice(0..0, ENGINES.iter().filter(|entry| !by_name.contains(entry.name)));
-    }
+    // Each stands where it is first meant, and once.
     let mut seen = BTreeSet::new();
     asked.retain(|entry| seen.insert(entry.name));
-    let found = look_for(&asked);
+    let found = look_for(&asked, patience);
     let mut chosen = Chosen { engines: Vec::new(), missing: Vec::new() };
     for (entry, found) in asked.into_iter().zip(found) {
         match found {
@@ -65,16 +77,25 @@ impl Chosen {
     pub fn tell_missing(&self, context: &Context) {
         for (entry, why) in &self.missing {
             let why = why.lines().next().unwrap_or_default();
-            context.say(&format!("not there: {}: {why}; to get it: {}", entry.name, entry.install));
+            context.say(&format!("left out: {}: {why}; to get it: {}", entry.name, entry.install));
         }
     }
 }
 
-/// Looks for each, all at once.
-pub fn look_for(entries: &[&'static EngineEntry]) -> Vec<Result<Found, String>> {
-    parallel::map(entries.len(), |i| match entries[i].housing {
-        Housing::Library => look_apart(entries[i]),
-        Housing::Embedded | Housing::Program => (entries[i].find)(entries[i]),
+/// Looks for each, all at once, and gives up on one that does not answer in time.
+pub fn look_for(
+    entries: &[&'static EngineEntry],
+    patience: Duration,
+) -> Vec<Result<Found, String>> {
+    let look = |entry: &'static EngineEntry| match entry.housing {
+        Housing::Library => look_apart(entry, patience),
+        Housing::Program => headland_engines::pipe::find_within(entry, patience),
+        Housing::Embedded => (entry.find)(entry),
+    };
+    // Each on a thread of its own, however few cores there are: most of it is waiting.
+    std::thread::scope(|scope| {
+        let looks: Vec<_> = entries.iter().map(|entry| scope.spawn(move || look(entry))).collect();
+        looks.into_iter().map(|look| look.join().expect("looking does not panic")).collect()
     })
 }
 
@@ -91,8 +112,9 @@ pub fn answer() -> bool {
     true
 }
 
-fn look_apart(entry: &EngineEntry) -> Result<Found, String> {
-    let answered = ask(entry).map_err(|error| format!("no process to look for it: {error}"))?;
+fn look_apart(entry: &EngineEntry, patience: Duration) -> Result<Found, String> {
+    let answered =
+        ask(entry, patience).map_err(|error| format!("no process to look for it: {error}"))?;
     let answer: Value = serde_json::from_str(answered.trim())
         .map_err(|_| format!("loading it ended the process that tried, {answered}"))?;
     match (answer["version"].as_str(), answer["place"].as_str()) {
@@ -104,7 +126,7 @@ fn look_apart(entry: &EngineEntry) -> Result<Found, String> {
 }
 
 /// What the process said, or how it ended.
-fn ask(entry: &EngineEntry) -> std::io::Result<String> {
+fn ask(entry: &EngineEntry, patience: Duration) -> std::io::Result<String> {
     let mut child = Command::new(std::env::current_exe()?)
         .env(LOOK_FOR, entry.name)
         .stdin(Stdio::null())
@@ -116,10 +138,10 @@ fn ask(entry: &EngineEntry) -> std::io::Result<String> {
         if let Some(status) = child.try_wait()? {
             break status;
         }
-        if began.elapsed() > PATIENCE {
+        if began.elapsed() > patience {
             child.kill()?;
             child.wait()?;
-            return Ok(format!("or held it for {} s", PATIENCE.as_secs()));
+            return Ok(format!("or held it for {} s", patience.as_secs()));
         }
         std::thread::sleep(Duration::from_millis(2));
     };

@@ -12,7 +12,9 @@ use headland_judge::Verdict;
 use headland_record::{Format, Reader};
 use headland_world::{Read, ReadOptions, resource::Resources};
 
+use crate::apart;
 use crate::args::{Global, WorldArgs};
+use crate::said::Said;
 
 /// How a command ended, the worst last. `main` alone turns this into an exit code.
 ///
@@ -37,6 +39,9 @@ pub enum Outcome {
 const NOT_WRITTEN: &[&str] =
     &["recording-not-written", "bag-not-written", "not-written", "cannot-write"];
 
+/// The diagnostics that mean that an engine which is there does not work.
+const ENGINE_BROKE: &[&str] = &["engine-shim", "engine-start", "engine-fault"];
+
 impl Outcome {
     /// All of them.
     pub const ALL: [Outcome; 5] =
@@ -44,7 +49,8 @@ impl Outcome {
 
     /// Of a command that gave up for these reasons.
     pub fn of_faults(faults: &[Diagnostic]) -> Outcome {
-        if faults.iter().any(|fault| NOT_WRITTEN.contains(&fault.code)) {
+        let is_broken = |code: &str| NOT_WRITTEN.contains(&code) || ENGINE_BROKE.contains(&code);
+        if faults.iter().any(|fault| is_broken(fault.code)) {
             Outcome::Broken
         } else {
             Outcome::BadInput
@@ -91,7 +97,7 @@ impl Context {
         Context {
             json: global.json,
             quiet: global.quiet,
-            colour: !no_colour && std::io::stderr().is_terminal(),
+            colour: !no_colour && (std::io::stderr().is_terminal() || apart::is_coloured_cell()),
         }
     }
 
@@ -101,17 +107,17 @@ impl Context {
         asked.iter().filter(|(_, is_asked)| *is_asked).map(|(word, _)| (*word).into()).collect()
     }
 
-    /// A diagnostic as [`Context::show`] would show it.
-    pub fn rendered(&self, diagnostic: &Diagnostic) -> String {
+    /// A diagnostic as it is shown.
+    fn rendered(&self, diagnostic: &Diagnostic) -> String {
         match self.json {
             true => format!("{}\n", diagnostic.to_json()),
             false => diagnostic.render(self.colour),
         }
     }
 
-    /// What a run apart said, in our place.
-    pub fn hand_on(&self, said: &str) {
-        to_stderr(said);
+    /// Whether diagnostics are in colour.
+    pub fn colour(&self) -> bool {
+        self.colour
     }
 
     /// Whether a program reads the results.
@@ -162,13 +168,16 @@ impl Context {
         }
     }
 
-    /// Diagnostics: rendered for people, or one JSON object per line.
+    /// Diagnostics: rendered for people, or one JSON object per line; from one run of many, both.
     pub fn show(&self, diagnostics: &[Diagnostic]) {
         for diagnostic in diagnostics {
             if self.quiet && diagnostic.severity == Severity::Note {
                 continue;
             }
-            to_stderr(&self.rendered(diagnostic));
+            to_stderr(&match apart::is_cell() {
+                true => Said::of(diagnostic, self.colour).to_line(),
+                false => self.rendered(diagnostic),
+            });
         }
     }
 

@@ -17,6 +17,7 @@ use headland_sim::{Cast, Ending, EngineEntry, Housing, Model, Recorder, RunEnd, 
 use headland_world::{World, sdf};
 
 use crate::args::integrator_in_words;
+use crate::beat::{beat, stage};
 use crate::context::{BUILD, Context, is_stdout};
 use crate::live::{Judge, LiveCode, LiveVerdict, Names};
 use crate::prepare::{Commanded, last_moment};
@@ -25,8 +26,8 @@ use crate::signals::interrupted;
 use crate::test_file::TestFile;
 use crate::watchdog::Watchdog;
 
-/// What an engine that takes its process down can take with it: what is recorded since the
-/// last chunk.
+/// What an engine of somebody else's that takes its process down, or hangs it, can take with
+/// it: what is recorded since the last chunk.
 const SPAN_AT_RISK: SimDuration = SimDuration::from_nanos(50_000_000);
 
 /// One run and where it goes.
@@ -99,6 +100,7 @@ pub fn record(
     let is_risky = job.engine.housing == Housing::Library;
     let watchdog = is_risky.then(|| Watchdog::start(context, job.engine.name, job.setup.patience));
     let mut engine = (job.engine.make)(job.engine);
+    stage();
     let mut checked = engine.check(job.model, &job.setup.engine_options());
     checked.extend(headland_sim::coarse_step(job.model, job.setup.step));
     if checked.iter().any(|diagnostic| diagnostic.severity == Severity::Error) {
@@ -110,11 +112,13 @@ pub fn record(
     let is_red = Cell::new(false);
     let watchers = code.watchers(job, &is_red)?;
 
-    // What an engine that takes its process down must not take along is written at once.
-    let mut options = WriteOptions::new(BUILD).threaded(job.setup.n_threads > 1 && !is_risky);
-    if is_risky {
+    // What must not go along with a process that is taken down, or ended, is written at once.
+    let is_foreign = job.engine.housing != Housing::Embedded;
+    let mut options = WriteOptions::new(BUILD).threaded(job.setup.n_threads > 1 && !is_foreign);
+    if is_foreign {
         options.chunk_span = SPAN_AT_RISK;
     }
+    stage();
     let stop = interrupted(); // before there is a file that could be left half done
     let mut writer = open(job.output, &options)?;
     describe(&mut writer, job, &checked)?;
@@ -130,6 +134,7 @@ pub fn record(
         &mut observer,
         &mut |time| {
             progress.tick(time);
+            beat();
             if let Some(watchdog) = &watchdog {
                 watchdog.tick();
             }
@@ -141,12 +146,14 @@ pub fn record(
         },
     );
     drop(watchdog);
+    beat();
     progress.finish();
-    let verdicts = observer.finish(ended.as_ref().ok());
+    let is_stopped_by_red = job.stops_on_red && is_red.get() && !stop.load(Ordering::Relaxed);
+    let verdicts = observer.finish(ended.as_ref().ok(), is_stopped_by_red);
     // The file is closed even when the run failed: what was recorded stays readable.
     let written = writer.finish();
     let (end, verdicts) = (ended?, verdicts?);
-    let is_stopped_by_red = job.stops_on_red && is_red.get() && end.ending == Ending::Interrupted;
+    let is_stopped_by_red = is_stopped_by_red && end.ending == Ending::Interrupted;
     Ok(Recorded { end, written: written?, secs: progress.secs(), verdicts, is_stopped_by_red })
 }
 

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use headland_base::{Diagnostic, SimTime};
 use headland_judge::{
-    Coverage, JudgeOptions, Scene, Verdict, explain, judge, margin, survivors, timeline,
+    Coverage, JudgeOptions, Scene, Verdict, cut_short, explain, judge, margin, survivors, timeline,
 };
 use headland_record::{ImportOptions, import};
 use headland_report::{
@@ -227,6 +227,9 @@ fn judge_one(test: &TestFile, recording: &Loaded, asked: Asked) -> (Cell, Vec<Di
     findings.extend(action_errors(&code, &judgement.errors, &recording.name));
     if let Some((time, why)) = scene.breach() {
         judgement.doubt(time, &why);
+    }
+    if let Some(time) = scene.interruption() {
+        cut_short(&code, &mut judgement, time);
     }
     if asked.denies_action_errors && judgement.n_errors > 0 {
         judgement.verdict = Verdict::Error;

@@ -25,9 +25,10 @@ use std::sync::Arc;
 use headland_base::maths::unit_quat;
 use headland_base::{Diagnostic, SimTime, Transform};
 use headland_judge::code::Code;
+use headland_judge::cut::{INTERRUPTED, end_sites};
 use headland_judge::scene::thing_of;
 use headland_judge::vocabulary::{JointPart, Quantity, Six};
-use headland_judge::{Judgement, Live, LiveSource, Scene, Verdict, Vocabulary};
+use headland_judge::{Judgement, Live, LiveSource, Scene, Verdict, Vocabulary, cut_short};
 use headland_record::messages::Kind;
 use headland_record::track::Remark;
 use headland_record::{ChannelId, LoadOptions, Memory, Reader, WriteOptions, Writer, load};
@@ -36,6 +37,7 @@ use headland_sim::recorder::object_topics;
 use headland_sim::{Commands, Contact, Ending, Model, Motion, Observer, Recorder, RunEnd, State};
 use headland_world::Twist;
 
+use crate::beat::stage;
 use crate::context::BUILD;
 use crate::job::Job;
 use crate::test_file::TestFile;
@@ -250,21 +252,37 @@ impl<'a, 'w> Judge<'a, 'w> {
         Ok(())
     }
 
-    /// The run has ended, in words where it has not failed: every test concludes.
-    pub fn finish(mut self, end: Option<&RunEnd>) -> Result<Vec<LiveVerdict>, Diagnostic> {
+    /// The run has ended, in words where it has not failed: every test concludes. A run that
+    /// somebody broke off, and not a test that is red, says so in its recording.
+    pub fn finish(
+        mut self,
+        end: Option<&RunEnd>,
+        is_stopped_by_red: bool,
+    ) -> Result<Vec<LiveVerdict>, Diagnostic> {
         self.flush(true)?;
         let Some(end) = end else { return Ok(Vec::new()) };
+        let is_cut = end.ending == Ending::Interrupted && !is_stopped_by_red;
+        if is_cut {
+            let text = "somebody ended the run before its time";
+            self.recorder.event(end.state.time, "run", INTERRUPTED, text)?;
+        }
         let mut out = Vec::new();
         for watcher in self.watchers.tests {
             let mut judgement = watcher.live.finish();
             if let Some((time, why)) = breach(end) {
                 judgement.doubt(time, &why);
             }
-            let mispredicted = mispredicted(watcher.code, self.watchers.planned_end, end);
+            if is_cut {
+                cut_short(watcher.code, &mut judgement, end.state.time);
+            }
+            let mispredicted = match is_cut {
+                true => None,
+                false => mispredicted(watcher.code, self.watchers.planned_end, end),
+            };
             if let Some(why) = &mispredicted {
                 judgement.withdraw(end.state.time, why);
             }
-            let is_news = !watcher.was_red || mispredicted.is_some();
+            let is_news = !watcher.was_red || judgement.verdict != Verdict::Red;
             if let (Some(channel), true) = (self.verdicts, is_news) {
                 let (word, now) = (judgement.verdict.word(), end.state.time);
                 let writer = self.recorder.writer();
@@ -281,7 +299,7 @@ impl<'a, 'w> Judge<'a, 'w> {
 /// run ended before.
 fn mispredicted(code: &Code, planned_end: Option<SimTime>, end: &RunEnd) -> Option<String> {
     let planned = planned_end.filter(|planned| end.state.time < *planned)?;
-    let site = *unseen::end_sites(code).first()?;
+    let site = *end_sites(code).first()?;
     let text = code.text(site);
     Some(format!("`{text}` reckoned with an end at {planned}; judge the recording instead"))
 }
@@ -300,6 +318,9 @@ fn breach(end: &RunEnd) -> Option<(SimTime, String)> {
 impl Observer for Judge<'_, '_> {
     fn sample(&mut self, model: &Model, state: &State) -> Result<(), Diagnostic> {
         self.flush(false)?;
+        if state.time == SimTime::ZERO {
+            stage(); // the engine has started
+        }
         self.recorder.sample(model, state)?;
         for watcher in &mut self.watchers.tests {
             watcher.live.source().look(state);

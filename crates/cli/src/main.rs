@@ -3,6 +3,7 @@
 
 mod apart;
 mod args;
+mod beat;
 mod card;
 mod chosen;
 mod commands;
@@ -15,6 +16,7 @@ mod parallel;
 mod prepare;
 mod probes;
 mod progress;
+mod said;
 mod schedule;
 mod signals;
 mod test_file;

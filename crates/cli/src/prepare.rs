@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use headland_base::{Diagnostic, Seed, SimDuration, SimTime};
-use headland_sim::{Cast, Condition, Gains, Model, Setup};
+use headland_sim::{Cast, Condition, EngineEntry, Gains, Model, Setup};
 use headland_world::{ALL_ROBOTS, World};
 
 use crate::args::HowArgs;
@@ -91,6 +91,26 @@ fn ask_native(world: &mut World, how: &HowArgs) -> Result<(), Vec<Diagnostic>> {
     native.law = how.law.or(native.law);
     native.integrator = how.integrator.or(native.integrator);
     Ok(())
+}
+
+/// What the command line asks that this engine does not heed.
+pub fn ignored(how: &HowArgs, engine: &EngineEntry) -> Vec<Diagnostic> {
+    const NATIVE: &str = "native";
+    let remark = |message: String| Diagnostic::remark("option-ignored", message);
+    if engine.name == NATIVE {
+        let message =
+            "`--raw` changes nothing in `native`: its own defaults are what a world means";
+        return how.raw.then(|| remark(message.to_string())).into_iter().collect();
+    }
+    let asked = [
+        ("--detail", !how.detail.is_empty()),
+        ("--law", how.law.is_some()),
+        ("--integrator", how.integrator.is_some()),
+    ];
+    let asked = asked.into_iter().filter(|(_, is_asked)| *is_asked);
+    asked
+        .map(|(option, _)| remark(format!("`{option}` is for `native`, and changes nothing here")))
+        .collect()
 }
 
 fn setup(how: &HowArgs, model: &Model) -> Result<Setup, Vec<Diagnostic>> {

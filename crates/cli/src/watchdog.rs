@@ -1,10 +1,10 @@
 //! Ends a run whose engine does not come back from a step.
 //!
-//! The engine sits in the only thread that could say so, so another one looks at the clock.
+//! The engine sits in the only thread that could say so, so another one counts the time.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use headland_base::Diagnostic;
 
@@ -22,16 +22,20 @@ impl Watchdog {
         let n_ticks = Arc::new(AtomicU64::new(0));
         let (seen, context) = (Arc::clone(&n_ticks), context.clone());
         std::thread::spawn(move || {
-            let (mut last, mut since) = (0, now());
+            let nap = patience.min(Duration::from_millis(100));
+            let (mut last, mut silent) = (0, Duration::ZERO);
             loop {
-                std::thread::sleep(patience.min(Duration::from_millis(100)));
+                std::thread::sleep(nap);
+                // Naps are counted and no clock is read: a run that is stopped with Ctrl-Z and
+                // goes on later has not hung.
+                silent += nap;
                 let n_ticks = seen.load(Ordering::Relaxed);
                 if n_ticks == u64::MAX {
                     return;
                 }
                 if n_ticks != last {
-                    (last, since) = (n_ticks, now());
-                } else if since.elapsed() > patience {
+                    (last, silent) = (n_ticks, Duration::ZERO);
+                } else if silent > patience {
                     bite(&context, engine, last, patience);
                 }
             }
@@ -57,12 +61,8 @@ fn bite(context: &Context, engine: &str, n_steps: u64, patience: Duration) -> ! 
     context.show(&[Diagnostic::error("engine-hangs", message.clone())
         .note("the recording is kept up to its last chunk")
         .help("give it longer with --patience SECS, or a smaller --step")]);
-    Words { fault: Some(message), n_steps, ..Words::default() }.leave();
+    Words { fault: Some(("engine-hangs".to_string(), message)), n_steps, ..Words::default() }
+        .leave();
     // The engine may hold any lock, so nothing is tidied up on the way out.
     signal_hook::low_level::exit(Outcome::Broken.code().into())
-}
-
-#[expect(clippy::disallowed_methods, reason = "ends a run, never recorded")]
-fn now() -> Instant {
-    Instant::now()
 }

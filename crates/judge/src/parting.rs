@@ -51,7 +51,15 @@ impl Course<'_> {
         let machine = &self.code.machines[fired.machine as usize];
         let transition = &machine.transitions[fired.transition as usize];
         let time = self.times.get(fired.tick).or(self.times.last()).copied();
-        (time.unwrap_or(SimTime::ZERO), format!("{} {}", machine.name, transition.arc))
+        let label = transition.label.as_ref().map_or(String::new(), |label| format!(" ({label})"));
+        (time.unwrap_or(SimTime::ZERO), format!("{} {}{label}", machine.name, transition.arc))
+    }
+
+    /// A transition as it stands in the test, on one line.
+    fn written(&self, fired: &Fired) -> String {
+        let machine = &self.code.machines[fired.machine as usize];
+        let site = machine.transitions[fired.transition as usize].site;
+        self.code.text(site).split_whitespace().collect::<Vec<_>>().join(" ")
     }
 }
 
@@ -63,14 +71,24 @@ pub fn parting(first: Course<'_>, second: Course<'_>) -> Option<Parting> {
     let of_machine = |machine: u32| {
         let ours = ours.get(&machine).unwrap_or(&none);
         let theirs = theirs.get(&machine).unwrap_or(&none);
-        let is_shared = |(a, b): &(&&Fired, &&Fired)| a.transition == b.transition;
+        // Two that are written alike are one to whoever reads of them.
+        let is_shared = |(a, b): &(&&Fired, &&Fired)| {
+            a.transition == b.transition || first.written(a) == second.written(b)
+        };
         let n_shared = ours.iter().zip(theirs).take_while(is_shared).count();
         let told = |course: &Course<'_>, steps: &[&Fired]| {
             steps.get(n_shared).map(|fired| course.told(fired))
         };
         let is_unknown =
             |course: &Course<'_>, step: &Option<_>| course.timeline.is_cut && step.is_none();
-        let (told_first, told_second) = (told(&first, ours), told(&second, theirs));
+        let (mut told_first, mut told_second) = (told(&first, ours), told(&second, theirs));
+        // From one state to another by another way: the ways are what differs.
+        if let (Some((_, a)), Some((_, b))) = (&mut told_first, &mut told_second)
+            && a == b
+        {
+            *a = first.written(ours[n_shared]);
+            *b = second.written(theirs[n_shared]);
+        }
         if is_unknown(&first, &told_first) || is_unknown(&second, &told_second) {
             return None;
         }

@@ -23,6 +23,7 @@ use headland_record::Recording;
 use headland_record::align::{Method, resample, union_of_times};
 use headland_record::track::{Data, Motion, Remark, Track};
 
+use crate::cut::INTERRUPTED;
 use crate::region::Region;
 use crate::vocabulary::{JointPart, Quantity, Six, Vocabulary};
 
@@ -110,6 +111,17 @@ impl Scene {
         let mut breaches =
             said.filter(|(_, remark)| matches!(remark.kind.as_str(), "non-finite" | "fault"));
         breaches.next().map(|(time, remark)| (*time, format!("{}: {}", remark.source, remark.text)))
+    }
+
+    /// When a run was broken off before its time, where that is recorded.
+    pub fn interruption(&self) -> Option<SimTime> {
+        let track = self.recording.track("/events")?;
+        let mut said = track.times().iter().zip(track.remarks()?);
+        let (time, _) =
+            said.find(|(_, remark)| remark.source == "run" && remark.kind == INTERRUPTED)?;
+        // Of a stretch that ends before it, everything is there.
+        let is_inside = self.times.last().is_some_and(|last| last >= time);
+        is_inside.then_some(*time)
     }
 
     /// The names a test can use.

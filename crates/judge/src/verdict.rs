@@ -97,6 +97,24 @@ impl Judgement {
         }
     }
 
+    /// The recording was cut short: what a whole one would show is not decided, except what
+    /// `stands` whatever would have followed. Nothing is green then.
+    pub fn cut_short(&mut self, time: SimTime, stands: impl Fn(&RootVerdict) -> bool) {
+        let reason = format!("interrupted at {time}, before it was decided");
+        for root in self.roots.iter_mut().filter(|root| !stands(root)) {
+            (root.verdict, root.time) = (Verdict::Inconclusive, time);
+            root.reason.clone_from(&reason);
+        }
+        let is_decided = match self.verdict {
+            Verdict::Error => true,
+            Verdict::Red => self.roots.iter().any(|root| root.verdict == Verdict::Red),
+            Verdict::Green | Verdict::Inconclusive => false,
+        };
+        if !is_decided {
+            (self.verdict, self.time, self.reason) = (Verdict::Inconclusive, time, reason);
+        }
+    }
+
     /// It was found on something that turned out otherwise: neither green nor red is decided.
     pub fn withdraw(&mut self, time: SimTime, reason: &str) {
         let is_said = |verdict: Verdict| matches!(verdict, Verdict::Green | Verdict::Red);

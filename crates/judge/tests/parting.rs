@@ -27,9 +27,13 @@ struct Ran {
 
 impl Ran {
     fn of(table: &str) -> Ran {
+        Ran::by(TEST, table)
+    }
+
+    fn by(test: &str, table: &str) -> Ran {
         let scene = Arc::new(Scene::new(common::recording(table)));
         let mut findings = Findings::new();
-        let program = parse(&Source::new("test", TEST), &mut findings);
+        let program = parse(&Source::new("test", test), &mut findings);
         let import = |_: &str| unreachable!("nothing is imported");
         let code = compile(&program, scene.vocabulary(), &import, &mut findings);
         let (_, timeline) = timeline(&code, &scene, &JudgeOptions::default());
@@ -65,6 +69,31 @@ fn another_transition_is_one_at_the_earlier_of_the_two_moments() {
     let arc = |step: Option<(headland_base::SimTime, String)>| step.expect("a step").1;
     assert_eq!(arc(found.first), "bounces rising -> falling");
     assert_eq!(arc(found.second), "bounces *-> red");
+}
+
+/// Two ways from one state to another, by a number too high or too low.
+const TWO_WAYS: &str = "
+(machine stays
+  (state fine) (state red)
+  (on [ball pose z > 2.5] fine -> red)
+  (on [ball pose z < 0.5] fine -> red))
+(spawn stays fine)";
+
+/// What is said of the two sides differs: by the ways, where the states do not.
+#[test]
+fn the_sides_of_a_parting_are_told_apart() {
+    let high = Ran::by(TWO_WAYS, "ms z vz\n0 1 0\n100 3 0");
+    let low = Ran::by(TWO_WAYS, "ms z vz\n0 1 0\n100 0 0");
+    let found = parting(high.course(), low.course()).expect("they part");
+    let told = |step: Option<(headland_base::SimTime, String)>| step.expect("a step").1;
+    assert_eq!(told(found.first), "(on [ball pose z > 2.5] fine -> red)");
+    assert_eq!(told(found.second), "(on [ball pose z < 0.5] fine -> red)");
+    // A label tells them apart, and what is written alike is one way.
+    let named = TWO_WAYS.replace("2.5] fine -> red", "2.5] fine -> red high");
+    let (high, low) = (Ran::by(&named, "ms z vz\n0 3 0"), Ran::by(&named, "ms z vz\n0 0 0"));
+    let found = parting(high.course(), low.course()).expect("they part");
+    assert_eq!(told(found.first), "stays fine -> red (high)");
+    assert_eq!(told(found.second), "stays fine -> red");
 }
 
 #[test]

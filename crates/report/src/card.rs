@@ -15,8 +15,8 @@ use serde_json::{Value, json};
 
 use crate::json::verdicts_json;
 use crate::markup::escaped;
-use crate::matrix::{MAGENTA, YELLOW, ansi, cell_text, sureness_text};
-use crate::overlay::{overlay, parted};
+use crate::matrix::{MAGENTA, YELLOW, ansi, cell_text, sureness_text, verdict_word};
+use crate::overlay::{overlay, parted, parted_items};
 use crate::page::framed;
 use crate::table::{Align, painted};
 use crate::units::quantity;
@@ -27,10 +27,32 @@ use crate::verdicts::{Cell, Matrix};
 pub struct Card {
     /// Name and version of each engine that ran: the columns.
     pub engines: Vec<(String, String)>,
-    /// Name of each that is not there, and the command that installs it.
-    pub missing: Vec<(String, String)>,
+    /// Those that were left out.
+    pub missing: Vec<LeftOut>,
     /// One per probe and step.
     pub probes: Vec<Probed>,
+}
+
+/// An engine that takes no part.
+#[derive(Clone, Debug)]
+pub struct LeftOut {
+    /// Its name.
+    pub name: String,
+    /// Why, in a line.
+    pub why: String,
+    /// The command that installs it.
+    pub install: String,
+}
+
+impl LeftOut {
+    fn to_html(&self) -> String {
+        format!(
+            "<p class=\"more\">left out: <b>{}</b>: {}; to get it: <code>{}</code></p>\n",
+            escaped(&self.name),
+            escaped(&self.why),
+            escaped(&self.install)
+        )
+    }
 }
 
 /// One probe at one step.
@@ -67,12 +89,48 @@ pub struct MeasureRow {
     pub cells: Vec<Result<Measured, String>>,
 }
 
+/// How a run went, in a word.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Went {
+    /// To its end.
+    #[default]
+    Whole,
+    /// Somebody broke it off.
+    Interrupted,
+    /// The engine cannot have this world.
+    Refused,
+    /// The engine crashed, hung, could not start or is not there.
+    Broke,
+}
+
+impl Went {
+    /// What stands in a cell that has nothing else.
+    fn word(self) -> &'static str {
+        match self {
+            Went::Whole => "—",
+            Went::Interrupted => "interrupted",
+            Went::Refused => "cannot",
+            Went::Broke => "broke",
+        }
+    }
+
+    fn ansi(self) -> &'static str {
+        match self {
+            Went::Whole => "",
+            Went::Interrupted => YELLOW,
+            Went::Refused | Went::Broke => MAGENTA,
+        }
+    }
+}
+
 /// How a run went.
 #[derive(Clone, Debug, Default)]
 pub struct Ran {
     /// Simulated seconds per second, recording included.
     pub real_time_factor: Option<f64>,
-    /// Why it broke.
+    /// In a word.
+    pub went: Went,
+    /// Why it did not come to its end.
     pub fault: Option<String>,
     /// What the engine realises differently from what was asked.
     pub realised: Vec<String>,
@@ -84,42 +142,55 @@ struct Line {
     cells: Vec<(String, &'static str)>,
 }
 
-fn lines(probed: &Probed, is_last_step: bool) -> Vec<Line> {
-    let broken = |i: usize| probed.runs.get(i).is_some_and(|ran| ran.fault.is_some());
+/// How an engine's run went.
+fn went(probed: &Probed, engine: usize) -> Went {
+    probed.runs.get(engine).map_or(Went::Whole, |ran| ran.went)
+}
+
+fn lines(probed: &Probed) -> Vec<Line> {
     let mut out = Vec::new();
     for row in &probed.measures {
         let cells = row.cells.iter().enumerate().map(|(i, cell)| match cell {
-            Ok(measure) if measure.error <= row.usual => (quantity(measure.error, &row.unit), ""),
-            Ok(measure) => (format!("{} !", quantity(measure.error, &row.unit)), YELLOW),
-            Err(_) if broken(i) => ("broke".to_string(), MAGENTA),
-            Err(_) => ("—".to_string(), ""),
+            Ok(measure) => {
+                (error_text(measure, row), if measure.error <= row.usual { "" } else { YELLOW })
+            }
+            Err(_) => (went(probed, i).word().to_string(), went(probed, i).ansi()),
         });
-        let expected = row.cells.iter().flatten().map(|measure| measure.expected).next();
-        let wanted = expected.filter(|wanted| *wanted != 0.0);
-        let wanted = wanted.map_or(String::new(), |w| format!(" ({})", quantity(w, &row.unit)));
-        out.push(Line { name: format!("{}{wanted}", row.name), cells: cells.collect() });
+        out.push(Line { name: with_expected(row), cells: cells.collect() });
     }
     for row in &probed.matrix.rows {
-        let cells = row.cells.iter().map(|cell| (short_verdict(cell), ansi(cell)));
+        let cells = row.cells.iter().enumerate();
+        let cells = cells.map(|(i, cell)| (short_verdict(cell, went(probed, i)), ansi(cell)));
         out.push(Line { name: row.test.clone(), cells: cells.collect() });
     }
     let speed = |ran: &Ran| match ran.real_time_factor {
         Some(factor) => (format!("{}×", quantity(factor, "")), ""),
-        None => ("broke".to_string(), MAGENTA),
+        None => (ran.went.word().to_string(), ran.went.ansi()),
     };
-    if is_last_step || !probed.runs.is_empty() {
-        out.push(Line {
-            name: "speed".to_string(),
-            cells: probed.runs.iter().map(speed).collect(),
-        });
-    }
+    out.push(Line { name: "speed".to_string(), cells: probed.runs.iter().map(speed).collect() });
     out
 }
 
+/// `ball_ratio (0.49)`: a measure, and what it should be where that is not nothing.
+fn with_expected(row: &MeasureRow) -> String {
+    let expected = row.cells.iter().flatten().map(|measure| measure.expected).next();
+    let wanted = expected.filter(|wanted| *wanted != 0.0);
+    let wanted = wanted.map_or(String::new(), |w| format!(" ({})", quantity(w, &row.unit)));
+    format!("{}{wanted}", row.name)
+}
+
+/// How far off, with a mark where that is more than usual.
+fn error_text(measure: &Measured, row: &MeasureRow) -> String {
+    let mark = if measure.error <= row.usual { "" } else { " !" };
+    format!("{}{mark}", quantity(measure.error, &row.unit))
+}
+
 /// Shorter than in a matrix: the moment of a red is on the page.
-fn short_verdict(cell: &Cell) -> String {
-    let Cell::Judged(judged) = cell else { return "broke".to_string() };
-    judged.judgement.verdict.word().to_string() + &sureness_text(&judged.sureness)
+fn short_verdict(cell: &Cell, went: Went) -> String {
+    match cell {
+        Cell::Judged(judged) => verdict_word(judged).to_string() + &sureness_text(&judged.sureness),
+        Cell::Missing(_) => went.word().to_string(),
+    }
 }
 
 /// One table; names of engines head the columns.
@@ -127,11 +198,10 @@ pub fn card(card: &Card, colour: bool) -> String {
     let names = card.engines.iter().map(|(name, _)| (name.as_str(), Align::Left));
     let header: Vec<(&str, Align)> = std::iter::once(("", Align::Left)).chain(names).collect();
     let (mut rows, mut paints) = (Vec::new(), Vec::new());
-    for (i, probed) in card.probes.iter().enumerate() {
-        let is_last = card.probes.get(i + 1).is_none_or(|next| next.name != probed.name);
+    for probed in &card.probes {
         rows.push(vec![heading(probed)]);
         paints.push(Vec::new());
-        for line in lines(probed, is_last) {
+        for line in lines(probed) {
             let cells = line.cells.iter().map(|(text, _)| text.clone());
             rows.push(std::iter::once(format!("  {}", line.name)).chain(cells).collect());
             paints.push(line.cells.iter().map(|(_, paint)| *paint).collect());
@@ -144,8 +214,8 @@ pub fn card(card: &Card, colour: bool) -> String {
     out += "\n";
     out += &faults(card);
     out += &partings(card);
-    for (name, install) in &card.missing {
-        _ = writeln!(out, "not there: {name}; to get it: {install}");
+    for LeftOut { name, why, install } in &card.missing {
+        _ = writeln!(out, "left out: {name}: {why}; to get it: {install}");
     }
     out
 }
@@ -154,14 +224,32 @@ fn heading(probed: &Probed) -> String {
     format!("{}, step {}", probed.name, quantity(probed.step_secs, "s"))
 }
 
+/// Why runs did not come to their end, each reason of an engine once.
 fn faults(card: &Card) -> String {
-    let mut out = String::new();
+    /// An engine, how its run went, and why.
+    type Reason<'a> = (&'a str, Went, &'a str);
+    let mut reasons: Vec<(Reason<'_>, Vec<String>)> = Vec::new();
     for probed in &card.probes {
         for ((name, _), ran) in card.engines.iter().zip(&probed.runs) {
-            if let Some(fault) = &ran.fault {
-                _ = writeln!(out, "{}: {name} broke: {fault}", heading(probed));
+            let Some(fault) = &ran.fault else { continue };
+            let reason = (name.as_str(), ran.went, fault.as_str());
+            match reasons.iter_mut().find(|(seen, _)| *seen == reason) {
+                Some((_, places)) => places.push(heading(probed)),
+                None => reasons.push((reason, vec![heading(probed)])),
             }
         }
+    }
+    let mut out = String::new();
+    for ((name, went, fault), places) in reasons {
+        let place = match places.as_slice() {
+            all if all.len() == card.probes.len() && all.len() > 1 => "every run".to_string(),
+            [one] => one.clone(),
+            [first, rest @ ..] => format!("{first}, and {} more", rest.len()),
+            [] => continue,
+        };
+        let reason = if went == Went::Interrupted { String::new() } else { format!(": {fault}") };
+        let did = if went == Went::Interrupted { "was interrupted" } else { went.word() };
+        _ = writeln!(out, "{place}: {name} {did}{reason}");
     }
     out
 }
@@ -197,7 +285,7 @@ pub fn card_json(card: &Card) -> Value {
         let runs = probed.runs.iter().map(|ran| {
             json!({
                 "real_time_factor": ran.real_time_factor, "fault": ran.fault,
-                "realised": ran.realised,
+                "went": went_json(ran.went), "realised": ran.realised,
             })
         });
         json!({
@@ -208,11 +296,18 @@ pub fn card_json(card: &Card) -> Value {
     });
     let engines =
         card.engines.iter().map(|(name, version)| json!({"name": name, "version": version}));
-    let missing = card.missing.iter().map(|(name, how)| json!({"name": name, "install": how}));
+    let missing = card.missing.iter().map(|left_out| {
+        let LeftOut { name, why, install } = left_out;
+        json!({"name": name, "why": why, "install": install})
+    });
     json!({
         "engines": engines.collect::<Vec<_>>(), "missing": missing.collect::<Vec<_>>(),
         "probes": probes.collect::<Vec<_>>(),
     })
+}
+
+fn went_json(went: Went) -> &'static str {
+    if went == Went::Whole { "whole" } else { went.word() }
 }
 
 /// One page that needs nothing but itself. `build` says who made it.
@@ -222,20 +317,16 @@ pub fn card_page(card: &Card, build: &str) -> String {
         let comma = if i > 0 { ", " } else { "" };
         _ = write!(out, "{comma}<b>{}</b> {}", escaped(name), escaped(version));
     }
-    out += "</p>\n";
+    out += "</p>\n<p class=\"more\">The worst verdict of each engine, and behind it how many numbers \
+            are further from their closed form than is usual for a sound engine at a step of 1 ms. \
+            Curves and states are drawn for the finest step of each probe; where engines part is \
+            said for every step.</p>\n";
     out += &contents(card);
     for (i, probed) in card.probes.iter().enumerate() {
         let is_first = i == 0 || card.probes[i - 1].name != probed.name;
         out += &section(card, probed, i, is_first);
     }
-    for (name, install) in &card.missing {
-        _ = writeln!(
-            out,
-            "<p class=\"more\">not there: {}; to get it: <code>{}</code></p>",
-            escaped(name),
-            escaped(install)
-        );
-    }
+    out += &card.missing.iter().map(LeftOut::to_html).collect::<String>();
     framed("Report card of the physics engines", &out, build)
 }
 
@@ -250,16 +341,35 @@ fn contents(card: &Card) -> String {
         _ = write!(out, "<tr><th><a href=\"#p{i}\">{}</a></th>", escaped(&heading(probed)));
         for engine in 0..card.engines.len() {
             let word = worst(probed, engine);
-            _ = write!(out, "<td><a class=\"pill {word}\" href=\"#p{i}\">{word}</a></td>");
+            _ = write!(
+                out,
+                "<td><a class=\"pill {word}\" href=\"#p{i}\">{word}</a>{}</td>",
+                unusual(probed, engine)
+            );
         }
         out += "</tr>\n";
     }
     out + "</tbody></table></div>\n"
 }
 
+/// ` 2 !`: how many numbers are further off than usual.
+fn unusual(probed: &Probed, engine: usize) -> String {
+    let is_off = |row: &&MeasureRow| match row.cells.get(engine) {
+        Some(Ok(measure)) => measure.error > row.usual,
+        _ => false,
+    };
+    let names: Vec<&str> =
+        probed.measures.iter().filter(is_off).map(|row| row.name.as_str()).collect();
+    if names.is_empty() {
+        return String::new();
+    }
+    let title = format!("further off than usual: {}", names.join(", "));
+    format!(" <span class=\"unusual\" title=\"{}\">{}&nbsp;!</span>", escaped(&title), names.len())
+}
+
 fn worst(probed: &Probed, engine: usize) -> &'static str {
-    if probed.runs.get(engine).is_some_and(|ran| ran.fault.is_some()) {
-        return "broke";
+    if went(probed, engine) != Went::Whole {
+        return went(probed, engine).word();
     }
     let cells = probed.matrix.rows.iter().filter_map(|row| row.cells.get(engine));
     let rank = |cell: &&Cell| match cell.verdict() {
@@ -289,16 +399,16 @@ fn section(card: &Card, probed: &Probed, number: usize, is_first: bool) -> Strin
             out,
             "<tr><th title=\"{}\">{}</th>",
             escaped(&format!("{}: {}", row.what, row.formula)),
-            escaped(&row.name)
+            escaped(&with_expected(row))
         );
-        for cell in &row.cells {
+        for (i, cell) in row.cells.iter().enumerate() {
             let (text, title, class) = match cell {
                 Ok(m) => (
-                    quantity(m.error, &row.unit),
+                    error_text(m, row),
                     format!("{} instead of {}", m.measured, m.expected),
                     if m.error <= row.usual { "" } else { "unusual" },
                 ),
-                Err(why) => ("—".to_string(), why.clone(), ""),
+                Err(why) => (went(probed, i).word().to_string(), why.clone(), "more"),
             };
             _ = write!(
                 out,
@@ -311,33 +421,40 @@ fn section(card: &Card, probed: &Probed, number: usize, is_first: bool) -> Strin
     }
     for row in &probed.matrix.rows {
         _ = write!(out, "<tr><th>{}</th>", escaped(&row.test));
-        for cell in &row.cells {
-            let (word, text) = (cell.word(), escaped(&short_verdict(cell)));
-            let title = match cell {
-                Cell::Judged(judged) => format!("{}: {}", cell_text(cell), judged.judgement.reason),
-                Cell::Missing(why) => why.clone(),
+        for (i, cell) in row.cells.iter().enumerate() {
+            let (word, sureness, title) = match cell {
+                Cell::Judged(judged) => (
+                    verdict_word(judged),
+                    sureness_text(&judged.sureness),
+                    format!("{}: {}", cell_text(cell), judged.judgement.reason),
+                ),
+                Cell::Missing(why) => (went(probed, i).word(), String::new(), why.clone()),
             };
             _ = write!(
                 out,
-                "<td><span class=\"pill {word}\" title=\"{}\">{text}</span></td>",
-                escaped(&title)
+                "<td class=\"verdict\" title=\"{}\"><span class=\"pill {word}\">{word}</span> \
+                 <span class=\"margin\">{}</span></td>",
+                escaped(&title),
+                escaped(sureness.trim())
             );
         }
         out += "</tr>\n";
     }
     out += "<tr><th title=\"simulated seconds per second, recording included\">speed</th>";
     for ran in &probed.runs {
-        let text =
-            ran.real_time_factor.map_or("broke".to_string(), |f| format!("{} ×", quantity(f, "")));
-        _ = write!(out, "<td>{text}</td>");
+        let speed = ran.real_time_factor.map(|factor| format!("{} ×", quantity(factor, "")));
+        _ = write!(out, "<td>{}</td>", speed.as_deref().unwrap_or(ran.went.word()));
     }
     out += "</tr>\n</tbody></table></div>\n";
     if is_first {
         out += &measured(probed);
     }
     out += &said(card, probed);
-    for row in probed.matrix.rows.iter().filter(|_| is_first) {
-        let drawn = overlay(row, &probed.matrix.recordings, 1);
+    for row in &probed.matrix.rows {
+        let drawn = match is_first {
+            true => overlay(row, &probed.matrix.recordings, 1),
+            false => parted_items(&row.cells, &probed.matrix.recordings),
+        };
         if !drawn.is_empty() {
             _ = writeln!(out, "<h3>{}</h3>\n{drawn}", escaped(&row.test));
         }
@@ -358,26 +475,39 @@ fn measured(probed: &Probed) -> String {
     format!("<ul class=\"facts\">\n{}</ul>\n", items.collect::<String>())
 }
 
-/// Why runs broke, and what engines realise differently.
+/// Why runs did not come to their end, and what engines realise differently: each sentence
+/// once, with the engines it is about.
 fn said(card: &Card, probed: &Probed) -> String {
-    let mut items = String::new();
+    let (mut faults, mut sentences) = (String::new(), Vec::<(&str, Vec<&str>)>::new());
     for ((name, _), ran) in card.engines.iter().zip(&probed.runs) {
         if let Some(fault) = &ran.fault {
             _ = writeln!(
-                items,
-                "<li><b class=\"error\">{} broke</b>: {}</li>",
+                faults,
+                "<li><b class=\"error\">{} {}</b>: {}</li>",
                 escaped(name),
+                ran.went.word(),
                 escaped(fault)
             );
         }
         for words in &ran.realised {
-            _ = writeln!(items, "<li>{}: {}</li>", escaped(name), escaped(words));
+            match sentences.iter_mut().find(|(seen, _)| seen == words) {
+                Some((_, names)) => names.push(name),
+                None => sentences.push((words, vec![name])),
+            }
         }
     }
-    if items.is_empty() {
-        return items;
+    if !faults.is_empty() {
+        faults = format!("<ul class=\"facts\">\n{faults}</ul>\n");
     }
+    if sentences.is_empty() {
+        return faults;
+    }
+    let item = |(words, names): &(&str, Vec<&str>)| {
+        format!("<li><b>{}</b>: {}</li>\n", escaped(&names.join(", ")), escaped(words))
+    };
+    let items: String = sentences.iter().map(item).collect();
     format!(
-        "<details><summary>asked and realised</summary>\n<ul class=\"facts\">\n{items}</ul></details>\n"
+        "{faults}<details><summary>asked and realised</summary>\n\
+         <ul class=\"facts\">\n{items}</ul></details>\n"
     )
 }

@@ -24,7 +24,7 @@ mod units;
 mod verdicts;
 mod vocabulary;
 
-pub use card::{Card, MeasureRow, Probed, Ran, card, card_json, card_page};
+pub use card::{Card, LeftOut, MeasureRow, Probed, Ran, Went, card, card_json, card_page};
 pub use chart::{Chart, chart};
 pub use explained::{action_errors, explained, noticed, reached};
 pub use json::verdicts_json;

@@ -4,7 +4,7 @@ use headland_judge::{Judgement, Verdict};
 
 use crate::table::{Align, coloured, painted, widths};
 use crate::units::{count, quantity};
-use crate::verdicts::{Cell, Matrix, Sureness};
+use crate::verdicts::{Cell, Judged, Matrix, Sureness};
 
 /// Wider than this, recordings become rows.
 const WIDE: usize = 120;
@@ -85,6 +85,14 @@ pub(crate) fn sureness_text(sureness: &Sureness) -> String {
     }
 }
 
+/// The verdict; of a run that was broken off before anything was decided, that.
+pub(crate) fn verdict_word(judged: &Judged) -> &'static str {
+    match judged.judgement.verdict {
+        Verdict::Inconclusive if judged.scene.interruption().is_some() => "interrupted",
+        verdict => verdict.word(),
+    }
+}
+
 /// `green 3.1 mm`, `red at 1.420 s by 2 mm`: what stands in a cell. Blocks that had to be
 /// abandoned are counted behind it: `green 3.1 mm, 2 action errors`.
 pub fn cell_text(cell: &Cell) -> String {
@@ -96,7 +104,7 @@ pub fn cell_text(cell: &Cell) -> String {
     let said = match verdict {
         Verdict::Green => format!("green{margin}"),
         Verdict::Red => format!("red at {time}{by}{margin}"),
-        Verdict::Inconclusive | Verdict::Error => verdict.word().to_string(),
+        Verdict::Inconclusive | Verdict::Error => verdict_word(judged).to_string(),
     };
     match n_errors {
         0 => said,

@@ -46,10 +46,7 @@ pub(crate) fn overlay(row: &Row, recordings: &[String], n_least: usize) -> Strin
     }
     let axis = Axis::over(lines.iter().map(|line| line.judged.scene.times()));
     let mut out = bands(&lines, &axis);
-    let partings = parted(&row.cells, recordings).into_iter().filter(|_| lines.len() > 1);
-    let partings: String =
-        partings.map(|said| format!("<li>{}</li>\n", with_code(&said))).collect();
-    _ = write!(out, "<ul class=\"facts\">\n{partings}</ul>\n");
+    out += &parted_items(&row.cells, recordings);
     let quantities = lines[0].judged.code.channels.iter().filter(|quantity| is_drawn(quantity));
     let mut is_drawn = false;
     for quantity in quantities.take(MOST_PLOTS) {
@@ -116,6 +113,16 @@ pub(crate) fn parted(cells: &[Cell], recordings: &[String]) -> Vec<String> {
         ))
     };
     companies[1..].iter().filter_map(from_first).collect()
+}
+
+/// The same as a list on a page; nothing where there is nothing to compare.
+pub(crate) fn parted_items(cells: &[Cell], recordings: &[String]) -> String {
+    let said = parted(cells, recordings);
+    if said.is_empty() {
+        return String::new();
+    }
+    let items: String = said.iter().map(|said| format!("<li>{}</li>\n", with_code(said))).collect();
+    format!("<ul class=\"facts\">\n{items}</ul>\n")
 }
 
 fn bands(lines: &[Line<'_>], axis: &Axis) -> String {

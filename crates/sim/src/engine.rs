@@ -162,9 +162,9 @@ impl EngineEntry {
         (self.find)(self).ok().map(|found| found.version)
     }
 
-    /// What to say of one that is not there.
+    /// What to say of one that is not there, or does not load.
     pub fn missing(&self, why: &str) -> Diagnostic {
-        Diagnostic::error("engine-missing", format!("engine `{}` is not there: {why}", self.name))
-            .help(format!("install it: {}", self.install))
+        Diagnostic::error("engine-missing", format!("engine `{}` cannot be used: {why}", self.name))
+            .help(format!("to get it: {}", self.install))
     }
 }

@@ -6,14 +6,14 @@ use serde_json::{Value, json};
 
 use crate::args::EnginesArgs;
 use crate::card;
-use crate::chosen::look_for;
+use crate::chosen::{PATIENCE, look_for};
 use crate::context::{Context, Ended, Outcome};
 
 pub fn run(context: &Context, args: &EnginesArgs) -> Ended {
     if args.report_card {
         return card::run(context, args);
     }
-    let found = look_for(&ENGINES.iter().collect::<Vec<_>>());
+    let found = look_for(&ENGINES.iter().collect::<Vec<_>>(), PATIENCE);
     let listed = ENGINES.iter().zip(&found);
     let text = if context.json() {
         let engines: Vec<Value> = listed.map(|(entry, found)| entry_json(entry, found)).collect();
@@ -53,12 +53,13 @@ fn housing(housing: Housing) -> &'static str {
 fn describe(entry: &EngineEntry, found: &Result<Found, String>) -> String {
     let mut out = match found {
         Ok(found) => format!("{} {}: {}\n", entry.name, found.version, entry.summary),
-        Err(_) => format!("{} (not found): {}\n", entry.name, entry.summary),
+        Err(_) => format!("{} (cannot be used): {}\n", entry.name, entry.summary),
     };
     out += &match found {
         Ok(found) => format!("  found: {}\n", found.place),
-        Err(why) => format!("  {why}\n  to get it: {}\n", entry.install),
+        Err(why) => format!("  why not: {}\n", why.replace('\n', "\n    ")),
     };
+    out += &format!("  to get it: {}\n", entry.install);
     for limit in entry.limits {
         out += &format!("  - {limit}\n");
     }

@@ -5,6 +5,7 @@
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use headland_base::{Diagnostic, Severity};
 use headland_sim::{Ending, EngineEntry, Housing};
@@ -14,18 +15,19 @@ use crate::args::RunArgs;
 use crate::context::{Context, Ended, Outcome, is_stdout, refuse_same};
 use crate::job::{Job, Recorded, record};
 use crate::live::LiveVerdict;
-use crate::prepare::{Prepared, odd_end, prepare};
+use crate::prepare::{Prepared, ignored, odd_end, prepare};
 use crate::test_file::TestFile;
 
 pub fn run(context: &Context, args: &RunArgs) -> Ended {
     let engine = headland_engines::find(&args.engine)?;
     let output = args.output.clone().unwrap_or_else(|| default_output(&args.world));
     if engine.housing == Housing::Library && !apart::is_apart() {
-        return apart::again(context, engine, &output);
+        let patience = Duration::from_secs(args.how.patience);
+        return apart::again(context, engine, &output, patience);
     }
     run_here(context, args, engine, &output).inspect_err(|faults| {
         let errors = faults.iter().filter(|fault| fault.severity == Severity::Error);
-        let fault = errors.map(|fault| fault.message.clone()).next();
+        let fault = errors.map(|fault| (fault.code.to_string(), fault.message.clone())).next();
         Words { fault, ..Words::default() }.leave();
     })
 }
@@ -38,6 +40,7 @@ fn run_here(
 ) -> Ended {
     let Prepared { model, setup, mut cast, commands } = prepare(context, &args.world, &args.how)?;
     context.show(&odd_end(&setup));
+    context.show(&ignored(&args.how, engine));
     let sources = [Some(&args.world), args.how.command.as_ref()].into_iter().flatten();
     for source in sources.chain(&args.test) {
         refuse_same(source, output)?;
@@ -65,11 +68,12 @@ fn run_here(
     report(context, output, engine, &recorded);
     let end = &recorded.end;
     let fault = match &end.ending {
-        Ending::Fault(fault) => Some(fault.0.clone()),
+        Ending::Fault(fault) => Some(("engine-fault".to_string(), fault.0.clone())),
         _ => None,
     };
     Words {
         fault,
+        is_interrupted: end.ending == Ending::Interrupted && !recorded.is_stopped_by_red,
         n_steps: end.n_steps,
         simulated_secs: end.state.time.secs(),
         wall_secs: recorded.secs,

@@ -3,20 +3,22 @@
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use headland_base::Diagnostic;
 use headland_report::{
     Matrix, explained, junit, matrix, noticed, page, partings, reached, summary, verdicts_json,
 };
-use headland_sim::EngineEntry;
+use headland_sim::{EngineEntry, Found};
 
-use crate::apart::{Cell, file_name_of};
+use crate::apart::{Cell, CellEnd, file_name_of};
 use crate::args::TestArgs;
 use crate::chosen::choose;
 use crate::context::{BUILD, Context, Ended, Outcome, is_stdout, refuse_same, write_file};
 use crate::judging::{Asked, Loaded, MaybeTest, Round, Unread, judge_all};
 use crate::parallel;
 use crate::progress::CellProgress;
+use crate::said::{self, Said};
 use crate::signals::interrupted;
 use crate::test_file::TestFile;
 use crate::watching::{PERIOD, SETTLING, Watched};
@@ -113,9 +115,9 @@ impl<'a> Session<'a> {
         let mut origins: Vec<Origin> = args.on.iter().map(given).collect();
         let mut engines = Vec::new();
         if !args.world.is_empty() {
-            let chosen = choose(&args.engines)?;
+            let chosen = choose(&args.engines, Duration::from_secs(args.how.patience))?;
             chosen.tell_missing(context);
-            engines.extend(chosen.engines.into_iter().map(|(entry, _)| entry));
+            engines.extend(chosen.engines);
         }
         let folder = match (&args.keep, args.world.is_empty()) {
             (None, false) => Some(temporary()?),
@@ -251,12 +253,12 @@ struct Origin {
 fn run_worlds(
     context: &Context,
     args: &TestArgs,
-    engines: &[&'static EngineEntry],
+    engines: &[(&'static EngineEntry, Result<Found, String>)],
     folder: &Path,
 ) -> Result<(Vec<Origin>, Outcome), Vec<Diagnostic>> {
     let mut cells: Vec<Cell> = Vec::new();
     for world in &args.world {
-        for engine in engines {
+        for (engine, _) in engines {
             let stem = world.file_stem().unwrap_or(world.as_os_str()).to_string_lossy();
             let base = format!("{stem}-{}", file_name_of(engine.name));
             let numbered = (2..).map(|n| format!("{base}-{n}"));
@@ -269,22 +271,37 @@ fn run_worlds(
     }
     let progress = CellProgress::new(context.shows_progress(), cells.len());
     let ends = parallel::map(cells.len(), |i| {
-        let end = cells[i].run(context);
+        let (engine, found) = &engines[i % engines.len()];
+        let end = match found {
+            Ok(_) => cells[i].run(context),
+            // It was asked once, and is not waited for in every cell again.
+            Err(why) => Ok(CellEnd::of_missing(context, engine, why)),
+        };
         progress.tick();
         end
     });
     progress.finish();
+    let ends = ends.into_iter().collect::<Result<Vec<CellEnd>, Vec<Diagnostic>>>()?;
+    let short =
+        |cell: &Cell| cell.output.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    let said: Vec<(String, &[Said])> = cells
+        .iter()
+        .zip(&ends)
+        .map(|(cell, end)| {
+            let name = if args.world.len() > 1 { short(cell) } else { cell.engine.to_string() };
+            (name, end.said.as_slice())
+        })
+        .collect();
+    said::show(context, &said);
     let (mut outcome, mut made) = (Outcome::Passed, Vec::new());
     for (cell, end) in cells.into_iter().zip(ends) {
-        let end = end?;
-        context.hand_on(&end.said);
         outcome = outcome.max(end.outcome);
-        let path = cell.output;
+        // Only what is there can be kept.
         let name = match &args.keep {
-            Some(_) => path.display().to_string(),
-            None => path.file_stem().unwrap_or_default().to_string_lossy().into_owned(),
+            Some(_) if cell.output.is_file() => cell.output.display().to_string(),
+            _ => short(&cell),
         };
-        made.push(Origin { name, path, fault: end.fault });
+        made.push(Origin { name, path: cell.output, fault: end.fault });
     }
     Ok((made, outcome))
 }

@@ -2,7 +2,7 @@
 
 use headland_base::Diagnostic;
 use headland_judge::code::{Code, Literal, Node, Op, Site};
-use headland_judge::vocabulary::Quantity;
+use headland_judge::cut::end_sites;
 
 use super::VERDICTS;
 
@@ -40,37 +40,6 @@ pub fn ends(code: &Code, why: &str) -> Vec<Diagnostic> {
             .note("whether a snapshot is the last is seen: `recording time >= stopTime`")
     };
     end_sites(code).into_iter().map(refuse).collect()
-}
-
-/// Where a test reckons with the end of the recording. A time compared with `stopTime` itself
-/// only asks whether this snapshot is the last, which a run knows as soon as it is.
-pub fn end_sites(code: &Code) -> Vec<Site> {
-    let mut sites = Vec::new();
-    code.blocks.iter().for_each(|block| find_ends(code, &block.body, &mut sites));
-    sites.sort_unstable();
-    sites.dedup(); // an event is compiled wherever it is used
-    sites
-}
-
-fn find_ends(code: &Code, node: &Node, out: &mut Vec<Site>) {
-    let is_time = |node: &Node| match node.op {
-        Op::Channel(channel) => code.channels[channel as usize] == Quantity::Time,
-        _ => false,
-    };
-    let is_stop = |node: &Node| matches!(node.op, Op::StopTime);
-    // A variable may hold the recording, so the word alone has to do.
-    let is_duration = |selector: &str, args: &[Node]| selector == "duration" && args.is_empty();
-    match &node.op {
-        Op::Compare(_, a, b) if is_time(a) && is_stop(b) || is_stop(a) && is_time(b) => return,
-        Op::StopTime => out.push(node.site),
-        Op::Send(_, selector, args) if is_duration(selector, args) => out.push(node.site),
-        Op::Cascade(_, messages) => {
-            let asked = messages.iter().filter(|(selector, args, _)| is_duration(selector, args));
-            out.extend(asked.map(|(_, _, site)| *site));
-        }
-        _ => {}
-    }
-    node.children().for_each(|child| find_ends(code, child, out));
 }
 
 fn walk(node: &Node, each: &mut impl FnMut(&Node)) {

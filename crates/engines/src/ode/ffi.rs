@@ -370,12 +370,16 @@ pub(super) fn configuration(api: &Api) -> String {
     unsafe { CStr::from_ptr((api.dGetConfiguration)()) }.to_string_lossy().into_owned()
 }
 
-/// The number in the name of the file: ODE has no function that says its version.
+/// Releases by the names of their libraries, which count interfaces.
+const RELEASES: &[(&str, &str)] = &[("libode.so.8.0.2", "0.16.2")];
+
+/// The release, where the name of the file tells it, else that name: ODE has no function that
+/// says its version.
 pub(super) fn version(api: &Api) -> String {
     let path = std::fs::canonicalize(&api.place).unwrap_or_else(|_| api.place.clone());
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let number = name.split_once(".so.").map(|(_, number)| number.to_string());
-    number.unwrap_or(name)
+    let release = RELEASES.iter().find(|(library, _)| *library == name);
+    release.map_or(name, |(_, release)| (*release).to_string())
 }
 
 /// Two balls of radius 1, 1.5 apart: depth 0.5, a normal along x, the two of them by name.

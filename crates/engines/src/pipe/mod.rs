@@ -36,12 +36,16 @@ mod process {
             &mut self,
             _: &[u8],
             _: Duration,
-            _: impl FnOnce(&[u8]) -> Result<T, String>,
+            _: impl FnOnce(&[u8]) -> Result<T, super::reply::Wrong>,
         ) -> Result<T, String> {
             match *self {}
         }
 
         pub(super) fn last_words(&self) -> String {
+            match *self {}
+        }
+
+        pub(super) fn was_silent(&self) -> bool {
             match *self {}
         }
     }
@@ -51,7 +55,7 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
-use std::sync::Mutex;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use headland_base::{Diagnostic, SimDuration};
@@ -62,8 +66,8 @@ use headland_sim::{
 use process::Process;
 use reply::Hello;
 
-/// How long an engine may take to load, however short a step has to be: Drake needs two
-/// seconds from a cold disk.
+/// How long an engine may take to load where nobody says how long: Drake needs two seconds
+/// from a cold disk.
 const LOOK: Duration = Duration::from_secs(20);
 
 /// An engine at the other end of a pipe.
@@ -103,25 +107,30 @@ pub fn own(path: &str) -> &'static EngineEntry {
         source: path,
         find,
         limits: &[],
-        install: "see the page `engine-protocol` of the book for how to write one",
+        install: "write one: the page `engine-protocol` of the book says how",
         make,
     }))
 }
 
+/// What programs said of themselves, by their names: one is asked once.
+static SEEN: Mutex<BTreeMap<String, Result<Found, String>>> = Mutex::new(BTreeMap::new());
+
+/// Not held while a program starts: several are looked for at once.
+fn seen() -> MutexGuard<'static, BTreeMap<String, Result<Found, String>>> {
+    SEEN.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// Looks for an engine by starting it and reading its hello. Asked again, it remembers.
 pub fn find(entry: &EngineEntry) -> Result<Found, String> {
-    static SEEN: Mutex<BTreeMap<String, Result<Found, String>>> = Mutex::new(BTreeMap::new());
-    // Not held while a program starts: several are looked for at once.
-    let seen = || SEEN.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    find_within(entry, LOOK)
+}
+
+/// The same, with so much time for the hello.
+pub fn find_within(entry: &EngineEntry, patience: Duration) -> Result<Found, String> {
     if let Some(found) = seen().get(entry.name) {
         return found.clone();
     }
-    let found = open(entry, LOOK).map(|opened| {
-        let Opened { hello: Hello { name, version, .. }, place, .. } = opened;
-        // A program of somebody's own is called by its path, and says itself who it is.
-        let version = if name == entry.name { version } else { format!("{name} {version}") };
-        Found { version: version.trim().to_string(), place }
-    });
+    let found = open(entry, patience).map(|opened| opened.found(entry));
     seen().insert(entry.name.to_string(), found.clone());
     found
 }
@@ -131,6 +140,26 @@ struct Opened {
     process: Process,
     hello: Hello,
     place: String,
+}
+
+impl Opened {
+    fn found(&self, entry: &EngineEntry) -> Found {
+        let Hello { name, version, .. } = &self.hello;
+        // A program of somebody's own is called by its path, and says itself who it is.
+        let version =
+            if name == entry.name { version.clone() } else { format!("{name} {version}") };
+        Found { version: version.trim().to_string(), place: self.place.clone() }
+    }
+}
+
+/// Why a program was not opened.
+struct NotOpened {
+    /// What was seen.
+    seen: String,
+    /// The last line it wrote.
+    last: String,
+    /// It was waited for in vain, and would be again.
+    is_silent: bool,
 }
 
 /// Starts a program: an adapter of ours or a `.py` with the first Python that can, anything
@@ -143,7 +172,7 @@ fn open(entry: &EngineEntry, patience: Duration) -> Result<Opened, String> {
     }
     if !is_ours && !path.ends_with(".py") {
         let program = std::path::absolute(path).map_err(|error| format!("`{path}`: {error}"))?;
-        return greet(Command::new(program), b"", path, patience).map_err(|why| why.0);
+        return greet(Command::new(program), b"", path, patience).map_err(|not| not.seen);
     }
     let mut whys: Vec<String> = Vec::new();
     for python in python::interpreters() {
@@ -156,28 +185,31 @@ fn open(entry: &EngineEntry, patience: Duration) -> Result<Opened, String> {
         match greet(command, &first, &python.display().to_string(), patience) {
             Ok(opened) => return Ok(opened),
             // The last line of a traceback says it all; of a program of yours, all of it.
-            Err((_, last)) if is_ours && !last.is_empty() => {
-                whys.push(format!("{}: {last}", python.display()));
+            Err(NotOpened { seen, last, is_silent }) => {
+                let why = if is_ours && !last.is_empty() && !is_silent { last } else { seen };
+                whys.push(format!("{}: {why}", python.display()));
+                if is_silent {
+                    break; // another interpreter would only be waited for, too
+                }
             }
-            Err((why, _)) => whys.push(format!("{}: {why}", python.display())),
         }
     }
     Err(whys.join("; "))
 }
 
-/// The error is what was seen, and the last line the program wrote.
 fn greet(
     command: Command,
     first: &[u8],
     place: &str,
     patience: Duration,
-) -> Result<Opened, (String, String)> {
-    let mut process = Process::start(command).map_err(|why| (why, String::new()))?;
+) -> Result<Opened, NotOpened> {
+    let not_started = |seen| NotOpened { seen, last: String::new(), is_silent: false };
+    let mut process = Process::start(command).map_err(not_started)?;
     match process.exchange(first, patience, reply::hello) {
         Ok(hello) => Ok(Opened { process, hello, place: place.to_string() }),
-        Err(why) => {
+        Err(seen) => {
             let last = process.last_words().lines().last().unwrap_or_default().trim().to_string();
-            Err((why, last))
+            Err(NotOpened { seen, last, is_silent: process.was_silent() })
         }
     }
 }
@@ -185,10 +217,13 @@ fn greet(
 impl Engine for Piped {
     fn check(&self, model: &Model, options: &EngineOptions) -> Vec<Diagnostic> {
         let mut out = model.massless();
-        let mut process = match open(&self.entry, options.patience.max(LOOK)) {
-            Ok(opened) => opened.process,
+        let mut process = match open(&self.entry, options.patience) {
+            Ok(opened) => {
+                seen().insert(self.entry.name.to_string(), Ok(opened.found(&self.entry)));
+                opened.process
+            }
             Err(why) => {
-                out.push(self.entry.missing(&why));
+                out.push(not_there(&self.entry, &why));
                 return out;
             }
         };
@@ -222,7 +257,7 @@ impl Engine for Piped {
         let fault = |why: String| Fault(format!("engine `{}`: {why}", self.entry.name));
         let mut process = match self.process.borrow_mut().take() {
             Some(process) => process,
-            None => open(&self.entry, options.patience.max(LOOK)).map_err(fault)?.process,
+            None => open(&self.entry, options.patience).map_err(fault)?.process,
         };
         let started = begin(&mut process, &mut self.line, model, state, options).map_err(fault)?;
         if let Some(first) = started.cannot.first() {
@@ -255,6 +290,17 @@ impl Engine for Piped {
     fn take_remarks(&mut self) -> Vec<String> {
         std::mem::take(&mut self.remarks)
     }
+}
+
+/// What to say of an engine that was looked for in vain. A program of somebody's own that is
+/// there, and does not do its part, is broken and not missing.
+pub fn not_there(entry: &EngineEntry, why: &str) -> Diagnostic {
+    if !is_path(entry.name) || !Path::new(entry.source).is_file() {
+        return entry.missing(why);
+    }
+    let message = format!("engine `{}` does not start: {why}", entry.name);
+    Diagnostic::error("engine-start", message)
+        .help("its first line says hello; the page `engine-protocol` of the book has an example")
 }
 
 /// Sends the world; the last one sent counts.

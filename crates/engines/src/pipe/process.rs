@@ -17,7 +17,11 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
-use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
+use rustix::process::{
+    Pid, Signal, WaitId, WaitIdOptions, kill_process_group, set_parent_process_death_signal, waitid,
+};
+
+use super::reply::Wrong;
 
 /// A line longer than this is no reply \[bytes\]: room for a hundred thousand rigids.
 const MAX_LINE: usize = 64 << 20;
@@ -41,12 +45,14 @@ pub(super) struct Process {
     searched: usize,
     tail: Vec<u8>,
     is_reaped: bool,
+    was_silent: bool,
 }
 
 impl Process {
     /// Starts a program with its three streams as pipes.
     pub(super) fn start(mut command: Command) -> Result<Process, String> {
         let program = command.get_program().to_string_lossy().into_owned();
+        die_with_us(&mut command);
         let mut child = command
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -67,6 +73,7 @@ impl Process {
             searched: 0,
             tail: Vec::new(),
             is_reaped: false,
+            was_silent: false,
         };
         // After `process` is whole, so that a failure here ends the child too.
         unblocked.map_err(|error| format!("the pipes of `{program}`: {error}"))?;
@@ -79,7 +86,7 @@ impl Process {
         &mut self,
         line: &[u8],
         patience: Duration,
-        read: impl FnOnce(&[u8]) -> Result<T, String>,
+        read: impl FnOnce(&[u8]) -> Result<T, Wrong>,
     ) -> Result<T, String> {
         // Taken for the answer to this line, it would be a step behind from now on.
         if self.has_line() && !line.is_empty() {
@@ -93,8 +100,9 @@ impl Process {
         let reply = read(&self.pending[..end]);
         let out = match reply {
             Ok(out) => out,
-            Err(why) => {
-                let seen = format!("{why}; it said {}", excerpt(&self.pending[..end]));
+            Err(Wrong::Told(words)) => return Err(self.give_up(&words)),
+            Err(Wrong::Seen(what)) => {
+                let seen = format!("{what}; it said {}", excerpt(&self.pending[..end]));
                 return Err(self.give_up(&seen));
             }
         };
@@ -113,7 +121,7 @@ impl Process {
         let now = Instant::now;
         let end =
             now().checked_add(patience).unwrap_or_else(|| now() + Duration::from_secs(1 << 30));
-        let mut to_send = line;
+        let (mut to_send, mut is_last_look) = (line, false);
         loop {
             // Most children read first and answer then, so nothing waits in the usual case.
             if !to_send.is_empty() {
@@ -140,12 +148,35 @@ impl Process {
                 ));
             }
             let left = end.saturating_duration_since(now());
-            if left.is_zero() {
-                let secs = patience.as_secs_f64();
-                return Err(format!("it did not answer within {secs} s"));
+            if left.is_zero() && std::mem::replace(&mut is_last_look, true) {
+                self.was_silent = true;
+                return Err(self.silence(!to_send.is_empty(), patience));
             }
+            // Where we were stopped meanwhile, the answer may be there: nobody is given up
+            // without a last look.
             self.wait(!to_send.is_empty(), left)?;
         }
+    }
+
+    /// What to say when the time is over.
+    fn silence(&self, is_sending: bool, patience: Duration) -> String {
+        let secs = patience.as_secs_f64();
+        if let Some(how) = self.wait_for_end(Duration::from_millis(2)) {
+            return format!("it ended with {how}, and what it started holds its pipe open");
+        }
+        let what = match (is_sending, self.pending.is_empty()) {
+            (true, _) => "did not read what it was told".to_string(),
+            (false, true) => "did not answer".to_string(),
+            (false, false) => {
+                format!("did not end its line, which begins with {},", excerpt(&self.pending))
+            }
+        };
+        format!("it {what} within {secs} s")
+    }
+
+    /// Whether it was given up because it did not answer.
+    pub(super) fn was_silent(&self) -> bool {
+        self.was_silent
     }
 
     /// Waits until a pipe has something, or `left` is over, and takes what there is.
@@ -293,6 +324,16 @@ impl Process {
     }
 }
 
+/// Where headland is killed and can end nobody any more, the system ends the child.
+#[expect(unsafe_code, reason = "nothing else runs between fork and exec")]
+fn die_with_us(command: &mut Command) {
+    #[cfg(target_os = "linux")]
+    // SAFETY: one system call, which touches no memory.
+    unsafe {
+        command.pre_exec(|| Ok(set_parent_process_death_signal(Some(Signal::KILL))?));
+    }
+}
+
 fn unblock(pipe: &impl AsFd) -> rustix::io::Result<()> {
     fcntl_setfl(pipe, fcntl_getfl(pipe)? | OFlags::NONBLOCK)
 }
@@ -306,5 +347,7 @@ fn excerpt(line: &[u8]) -> String {
     const N_SHOWN: usize = 160;
     let text = String::from_utf8_lossy(&line[..line.len().min(N_SHOWN)]);
     let more = if line.len() > N_SHOWN { "…" } else { "" };
-    format!("`{}{more}`", text.escape_debug())
+    // As it is: whoever shows it escapes what has to be, and twice is once too often.
+    let plain: String = text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect();
+    format!("`{}{more}`", plain.trim_end_matches('\u{fffd}'))
 }

@@ -46,6 +46,21 @@ struct Trouble {
     error: String,
 }
 
+/// What is wrong with a line.
+#[derive(Debug)]
+pub(super) enum Wrong {
+    /// The program says what, in its own words.
+    Told(String),
+    /// It is not what was asked for.
+    Seen(String),
+}
+
+impl From<String> for Wrong {
+    fn from(what: String) -> Wrong {
+        Wrong::Seen(what)
+    }
+}
+
 /// A number, or `null` for one that went non-finite.
 #[derive(Clone, Copy, Debug)]
 struct Number(f64);
@@ -57,34 +72,30 @@ impl<'de> Deserialize<'de> for Number {
 }
 
 /// The first line.
-pub(super) fn hello(line: &[u8]) -> Result<Hello, String> {
+pub(super) fn hello(line: &[u8]) -> Result<Hello, Wrong> {
     let hello: Hello = parse(line, "a hello")?;
     if hello.headland_engine != VERSION {
         let theirs = hello.headland_engine;
-        return Err(format!("it speaks version {theirs} of the protocol, not {VERSION}"));
+        return Err(format!("it speaks version {theirs} of the protocol, not {VERSION}").into());
     }
     Ok(hello)
 }
 
 /// The answer to `start`.
-pub(super) fn started(line: &[u8]) -> Result<Started, String> {
+pub(super) fn started(line: &[u8]) -> Result<Started, Wrong> {
     // Everything in it may be left out, so an error would pass for an answer.
     if let Ok(Trouble { error }) = serde_json::from_slice(line) {
-        return Err(error);
+        return Err(Wrong::Told(error));
     }
     parse(line, "an answer to `start`")
 }
 
 /// The answer to `step`, written into the state; its remarks.
-pub(super) fn stepped(
-    line: &[u8],
-    model: &Model,
-    state: &mut State,
-) -> Result<Vec<String>, String> {
+pub(super) fn stepped(line: &[u8], model: &Model, state: &mut State) -> Result<Vec<String>, Wrong> {
     let stepped: Stepped = parse(line, "an answer to `step`")?;
     let (n, wanted) = (stepped.rigids.len(), model.rigids.len());
     if n != wanted {
-        return Err(format!("it answered with {n} rigids instead of {wanted}"));
+        return Err(format!("it answered with {n} rigids instead of {wanted}").into());
     }
     let mut is_lost = vec![false; n];
     for (i, numbers) in stepped.rigids.iter().enumerate() {
@@ -92,7 +103,7 @@ pub(super) fn stepped(
         let turn = Quat::from_xyzw(qx, qy, qz, qw);
         let length = turn.length();
         if (length - 1.0).abs() > 1e-6 {
-            return Err(format!("the quaternion of rigid {i} has length {length}"));
+            return Err(format!("the quaternion of rigid {i} has length {length}").into());
         }
         is_lost[i] = numbers.iter().any(|number| !number.0.is_finite());
         if model.rigids[i].motion == Motion::Static {
@@ -106,7 +117,7 @@ pub(super) fn stepped(
     for (i, (a, b, numbers)) in stepped.contacts.iter().enumerate() {
         let (a, b) = (*a, *b);
         if a >= b || b >= model.bodies.len() {
-            return Err(format!("contact {i} is between bodies {a} and {b}"));
+            return Err(format!("contact {i} is between bodies {a} and {b}").into());
         }
         let [x, y, z, nx, ny, nz, depth, fx, fy, fz] = numbers.map(|number| number.0);
         if !numbers.iter().all(|number| number.0.is_finite()) {
@@ -114,11 +125,11 @@ pub(super) fn stepped(
             if [a, b].iter().any(|body| is_lost[model.bodies[*body].rigid_idx]) {
                 continue;
             }
-            return Err(format!("contact {i} is not finite"));
+            return Err(format!("contact {i} is not finite").into());
         }
         let length = Vec3::new(nx, ny, nz).length();
         if (length - 1.0).abs() > 1e-6 {
-            return Err(format!("the normal of contact {i} has length {length}"));
+            return Err(format!("the normal of contact {i} has length {length}").into());
         }
         state.contacts.push(Contact {
             body_a: a,
@@ -134,15 +145,19 @@ pub(super) fn stepped(
     Ok(stepped.remarks)
 }
 
-fn parse<'a, T: Deserialize<'a>>(line: &'a [u8], what: &str) -> Result<T, String> {
+fn parse<'a, T: Deserialize<'a>>(line: &'a [u8], what: &str) -> Result<T, Wrong> {
+    // A list would pass for an object with its fields in order.
+    if line.trim_ascii_start().first() == Some(&b'[') {
+        return Err(format!("it did not give {what}: a list is no object").into());
+    }
     serde_json::from_slice(line).map_err(|error| {
         if let Ok(Trouble { error }) = serde_json::from_slice(line) {
-            return error;
+            return Wrong::Told(error);
         }
         let text = String::from_utf8_lossy(line);
         if ["NaN", "Infinity"].iter().any(|word| text.contains(word)) {
-            return format!("{what} is not JSON: NaN and Infinity are `null` there");
+            return format!("{what} is not JSON: NaN and Infinity are `null` there").into();
         }
-        format!("it did not give {what}: {error}")
+        format!("it did not give {what}: {error}").into()
     })
 }
