@@ -123,7 +123,7 @@ fn grown_player(mass: f64) -> World {
         link.model_from_link.translation *= s;
         link.inertial.mass *= s * s2;
         link.inertial.link_from_inertial.translation *= s;
-        link.inertial.inertia = link.inertial.inertia * s5;
+        link.inertial.inertia *= s5;
         for collision in &mut link.collisions {
             collision.link_from_shape.translation *= s;
             match &mut collision.geometry {
