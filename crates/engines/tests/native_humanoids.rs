@@ -7,13 +7,11 @@ mod common;
 use common::{By, GROUND, Play, public_robots, sdf_world, world_of};
 use headland_base::maths::pow;
 use headland_base::{SimDuration, Vec3};
-use headland_sim::{Mode, Model, State};
+use headland_sim::{Controller, Mode, Model, State};
 use headland_world::{ActuatorKind, Geometry, World};
 
 /// Every joint is told to be at these positions, those not named at zero.
-fn hold(
-    pose: &'static [(&'static str, f64)],
-) -> By<impl FnMut(f64, &Model, &State) -> Vec<(usize, Mode, f64)>> {
+fn hold(pose: &'static [(&'static str, f64)]) -> impl Controller {
     By(move |_, model: &Model, _: &State| {
         let target = |name: &str| {
             pose.iter().find(|(joint, _)| name.ends_with(joint)).map_or(0.0, |(_, angle)| *angle)
