@@ -55,7 +55,7 @@ fn a_robot_that_leaves_is_named_with_its_moment_and_the_others_go_on() {
         found.unwrap_or_else(|| panic!("no {name} in {names:?}"))
     };
     let (time, sound, lost) =
-        (column("time"), column("sound/linear_vel/x"), column("lost/linear_vel/x"));
+        (column("time"), column("sound/angular_vel/y"), column("lost/angular_vel/y"));
     let last: Vec<&str> = lines.last().expect("rows").split(',').collect();
     assert_eq!(last[time], "0.500000000");
     assert!(last[sound].parse::<f64>().expect("a number").abs() > 0.1, "{}", last[sound]);

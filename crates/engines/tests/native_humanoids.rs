@@ -7,13 +7,11 @@ mod common;
 use common::{By, GROUND, Play, public_robots, sdf_world, world_of};
 use headland_base::maths::pow;
 use headland_base::{SimDuration, Vec3};
-use headland_sim::{Mode, Model, State};
+use headland_sim::{Controller, Mode, Model, State};
 use headland_world::{ActuatorKind, Geometry, World};
 
 /// Every joint is told to be at these positions, those not named at zero.
-fn hold(
-    pose: &'static [(&'static str, f64)],
-) -> By<impl FnMut(f64, &Model, &State) -> Vec<(usize, Mode, f64)>> {
+fn hold(pose: &'static [(&'static str, f64)]) -> impl Controller {
     By(move |_, model: &Model, _: &State| {
         let target = |name: &str| {
             pose.iter().find(|(joint, _)| name.ends_with(joint)).map_or(0.0, |(_, angle)| *angle)
@@ -123,7 +121,7 @@ fn grown_player(mass: f64) -> World {
         link.model_from_link.translation *= s;
         link.inertial.mass *= s * s2;
         link.inertial.link_from_inertial.translation *= s;
-        link.inertial.inertia = link.inertial.inertia * s5;
+        link.inertial.inertia *= s5;
         for collision in &mut link.collisions {
             collision.link_from_shape.translation *= s;
             match &mut collision.geometry {

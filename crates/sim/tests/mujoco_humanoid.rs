@@ -130,7 +130,7 @@ fn put_right_masses(model: &Model, tree: &mut Tree, bodies: &Value) {
         let share = if carriers[i] { 0.0 } else { 1.0 / (1.0 - 1e-3 * f64::from(n_before)) };
         let node = &mut tree.nodes[i];
         node.mass *= share;
-        node.inertia = node.inertia * share;
+        node.inertia *= share;
     }
 }
 

@@ -198,10 +198,13 @@ pub fn axes(world: &mut World, mut change: impl FnMut(&mut Axis)) {
     }
 }
 
-/// Gives commands by a function of time, every millisecond: the axis, and what it is told.
+/// An axis, and what it is told.
+pub type Told = (usize, Mode, f64);
+
+/// Gives commands by a function of time, every millisecond.
 pub struct By<F>(pub F);
 
-impl<F: FnMut(f64, &Model, &State) -> Vec<(usize, Mode, f64)>> Controller for By<F> {
+impl<F: FnMut(f64, &Model, &State) -> Vec<Told>> Controller for By<F> {
     fn name(&self) -> &str {
         "test"
     }
@@ -218,7 +221,7 @@ impl<F: FnMut(f64, &Model, &State) -> Vec<(usize, Mode, f64)>> Controller for By
 }
 
 /// The efforts of a table that ships beside the worlds, each from its time on.
-pub fn efforts_of(table: &str) -> By<impl FnMut(f64, &Model, &State) -> Vec<(usize, Mode, f64)>> {
+pub fn efforts_of(table: &str) -> impl Controller + use<> {
     let text = std::fs::read_to_string(format!("{ROOT}/worlds/{table}.csv")).expect("a table");
     let mut lines = text.lines();
     let joints: Vec<String> = lines

@@ -1,4 +1,5 @@
 //! Random robots for the tests of the tree: every kind of joint, free and fixed bases.
+#![allow(dead_code, reason = "each test file uses what it needs")]
 
 use std::sync::Arc;
 
