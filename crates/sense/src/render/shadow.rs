@@ -1,0 +1,213 @@
+//! Shadows: what the sun sees, as a map of how far it sees.
+//!
+//! The map is drawn by the same tiles as the image, from a parallel view along the light. Most of
+//! it is empty ground, so only tiles that something throws a shadow from are kept, and asking the
+//! others costs one look. It spans what throws shadows and may be seen, in [`SIDE`] steps, which
+//! makes a step about a pixel; nine of them are weighed, which makes the rim of a shadow soft.
+
+use headland_base::{Mat3, Quat, Transform, Vec3};
+use headland_world::geometry::corners_in;
+
+use super::project::Canvas;
+use super::tile::{self, AREA, HEIGHT, Pen, Plane, WIDTH};
+use super::tiles::{Bins, wide};
+use crate::camera::View;
+use crate::scene::{Bounds, Scene, Surface};
+
+/// Steps along the longer side of the map.
+const SIDE: usize = 1024;
+
+/// No tile here.
+const EMPTY: u32 = u32::MAX;
+
+/// What the sun sees.
+#[derive(Default)]
+pub(crate) struct ShadowMap {
+    bins: Bins,
+    n_across: usize,
+    n_down: usize,
+    tiles: Vec<u32>,
+    nearness: Vec<f32>,
+    /// Steps of the map, and nearness, of a point relative to the eye: one row each.
+    map_from_eye: [[f32; 4]; 3],
+    /// How far a surface is lifted before it asks, so that it does not shade itself \[m\].
+    lift: f32,
+    /// Nearer than the surface by less is the surface \[m\].
+    slack: f32,
+}
+
+/// Turns z to a direction.
+fn frame_along(direction: Vec3) -> Transform {
+    let side = if direction.z.abs() > 0.9 { Vec3::X } else { Vec3::Z };
+    let unit = |v: Vec3| v / headland_base::maths::sqrt(v.dot(v));
+    let x = unit(side.cross(direction));
+    let y = direction.cross(x);
+    Transform::from_rotation(Quat::from_mat3(&Mat3::from_cols(x, y, direction)))
+}
+
+impl ShadowMap {
+    /// Nothing is in the shadow.
+    pub fn clear(&mut self) {
+        self.n_across = 0;
+        self.n_down = 0;
+    }
+
+    /// Draws the map for light along `direction`, a unit vector.
+    pub fn draw(&mut self, scene: &Scene, view: &View, direction: Vec3, plane: &mut Plane) {
+        self.clear();
+        let world_from_light = frame_along(direction);
+        let light_from_world = world_from_light.inverse();
+        let casts = |i: &usize| {
+            let item = &scene.items()[*i];
+            let flat = |surface: &Surface| {
+                matches!(surface, Surface::Endless { .. } | Surface::Face { two_sided: true, .. })
+            };
+            let look = &item.look;
+            look.casts_shadow
+                && !look.is_mark
+                && !scene.item_bounds(*i).is_empty()
+                && !item.solid.surfaces.iter().any(flat)
+        };
+        let casters: Vec<usize> = (0..scene.items().len()).filter(casts).collect();
+        let in_light = |bounds: Bounds, pose: Transform| {
+            Bounds::of(corners_in(light_from_world * pose, (bounds.low, bounds.high)))
+        };
+        let around = casters.iter().filter_map(|i| {
+            let bounds = scene.items()[*i].solid.bounds?;
+            Some(in_light(bounds, scene.world_from_item(*i)))
+        });
+        let around = around.fold(Bounds::EMPTY, Bounds::union);
+        let Some(seen) = seen(scene, view, light_from_world) else { return };
+        let low = around.low.max(seen.low).truncate();
+        let high = around.high.min(seen.high).truncate();
+        let extent = high - low;
+        if !(extent.x > 0.0 && extent.y > 0.0 && extent.is_finite()) {
+            return;
+        }
+        let size = extent.max_element() / (SIDE - 4) as f64;
+        // Two steps beyond, so that the rim of the map is empty.
+        let corner = [low.x - 2.0 * size, low.y - 2.0 * size];
+        let n = |length: f64| ((length / size) as usize + 5).min(SIDE + 4);
+        let (width, height) = (n(extent.x), n(extent.y));
+        let canvas = Canvas::parallel(world_from_light, corner, size, (width, height));
+        self.bins.fill(scene, &canvas, casters.into_iter());
+        (self.n_across, self.n_down) = (width.div_ceil(WIDTH), height.div_ceil(HEIGHT));
+        draw_tiles(self, plane);
+
+        let light_from_eye = light_from_world * view.world_from_optical;
+        // Points come along the world's axes, from the eye.
+        let turn = light_from_world.rotation;
+        let eye = light_from_eye.translation;
+        let row = |axis: Vec3, scale: f64, offset: f64| {
+            let along = turn.conjugate() * axis * scale;
+            [along.x, along.y, along.z, offset].map(|x| x as f32)
+        };
+        self.map_from_eye = [
+            row(Vec3::X, 1.0 / size, (eye.x - corner[0]) / size),
+            row(Vec3::Y, 1.0 / size, (eye.y - corner[1]) / size),
+            row(Vec3::Z, -1.0, -eye.z),
+        ];
+        self.lift = (1.5 * size) as f32;
+        self.slack = size as f32;
+    }
+
+    /// Whether nothing throws a shadow at all.
+    pub fn is_empty(&self) -> bool {
+        self.n_across == 0
+    }
+
+    /// How much of the sun a point sees, 0 to 1; along the world's axes from the eye, with the
+    /// normal of its surface.
+    #[inline]
+    pub fn light_at(&self, point: [f32; 3], normal: [f32; 3]) -> f32 {
+        if self.n_across == 0 {
+            return 1.0;
+        }
+        let p: [f32; 3] = std::array::from_fn(|i| point[i] + normal[i] * self.lift);
+        let [u, v, w] = self.map_from_eye.map(|m| m[0] * p[0] + m[1] * p[1] + m[2] * p[2] + m[3]);
+        let w = w + self.slack;
+        // Step (0, 0) is the centre of the first.
+        let (column, row) = ((u + 0.5).floor(), (v + 0.5).floor());
+        let (most_column, most_row) =
+            ((self.n_across * WIDTH - 2) as f32, (self.n_down * HEIGHT - 2) as f32);
+        if !(column >= 1.0 && row >= 1.0 && column <= most_column && row <= most_row) {
+            return 1.0;
+        }
+        let (f, g) = (u - column, v - row);
+        let (column, row) = (column as usize, row as usize);
+        let (first, last) = ((column - 1) / WIDTH, (column + 1) / WIDTH);
+        let (top, bottom) = ((row - 1) / HEIGHT, (row + 1) / HEIGHT);
+        let is_clear = |r: usize, c: usize| self.tiles[r * self.n_across + c] == EMPTY;
+        if is_clear(top, first)
+            && is_clear(top, last)
+            && is_clear(bottom, first)
+            && is_clear(bottom, last)
+        {
+            return 1.0;
+        }
+        let weights =
+            |f: f32| [0.5 * (0.5 - f) * (0.5 - f), 0.75 - f * f, 0.5 * (0.5 + f) * (0.5 + f)];
+        let (across, down) = (weights(f), weights(g));
+        let mut lit = 0.0;
+        for (j, weight) in down.iter().enumerate() {
+            let mut sum = 0.0;
+            for (i, weight) in across.iter().enumerate() {
+                sum +=
+                    if self.nearness_at(column - 1 + i, row - 1 + j) > w { 0.0 } else { *weight };
+            }
+            lit += sum * weight;
+        }
+        lit
+    }
+
+    #[inline(always)]
+    fn nearness_at(&self, column: usize, row: usize) -> f32 {
+        match self.tiles[row / HEIGHT * self.n_across + column / WIDTH] {
+            EMPTY => f32::MIN,
+            slot => self.nearness[slot as usize * AREA + row % HEIGHT * WIDTH + column % WIDTH],
+        }
+    }
+}
+
+wide! {
+    fn draw_tiles(map: &mut ShadowMap, plane: &mut Plane) {
+        map.tiles.clear();
+        map.tiles.resize(map.n_across * map.n_down, EMPTY);
+        map.nearness.clear();
+        for row in 0..map.n_down {
+            for column in 0..map.n_across {
+                if map.bins.is_empty(column, row) {
+                    continue;
+                }
+                plane.clear(f32::MIN);
+                let (u, v) = ((column * WIDTH) as f64, (row * HEIGHT) as f64);
+                let pen = Pen { u, v, nearest: f32::MAX };
+                for (i, patch, area) in map.bins.of_tile(column, row) {
+                    tile::draw::<false>(plane, pen, area, patch, i);
+                }
+                map.tiles[row * map.n_across + column] = (map.nearness.len() / AREA) as u32;
+                map.nearness.extend_from_slice(&plane.w);
+            }
+        }
+    }
+}
+
+/// A box in the light's frame around all that the camera may see of what has an end.
+fn seen(scene: &Scene, view: &View, light_from_world: Transform) -> Option<Bounds> {
+    let bounds = scene.bounds();
+    if bounds.is_empty() {
+        return None;
+    }
+    let optical_from_world = view.world_from_optical.inverse();
+    let corners = corners_in(optical_from_world, (bounds.low, bounds.high));
+    let far = corners.iter().map(|corner| corner.z).fold(view.near, f64::max).min(view.far);
+    let (width, height) = (view.pinhole.width as f64, view.pinhole.height as f64);
+    let borders =
+        [(-0.5, -0.5), (width - 0.5, -0.5), (-0.5, height - 0.5), (width - 0.5, height - 0.5)];
+    let points = borders.into_iter().flat_map(|(u, v)| {
+        let direction = view.direction(headland_base::maths::Vec2::new(u, v));
+        [view.near, far]
+            .map(|z| light_from_world.point(view.world_from_optical.translation + direction * z))
+    });
+    Some(Bounds::of(points))
+}
