@@ -75,3 +75,54 @@ impl Image {
         out
     }
 }
+
+/// Letters of captions, five rows of three dots each.
+const LETTERS: &[(char, [u8; 5])] = &[
+    ('0', [7, 5, 5, 5, 7]),
+    ('1', [2, 6, 2, 2, 7]),
+    ('2', [7, 1, 7, 4, 7]),
+    ('3', [7, 1, 7, 1, 7]),
+    ('4', [5, 5, 7, 1, 1]),
+    ('5', [7, 4, 7, 1, 7]),
+    ('6', [7, 4, 7, 5, 7]),
+    ('7', [7, 1, 2, 2, 2]),
+    ('8', [7, 5, 7, 5, 7]),
+    ('9', [7, 5, 7, 1, 7]),
+    ('.', [0, 0, 0, 0, 2]),
+    ('-', [0, 0, 7, 0, 0]),
+    ('s', [3, 4, 2, 1, 6]),
+];
+
+impl Image {
+    /// Writes a moment, such as `1.25 s`, into the lower left corner, white on grey. Other
+    /// letters are blank.
+    pub fn caption(&mut self, text: &str) {
+        let dot = (self.height / 160).clamp(1, 6);
+        let (left, bottom) = (3 * dot, self.height.saturating_sub(3 * dot));
+        let top = bottom.saturating_sub(5 * dot);
+        let mut put = |column: usize, row: usize, colour: Option<u8>| {
+            if column < self.width && row < self.height {
+                let at = (row * self.width + column) * 3;
+                for c in &mut self.rgb[at..at + 3] {
+                    *c = colour.unwrap_or(*c / 3);
+                }
+            }
+        };
+        for row in top.saturating_sub(dot)..bottom + dot {
+            for column in left - dot..left + text.chars().count() * 4 * dot {
+                put(column, row, None);
+            }
+        }
+        for (i, letter) in text.chars().enumerate() {
+            let rows = LETTERS.iter().find(|(known, _)| *known == letter).map(|(_, rows)| rows);
+            for (y, row) in rows.into_iter().flatten().enumerate() {
+                for x in (0..3).filter(|x| row & (4 >> x) != 0) {
+                    for k in 0..dot * dot {
+                        let column = left + (i * 4 + x) * dot + k % dot;
+                        put(column, top + y * dot + k / dot, Some(255));
+                    }
+                }
+            }
+        }
+    }
+}

@@ -15,6 +15,9 @@
 pub mod camera;
 pub mod image;
 pub mod lens;
+pub mod overlay;
+pub mod picture;
 pub mod poses;
 pub mod render;
 pub mod scene;
+pub mod view;

@@ -23,6 +23,8 @@ use headland_base::{Transform, Vec3};
 use headland_world::geometry::corners_in;
 use headland_world::{Geometry, Light, Material, World};
 
+use crate::overlay::Mark;
+
 pub use bvh::{Bounds, Bvh, Ray};
 pub use mesh::Mesh;
 pub use solid::{Planes, Solid, Surface};
@@ -246,16 +248,27 @@ impl Scene {
         scene
     }
 
-    /// The same scene with more items in it, which move with its links: marks drawn by somebody.
-    pub fn with_items(&self, more: impl IntoIterator<Item = Item>) -> Scene {
-        let items = self.items.iter().cloned().chain(more).collect();
+    /// The same scene as it stands now with marks laid over it, for one picture: they stand in
+    /// the world and belong to one more link and model, `marks`.
+    pub fn with_marks(&self, marks: impl IntoIterator<Item = Mark>) -> Scene {
+        let (link_idx, model_idx) = (self.links.len(), self.models.len());
+        let marks = marks.into_iter().enumerate().map(|(i, mark)| Item {
+            name: format!("marks::{i}"),
+            link_idx,
+            model_idx,
+            link_from_item: mark.world_from_mark,
+            solid: mark.solid,
+            look: mark.look,
+        });
+        let items = self.items.iter().cloned().chain(marks).collect();
+        let one_more = |names: &[String]| [names, &["marks".to_string()]].concat();
         let mut scene = Scene::new(
             items,
-            self.links.clone(),
-            self.models.clone(),
-            self.static_links.clone(),
+            one_more(&self.links),
+            one_more(&self.models),
+            [&self.static_links[..], &[true]].concat(),
             self.lights.clone(),
-            &self.world_from_link,
+            &[&self.world_from_link[..], &[Transform::IDENTITY]].concat(),
         );
         scene.background = self.background;
         scene
