@@ -455,7 +455,7 @@ static RENDER_HELP: LazyLock<String> = LazyLock::new(|| {
     format!(
         "Examples:\n  headland render worlds/soccer-3v3.sdf\n  \
          headland render soccer.mcap --at-time 2.5 -o soccer.png\n  \
-         headland render soccer.mcap --camera blue_1::head_camera --at-time 2.5\n  \
+         headland render soccer.mcap --camera blue_striker::head_camera --at-time 2.5\n  \
          headland render kick.mcap --strip 6 --draw trajectories\n  \
          headland render stack.mcap --draw contacts,forces --eye 1,-2,0.8 --at 0,0,0.3\n  \
          headland render walk.mcap --every 0.04 -o walk.png    walk_0000.png, walk_0001.png, …\n\n\

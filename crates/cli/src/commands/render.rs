@@ -38,6 +38,7 @@ pub fn run(context: &Context, args: &RenderArgs) -> Ended {
     let mut stage = Stage::new(&model, recording.as_ref()).map_err(|fault| vec![fault])?;
     let times = moments(args, stage.span(), recording.is_some())?;
     let shot = shot(args, &model, recording.is_some(), times.len() > 1)?;
+    refuse_long_strip(args, &shot)?;
     let mut renderer = render::renderer(&args.renderer, usize::from(args.threads))
         .expect("the command line knows the list");
 
@@ -58,14 +59,6 @@ pub fn run(context: &Context, args: &RenderArgs) -> Ended {
         Ok(())
     })?;
     if args.strip.is_some() {
-        let width: usize = strip.iter().map(|image| image.width + 4).sum();
-        if width > MOST_STRIP {
-            let message = format!("a strip {width} pixels wide is wider than {MOST_STRIP}");
-            return Err(vec![
-                Diagnostic::error("too-large", message)
-                    .help("take fewer pictures, or smaller ones with --size"),
-            ]);
-        }
         let image = Image::side_by_side(&strip);
         size = (image.width, image.height);
         write_file(&output, image.to_png())?;
@@ -103,6 +96,18 @@ fn report(
         )),
         [] => {}
     }
+}
+
+/// Refuses a strip that is wider than a picture can be before it is drawn.
+fn refuse_long_strip(args: &RenderArgs, shot: &Shot) -> Result<(), Vec<Diagnostic>> {
+    let (From::Camera(Camera { pinhole, .. }) | From::Outside { pinhole, .. }) = &shot.from;
+    let width = usize::from(args.strip.unwrap_or(0)) * (pinhole.width + 4);
+    if width <= MOST_STRIP {
+        return Ok(());
+    }
+    let message = format!("a strip {width} pixels wide is wider than {MOST_STRIP}");
+    let help = "take fewer pictures, or smaller ones with --size";
+    Err(vec![Diagnostic::error("too-large", message).help(help)])
 }
 
 /// `soccer.sdf` → `soccer.png`, here.

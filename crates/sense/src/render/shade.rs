@@ -31,10 +31,10 @@ impl Daylight {
     /// From the first directional light of the scene; a sun of our own where it has none.
     pub fn of(scene: &Scene) -> Daylight {
         let mut out = Daylight {
-            direction: Vec3::new(-0.38, 0.46, -0.8),
-            sun: [0.62; 3],
+            direction: Vec3::new(0.45, 0.3, -0.84),
+            sun: [0.58; 3],
             shadows: true,
-            ambient: [[0.42, 0.43, 0.45], [0.24, 0.23, 0.22]],
+            ambient: [[0.46, 0.47, 0.49], [0.33, 0.32, 0.31]],
             sky: [[0.42, 0.60, 0.84], [0.83, 0.89, 0.95], [0.70, 0.72, 0.73]],
         };
         let directional = |l: &&crate::scene::PlacedLight| l.light.kind == LightKind::Directional;
@@ -43,7 +43,7 @@ impl Daylight {
             let carried = placed.link_idx.map(|i| scene.world_from_link()[i].rotation);
             let turned = light.scope_from_light.rotation * light.direction;
             out.direction = carried.map_or(turned, |rotation| rotation * turned);
-            let strength = 0.7 * light.intensity as f32;
+            let strength = 0.64 * light.intensity as f32;
             out.sun = [0, 1, 2].map(|i| light.diffuse[i] as f32 * strength);
             out.shadows = light.cast_shadows;
         }

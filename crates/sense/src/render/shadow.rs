@@ -72,11 +72,28 @@ impl ShadowMap {
         let in_light = |bounds: Bounds, pose: Transform| {
             Bounds::of(corners_in(light_from_world * pose, (bounds.low, bounds.high)))
         };
-        let around = casters.iter().filter_map(|i| {
-            let bounds = scene.items()[*i].solid.bounds?;
-            Some(in_light(bounds, scene.world_from_item(*i)))
-        });
-        let around = around.fold(Bounds::EMPTY, Bounds::union);
+        let around = |wanted: &dyn Fn(Vec3) -> bool| {
+            let boxes = casters.iter().filter_map(|i| {
+                let bounds = scene.items()[*i].solid.bounds?;
+                let size = bounds.high - bounds.low;
+                wanted(size).then(|| in_light(bounds, scene.world_from_item(*i)))
+            });
+            boxes.fold(Bounds::EMPTY, Bounds::union)
+        };
+        // Floors and walls reach far beyond what stands among them; they throw their shadows
+        // there and a little around, where they are looked at.
+        let is_slab =
+            |size: Vec3| size.min_element() < 0.1 * size.max_element() && size.max_element() > 1.0;
+        let things = around(&|size| !is_slab(size));
+        let all = around(&|_| true);
+        let around = match things.is_empty() {
+            true => all,
+            false => {
+                let room = (things.high - things.low) * 0.5;
+                let low = (things.low - room).max(all.low);
+                Bounds { low, high: (things.high + room).min(all.high) }
+            }
+        };
         let Some(seen) = seen(scene, view, light_from_world) else { return };
         let low = around.low.max(seen.low).truncate();
         let high = around.high.min(seen.high).truncate();

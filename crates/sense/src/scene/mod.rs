@@ -59,7 +59,7 @@ pub struct Look {
 }
 
 impl Look {
-    /// Where a file says nothing: a light grey.
+    /// Where a file says nothing of what never moves: a light grey.
     pub const PLAIN: Look = Look {
         colour: [0.7, 0.7, 0.7],
         shine: 0.1,
@@ -69,19 +69,36 @@ impl Look {
         is_mark: false,
     };
 
-    /// A colour of its own, without more.
-    pub const fn of_colour(colour: [f32; 3]) -> Look {
-        Look { colour, ..Look::PLAIN }
+    /// Where a file says nothing of what moves: each model has a colour of its own, so that a
+    /// stack of boxes is told apart.
+    fn told_apart(model_idx: usize) -> Look {
+        const COLOURS: [[f32; 3]; 9] = [
+            [0.32, 0.51, 0.74],
+            [0.90, 0.57, 0.25],
+            [0.38, 0.64, 0.38],
+            [0.80, 0.34, 0.31],
+            [0.57, 0.45, 0.71],
+            [0.29, 0.64, 0.64],
+            [0.64, 0.50, 0.38],
+            [0.86, 0.58, 0.71],
+            [0.84, 0.73, 0.33],
+        ];
+        Look { colour: COLOURS[model_idx % COLOURS.len()], ..Look::PLAIN }
     }
 
-    fn of_material(material: &Material, transparency: f64, casts_shadow: bool) -> Look {
+    fn of_material(
+        material: &Material,
+        unsaid: Look,
+        transparency: f64,
+        casts_shadow: bool,
+    ) -> Look {
         let rgb = |c: [f64; 4]| [c[0] as f32, c[1] as f32, c[2] as f32];
         let base = material.diffuse.or(material.ambient);
         let alpha = base.map_or(1.0, |c| c[3]);
         let shine = material.specular.map_or(0.0, |c| (c[0] + c[1] + c[2]) / 3.0);
         let opacity = (alpha * (1.0 - transparency)).clamp(0.0, 1.0) as f32;
         Look {
-            colour: base.map_or(Look::PLAIN.colour, rgb),
+            colour: base.map_or(unsaid.colour, rgb),
             shine: shine.clamp(0.0, 1.0) as f32,
             glow: material.emissive.map_or([0.0; 3], rgb),
             opacity,
@@ -177,6 +194,7 @@ impl Scene {
                 models.len() - 1
             });
             let link = placed.link;
+            let unsaid = if placed.is_static { Look::PLAIN } else { Look::told_apart(model_idx) };
             let mut add = |name: &str, link_from_item, solid: Option<Arc<Solid>>, look: Look| {
                 if let Some(solid) = solid {
                     let name = format!("{}::{name}", placed.name);
@@ -188,6 +206,7 @@ impl Scene {
                 for visual in &link.visuals {
                     let look = Look::of_material(
                         &visual.material,
+                        unsaid,
                         visual.transparency,
                         visual.cast_shadows,
                     );
@@ -200,7 +219,7 @@ impl Scene {
                 let planes = if show == Show::Collisions { Planes::Endless } else { Planes::Drawn };
                 for collision in &link.collisions {
                     let solid = solid(&collision.geometry, planes);
-                    add(&collision.name, collision.link_from_shape, solid, Look::PLAIN);
+                    add(&collision.name, collision.link_from_shape, solid, unsaid);
                 }
             }
             let carried = link.lights.iter().cloned();
