@@ -58,7 +58,7 @@ pub fn run(context: &Context, args: &EnginesArgs) -> Ended {
         context.print(&card(&made, context.paints()));
     }
     if let Some(path) = &args.html {
-        write_file(path, &card_page(&made, BUILD))?;
+        write_file(path, card_page(&made, BUILD))?;
         context.say(&format!("the page with the curves: {}", path.display()));
     }
     Ok(outcome)

@@ -64,7 +64,7 @@ wide! {
     fn band_of(job: &Job<'_>, plane: &mut Plane, band: Band<'_>) {
         let mut band = band;
         for column in 0..job.width.div_ceil(WIDTH) {
-            plane.clear((1.0 / job.view.far) as f32);
+            plane.clear::<true>((1.0 / job.view.far) as f32);
             let (u, v) = ((column * WIDTH) as f64, (band.row * tile::HEIGHT) as f64);
             let pen = Pen { u, v, nearest: (1.0 / job.view.near) as f32 };
             for (i, patch, area) in job.bins.of_tile(column, band.row) {

@@ -20,6 +20,9 @@ const N: usize = 4;
 const SAMPLES: [(f64, f64); N] =
     [(-0.125, -0.375), (0.375, -0.125), (0.125, 0.375), (-0.375, 0.125)];
 
+/// Pixels of a row that are asked at once whether they lie in the sun.
+const PIECE: usize = 16;
+
 /// How much of a mark is seen through what hides it.
 const HIDDEN_MARK: f32 = 0.35;
 
@@ -154,7 +157,7 @@ wide! {
             let (u, v) = ((column * WIDTH) as f64, (band.row * HEIGHT) as f64);
             let nearest = (1.0 / job.view.near) as f32;
             for (plane, (du, dv)) in room.seen.iter_mut().zip(SAMPLES) {
-                plane.clear((1.0 / job.view.far) as f32);
+                plane.clear::<false>((1.0 / job.view.far) as f32);
                 let pen = Pen { u: u + du, v: v + dv, nearest };
                 for (i, patch, area) in job.opaque.of_tile(column, band.row) {
                     tile::draw::<false>(plane, pen, area, patch, i);
@@ -220,8 +223,19 @@ fn colour(
             } else if let Some((normal, [shade, sun])) = shader.plain(patch) {
                 if shader.shadows.is_empty() || !shader.faces_sun(normal) {
                     run.fill(sun);
-                } else {
-                    for (i, out) in run.iter_mut().enumerate() {
+                    continue;
+                }
+                // Most of a floor lies in the sun: ask for a piece at a time.
+                for (n, piece) in run.chunks_mut(PIECE).enumerate() {
+                    let first = n * PIECE;
+                    let ends = [first, first + piece.len() - 1]
+                        .map(|i| shader.point(first_u + i as f32, pixel_v, w(i)));
+                    if shader.shadows.is_clear_between(ends, normal) {
+                        piece.fill(sun);
+                        continue;
+                    }
+                    for (i, out) in piece.iter_mut().enumerate() {
+                        let i = first + i;
                         let s = shader.sun_at(normal, first_u + i as f32, pixel_v, w(i));
                         *out = std::array::from_fn(|c| shade[c] + (sun[c] - shade[c]) * s);
                     }
@@ -269,7 +283,7 @@ fn overlay(job: &Job<'_>, room: &mut Room, column: usize, row: usize, whole: Are
         }
         let nearest = (1.0 / job.view.near) as f32;
         for (plane, (du, dv)) in room.over.iter_mut().zip(SAMPLES) {
-            plane.clear((1.0 / job.view.far) as f32);
+            plane.clear::<false>((1.0 / job.view.far) as f32);
             let pen = Pen { u: u + du, v: v + dv, nearest };
             for (i, patch, area) in &group {
                 tile::draw::<false>(plane, pen, *area, patch, *i);

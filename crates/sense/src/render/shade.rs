@@ -165,8 +165,14 @@ impl<'a> Shader<'a> {
     /// The part of the sun that a place of a patch sees.
     #[inline(always)]
     pub fn sun_at(&self, normal: [f32; 3], u: f32, v: f32, w: f32) -> f32 {
+        self.shadows.light_at(self.point(u, v, w), normal)
+    }
+
+    /// The point at a pixel, along the world's axes from the eye.
+    #[inline(always)]
+    pub fn point(&self, u: f32, v: f32, w: f32) -> [f32; 3] {
         let t = 1.0 / w;
-        self.shadows.light_at(self.direction(u, v).map(|d| d * t), normal)
+        self.direction(u, v).map(|d| d * t)
     }
 
     #[inline(always)]

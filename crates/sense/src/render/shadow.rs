@@ -17,6 +17,9 @@ use crate::scene::{Bounds, Scene, Surface};
 /// Steps along the longer side of the map.
 const SIDE: usize = 1024;
 
+/// Steps along a side of a block, of which is known whether anything is in it or beside it.
+const BLOCK: usize = 8;
+
 /// No tile here.
 const EMPTY: u32 = u32::MAX;
 
@@ -28,6 +31,7 @@ pub(crate) struct ShadowMap {
     n_down: usize,
     tiles: Vec<u32>,
     nearness: Vec<f32>,
+    blocks: Vec<bool>,
     /// Steps of the map, and nearness, of a point relative to the eye: one row each.
     map_from_eye: [[f32; 4]; 3],
     /// How far a surface is lifted before it asks, so that it does not shade itself \[m\].
@@ -110,6 +114,7 @@ impl ShadowMap {
         self.bins.fill(scene, &canvas, casters.into_iter());
         (self.n_across, self.n_down) = (width.div_ceil(WIDTH), height.div_ceil(HEIGHT));
         draw_tiles(self, plane);
+        self.mark_blocks();
 
         let light_from_eye = light_from_world * view.world_from_optical;
         // Points come along the world's axes, from the eye.
@@ -133,44 +138,105 @@ impl ShadowMap {
         self.n_across == 0
     }
 
+    /// Steps of the map, and nearness, of a point along the world's axes from the eye, lifted
+    /// along its normal.
+    #[inline(always)]
+    fn place(&self, point: [f32; 3], normal: [f32; 3]) -> [f32; 3] {
+        let p: [f32; 3] = std::array::from_fn(|i| point[i] + normal[i] * self.lift);
+        self.map_from_eye.map(|m| m[0] * p[0] + m[1] * p[1] + m[2] * p[2] + m[3])
+    }
+
+    /// Whether all of a straight line on a plane lies in the sun for sure, asked by its ends:
+    /// a line is a line in the map too, so it stays in the box around them.
+    pub fn is_clear_between(&self, ends: [[f32; 3]; 2], normal: [f32; 3]) -> bool {
+        let [[u0, v0, _], [u1, v1, _]] = ends.map(|end| self.place(end, normal));
+        // A step more than is weighed; below zero becomes zero.
+        let block = |x: f32| (x.max(0.0) as usize) / BLOCK;
+        let (left, right) = (block(u0.min(u1) - 1.0), block(u0.max(u1) + 1.0));
+        let (top, bottom) = (block(v0.min(v1) - 1.0), block(v0.max(v1) + 1.0));
+        let (n_across, n_down) = self.n_blocks();
+        let (last, end) =
+            (right.saturating_add(1).min(n_across), bottom.saturating_add(1).min(n_down));
+        if left >= last || top >= end {
+            return true;
+        }
+        // Far away, a line may cross all of the map.
+        if (last - left) * (end - top) > 64 {
+            return false;
+        }
+        (top..end).all(|row| {
+            let blocks = &self.blocks[row * n_across..(row + 1) * n_across];
+            blocks[left..last].iter().all(|is_met| !is_met)
+        })
+    }
+
+    fn n_blocks(&self) -> (usize, usize) {
+        (self.n_across * (WIDTH / BLOCK), self.n_down * (HEIGHT / BLOCK))
+    }
+
+    /// Marks the blocks with something in them, and those around, which weigh steps of these.
+    fn mark_blocks(&mut self) {
+        const ACROSS: usize = WIDTH / BLOCK;
+        let (n_across, n_down) = self.n_blocks();
+        self.blocks.clear();
+        self.blocks.resize(n_across * n_down, false);
+        for (i, slot) in self.tiles.iter().enumerate().filter(|(_, slot)| **slot != EMPTY) {
+            let tile = &self.nearness[*slot as usize * AREA..][..AREA];
+            let (left, top) = (i % self.n_across * ACROSS, i / self.n_across * (HEIGHT / BLOCK));
+            for block in 0..ACROSS * (HEIGHT / BLOCK) {
+                let (x, y) = (block % ACROSS, block / ACROSS);
+                let row = |j: usize| &tile[(y * BLOCK + j) * WIDTH + x * BLOCK..][..BLOCK];
+                if (0..BLOCK).flat_map(row).all(|w| *w == f32::MIN) {
+                    continue;
+                }
+                let (x, y) = (left + x, top + y);
+                for row in y.saturating_sub(1)..(y + 2).min(n_down) {
+                    let from = row * n_across + x.saturating_sub(1);
+                    self.blocks[from..row * n_across + (x + 2).min(n_across)].fill(true);
+                }
+            }
+        }
+    }
+
     /// How much of the sun a point sees, 0 to 1; along the world's axes from the eye, with the
     /// normal of its surface.
-    #[inline]
+    #[inline(always)]
     pub fn light_at(&self, point: [f32; 3], normal: [f32; 3]) -> f32 {
         if self.n_across == 0 {
             return 1.0;
         }
-        let p: [f32; 3] = std::array::from_fn(|i| point[i] + normal[i] * self.lift);
-        let [u, v, w] = self.map_from_eye.map(|m| m[0] * p[0] + m[1] * p[1] + m[2] * p[2] + m[3]);
+        let [u, v, w] = self.place(point, normal);
         let w = w + self.slack;
         // Step (0, 0) is the centre of the first.
-        let (column, row) = ((u + 0.5).floor(), (v + 0.5).floor());
-        let (most_column, most_row) =
-            ((self.n_across * WIDTH - 2) as f32, (self.n_down * HEIGHT - 2) as f32);
-        if !(column >= 1.0 && row >= 1.0 && column <= most_column && row <= most_row) {
+        let (most_u, most_v) =
+            ((self.n_across * WIDTH) as f32 - 2.5, (self.n_down * HEIGHT) as f32 - 2.5);
+        if !(u >= 0.5 && v >= 0.5 && u <= most_u && v <= most_v) {
             return 1.0;
         }
-        let (f, g) = (u - column, v - row);
-        let (column, row) = (column as usize, row as usize);
+        let (column, row) = ((u + 0.5) as usize, (v + 0.5) as usize);
         let (first, last) = ((column - 1) / WIDTH, (column + 1) / WIDTH);
         let (top, bottom) = ((row - 1) / HEIGHT, (row + 1) / HEIGHT);
-        let is_clear = |r: usize, c: usize| self.tiles[r * self.n_across + c] == EMPTY;
-        if is_clear(top, first)
-            && is_clear(top, last)
-            && is_clear(bottom, first)
-            && is_clear(bottom, last)
-        {
+        let tile = |r: usize, c: usize| self.tiles[r * self.n_across + c];
+        if !self.blocks[row / BLOCK * (self.n_across * (WIDTH / BLOCK)) + column / BLOCK] {
             return 1.0;
         }
+        let is_one = (first == last) & (top == bottom) && tile(top, first) != EMPTY;
         let weights =
             |f: f32| [0.5 * (0.5 - f) * (0.5 - f), 0.75 - f * f, 0.5 * (0.5 + f) * (0.5 + f)];
-        let (across, down) = (weights(f), weights(g));
+        let (across, down) = (weights(u - column as f32), weights(v - row as f32));
         let mut lit = 0.0;
         for (j, weight) in down.iter().enumerate() {
+            let y = row - 1 + j;
+            let near: [f32; 3] = if is_one {
+                let start = tile(top, first) as usize * AREA + y % HEIGHT * WIDTH;
+                let start = start + (column - 1) % WIDTH;
+                std::array::from_fn(|i| self.nearness[start + i])
+            } else {
+                std::array::from_fn(|i| self.nearness_at(column - 1 + i, y))
+            };
             let mut sum = 0.0;
-            for (i, weight) in across.iter().enumerate() {
-                sum +=
-                    if self.nearness_at(column - 1 + i, row - 1 + j) > w { 0.0 } else { *weight };
+            for (near, weight) in near.iter().zip(across) {
+                sum += if *near > w { 0.0 } else { weight };
             }
             lit += sum * weight;
         }
@@ -196,11 +262,14 @@ wide! {
                 if map.bins.is_empty(column, row) {
                     continue;
                 }
-                plane.clear(f32::MIN);
+                plane.clear::<false>(f32::MIN);
                 let (u, v) = ((column * WIDTH) as f64, (row * HEIGHT) as f64);
                 let pen = Pen { u, v, nearest: f32::MAX };
                 for (i, patch, area) in map.bins.of_tile(column, row) {
                     tile::draw::<false>(plane, pen, area, patch, i);
+                }
+                if plane.w.iter().all(|w| *w == f32::MIN) {
+                    continue;
                 }
                 map.tiles[row * map.n_across + column] = (map.nearness.len() / AREA) as u32;
                 map.nearness.extend_from_slice(&plane.w);

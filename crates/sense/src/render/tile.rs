@@ -52,10 +52,12 @@ impl Plane {
         Box::new(Plane { w: [0.0; AREA], patch: [NOTHING; AREA], doubt: [0; AREA] })
     }
 
-    pub fn clear(&mut self, furthest: f32) {
+    pub fn clear<const EXACT: bool>(&mut self, furthest: f32) {
         self.w.fill(furthest);
         self.patch.fill(NOTHING);
-        self.doubt.fill(0);
+        if EXACT {
+            self.doubt.fill(0);
+        }
     }
 }
 
@@ -166,13 +168,14 @@ struct Rows<'a> {
 macro_rules! each_sample {
     ($rows:ident, $row:ident => $per_row:block, ($x:ident, $w:ident, $patch:ident, $doubt:ident) => $body:block) => {
         let Area { left, top, right, bottom } = $rows.area;
+        let Plane { w, patch, doubt } = $rows.plane;
         for y in top..bottom {
             let $row = (y - top) as f32;
             $per_row
             let at = y * WIDTH + left..y * WIDTH + right;
-            let ws = &mut $rows.plane.w[at.clone()];
-            let patches = &mut $rows.plane.patch[at.clone()];
-            let doubts = &mut $rows.plane.doubt[at];
+            let ws = &mut w[at.clone()];
+            let patches = &mut patch[at.clone()];
+            let doubts = &mut doubt[at];
             let columns = &COLUMNS[..right - left];
             for ((($x, $w), $patch), $doubt) in columns.iter().zip(ws).zip(patches).zip(doubts) {
                 $body
@@ -182,25 +185,28 @@ macro_rules! each_sample {
 }
 
 /// Keeps the nearer of what is there and a patch of nearness `w`. `inside` is not negative where
-/// the patch is, and beyond `sure` from zero that is sure.
+/// the patch is, and beyond `sure` from zero that is sure. Everything is a value before anything
+/// is chosen: a choice between two places in memory is no vector instruction.
 macro_rules! keep {
-    ($exact:ident, $rows:ident, $inside:expr, $sure:expr, $w:expr, $old:ident, $patch:ident, $doubt:ident) => {
-        let (inside, w) = ($inside, $w);
-        let is_nearer = (inside >= 0.0) & (w > *$old) & (w <= $rows.nearest);
+    ($exact:ident, ($nearest:ident, $patch_idx:ident), $inside:expr, $sure:expr, $w:expr, $old:ident, $patch:ident, $doubt:ident) => {
+        let (inside, w): (f32, f32) = ($inside, $w);
+        let (old, patch) = (*$old, *$patch);
+        let is_nearer = (inside >= 0.0) & (w > old) & (w <= $nearest);
         if $exact {
             let sure: f32 = $sure;
             let tie = w.abs() * TIE;
-            let may_be = (inside > -sure) & (w > *$old - tie) & (w <= $rows.nearest + tie);
-            let unsure = (inside < sure) | (w < *$old + tie) | (w > $rows.nearest - tie);
+            let may_be = (inside > -sure) & (w > old - tie) & (w <= $nearest + tie);
+            let unsure = (inside < sure) | (w < old + tie) | (w > $nearest - tie);
             *$doubt |= (may_be & unsure) as u32;
         }
-        *$old = if is_nearer { w } else { *$old };
-        *$patch = if is_nearer { $rows.patch_idx } else { *$patch };
+        *$old = if is_nearer { w } else { old };
+        *$patch = if is_nearer { $patch_idx } else { patch };
     };
 }
 
 #[inline(always)]
 fn flat<const N: usize, const EXACT: bool>(rows: Rows<'_>, edges: [[f32; 3]; 4], w: [f32; 3]) {
+    let (nearest, patch_idx) = (rows.nearest, rows.patch_idx);
     let mut starts = [0.0f32; N];
     let mut w_start;
     each_sample!(rows, row => {
@@ -214,12 +220,13 @@ fn flat<const N: usize, const EXACT: bool>(rows: Rows<'_>, edges: [[f32; 3]; 4],
             let e = starts[i] + edges[i][0] * *x;
             inside = if e < inside { e } else { inside };
         }
-        keep!(EXACT, rows, inside, DOUBT, w_start + w[0] * *x, old, patch, doubt);
+        keep!(EXACT, (nearest, patch_idx), inside, DOUBT, w_start + w[0] * *x, old, patch, doubt);
     });
 }
 
 #[inline(always)]
 fn disc<const EXACT: bool>(rows: Rows<'_>, inside: &Quadratic, w: [f32; 3]) {
+    let (nearest, patch_idx) = (rows.nearest, rows.patch_idx);
     let sure = steepest(inside, rows.area) * DOUBT;
     let (uu, uv, vv) = (inside.uu as f32, inside.uv as f32, inside.vv as f32);
     let (u, v, c) = (inside.u as f32, inside.v as f32, inside.c as f32);
@@ -230,7 +237,7 @@ fn disc<const EXACT: bool>(rows: Rows<'_>, inside: &Quadratic, w: [f32; 3]) {
         w_start = w[2] + w[1] * row;
     }, (x, old, patch, doubt) => {
         let inside = first + (second + uu * *x) * *x;
-        keep!(EXACT, rows, inside, sure, w_start + w[0] * *x, old, patch, doubt);
+        keep!(EXACT, (nearest, patch_idx), inside, sure, w_start + w[0] * *x, old, patch, doubt);
     });
 }
 
@@ -242,6 +249,7 @@ fn round<const SLAB: bool, const EXACT: bool>(
     k: f32,
     [low, high]: [[f32; 4]; 2],
 ) {
+    let (nearest, patch_idx) = (rows.nearest, rows.patch_idx);
     let sure_square = steepest(square, rows.area) * DOUBT;
     let sure_slab =
         (low[1].abs() + low[2].abs()) * 4.0 * DOUBT + 1e-6 * (low[0].abs() + high[0].abs());
@@ -272,9 +280,9 @@ fn round<const SLAB: bool, const EXACT: bool>(
                 let tie = w.abs() * TIE;
                 *doubt |= (near_rim & (w > *old - tie)) as u32;
             }
-            keep!(EXACT, rows, inside, sure_slab, w, old, patch, doubt);
+            keep!(EXACT, (nearest, patch_idx), inside, sure_slab, w, old, patch, doubt);
         } else {
-            keep!(EXACT, rows, square, sure_square, w, old, patch, doubt);
+            keep!(EXACT, (nearest, patch_idx), square, sure_square, w, old, patch, doubt);
         }
     });
 }
