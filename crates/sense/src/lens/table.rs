@@ -22,9 +22,11 @@ const ONE_PICTURE: f64 = 2.0;
 struct Source {
     /// Which picture; none where nothing is seen.
     picture: u8,
-    /// Where in it.
-    u: f32,
-    v: f32,
+    /// How much of the right and of the lower pixels, of 256.
+    share_u: u16,
+    share_v: u16,
+    /// Where the upper left of the four pixels is among its bytes.
+    at: u32,
 }
 
 const BLACK: u8 = u8::MAX;
@@ -68,14 +70,22 @@ impl Table {
             _ => cube(pinhole, &directions),
         };
         let source = |direction: &Option<Vec3>| {
-            let none = Source { picture: BLACK, u: 0.0, v: 0.0 };
+            let none = Source { picture: BLACK, share_u: 0, share_v: 0, at: 0 };
             let Some(direction) = direction else { return none };
             let seen = pictures.iter().enumerate().find_map(|(i, (picture, turn))| {
                 let pixel = picture.project(turn.rotation.conjugate() * *direction)?;
+                // The four pixels around it must be in the picture.
                 let (most_u, most_v) = (picture.width as f64 - 1.0, picture.height as f64 - 1.0);
                 let inside =
-                    pixel.x >= 0.0 && pixel.y >= 0.0 && pixel.x <= most_u && pixel.y <= most_v;
-                inside.then_some(Source { picture: i as u8, u: pixel.x as f32, v: pixel.y as f32 })
+                    pixel.x >= 0.0 && pixel.y >= 0.0 && pixel.x < most_u && pixel.y < most_v;
+                let (column, row) = (pixel.x.floor(), pixel.y.floor());
+                let share = |x: f64| (x * 256.0 + 0.5) as u16;
+                inside.then(|| Source {
+                    picture: i as u8,
+                    share_u: share(pixel.x - column),
+                    share_v: share(pixel.y - row),
+                    at: ((row as usize * picture.width + column as usize) * 3) as u32,
+                })
             });
             seen.unwrap_or(none)
         };
@@ -117,13 +127,14 @@ impl Table {
         let mut rgb = vec![0; n(wants.colour) * 3];
         for (pixel, source) in rgb.as_chunks_mut::<3>().0.iter_mut().zip(&self.sources) {
             if let Some(frame) = frames.get(source.picture as usize) {
-                *pixel = mixed(frame, source.u, source.v);
+                *pixel = mixed(&frame.rgb, frame.width * 3, source);
             }
         }
         let nearest = |source: &Source| {
             let frame = frames.get(source.picture as usize)?;
-            let (u, v) = ((source.u + 0.5) as usize, (source.v + 0.5) as usize);
-            Some((frame, v * frame.width + u))
+            let right = usize::from(source.share_u >= 128);
+            let below = if source.share_v >= 128 { frame.width } else { 0 };
+            Some((frame, source.at as usize / 3 + right + below))
         };
         let depth = |source: &Source| {
             let Some((frame, at)) = nearest(source) else { return f32::INFINITY };
@@ -148,19 +159,19 @@ impl Table {
     }
 }
 
-/// A mix of the four pixels around a place.
-#[inline]
-fn mixed(frame: &Frame, u: f32, v: f32) -> [u8; 3] {
-    let (column, row) = (u as usize, v as usize);
-    let (f, g) = (u - column as f32, v - row as f32);
-    let right = if column + 1 < frame.width { 3 } else { 0 };
-    let below = if row + 1 < frame.height { frame.width * 3 } else { 0 };
-    let at = (row * frame.width + column) * 3;
-    let (top, bottom) = (&frame.rgb[at..], &frame.rgb[at + below..]);
+/// A mix of the four pixels around a place, in integers: 256 shares along u and along v.
+#[inline(always)]
+fn mixed(rgb: &[u8], stride: usize, source: &Source) -> [u8; 3] {
+    let at = source.at as usize;
+    let (Some(top), Some(bottom)) = (rgb.get(at..at + 6), rgb.get(at + stride..at + stride + 6))
+    else {
+        return [0; 3];
+    };
+    let (f, g) = (u32::from(source.share_u), u32::from(source.share_v));
     std::array::from_fn(|i| {
-        let [a, b, c, d] = [top[i], top[i + right], bottom[i], bottom[i + right]].map(f32::from);
-        let (above, under) = (a + (b - a) * f, c + (d - c) * f);
-        (above + (under - above) * g + 0.5) as u8
+        let [a, b, c, d] = [top[i], top[i + 3], bottom[i], bottom[i + 3]].map(u32::from);
+        let (above, below) = (a * (256 - f) + b * f, c * (256 - f) + d * f);
+        ((above * (256 - g) + below * g + 0x8000) >> 16) as u8
     })
 }
 
