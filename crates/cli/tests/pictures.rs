@@ -93,7 +93,8 @@ fn strips_and_sequences_are_the_same_on_any_number_of_threads() {
 fn a_log_of_somebody_else_is_drawn_in_a_world() {
     let folder = folder();
     let dir = folder.path();
-    let table = "time,ball/pose/x,ball/pose/y,ball/pose/z\n0,0,0,3\n1,2,0,1\n";
+    let keys = ["x", "y", "z", "roll", "pitch", "yaw"].map(|key| format!(",ball/pose/{key}"));
+    let table = format!("time{}\n0,0,0,3,0,0,0\n1,2,0,1,0,0,0\n", keys.concat());
     std::fs::write(dir.join("log.csv"), table).expect("written");
     let refused = expect(dir, &["render", "log.csv"], 2);
     assert!(text(&refused.stderr).contains("error[no-world]"));
@@ -114,7 +115,7 @@ fn bad_wishes_are_answered_in_words() {
         (&["worlds/ball.sdf", "--world", "worlds/ball.sdf"], "error[two-worlds]"),
         (&["worlds/ball.sdf", "--camera", "eye"], "there is no camera in this world"),
         (&["worlds/soccer-3v3.sdf", "--camera", "head_camera"], "error[ambiguous-camera]"),
-        (&["worlds/penalty_kick.sdf", "--camera", "head_camra"], "did you mean"),
+        (&["worlds/penalty_kick.sdf", "--camera", "head_camra"], "known here"),
         (&["ball.mcap", "--at-time", "5"], "error[no-such-moment]"),
         (&["ball.mcap", "--strip", "3", "--start", "0.08", "--end", "0.02"], "is after"),
         (&["ball.mcap", "--every", "1e-9"], "error[bad-duration]"),

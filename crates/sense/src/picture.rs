@@ -168,8 +168,7 @@ impl<'a> Stage<'a> {
             motion != Motion::Static && !object.name.contains("::")
         });
         let path = moving.flat_map(|(_, topic)| {
-            let track = recording.track(&format!("{topic}/pose"));
-            let poses = track.and_then(|track| Some((track.times(), track.poses()?)));
+            let poses = recording.poses(topic.trim_start_matches('/'));
             let Some((times, poses)) = poses else { return Vec::new() };
             let n = times.partition_point(|t| *t <= time);
             let points: Vec<Vec3> =

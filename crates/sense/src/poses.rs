@@ -17,23 +17,19 @@ pub fn of_state(model: &Model, state: &State) -> Vec<Transform> {
 /// Where the links of a model are in a recording of it.
 pub struct Recorded<'a> {
     recording: &'a Recording,
-    /// For each link the topic that tells its pose, and the link in the frame told there.
+    /// For each link the object whose recorded pose tells it, and the link in that frame.
     sources: Vec<(Option<String>, Transform)>,
     initial: Vec<Transform>,
 }
 
 impl<'a> Recorded<'a> {
-    /// Finds for every link the topic that tells its pose: its own, or that of another object on
-    /// the same rigid. Links that no topic tells stay where the World put them.
+    /// Finds for every link the object that tells its pose: itself, or another on the same rigid.
+    /// Links that none tells stay where the World put them.
     pub fn new(model: &Model, recording: &'a Recording) -> Recorded<'a> {
         let topics = object_topics(model);
-        let known: Vec<bool> = topics
-            .iter()
-            .map(|topic| {
-                let track = recording.track(&format!("{topic}/pose"));
-                track.is_some_and(|track| track.poses().is_some())
-            })
-            .collect();
+        let objects: Vec<&str> = topics.iter().map(|topic| topic.trim_start_matches('/')).collect();
+        let known: Vec<bool> =
+            objects.iter().map(|object| recording.poses(object).is_some()).collect();
         let source = |body: &headland_sim::Body| {
             let on_rigid = |i: &usize| model.objects[*i].rigid_idx == body.rigid_idx && known[*i];
             let own = |i: &usize| model.objects[*i].name == body.name;
@@ -46,7 +42,7 @@ impl<'a> Recorded<'a> {
                     let is_own = model.objects[i].name == body.name;
                     let object_from_body =
                         if is_own { Transform::IDENTITY } else { object_from_body };
-                    (Some(format!("{}/pose", topics[i])), object_from_body)
+                    (Some(objects[i].to_string()), object_from_body)
                 }
                 None => (None, Transform::IDENTITY),
             }
@@ -58,17 +54,16 @@ impl<'a> Recorded<'a> {
 
     /// How many links the recording tells the poses of.
     pub fn n_told(&self) -> usize {
-        self.sources.iter().filter(|(topic, _)| topic.is_some()).count()
+        self.sources.iter().filter(|(object, _)| object.is_some()).count()
     }
 
     /// One pose per link at a moment; between two samples the way between them, before the
     /// first sample the first, after the last the last.
     pub fn at(&self, time: SimTime) -> Vec<Transform> {
         let one =
-            |((topic, object_from_body), initial): (&(Option<String>, Transform), &Transform)| {
-                let track = topic.as_ref().and_then(|topic| self.recording.track(topic));
-                let told = track.and_then(|track| {
-                    let (times, poses) = (track.times(), track.poses()?);
+            |((object, object_from_body), initial): (&(Option<String>, Transform), &Transform)| {
+                let poses = object.as_ref().and_then(|object| self.recording.poses(object));
+                let told = poses.and_then(|(times, poses)| {
                     let time = time.clamp(*times.first()?, *times.last()?);
                     value_at(times, poses, time, Method::Interpolate)
                 });

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use headland_base::maths::PI;
-use headland_base::{Diagnostic, SimDuration, SimTime, Source, names};
+use headland_base::{Diagnostic, Severity, SimDuration, SimTime, Source, names};
 use headland_record::{ImportOptions, Recording, import};
 use headland_sense::camera::{self, Camera, Pinhole};
 use headland_sense::image::Image;
@@ -137,13 +137,13 @@ fn source(
                     .help("--world is for recordings that do not bring theirs"),
             ]);
         }
-        return Ok((context.read_world(&args.source, &args.world_args)?, None, Outcome::Passed));
+        return Ok((read_world(context, args, &args.source)?, None, Outcome::Passed));
     }
     let imported = import(&args.source, &ImportOptions::default())?;
     let outcome = context.show_findings(imported.findings, true)?;
     let recording = imported.recording;
     let read = match &args.world {
-        Some(world) => context.read_world(world, &args.world_args)?,
+        Some(world) => read_world(context, args, world)?,
         None => {
             let attached = recording.attachments.iter().find(|file| file.name == "world.sdf");
             let attached = attached.ok_or_else(|| {
@@ -165,6 +165,15 @@ fn source(
         }
     };
     Ok((read, Some(recording), outcome))
+}
+
+/// A world; notes on how it will move are not for somebody who looks at it.
+fn read_world(context: &Context, args: &RenderArgs, path: &Path) -> Result<Read, Vec<Diagnostic>> {
+    let read = headland_world::read(path, &read_options(&args.world_args))?;
+    let is_told = |finding: &&Diagnostic| finding.severity >= Severity::Warning;
+    let told: Vec<Diagnostic> = read.findings.iter().filter(is_told).cloned().collect();
+    context.show(&told);
+    Ok(read)
 }
 
 /// Whether a file begins as XML does, after a mark of its encoding and blanks.
