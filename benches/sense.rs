@@ -125,7 +125,11 @@ fn frames() {
             best_of_thread(n_rounds, &mut [&mut draw_raster, &mut draw_flat, &mut draw_bent]);
         seconds.extend(spent.iter().map(|(_, cpu)| cpu / n_frames as f64));
     }
-    println!("640 x 480, {} shapes, one core; check {}", scene.items().len(), check_value(&pictures));
+    println!(
+        "640 x 480, {} shapes, one core; check {}",
+        scene.items().len(),
+        check_value(&pictures)
+    );
     let mut rows = vec![
         ("headland raster (shadows)".to_string(), seconds[0]),
         ("headland flat".to_string(), seconds[1]),
@@ -179,7 +183,8 @@ fn beams() {
             let origin = Vec3::new(0.3 * sin(s as f64), 0.3 * cos(s as f64), 0.05);
             for beam in 0..271 {
                 let angle = (beam as f64 - 135.0) * PI / 180.0;
-                let ray = Ray { max: 30.0, ..Ray::new(origin, Vec3::new(cos(angle), sin(angle), 0.0)) };
+                let ray =
+                    Ray { max: 30.0, ..Ray::new(origin, Vec3::new(cos(angle), sin(angle), 0.0)) };
                 sum += scene.cast(&ray).map_or(0.0, |hit| hit.distance);
             }
         }
