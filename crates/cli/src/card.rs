@@ -72,7 +72,7 @@ pub fn run(context: &Context, args: &EnginesArgs) -> Ended {
     match &args.html {
         Some(_) if is_printed => context.print(&card_page(&made, BUILD)),
         Some(path) => {
-            write_file(path, &card_page(&made, BUILD))?;
+            write_file(path, card_page(&made, BUILD))?;
             context.say(&format!("the page with the curves: {}", path.display()));
         }
         None => {}

@@ -236,12 +236,12 @@ pub fn read_bytes(path: &Path) -> Result<Vec<u8>, Diagnostic> {
 }
 
 /// Writes a file that a command makes beside its results.
-pub fn write_file(path: &Path, text: &str) -> Result<(), Vec<Diagnostic>> {
+pub fn write_file(path: &Path, content: impl AsRef<[u8]>) -> Result<(), Vec<Diagnostic>> {
     let cannot = |code, what: &str, error: std::io::Error| {
         vec![Diagnostic::error(code, format!("cannot {what} `{}`: {error}", path.display()))]
     };
     let mut file = File::create(path).map_err(|error| cannot("not-created", "create", error))?;
-    file.write_all(text.as_bytes()).map_err(|error| cannot("cannot-write", "write", error))
+    file.write_all(content.as_ref()).map_err(|error| cannot("cannot-write", "write", error))
 }
 
 /// `headland 0.1.0 (0123456789ab)`: in `--version`, and in every recording.

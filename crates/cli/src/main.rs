@@ -62,6 +62,7 @@ fn main() -> ExitCode {
         Command::Cat(args) => commands::cat::run(&context, args),
         Command::Export(args) => commands::export::run(&context, args),
         Command::Import(args) => commands::import::run(&context, args),
+        Command::Render(args) => commands::render::run(&context, args),
         Command::Engines(args) => commands::engines::run(&context, args),
         Command::Demo(args) => commands::demo::run(&context, args),
         Command::Completions(args) => commands::completions::run(&context, args),

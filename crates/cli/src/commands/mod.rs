@@ -12,5 +12,6 @@ pub mod export;
 pub mod import;
 pub mod info;
 pub mod man;
+pub mod render;
 pub mod run;
 pub mod test;

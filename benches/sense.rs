@@ -1,0 +1,205 @@
+//! A camera of 640 × 480 over a soccer field with six humanoids, one core, against the software
+//! renderers people have: MuJoCo's on Mesa and PyBullet's TinyRenderer, which draw the same shapes
+//! from the same place in the same run.
+//!
+//! Targets: `raster` at 5 times MuJoCo's and TinyRenderer's frames with shadows; a lens adds at
+//! most 15 % to a frame; 271 beams among 1,000 objects at a million rays a second.
+//!
+//! `HEADLAND_PYTHON` names an interpreter with the peers; `benches/run` sets it up. Seconds are
+//! processor seconds, the least of some rounds.
+
+use std::hint::black_box;
+use std::path::Path;
+use std::process::Command;
+
+use headland_base::maths::{PI, atan, cos, sin, tan};
+use headland_base::{Transform, Vec3};
+use headland_bench::{best_of_thread, check_value, is_full};
+use headland_sense::camera::{Pinhole, View};
+use headland_sense::lens::{Lens, Table};
+use headland_sense::render::{Daylight, Flat, Raster, Renderer, Wants};
+use headland_sense::scene::{Ray, Scene, Show};
+use headland_world::{Geometry, Link, Model, ReadOptions, Visual, World, read};
+
+fn soccer() -> World {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../worlds/soccer-3v3.sdf");
+    read(&path, &ReadOptions::default()).expect("a shipped world").world
+}
+
+const EYE: Vec3 = Vec3::new(-1.0, -4.5, 2.2);
+const AT: Vec3 = Vec3::new(0.0, 0.0, 0.2);
+const FOV: f64 = 1.0;
+
+/// The scene for the peers.
+fn as_json(world: &World, view: &View, sun: Vec3) -> serde_json::Value {
+    let mut items = Vec::new();
+    for placed in world.links() {
+        for visual in &placed.link.visuals {
+            let pose = placed.world_from_link * visual.link_from_shape;
+            let size = match &visual.geometry {
+                Geometry::Box { size } => size.to_array().to_vec(),
+                Geometry::Sphere { radius } => vec![*radius],
+                Geometry::Cylinder { radius, length } | Geometry::Capsule { radius, length } => {
+                    vec![*radius, *length]
+                }
+                Geometry::Plane { size, .. } => size.to_array().to_vec(),
+                other => panic!("the field has no {}", other.kind()),
+            };
+            let mut rgba = visual.material.diffuse.unwrap_or([0.7, 0.7, 0.7, 1.0]);
+            rgba[3] *= 1.0 - visual.transparency;
+            let q = pose.rotation;
+            items.push(serde_json::json!({
+                "kind": visual.geometry.kind(), "size": size, "rgba": rgba,
+                "pos": pose.translation.to_array(), "quat": [q.w, q.x, q.y, q.z],
+            }));
+        }
+    }
+    let turned = |axis: Vec3| view.world_from_optical.vector(axis).to_array();
+    let fovy = 2.0 * atan(tan(FOV * 0.5) * 480.0 / 640.0) * 180.0 / PI;
+    serde_json::json!({
+        "items": items, "sun": sun.to_array(),
+        "camera": {
+            "pos": EYE.to_array(), "at": AT.to_array(), "fovy": fovy,
+            "right": turned(Vec3::X), "up": turned(-Vec3::Y),
+        },
+    })
+}
+
+/// Name and seconds of a frame of every peer; nothing where there is no interpreter.
+fn peers(scene: &serde_json::Value, n_frames: usize) -> Vec<(String, f64)> {
+    let Some(python) = std::env::var_os("HEADLAND_PYTHON") else {
+        println!("no peers: HEADLAND_PYTHON is not set; benches/run sets it up");
+        return Vec::new();
+    };
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("scene.json");
+    std::fs::write(&file, scene.to_string()).expect("written");
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("peers/render_peers.py");
+    let mut command = Command::new(python);
+    command.arg("-B").arg(script).arg(&file).arg(n_frames.to_string()).arg(folder.path());
+    let output = command.output().expect("HEADLAND_PYTHON is an interpreter");
+    let printed = String::from_utf8_lossy(&output.stdout).into_owned();
+    if !output.status.success() {
+        println!("a peer broke: {}", String::from_utf8_lossy(&output.stderr).trim());
+    }
+    let line = |line: &str| {
+        let (name, secs) = line.split_once(' ')?;
+        Some((name.replace('_', " "), secs.parse().ok()?))
+    };
+    printed.lines().filter_map(line).collect()
+}
+
+fn frames() {
+    let world = soccer();
+    let mut scene = Scene::of(&world, Show::Visuals);
+    let view = View::look_at(Pinhole::from_fov(640, 480, FOV), EYE, AT);
+    let (n_frames, n_rounds) = if is_full() { (20, 5) } else { (1, 1) };
+    let poses: Vec<Transform> = scene.world_from_link().to_vec();
+    let mut unlit = scene.clone();
+    let mut seconds = Vec::new();
+    let mut pictures: Vec<u8> = Vec::new();
+    let lens = Lens::Bouguet { k: [-0.28, 0.09, -0.012], p: [4e-4, -3e-4] };
+    let table = Table::new(&view.pinhole, &lens).expect("a lens that shows something");
+    {
+        let (mut raster, mut flat, mut bent) = (Raster::new(1), Flat::new(1), Raster::new(1));
+        let mut draw_raster = || {
+            for _ in 0..n_frames {
+                scene.place(&poses);
+                pictures = black_box(raster.render(&scene, &view, Wants::COLOUR)).rgb;
+            }
+        };
+        let mut other = unlit.clone();
+        let mut draw_bent = || {
+            for _ in 0..n_frames {
+                other.place(&poses);
+                black_box(table.render(&mut bent, &other, &view, Wants::COLOUR));
+            }
+        };
+        let mut draw_flat = || {
+            for _ in 0..n_frames {
+                unlit.place(&poses);
+                black_box(flat.render(&unlit, &view, Wants::COLOUR));
+            }
+        };
+        let spent =
+            best_of_thread(n_rounds, &mut [&mut draw_raster, &mut draw_flat, &mut draw_bent]);
+        seconds.extend(spent.iter().map(|(_, cpu)| cpu / n_frames as f64));
+    }
+    println!(
+        "640 x 480, {} shapes, one core; check {}",
+        scene.items().len(),
+        check_value(&pictures)
+    );
+    let mut rows = vec![
+        ("headland raster (shadows)".to_string(), seconds[0]),
+        ("headland flat".to_string(), seconds[1]),
+        ("headland raster, lens".to_string(), seconds[2]),
+    ];
+    let sun = Daylight::of(&scene).direction;
+    rows.extend(peers(&as_json(&world, &view, sun), n_frames));
+    println!("{:<28}{:>10}{:>12}{:>18}", "renderer", "ms/frame", "frames/s", "raster is faster");
+    for (name, secs) in &rows {
+        let times = secs / seconds[0];
+        println!("{name:<28}{:>10.2}{:>12.1}{times:>17.1}x", secs * 1e3, 1.0 / secs);
+    }
+    println!("the lens adds {:.0} % to a frame", (seconds[2] / seconds[0] - 1.0) * 100.0);
+}
+
+/// 271 beams over 270°, as of a common scanner, in the middle of 1,000 things.
+fn beams() {
+    let n_things = 1000;
+    let thing = |i: usize| {
+        // Spread by the golden angle, so that none is in another's place.
+        let (radius, turn) = (0.5 * (i as f64 + 4.0).sqrt(), 2.399_963 * i as f64);
+        let geometry = match i % 4 {
+            0 => Geometry::Box { size: Vec3::new(0.2, 0.3, 1.0) },
+            1 => Geometry::Sphere { radius: 0.2 },
+            2 => Geometry::Cylinder { radius: 0.15, length: 1.0 },
+            _ => Geometry::Capsule { radius: 0.1, length: 0.5 },
+        };
+        let shape = Visual {
+            name: "shape".to_string(),
+            link_from_shape: Transform::IDENTITY,
+            geometry,
+            material: headland_world::Material::default(),
+            transparency: 0.0,
+            cast_shadows: true,
+        };
+        let at = Vec3::new(radius * cos(turn), radius * sin(turn), 0.0);
+        Model {
+            name: format!("thing_{i}"),
+            parent_from_model: Transform::from_xyz_rpy(at, Vec3::new(0.0, 0.0, turn)),
+            links: vec![Link { name: "link".to_string(), visuals: vec![shape], ..Link::default() }],
+            ..Model::default()
+        }
+    };
+    let world = World { models: (0..n_things).map(thing).collect(), ..World::default() };
+    let mut scene = Scene::of(&world, Show::Visuals);
+    let poses: Vec<Transform> = scene.world_from_link().to_vec();
+    let n_scans = if is_full() { 400 } else { 2 };
+    let mut sum = 0.0;
+    let mut scan = || {
+        for s in 0..n_scans {
+            let origin = Vec3::new(0.3 * sin(s as f64), 0.3 * cos(s as f64), 0.05);
+            for beam in 0..271 {
+                let angle = (beam as f64 - 135.0) * PI / 180.0;
+                let ray =
+                    Ray { max: 30.0, ..Ray::new(origin, Vec3::new(cos(angle), sin(angle), 0.0)) };
+                sum += scene.cast(&ray).map_or(0.0, |hit| hit.distance);
+            }
+        }
+    };
+    let spent = best_of_thread(if is_full() { 5 } else { 1 }, &mut [&mut scan])[0].1;
+    let refit = best_of_thread(3, &mut [&mut || scene.place(&poses)])[0].1;
+    println!(
+        "271 beams among {n_things} things: {:.2} million rays a second; moving them all {:.0} µs; check {}",
+        271.0 * n_scans as f64 / spent * 1e-6,
+        refit * 1e6,
+        check_value(&sum.to_le_bytes())
+    );
+}
+
+fn main() {
+    frames();
+    beams();
+}

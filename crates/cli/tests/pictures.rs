@@ -1,0 +1,138 @@
+//! The pictures of the book are those the program draws, and bad wishes are answered in words.
+//!
+//! `UPDATE=1 cargo test -p headland --test pictures` draws them anew; look at them before you
+//! keep them.
+
+mod common;
+
+use std::path::Path;
+
+use common::{ROOT, expect, text};
+use headland_sense::image::Image;
+
+/// What the page on pictures says, one command after the other, and the picture it makes.
+const PAGE: &[(&str, Option<&str>)] = &[
+    ("render worlds/soccer-3v3.sdf -o soccer.png", Some("soccer.png")),
+    ("run worlds/penalty_kick.sdf --engine native --duration 10 --record-rate 50 --quiet", None),
+    (
+        "render penalty_kick.mcap --strip 4 --start 4 --size 360x270 --draw trajectories -o kick.png",
+        Some("kick.png"),
+    ),
+    (
+        "render worlds/soccer-3v3.sdf --camera blue_striker::chest_camera -o seen.png",
+        Some("seen.png"),
+    ),
+    (
+        "run worlds/gripper.sdf --command worlds/gripper.csv --duration 2 --record-rate 50 --quiet",
+        None,
+    ),
+    ("render gripper.mcap --draw contacts,forces,com --size 640x480 -o held.png", Some("held.png")),
+];
+
+fn image(path: &Path) -> Image {
+    let bytes = std::fs::read(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    Image::from_png(&bytes).unwrap_or_else(|| panic!("{} is no PNG", path.display()))
+}
+
+/// A folder with what ships in it.
+fn folder() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().expect("a folder");
+    for shipped in ["worlds", "robots"] {
+        let target = folder.path().join(shipped);
+        std::os::unix::fs::symlink(format!("{ROOT}/{shipped}"), target).expect("linked");
+    }
+    folder
+}
+
+#[test]
+fn the_books_pictures_are_drawn_by_its_commands() {
+    let folder = folder();
+    let page = std::fs::read_to_string(format!("{ROOT}/docs/src/render.md")).expect("the page");
+    let mut different = Vec::new();
+    for (command, picture) in PAGE {
+        assert!(page.contains(&format!("$ headland {command}\n")), "not in the page: {command}");
+        let words: Vec<&str> = command.split(' ').collect();
+        expect(folder.path(), &words, 0);
+        let Some(picture) = picture else { continue };
+        let drawn = folder.path().join(picture);
+        let kept = Path::new(ROOT).join("docs/src/pictures").join(picture);
+        assert!(page.contains(&format!("](pictures/{picture})")), "{picture} is not shown");
+        if std::env::var_os("UPDATE").is_some() {
+            std::fs::copy(&drawn, &kept).expect("kept");
+        } else if image(&drawn) != image(&kept) {
+            different.push(*picture);
+        }
+    }
+    assert!(different.is_empty(), "not as in docs/src/pictures: {different:?}");
+}
+
+/// One strip, on one thread and on three; then the same moments as a sequence.
+#[test]
+fn strips_and_sequences_are_the_same_on_any_number_of_threads() {
+    let folder = folder();
+    let dir = folder.path();
+    expect(dir, &["run", "worlds/stack.sdf", "-d", "0.1", "-o", "s.mcap", "-q"], 0);
+    let strip = |n_threads: &str, output: &str| {
+        let words = ["render", "s.mcap", "--strip", "3", "--size", "160x120", "--draw"];
+        let more = ["com,frames,collisions,contacts,forces", "--threads", n_threads, "-o", output];
+        expect(dir, &[&words[..], &more[..]].concat(), 0);
+        std::fs::read(dir.join(output)).expect("written")
+    };
+    assert!(strip("1", "one.png") == strip("3", "three.png"));
+    assert_eq!((image(&dir.join("one.png")).width, image(&dir.join("one.png")).height), (488, 120));
+    let words = ["--json", "render", "s.mcap", "--every", "0.05", "--size", "160x120"];
+    let said = expect(dir, &[&words[..], &["--renderer", "flat", "-o", "q.png"]].concat(), 0);
+    let json: serde_json::Value = serde_json::from_slice(&said.stdout).expect("JSON");
+    assert_eq!(json["files"], serde_json::json!(["q_0000.png", "q_0001.png", "q_0002.png"]));
+    assert_eq!(json["times"], serde_json::json!([0.0, 0.05, 0.1]));
+    assert!(dir.join("q_0002.png").exists() && !dir.join("q.png").exists());
+}
+
+/// A log without a world is drawn in the world it is given.
+#[test]
+fn a_log_of_somebody_else_is_drawn_in_a_world() {
+    let folder = folder();
+    let dir = folder.path();
+    let keys = ["x", "y", "z", "roll", "pitch", "yaw"].map(|key| format!(",ball/pose/{key}"));
+    let table = format!("time{}\n0,0,0,3,0,0,0\n1,2,0,1,0,0,0\n", keys.concat());
+    std::fs::write(dir.join("log.csv"), table).expect("written");
+    let refused = expect(dir, &["render", "log.csv"], 2);
+    assert!(text(&refused.stderr).contains("error[no-world]"));
+    expect(dir, &["render", "log.csv", "--world", "worlds/ball.sdf", "--at-time", "0.5"], 0);
+    assert!(dir.join("log.png").exists());
+    let refused = expect(dir, &["render", "log.csv", "--world", "worlds/slope.sdf"], 2);
+    assert!(text(&refused.stderr).contains("error[no-poses]"));
+}
+
+#[test]
+fn bad_wishes_are_answered_in_words() {
+    let folder = folder();
+    let dir = folder.path();
+    expect(dir, &["run", "worlds/ball.sdf", "-d", "0.1", "-o", "ball.mcap", "-q"], 0);
+    let cases: &[(&[&str], &str)] = &[
+        (&["worlds/ball.sdf", "--at-time", "1"], "error[needs-recording]"),
+        (&["worlds/ball.sdf", "--strip", "3"], "error[needs-recording]"),
+        (&["worlds/ball.sdf", "--world", "worlds/ball.sdf"], "error[two-worlds]"),
+        (&["worlds/ball.sdf", "--camera", "eye"], "there is no camera in this world"),
+        (&["worlds/soccer-3v3.sdf", "--camera", "head_camera"], "error[ambiguous-camera]"),
+        (&["worlds/penalty_kick.sdf", "--camera", "head_camra"], "known here"),
+        (&["ball.mcap", "--at-time", "5"], "error[no-such-moment]"),
+        (&["ball.mcap", "--strip", "3", "--start", "0.08", "--end", "0.02"], "is after"),
+        (&["ball.mcap", "--every", "1e-9"], "error[bad-duration]"),
+        (&["ball.mcap", "--strip", "100", "--size", "4000x4000"], "error[too-large]"),
+        (&["ball.mcap", "--size", "0x5"], "from 1x1"),
+        (&["ball.mcap", "--eye", "1,2"], "three numbers"),
+        (&["ball.mcap", "--draw", "ghosts"], "ghosts"),
+        (&["ball.mcap", "--fov", "180"], "170"),
+        (&["ball.mcap", "-o", "-"], "error[needs-a-file]"),
+        (&["ball.mcap", "-o", "ball.mcap"], "error[same-file]"),
+        (&["nowhere.mcap"], "nowhere.mcap"),
+    ];
+    for (words, wanted) in cases {
+        let refused = expect(dir, &[&["render"][..], words].concat(), 2);
+        let said = text(&refused.stderr);
+        assert!(said.contains(wanted), "{words:?}: {said}");
+    }
+    let broken = expect(dir, &["render", "ball.mcap", "-o", "no/such/folder/x.png"], 2);
+    assert!(text(&broken.stderr).contains("error[not-created]"));
+}

@@ -1,0 +1,208 @@
+//! Pictures of a world, or of what happened in it: a model, maybe a recording, and moments go in;
+//! images come out.
+
+use headland_base::{Diagnostic, SimTime, Vec3};
+use headland_record::Recording;
+use headland_sim::{Model, Motion, State};
+
+use crate::camera::{Camera, Pinhole, View};
+use crate::image::Image;
+use crate::lens::Table;
+use crate::overlay::{self, Kind, Mark, Touch};
+use crate::poses::{self, Recorded};
+use crate::render::{Renderer, Wants};
+use crate::scene::{Bounds, Scene, Show};
+use crate::view::{framing, interesting};
+
+/// Points of a path, at most; more are not seen as more.
+const MOST_PATH_POINTS: usize = 240;
+/// Moments at which is looked how far things go, at most.
+const MOST_LOOKS: usize = 60;
+
+/// Where the picture is taken from.
+#[derive(Clone, Debug, PartialEq)]
+pub enum From {
+    /// A camera of the world, through its lens.
+    Camera(Camera),
+    /// Wherever everything that moves is in the picture; an eye, or a point to look at, is kept.
+    Outside {
+        /// How large the picture is and how wide it sees.
+        pinhole: Pinhole,
+        /// Where to look from.
+        eye: Option<Vec3>,
+        /// Where to look.
+        at: Option<Vec3>,
+    },
+}
+
+/// How pictures are taken.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Shot {
+    /// From where.
+    pub from: From,
+    /// What is drawn over them.
+    pub draw: Vec<Kind>,
+    /// Whether the moment is written into the corner.
+    pub caption: bool,
+}
+
+/// A world to take pictures of, and what happened in it.
+pub struct Stage<'a> {
+    model: &'a Model,
+    recording: Option<(&'a Recording, Recorded<'a>)>,
+    scene: Scene,
+}
+
+impl<'a> Stage<'a> {
+    /// Of a world before time starts, or of a recording of it. Says so where the recording tells
+    /// nothing about the world.
+    pub fn new(
+        model: &'a Model,
+        recording: Option<&'a Recording>,
+    ) -> Result<Stage<'a>, Diagnostic> {
+        let recording = recording.map(|recording| (recording, Recorded::new(model, recording)));
+        if recording.as_ref().is_some_and(|(_, recorded)| recorded.n_told() == 0) {
+            let message = "the recording has no poses of the things in its world";
+            return Err(Diagnostic::error("no-poses", message)
+                .help("`headland info` lists its topics; poses are in /OBJECT/pose"));
+        }
+        Ok(Stage { model, recording, scene: Scene::of(&model.world, Show::Everything) })
+    }
+
+    /// The first and the last moment there is a picture of.
+    pub fn span(&self) -> (SimTime, SimTime) {
+        let of_recording = self.recording.as_ref().and_then(|(recording, _)| recording.span());
+        of_recording.unwrap_or((SimTime::ZERO, SimTime::ZERO))
+    }
+
+    /// Moves everything to where it was.
+    fn place(&mut self, time: SimTime) {
+        let poses = match &self.recording {
+            Some((_, recorded)) => recorded.at(time),
+            None => poses::of_state(self.model, &State::initial(self.model)),
+        };
+        self.scene.place(&poses);
+    }
+
+    /// Takes one picture per moment and hands each on. All are taken from one place, unless the
+    /// camera moves.
+    pub fn shoot(
+        &mut self,
+        shot: &Shot,
+        renderer: &mut dyn Renderer,
+        times: &[SimTime],
+        mut take: impl FnMut(usize, Image) -> Result<(), Vec<Diagnostic>>,
+    ) -> Result<(), Vec<Diagnostic>> {
+        let mut around = Bounds::EMPTY;
+        for i in spread(times.len(), MOST_LOOKS) {
+            self.place(times[i]);
+            around = around.union(interesting(&self.scene));
+        }
+        let table = match &shot.from {
+            From::Camera(camera) => {
+                let table = Table::new(&camera.pinhole, &camera.lens);
+                Some(table.map_err(|fault| {
+                    vec![fault.note(format!("the lens of camera `{}`", camera.name))]
+                })?)
+            }
+            From::Outside { .. } => None,
+        };
+        for (i, time) in times.iter().enumerate() {
+            self.place(*time);
+            let view = match &shot.from {
+                From::Camera(camera) => camera.view(self.scene.world_from_link()),
+                From::Outside { pinhole, eye, at } => framing(*pinhole, around, *eye, *at),
+            };
+            let marks = self.marks(&shot.draw, *time, mark_size(&view, around, &shot.from));
+            let marked = (!marks.is_empty()).then(|| self.scene.with_marks(marks));
+            let scene = marked.as_ref().unwrap_or(&self.scene);
+            let frame = match &table {
+                Some(table) => table.render(renderer, scene, &view, Wants::COLOUR),
+                None => renderer.render(scene, &view, Wants::COLOUR),
+            };
+            let mut image = frame.into_image();
+            if shot.caption {
+                image.caption(&format!("{:.2} s", time.secs()));
+            }
+            take(i, image)?;
+        }
+        Ok(())
+    }
+
+    fn marks(&self, kinds: &[Kind], time: SimTime, size: f64) -> Vec<Mark> {
+        let links = self.scene.world_from_link();
+        let of = |kind: &Kind| match kind {
+            Kind::Contacts => overlay::contacts(&self.touches(time), size),
+            Kind::Forces => overlay::forces(&self.touches(time), overlay::weight(self.model), size),
+            Kind::Com => overlay::centres_of_mass(self.model, links, size),
+            Kind::Frames => overlay::frames(&self.scene, size),
+            Kind::Collisions => overlay::collisions(&self.model.world, links),
+            Kind::Trajectories => self.paths(time, size),
+        };
+        kinds.iter().flat_map(of).collect()
+    }
+
+    /// What touched at the last moment, up to now, at which that was written down.
+    fn touches(&self, time: SimTime) -> Vec<Touch> {
+        let Some((recording, _)) = &self.recording else { return Vec::new() };
+        let tracks = recording.tracks().values();
+        let at = tracks.filter_map(|track| {
+            let before = track.times().partition_point(|t| *t <= time).checked_sub(1)?;
+            track.contacts()?.get(before)
+        });
+        let touch = |contact: &headland_record::messages::Contact| Touch {
+            position: (&contact.position).into(),
+            normal: (&contact.normal).into(),
+            force: (&contact.force).into(),
+        };
+        at.flatten().map(touch).collect()
+    }
+
+    /// The way of every outermost model that moves, up to now.
+    fn paths(&self, time: SimTime, size: f64) -> Vec<Mark> {
+        let Some((recording, _)) = &self.recording else { return Vec::new() };
+        let topics = headland_sim::recorder::object_topics(self.model);
+        let objects = self.model.objects.iter().zip(topics);
+        let moving = objects.filter(|(object, _)| {
+            let motion = self.model.rigids[object.rigid_idx].motion;
+            motion != Motion::Static && !object.name.contains("::")
+        });
+        let path = moving.flat_map(|(_, topic)| {
+            let poses = recording.poses(topic.trim_start_matches('/'));
+            let Some((times, poses)) = poses else { return Vec::new() };
+            let n = times.partition_point(|t| *t <= time);
+            let points: Vec<Vec3> =
+                spread(n, MOST_PATH_POINTS).map(|i| poses[i].translation).collect();
+            overlay::path(&points, size)
+        });
+        path.collect()
+    }
+}
+
+/// Up to `most` of the numbers below `n`, evenly, the first and the last with them.
+fn spread(n: usize, most: usize) -> impl Iterator<Item = usize> {
+    let taken = n.min(most);
+    (0..taken).map(move |i| if taken < 2 { n - 1 } else { i * (n - 1) / (taken - 1) })
+}
+
+/// How large marks are: a share of what is in the picture, or of what lies between the eye and
+/// what it looks at.
+fn mark_size(view: &View, around: Bounds, from: &From) -> f64 {
+    let eye = view.world_from_optical.translation;
+    let size = if around.is_empty() { 1.0 } else { (around.high - around.low).max_element() };
+    match from {
+        From::Outside { eye: None, .. } => size,
+        From::Outside { at: Some(at), .. } => (*at - eye).length() * 0.7,
+        _ => ((around.centre() - eye).length() * 0.7).min(size),
+    }
+}
+
+/// Moments from `first` to `last`, evenly, both with them.
+pub fn evenly(first: SimTime, last: SimTime, n: usize) -> Vec<SimTime> {
+    let span = i128::from((last - first).nanos());
+    let at = |i: usize| match n {
+        0 | 1 => first,
+        _ => SimTime::from_nanos(first.nanos() + (span * i as i128 / (n as i128 - 1)) as i64),
+    };
+    (0..n).map(at).collect()
+}

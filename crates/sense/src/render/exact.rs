@@ -1,0 +1,160 @@
+//! Ids and depths as rays would find them.
+//!
+//! The nearest patch is found at the centre of every pixel; of the pixels that the tile is not
+//! sure of, a ray decides. Depth is then computed in double precision with the patch that won.
+
+use headland_base::maths::Vec2;
+
+use super::project::{Canvas, Form, Rays};
+use super::tile::{self, NOTHING, Pen, Plane, WIDTH};
+use super::tiles::{Band, Bins, each_band, wide};
+use super::{Frame, NO_ITEM, Wants};
+use crate::camera::View;
+use crate::scene::{Ray, Scene};
+
+/// What is less opaque is looked through.
+pub(crate) const OPAQUE: f32 = 0.5;
+
+/// Whether an item counts for depths and ids.
+pub(crate) fn counts(scene: &Scene, item_idx: usize) -> bool {
+    let look = &scene.items()[item_idx].look;
+    look.opacity >= OPAQUE && !look.is_mark
+}
+
+/// What there is to know of a frame whose tiles are drawn.
+struct Job<'a> {
+    scene: &'a Scene,
+    view: &'a View,
+    bins: &'a Bins,
+    rays: Rays,
+    wants: Wants,
+    background: [u8; 3],
+    width: usize,
+}
+
+/// Draws ids, depths and plain colours.
+pub(crate) fn draw(
+    bins: &mut Bins,
+    n_threads: usize,
+    scene: &Scene,
+    view: &View,
+    wants: Wants,
+    background: [u8; 3],
+) -> Frame {
+    let (width, height) = (view.pinhole.width, view.pinhole.height);
+    let canvas = Canvas::of_view(view);
+    bins.fill(scene, &canvas, (0..scene.items().len()).filter(|i| counts(scene, *i)));
+    let n = |is_wanted: bool| if is_wanted { width * height } else { 0 };
+    let mut frame = Frame {
+        width,
+        height,
+        rgb: vec![0; n(wants.colour) * 3],
+        depth: vec![f32::INFINITY; n(wants.depth)],
+        ids: vec![NO_ITEM; n(wants.ids)],
+    };
+    let job = Job { scene, view, bins, rays: canvas.rays, wants, background, width };
+    let Frame { rgb, depth, ids, .. } = &mut frame;
+    each_band(n_threads, (width, height), (rgb, depth, ids), Plane::new, |plane, band| {
+        band_of(&job, plane, band);
+    });
+    frame
+}
+
+wide! {
+    fn band_of(job: &Job<'_>, plane: &mut Plane, band: Band<'_>) {
+        let mut band = band;
+        for column in 0..job.width.div_ceil(WIDTH) {
+            plane.clear::<true>((1.0 / job.view.far) as f32);
+            let (u, v) = ((column * WIDTH) as f64, (band.row * tile::HEIGHT) as f64);
+            let pen = Pen { u, v, nearest: (1.0 / job.view.near) as f32 };
+            for (i, patch, area) in job.bins.of_tile(column, band.row) {
+                tile::draw::<true>(plane, pen, area, patch, i);
+            }
+            finish(job, plane, &mut band, column);
+        }
+    }
+}
+
+/// Puts a finished tile into the frame.
+fn finish(job: &Job<'_>, plane: &Plane, band: &mut Band<'_>, column: usize) {
+    let left = column * WIDTH;
+    let n_columns = WIDTH.min(job.width - left);
+    let n_rows = (band.rgb.len() / 3).max(band.depth.len()).max(band.ids.len()) / job.width;
+    let top = band.row * tile::HEIGHT;
+    for y in 0..n_rows {
+        let (mut last, mut colour, mut item) = (NOTHING, job.background, NO_ITEM);
+        for x in 0..n_columns {
+            let at = y * WIDTH + x;
+            let patch = plane.patch[at];
+            let (mut item_here, mut depth) = (item, None);
+            if plane.doubt[at] != 0 {
+                let hit = cast(job, (left + x) as f64, (top + y) as f64);
+                item_here = hit.map_or(NO_ITEM, |(item, _)| item);
+                depth = Some(hit.map_or(f64::INFINITY, |(_, depth)| depth));
+            } else if patch != last {
+                item_here = match patch {
+                    NOTHING => NO_ITEM,
+                    _ => job.bins.patches[patch as usize].item,
+                };
+                last = patch;
+            }
+            if item_here != item {
+                item = item_here;
+                colour = match item {
+                    NO_ITEM => job.background,
+                    _ => bytes(job.scene.items()[item as usize].look.colour),
+                };
+            }
+            let out = y * job.width + left + x;
+            if job.wants.colour {
+                band.rgb[out * 3..out * 3 + 3].copy_from_slice(&colour);
+            }
+            if job.wants.ids {
+                band.ids[out] = item;
+            }
+            if job.wants.depth && item != NO_ITEM {
+                let (u, v) = ((left + x) as f64, (top + y) as f64);
+                band.depth[out] = depth.unwrap_or_else(|| depth_of(job, patch, u, v)) as f32;
+            }
+            if plane.doubt[at] != 0 {
+                // The next pixel is not this one's.
+                last = NOTHING;
+                item = NO_ITEM;
+                colour = job.background;
+            }
+        }
+    }
+}
+
+pub(crate) fn bytes(colour: [f32; 3]) -> [u8; 3] {
+    colour.map(|c| (c * 255.0 + 0.5) as u8)
+}
+
+/// What a ray through a pixel's centre meets: the item and its depth.
+fn cast(job: &Job<'_>, u: f64, v: f64) -> Option<(u32, f64)> {
+    let ray = Ray {
+        origin: job.view.world_from_optical.translation,
+        direction: job.view.direction(Vec2::new(u, v)),
+        min: job.view.near,
+        max: job.view.far,
+    };
+    let hit = job.scene.cast_where(&ray, |i| counts(job.scene, i))?;
+    Some((hit.item_idx as u32, hit.distance))
+}
+
+/// Depth at a pixel of the patch that is seen there.
+fn depth_of(job: &Job<'_>, patch: u32, u: f64, v: f64) -> f64 {
+    let patch = &job.bins.patches[patch as usize];
+    match &patch.form {
+        Form::Flat { w, .. } | Form::Disc { w, .. } => 1.0 / w.at(u, v),
+        Form::Round { .. } => {
+            let item_idx = patch.item as usize;
+            let inside = job.scene.item_from_world(item_idx);
+            let [origin, _, _] = job.rays.origin;
+            let [d, du, dv] = job.rays.direction;
+            let ray = Ray::new(inside.point(origin), inside.vector(d + du * u + dv * v));
+            let surface = &job.scene.items()[item_idx].solid.surfaces[patch.part as usize];
+            surface.cast(&ray).map_or(f64::INFINITY, |(distance, _)| distance)
+        }
+    }
+}

@@ -1,0 +1,95 @@
+//! Renderers: a scene and a view go in, a frame comes out.
+//!
+//! ```text
+//! scene, view ─ project ─► patches ─ bins by tile ─► tile by tile, on all threads:
+//!     nearest patch of every sample ─► ids, depth
+//!                                   └► colours: light, shadow, sky, several samples a pixel
+//! ```
+//!
+//! The frame does not depend on the number of threads, nor on how wide the processor's vector
+//! instructions are. Start reading at [`Renderer`]; `project` has the formulas.
+
+mod exact;
+mod flat;
+mod project;
+mod raster;
+mod shade;
+mod shadow;
+mod tile;
+mod tiles;
+
+use crate::camera::View;
+use crate::image::Image;
+use crate::scene::Scene;
+
+pub use flat::Flat;
+pub use raster::Raster;
+pub use shade::Daylight;
+
+/// What a frame should hold; what nobody wants costs nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Wants {
+    /// Colours.
+    pub colour: bool,
+    /// Depths along the optical axis.
+    pub depth: bool,
+    /// Which item is seen.
+    pub ids: bool,
+}
+
+impl Wants {
+    /// Colours alone.
+    pub const COLOUR: Wants = Wants { colour: true, depth: false, ids: false };
+    /// All there is.
+    pub const ALL: Wants = Wants { colour: true, depth: true, ids: true };
+}
+
+/// In [`Frame::ids`]: nothing is seen there.
+pub const NO_ITEM: u32 = u32::MAX;
+
+/// What a camera saw at one moment.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Frame {
+    /// Pixels along a row.
+    pub width: usize,
+    /// Rows.
+    pub height: usize,
+    /// Red, green, blue of every pixel; empty where nobody wants them.
+    pub rgb: Vec<u8>,
+    /// Distance along the optical axis at every pixel's centre \[m\]; infinite where nothing is
+    /// seen. Empty where nobody wants it. What is less than half opaque is looked through.
+    pub depth: Vec<f32>,
+    /// Which item of the scene is seen at every pixel's centre, or [`NO_ITEM`].
+    pub ids: Vec<u32>,
+}
+
+impl Frame {
+    /// Its colours as a picture.
+    pub fn into_image(self) -> Image {
+        Image { width: self.width, height: self.height, rgb: self.rgb }
+    }
+}
+
+/// One way to draw.
+///
+/// It keeps room to work in and nothing else: what was drawn before changes nothing. A view of
+/// no pixels gives a frame of none.
+pub trait Renderer: Send {
+    /// Draws.
+    fn render(&mut self, scene: &Scene, view: &View, wants: Wants) -> Frame;
+}
+
+/// Makes a renderer that uses up to so many threads.
+pub type MakeRenderer = fn(n_threads: usize) -> Box<dyn Renderer>;
+
+/// Every renderer there is with what it is for, in the order help lists them.
+pub const RENDERERS: &[(&str, &str, MakeRenderer)] = &[
+    ("raster", "light, shadows, sky, smooth edges", |n| Box::new(Raster::new(n))),
+    ("flat", "plain colours, the fastest", |n| Box::new(Flat::new(n))),
+];
+
+/// The renderer of a name.
+pub fn renderer(name: &str, n_threads: usize) -> Option<Box<dyn Renderer>> {
+    let (_, _, make) = RENDERERS.iter().find(|(known, _, _)| *known == name)?;
+    Some(make(n_threads))
+}

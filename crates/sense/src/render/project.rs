@@ -1,0 +1,509 @@
+//! Surfaces on the way to the image: a scene and a view go in, patches with formulas in pixel
+//! coordinates come out.
+//!
+//! Every pixel is a ray. In a perspective view all rays start at the eye and their directions are
+//! linear in the pixel (u, v); in a parallel one, for shadows, the directions are equal and the
+//! origins are linear. *Nearness* w says how far a ray goes: 1/t in perspective, −t in parallel,
+//! where t counts directions; larger is nearer. Then for both kinds of view
+//!
+//! - w of a plane is linear in (u, v);
+//! - the volume that a ray spans with an edge is linear, and its sign says on which side of the
+//!   edge the ray passes, also for edges that reach behind the eye: nothing is clipped;
+//! - the ray meets a quadric where a quadratic Δ(u, v) is not negative, and there
+//!   w = (β + √Δ)·k with β linear. Heights along the axis are s·w + L with L linear.
+//!
+//! So a pixel costs a few products and sums, and a root where it is round. Coefficients are made
+//! in double precision; [`super::tile`] moves them to the corner of a piece of the image and
+//! goes on in single.
+
+use headland_base::maths::sqrt;
+use headland_base::{Transform, Vec3};
+
+use crate::camera::View;
+use crate::scene::{Bounds, Mesh, Scene, Surface};
+
+/// a·u + b·v + c.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Linear {
+    pub a: f64,
+    pub b: f64,
+    pub c: f64,
+}
+
+impl Linear {
+    #[inline(always)]
+    pub fn at(&self, u: f64, v: f64) -> f64 {
+        self.a * u + self.b * v + self.c
+    }
+
+    fn scaled(self, factor: f64) -> Linear {
+        Linear { a: self.a * factor, b: self.b * factor, c: self.c * factor }
+    }
+
+    fn plus(self, other: Linear) -> Linear {
+        Linear { a: self.a + other.a, b: self.b + other.b, c: self.c + other.c }
+    }
+
+    fn squared(self) -> Quadratic {
+        let Linear { a, b, c } = self;
+        Quadratic {
+            uu: a * a,
+            uv: 2.0 * a * b,
+            vv: b * b,
+            u: 2.0 * a * c,
+            v: 2.0 * b * c,
+            c: c * c,
+        }
+    }
+}
+
+/// uu·u² + uv·u·v + vv·v² + u·u + v·v + c.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Quadratic {
+    pub uu: f64,
+    pub uv: f64,
+    pub vv: f64,
+    pub u: f64,
+    pub v: f64,
+    pub c: f64,
+}
+
+impl Quadratic {
+    fn plus(self, other: Quadratic, factor: f64) -> Quadratic {
+        Quadratic {
+            uu: self.uu + factor * other.uu,
+            uv: self.uv + factor * other.uv,
+            vv: self.vv + factor * other.vv,
+            u: self.u + factor * other.u,
+            v: self.v + factor * other.v,
+            c: self.c + factor * other.c,
+        }
+    }
+
+    /// The same function of (u − u0, v − v0).
+    #[inline(always)]
+    pub fn rebased(&self, u0: f64, v0: f64) -> Quadratic {
+        Quadratic {
+            uu: self.uu,
+            uv: self.uv,
+            vv: self.vv,
+            u: self.u + 2.0 * self.uu * u0 + self.uv * v0,
+            v: self.v + 2.0 * self.vv * v0 + self.uv * u0,
+            c: self.c + (self.u + self.uu * u0 + self.uv * v0) * u0 + (self.v + self.vv * v0) * v0,
+        }
+    }
+
+    /// The box around where it is not negative, if that is an ellipse: left, top, right, bottom.
+    fn extent(&self) -> Option<[f64; 4]> {
+        let (h, p, q) = (self.uv * 0.5, self.u * 0.5, self.v * 0.5);
+        let m33 = self.uu * self.vv - h * h;
+        if !(self.uu < 0.0 && self.vv < 0.0 && m33 > 0.0) {
+            return None;
+        }
+        let (m13, m23) = (h * q - self.vv * p, h * p - self.uu * q);
+        let (m11, m22) = (self.vv * self.c - q * q, self.uu * self.c - p * p);
+        let (su, sv) = (m13 * m13 - m11 * m33, m23 * m23 - m22 * m33);
+        if su < 0.0 || sv < 0.0 {
+            // Nowhere: a patch without pixels.
+            return Some([0.0, 0.0, -1.0, -1.0]);
+        }
+        let (ru, rv) = (sqrt(su), sqrt(sv));
+        let out = [(m13 - ru) / m33, (m23 - rv) / m33, (m13 + ru) / m33, (m23 + rv) / m33];
+        out.iter().all(|x| x.is_finite()).then_some(out)
+    }
+}
+
+/// The rays of all pixels, in some frame: origin and direction at pixel (0, 0), and how they
+/// change along u and v.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Rays {
+    pub origin: [Vec3; 3],
+    pub direction: [Vec3; 3],
+    pub is_parallel: bool,
+}
+
+impl Rays {
+    /// Of a camera, in the world.
+    pub fn of_view(view: &View) -> Rays {
+        let pinhole = &view.pinhole;
+        let turn = |x: f64, y: f64, z: f64| view.world_from_optical.vector(Vec3::new(x, y, z));
+        let at = pinhole.direction(headland_base::maths::Vec2::ZERO);
+        Rays {
+            origin: [view.world_from_optical.translation, Vec3::ZERO, Vec3::ZERO],
+            direction: [
+                turn(at.x, at.y, 1.0),
+                turn(1.0 / pinhole.focal.x, 0.0, 0.0),
+                turn(-pinhole.skew / pinhole.focal.y, 1.0 / pinhole.focal.y, 0.0),
+            ],
+            is_parallel: false,
+        }
+    }
+
+    pub fn moved(&self, into: Transform) -> Rays {
+        let [o, ou, ov] = self.origin;
+        let direction = self.direction.map(|d| into.vector(d));
+        let origin = match self.is_parallel {
+            true => [into.point(o), into.vector(ou), into.vector(ov)],
+            false => [into.point(o), Vec3::ZERO, Vec3::ZERO],
+        };
+        Rays { origin, direction, is_parallel: self.is_parallel }
+    }
+
+    fn along(&self, m: Vec3) -> Linear {
+        let [c, a, b] = self.direction.map(|d| m.dot(d));
+        Linear { a, b, c }
+    }
+
+    fn across(&self, m: Vec3) -> Linear {
+        let [c, a, b] = self.origin.map(|o| m.dot(o));
+        Linear { a, b, c }
+    }
+
+    /// Nearness of the plane `normal·p = k`, and whether its outside is seen. `None` for a plane
+    /// seen from its edge.
+    fn plane(&self, normal: Vec3, k: f64) -> Option<(Linear, bool)> {
+        if self.is_parallel {
+            let steepness = normal.dot(self.direction[0]);
+            let mut w = self.across(normal).scaled(1.0 / steepness);
+            w.c -= k / steepness;
+            return (steepness != 0.0).then_some((w, steepness < 0.0));
+        }
+        let gap = k - normal.dot(self.origin[0]);
+        (gap != 0.0).then(|| (self.along(normal).scaled(1.0 / gap), gap < 0.0))
+    }
+
+    /// Positive where rays pass to the left of the edge from `a` to `b`, seen from the eye with
+    /// the outside facing it; in pixels, where it can be.
+    fn edge(&self, a: Vec3, b: Vec3) -> (Linear, f64) {
+        let e = if self.is_parallel {
+            let d = self.direction[0];
+            let mut e = self.across(d.cross(a - b));
+            e.c += d.dot(b.cross(a));
+            e
+        } else {
+            let o = self.origin[0];
+            self.along((b - o).cross(a - o))
+        };
+        let length = sqrt(e.a * e.a + e.b * e.b);
+        if length > 0.0 { (e.scaled(1.0 / length), length) } else { (e, 0.0) }
+    }
+}
+
+/// A rectangle of pixels, its right and bottom border not in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Rect {
+    pub left: i32,
+    pub top: i32,
+    pub right: i32,
+    pub bottom: i32,
+}
+
+impl Rect {
+    fn of(extent: [f64; 4], width: usize, height: usize) -> Rect {
+        // Samples lie up to half a pixel from the centre.
+        let low = |x: f64, n: usize| (x - 0.5).ceil().clamp(0.0, n as f64) as i32;
+        let high = |x: f64, n: usize| ((x + 0.5).floor() + 1.0).clamp(0.0, n as f64) as i32;
+        Rect {
+            left: low(extent[0], width),
+            top: low(extent[1], height),
+            right: high(extent[2], width),
+            bottom: high(extent[3], height),
+        }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.left >= self.right || self.top >= self.bottom
+    }
+}
+
+/// How a patch is cut and how near it is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Form {
+    /// A flat piece inside of up to four edges.
+    Flat { edges: [Linear; 4], n_edges: u8, w: Linear },
+    /// A flat piece inside of a conic.
+    Disc { inside: Quadratic, w: Linear },
+    /// A piece of a quadric, between two heights where `slab`.
+    Round { square: Quadratic, beta: Linear, k: f64, slab: Option<[(f64, Linear); 2]> },
+}
+
+/// A piece of surface in pixel coordinates.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Patch {
+    pub form: Form,
+    pub rect: Rect,
+    /// Which item of the scene.
+    pub item: u32,
+    /// Which surface or triangle of it.
+    pub part: u32,
+}
+
+/// An image plane and where patches land on it.
+pub(crate) struct Canvas {
+    pub rays: Rays,
+    pub width: usize,
+    pub height: usize,
+    /// The optical frame, for the boxes around patches.
+    optical_from_world: Transform,
+    /// Pixel of (x/z, y/z): what the pinhole says; in parallel, of (x, y).
+    pixel: [[f64; 3]; 2],
+    near: f64,
+}
+
+impl Canvas {
+    /// What a camera sees.
+    pub fn of_view(view: &View) -> Canvas {
+        let p = &view.pinhole;
+        Canvas {
+            rays: Rays::of_view(view),
+            width: p.width,
+            height: p.height,
+            optical_from_world: view.world_from_optical.inverse(),
+            pixel: [[p.focal.x, p.focal.x * p.skew, p.centre.x], [0.0, p.focal.y, p.centre.y]],
+            near: view.near,
+        }
+    }
+
+    /// What the light sees: parallel rays along +z of its frame, `size` metres a pixel, pixel
+    /// (0, 0) at `corner` of the frame's x and y.
+    pub fn parallel(
+        world_from_light: Transform,
+        corner: [f64; 2],
+        size: f64,
+        (width, height): (usize, usize),
+    ) -> Canvas {
+        let turn = |x: f64, y: f64, z: f64| world_from_light.vector(Vec3::new(x, y, z));
+        let start = world_from_light.point(Vec3::new(corner[0], corner[1], 0.0));
+        Canvas {
+            rays: Rays {
+                origin: [start, turn(size, 0.0, 0.0), turn(0.0, size, 0.0)],
+                direction: [turn(0.0, 0.0, 1.0), Vec3::ZERO, Vec3::ZERO],
+                is_parallel: true,
+            },
+            width,
+            height,
+            optical_from_world: world_from_light.inverse(),
+            pixel: [[1.0 / size, 0.0, -corner[0] / size], [0.0, 1.0 / size, -corner[1] / size]],
+            near: f64::NEG_INFINITY,
+        }
+    }
+
+    /// The box around points in the optical frame; `None` where some are behind the eye, so
+    /// that nothing is known.
+    fn extent(&self, points: impl IntoIterator<Item = Vec3>) -> Option<[f64; 4]> {
+        let mut out = [f64::INFINITY, f64::INFINITY, f64::NEG_INFINITY, f64::NEG_INFINITY];
+        for p in points {
+            let [u, v] = self.pixel_of(p)?;
+            out = [out[0].min(u), out[1].min(v), out[2].max(u), out[3].max(v)];
+        }
+        Some(out)
+    }
+
+    fn pixel_of(&self, p: Vec3) -> Option<[f64; 2]> {
+        let scale = if self.rays.is_parallel { 1.0 } else { 1.0 / p.z };
+        if !self.rays.is_parallel && p.z < self.near * 0.5 {
+            return None;
+        }
+        let (x, y) = (p.x * scale, p.y * scale);
+        Some(self.pixel.map(|[a, b, c]| a * x + b * y + c))
+    }
+
+    fn rect(&self, extent: Option<[f64; 4]>) -> Rect {
+        let all = [-1.0, -1.0, self.width as f64, self.height as f64];
+        Rect::of(extent.unwrap_or(all), self.width, self.height)
+    }
+
+    /// Whether a box may be seen at all.
+    fn may_see(&self, optical_from_item: Transform, bounds: Option<Bounds>) -> bool {
+        let Some(bounds) = bounds else { return true };
+        let corners =
+            headland_world::geometry::corners_in(optical_from_item, (bounds.low, bounds.high));
+        if !self.rays.is_parallel && corners.iter().all(|corner| corner.z < self.near) {
+            return false;
+        }
+        !self.rect(self.extent(corners)).is_empty()
+    }
+
+    /// Adds the patches of an item of the scene.
+    pub fn add(&self, scene: &Scene, item_idx: usize, scratch: &mut Scratch, out: &mut Vec<Patch>) {
+        let solid = &scene.items()[item_idx].solid;
+        let world_from_item = scene.world_from_item(item_idx);
+        if !world_from_item.is_finite() {
+            return;
+        }
+        let optical_from_item = self.optical_from_world * world_from_item;
+        if !self.may_see(optical_from_item, solid.bounds) {
+            return;
+        }
+        let item = item_idx as u32;
+        if let Some(mesh) = &solid.mesh {
+            self.add_mesh(mesh, optical_from_item, item, scratch, out);
+        }
+        if solid.surfaces.is_empty() {
+            return;
+        }
+        let rays = self.rays.moved(scene.item_from_world(item_idx));
+        for (part, surface) in solid.surfaces.iter().enumerate() {
+            if let Some((form, extent)) = self.surface(&rays, optical_from_item, surface) {
+                let rect = self.rect(extent);
+                if !rect.is_empty() {
+                    out.push(Patch { form, rect, item, part: part as u32 });
+                }
+            }
+        }
+    }
+
+    fn surface(
+        &self,
+        rays: &Rays,
+        optical_from_item: Transform,
+        surface: &Surface,
+    ) -> Option<(Form, Option<[f64; 4]>)> {
+        match *surface {
+            Surface::Face { corners, normal, two_sided } => {
+                let (w, is_front) = rays.plane(normal, normal.dot(corners[0]))?;
+                if !is_front && !two_sided {
+                    return None;
+                }
+                let side = |i: usize| {
+                    let (a, b) = (corners[i], corners[(i + 1) % 4]);
+                    if is_front { rays.edge(a, b).0 } else { rays.edge(b, a).0 }
+                };
+                let edges = std::array::from_fn(side);
+                let extent = self.extent(corners.map(|corner| optical_from_item.point(corner)));
+                Some((Form::Flat { edges, n_edges: 4, w }, extent))
+            }
+            Surface::Endless { normal } => {
+                let (w, _) = rays.plane(normal, 0.0)?;
+                Some((Form::Flat { edges: [Linear::default(); 4], n_edges: 0, w }, None))
+            }
+            Surface::Disc { z, radius, is_up } => {
+                let normal = if is_up { Vec3::Z } else { -Vec3::Z };
+                let (w, is_front) = rays.plane(normal, normal.z * z)?;
+                if !is_front {
+                    return None;
+                }
+                let (o, d) = (rays.origin[0], rays.direction[0]);
+                let inside = if rays.is_parallel {
+                    let x = rays.across(Vec3::X).plus(w.scaled(-d.x));
+                    let y = rays.across(Vec3::Y).plus(w.scaled(-d.y));
+                    let rim = Quadratic { c: radius * radius, ..Quadratic::default() };
+                    rim.plus(x.squared(), -1.0).plus(y.squared(), -1.0)
+                } else {
+                    let x = rays.along(Vec3::X).plus(w.scaled(o.x));
+                    let y = rays.along(Vec3::Y).plus(w.scaled(o.y));
+                    w.scaled(radius).squared().plus(x.squared(), -1.0).plus(y.squared(), -1.0)
+                };
+                let corners = [(-1.0, -1.0), (1.0, -1.0), (1.0, 1.0), (-1.0, 1.0)]
+                    .map(|(a, b)| optical_from_item.point(Vec3::new(a * radius, b * radius, z)));
+                let extent = self.extent(corners);
+                let extent = extent.map(|box_| inside.extent().unwrap_or(box_));
+                Some((Form::Disc { inside, w }, extent))
+            }
+            Surface::Quadric { q, centre, level, slab } => {
+                let mut rays = *rays;
+                rays.origin[0] -= centre;
+                let (o, d) = (rays.origin[0], rays.direction[0]);
+                let product = |f: [Vec3; 3]| Quadratic {
+                    uu: (f[1] * q).dot(f[1]),
+                    uv: 2.0 * (f[1] * q).dot(f[2]),
+                    vv: (f[2] * q).dot(f[2]),
+                    u: 2.0 * (f[0] * q).dot(f[1]),
+                    v: 2.0 * (f[0] * q).dot(f[2]),
+                    c: (f[0] * q).dot(f[0]),
+                };
+                let (square, beta, k) = if rays.is_parallel {
+                    let (a, b) = ((d * q).dot(d), rays.across(d * q));
+                    let mut c = product(rays.origin);
+                    c.c -= level;
+                    (b.squared().plus(c, -a), b, 1.0 / a)
+                } else {
+                    let c = (o * q).dot(o) - level;
+                    let b = rays.along(o * q);
+                    (b.squared().plus(product(rays.direction), -c), b.scaled(-1.0), 1.0 / c)
+                };
+                if !k.is_finite() {
+                    return None;
+                }
+                let bounds_of_slab = (slab.0 > f64::NEG_INFINITY).then_some(slab);
+                let height = |z: f64| match rays.is_parallel {
+                    true => {
+                        let mut along_axis = rays.across(Vec3::Z);
+                        along_axis.c += centre.z - z;
+                        (-d.z, along_axis)
+                    }
+                    false => (o.z + centre.z - z, rays.along(Vec3::Z)),
+                };
+                let slab = bounds_of_slab.map(|(low, high)| [height(low), height(high)]);
+                let reach = |z: f64| match level > 0.0 {
+                    true => 1.0 / sqrt(q.x),
+                    false => (centre.z - z).abs() * sqrt(-q.z / q.x),
+                };
+                let extent = match bounds_of_slab {
+                    Some((low, high)) => {
+                        let rims = [low, high].into_iter().flat_map(|z| {
+                            let r = reach(z);
+                            [(-r, -r), (r, -r), (r, r), (-r, r)]
+                                .map(|(x, y)| optical_from_item.point(Vec3::new(x, y, z)))
+                        });
+                        self.extent(rims)
+                    }
+                    None => {
+                        let r = Vec3::new(1.0 / sqrt(q.x), 1.0 / sqrt(q.y), 1.0 / sqrt(q.z));
+                        let box_ = (centre - r, centre + r);
+                        let corners = headland_world::geometry::corners_in(optical_from_item, box_);
+                        self.extent(corners).map(|box_| square.extent().unwrap_or(box_))
+                    }
+                };
+                Some((Form::Round { square, beta, k, slab }, extent))
+            }
+        }
+    }
+
+    fn add_mesh(
+        &self,
+        mesh: &Mesh,
+        optical_from_item: Transform,
+        item: u32,
+        scratch: &mut Scratch,
+        out: &mut Vec<Patch>,
+    ) {
+        let rays = self.rays.moved(self.optical_from_world);
+        scratch.points.clear();
+        scratch.points.extend(mesh.corners().iter().map(|corner| {
+            let point = optical_from_item.point(*corner);
+            (point, self.pixel_of(point))
+        }));
+        for (part, triangle) in mesh.triangles().iter().enumerate() {
+            let corners = triangle.map(|i| scratch.points[i as usize]);
+            let extent = corners.iter().try_fold(
+                [f64::INFINITY, f64::INFINITY, f64::NEG_INFINITY, f64::NEG_INFINITY],
+                |out, (_, pixel)| {
+                    let [u, v] = (*pixel)?;
+                    Some([out[0].min(u), out[1].min(v), out[2].max(u), out[3].max(v)])
+                },
+            );
+            let rect = self.rect(extent);
+            if rect.is_empty() {
+                continue;
+            }
+            let [a, b, c] = corners.map(|(point, _)| point);
+            let normal = (b - a).cross(c - a);
+            let Some((w, is_front)) = rays.plane(normal, normal.dot(a)) else { continue };
+            if !is_front && mesh.is_closed() {
+                continue;
+            }
+            let (b, c) = if is_front { (b, c) } else { (c, b) };
+            let sides = [rays.edge(a, b), rays.edge(b, c), rays.edge(c, a)];
+            let edges = [sides[0].0, sides[1].0, sides[2].0, Linear::default()];
+            let form = Form::Flat { edges, n_edges: 3, w };
+            out.push(Patch { form, rect, item, part: part as u32 });
+        }
+    }
+}
+
+/// Room to work in, kept from frame to frame.
+#[derive(Default)]
+pub(crate) struct Scratch {
+    points: Vec<(Vec3, Option<[f64; 2]>)>,
+}

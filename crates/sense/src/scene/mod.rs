@@ -1,0 +1,429 @@
+//! The scene: what there is to see, compiled once; and where it is, moved every frame.
+//!
+//! ```text
+//! World ─ Scene::of ─► items (surfaces, colours, names) ─┐
+//!                                                        ├─ cast(ray) ─► hit
+//! poses of the links, every frame ─ Scene::place ────────┘
+//! ```
+//!
+//! Renderers draw it, lidars and beams send rays through it, logical cameras ask it what is
+//! where. Poses are those of the World's links in the order of [`World::links`]; see
+//! [`crate::poses`] for where they come from.
+//!
+//! Deliberately absent: cameras, light, noise.
+
+pub mod bvh;
+pub mod mesh;
+pub mod solid;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use headland_base::{Transform, Vec3};
+use headland_world::geometry::corners_in;
+use headland_world::{Geometry, Light, Material, World};
+
+use crate::overlay::Mark;
+
+pub use bvh::{Bounds, Bvh, Ray};
+pub use mesh::Mesh;
+pub use solid::{Planes, Solid, Surface};
+
+/// Which shapes of a World are in a scene.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Show {
+    /// What is seen: visuals, as a camera wants them.
+    Visuals,
+    /// What touches: collisions, as a bumper or a person who debugs wants them.
+    Collisions,
+    /// Visuals, and the collisions of links that have none, so that nothing is missed.
+    Everything,
+}
+
+/// What a surface looks like.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Look {
+    /// Red, green, blue under full light, 0 to 1.
+    pub colour: [f32; 3],
+    /// Strength of highlights, 0 to 1.
+    pub shine: f32,
+    /// Light of its own, added whatever shines on it.
+    pub glow: [f32; 3],
+    /// 1 opaque, 0 invisible.
+    pub opacity: f32,
+    /// Throws a shadow.
+    pub casts_shadow: bool,
+    /// A mark for people: drawn over everything, fainter where it is hidden; no shadow, and
+    /// depths and ids do not know it.
+    pub is_mark: bool,
+}
+
+impl Look {
+    /// Where a file says nothing of what never moves: a light grey.
+    pub const PLAIN: Look = Look {
+        colour: [0.7, 0.7, 0.7],
+        shine: 0.1,
+        glow: [0.0; 3],
+        opacity: 1.0,
+        casts_shadow: true,
+        is_mark: false,
+    };
+
+    /// Where a file says nothing of what moves: each model has a colour of its own, so that a
+    /// stack of boxes is told apart.
+    fn told_apart(model_idx: usize) -> Look {
+        const COLOURS: [[f32; 3]; 9] = [
+            [0.32, 0.51, 0.74],
+            [0.90, 0.57, 0.25],
+            [0.38, 0.64, 0.38],
+            [0.80, 0.34, 0.31],
+            [0.57, 0.45, 0.71],
+            [0.29, 0.64, 0.64],
+            [0.64, 0.50, 0.38],
+            [0.86, 0.58, 0.71],
+            [0.84, 0.73, 0.33],
+        ];
+        Look { colour: COLOURS[model_idx % COLOURS.len()], ..Look::PLAIN }
+    }
+
+    fn of_material(
+        material: &Material,
+        unsaid: Look,
+        transparency: f64,
+        casts_shadow: bool,
+    ) -> Look {
+        let rgb = |c: [f64; 4]| [c[0] as f32, c[1] as f32, c[2] as f32];
+        let base = material.diffuse.or(material.ambient);
+        let alpha = base.map_or(1.0, |c| c[3]);
+        let shine = material.specular.map_or(0.0, |c| (c[0] + c[1] + c[2]) / 3.0);
+        let opacity = (alpha * (1.0 - transparency)).clamp(0.0, 1.0) as f32;
+        Look {
+            colour: base.map_or(unsaid.colour, rgb),
+            shine: shine.clamp(0.0, 1.0) as f32,
+            glow: material.emissive.map_or([0.0; 3], rgb),
+            opacity,
+            casts_shadow: casts_shadow && opacity > 0.5,
+            is_mark: false,
+        }
+    }
+}
+
+/// One shape of a link.
+#[derive(Clone, Debug)]
+pub struct Item {
+    /// The whole name: `robot::wrist::cover`.
+    pub name: String,
+    /// The link that carries it.
+    pub link_idx: usize,
+    /// The outermost model that it belongs to, as an index into [`Scene::models`].
+    pub model_idx: usize,
+    /// Where it is in its link.
+    pub link_from_item: Transform,
+    /// What it is made of.
+    pub solid: Arc<Solid>,
+    /// What it looks like.
+    pub look: Look,
+}
+
+/// What a ray meets.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Hit {
+    /// How far along the ray, in lengths of its direction.
+    pub distance: f64,
+    /// Unit normal of the surface on the side of the ray, in the world.
+    pub normal: Vec3,
+    /// Which item of the scene.
+    pub item_idx: usize,
+}
+
+/// A light that travels with a link, or stands in the world.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PlacedLight {
+    /// The light.
+    pub light: Light,
+    /// The link that carries it; `None` for the world.
+    pub link_idx: Option<usize>,
+}
+
+/// What there is to see, and where it is now.
+#[derive(Clone, Debug)]
+pub struct Scene {
+    items: Vec<Item>,
+    links: Vec<String>,
+    models: Vec<String>,
+    static_links: Vec<bool>,
+    lights: Vec<PlacedLight>,
+    background: Option<[f32; 3]>,
+    world_from_link: Vec<Transform>,
+    world_from_item: Vec<Transform>,
+    item_from_world: Vec<Transform>,
+    /// One per item; empty for what is nowhere.
+    boxes: Vec<Bounds>,
+    /// Items that have an end, for the tree; and those that have none.
+    bounded: Vec<u32>,
+    endless: Vec<u32>,
+    bounded_boxes: Vec<Bounds>,
+    tree: Bvh,
+}
+
+impl Scene {
+    /// Compiles a World and places it where it is before time starts.
+    pub fn of(world: &World, show: Show) -> Scene {
+        let links = world.links();
+        let mut shared: BTreeMap<(usize, Planes), Arc<Solid>> = BTreeMap::new();
+        let mut solid = |geometry: &Geometry, planes: Planes| {
+            // A mesh that several robots share is compiled once.
+            let key = match geometry {
+                Geometry::Mesh { mesh, .. } => Arc::as_ptr(mesh) as usize,
+                _ => return Solid::of(geometry, planes).map(Arc::new),
+            };
+            if let Some(solid) = shared.get(&(key, planes)) {
+                return Some(Arc::clone(solid));
+            }
+            let made = Arc::new(Solid::of(geometry, planes)?);
+            shared.insert((key, planes), Arc::clone(&made));
+            Some(made)
+        };
+        let mut models: Vec<String> = Vec::new();
+        let mut items = Vec::new();
+        let mut lights: Vec<PlacedLight> = Vec::new();
+        for (link_idx, placed) in links.iter().enumerate() {
+            let model_idx = models.iter().position(|model| model == placed.robot);
+            let model_idx = model_idx.unwrap_or_else(|| {
+                models.push(placed.robot.to_string());
+                models.len() - 1
+            });
+            let link = placed.link;
+            let unsaid = if placed.is_static { Look::PLAIN } else { Look::told_apart(model_idx) };
+            let mut add = |name: &str, link_from_item, solid: Option<Arc<Solid>>, look: Look| {
+                if let Some(solid) = solid {
+                    let name = format!("{}::{name}", placed.name);
+                    let item = Item { name, link_idx, model_idx, link_from_item, solid, look };
+                    items.push(item);
+                }
+            };
+            if show != Show::Collisions {
+                for visual in &link.visuals {
+                    let look = Look::of_material(
+                        &visual.material,
+                        unsaid,
+                        visual.transparency,
+                        visual.cast_shadows,
+                    );
+                    let solid = solid(&visual.geometry, Planes::Drawn);
+                    add(&visual.name, visual.link_from_shape, solid, look);
+                }
+            }
+            let is_bare = link.visuals.is_empty();
+            if show == Show::Collisions || (show == Show::Everything && is_bare) {
+                let planes = if show == Show::Collisions { Planes::Endless } else { Planes::Drawn };
+                for collision in &link.collisions {
+                    let solid = solid(&collision.geometry, planes);
+                    add(&collision.name, collision.link_from_shape, solid, unsaid);
+                }
+            }
+            let carried = link.lights.iter().cloned();
+            lights.extend(carried.map(|light| PlacedLight { light, link_idx: Some(link_idx) }));
+        }
+        let standing = world.lights.iter().cloned();
+        lights.extend(standing.map(|light| PlacedLight { light, link_idx: None }));
+        let poses: Vec<Transform> = links.iter().map(|link| link.world_from_link).collect();
+        let static_links = links.iter().map(|link| link.is_static).collect();
+        let links = links.into_iter().map(|link| link.name).collect();
+        let mut scene = Scene::new(items, links, models, static_links, lights, &poses);
+        scene.background = background(world);
+        scene
+    }
+
+    fn new(
+        items: Vec<Item>,
+        links: Vec<String>,
+        models: Vec<String>,
+        static_links: Vec<bool>,
+        lights: Vec<PlacedLight>,
+        poses: &[Transform],
+    ) -> Scene {
+        let is_endless = |item: &Item| item.solid.bounds.is_none();
+        let (endless, bounded): (Vec<u32>, Vec<u32>) =
+            (0..items.len() as u32).partition(|i| is_endless(&items[*i as usize]));
+        let mut scene = Scene {
+            world_from_item: vec![Transform::IDENTITY; items.len()],
+            item_from_world: vec![Transform::IDENTITY; items.len()],
+            boxes: vec![Bounds::EMPTY; items.len()],
+            bounded_boxes: vec![Bounds::EMPTY; bounded.len()],
+            world_from_link: poses.to_vec(),
+            tree: Bvh::default(),
+            items,
+            links,
+            models,
+            static_links,
+            lights,
+            background: None,
+            bounded,
+            endless,
+        };
+        scene.move_items(poses);
+        scene.tree = Bvh::build(&scene.bounded_boxes);
+        scene
+    }
+
+    /// The same scene as it stands now with marks laid over it, for one picture: they stand in
+    /// the world and belong to one more link and model, `marks`.
+    pub fn with_marks(&self, marks: impl IntoIterator<Item = Mark>) -> Scene {
+        let (link_idx, model_idx) = (self.links.len(), self.models.len());
+        let marks = marks.into_iter().enumerate().map(|(i, mark)| Item {
+            name: format!("marks::{i}"),
+            link_idx,
+            model_idx,
+            link_from_item: mark.world_from_mark,
+            solid: mark.solid,
+            look: mark.look,
+        });
+        let items = self.items.iter().cloned().chain(marks).collect();
+        let one_more = |names: &[String]| [names, &["marks".to_string()]].concat();
+        let mut scene = Scene::new(
+            items,
+            one_more(&self.links),
+            one_more(&self.models),
+            [&self.static_links[..], &[true]].concat(),
+            self.lights.clone(),
+            &[&self.world_from_link[..], &[Transform::IDENTITY]].concat(),
+        );
+        scene.background = self.background;
+        scene
+    }
+
+    /// Moves everything: one pose per link, in the order of [`World::links`]. A link whose pose
+    /// is not finite is not there.
+    pub fn place(&mut self, world_from_link: &[Transform]) {
+        assert_eq!(world_from_link.len(), self.links.len(), "one pose per link");
+        self.world_from_link.copy_from_slice(world_from_link);
+        self.move_items(world_from_link);
+        self.tree.refit(&self.bounded_boxes);
+    }
+
+    fn move_items(&mut self, world_from_link: &[Transform]) {
+        for (i, item) in self.items.iter().enumerate() {
+            let pose = world_from_link[item.link_idx] * item.link_from_item;
+            self.world_from_item[i] = pose;
+            self.item_from_world[i] = pose.inverse();
+            self.boxes[i] = match (item.solid.bounds, pose.is_finite()) {
+                (Some(bounds), true) => Bounds::of(corners_in(pose, (bounds.low, bounds.high))),
+                _ => Bounds::EMPTY,
+            };
+        }
+        for (slot, i) in self.bounded_boxes.iter_mut().zip(&self.bounded) {
+            *slot = self.boxes[*i as usize];
+        }
+    }
+
+    /// Everything there is to see.
+    pub fn items(&self) -> &[Item] {
+        &self.items
+    }
+
+    /// Whole names of the links.
+    pub fn links(&self) -> &[String] {
+        &self.links
+    }
+
+    /// Names of the outermost models.
+    pub fn models(&self) -> &[String] {
+        &self.models
+    }
+
+    /// Lights of the world and of its links.
+    pub fn lights(&self) -> &[PlacedLight] {
+        &self.lights
+    }
+
+    /// What the world says is behind everything, instead of a sky.
+    pub fn background(&self) -> Option<[f32; 3]> {
+        self.background
+    }
+
+    /// Whether a link never moves.
+    pub fn is_static(&self, link_idx: usize) -> bool {
+        self.static_links[link_idx]
+    }
+
+    /// Where the links are now.
+    pub fn world_from_link(&self) -> &[Transform] {
+        &self.world_from_link
+    }
+
+    /// Where an item is now.
+    pub fn world_from_item(&self, item_idx: usize) -> Transform {
+        self.world_from_item[item_idx]
+    }
+
+    /// The world in the frame of an item.
+    pub fn item_from_world(&self, item_idx: usize) -> Transform {
+        self.item_from_world[item_idx]
+    }
+
+    /// A box around an item where it is now; empty for what has no end or is nowhere.
+    pub fn item_bounds(&self, item_idx: usize) -> Bounds {
+        self.boxes[item_idx]
+    }
+
+    /// A box around all that has an end.
+    pub fn bounds(&self) -> Bounds {
+        self.tree.bounds()
+    }
+
+    /// What a ray meets first.
+    pub fn cast(&self, ray: &Ray) -> Option<Hit> {
+        self.cast_where(ray, |_| true)
+    }
+
+    /// What a ray meets first among the items that are asked for by their index.
+    pub fn cast_where(&self, ray: &Ray, wanted: impl Fn(usize) -> bool) -> Option<Hit> {
+        let mut best: Option<Hit> = None;
+        let mut meet = |i: u32, max: f64| {
+            let i = i as usize;
+            if !wanted(i) {
+                return max;
+            }
+            let inside = self.item_from_world[i];
+            let local = Ray {
+                origin: inside.point(ray.origin),
+                direction: inside.vector(ray.direction),
+                min: ray.min,
+                max,
+            };
+            match self.items[i].solid.cast(&local) {
+                Some((distance, normal)) if distance < max || best.is_none() => {
+                    let normal = self.world_from_item[i].vector(normal);
+                    best = Some(Hit { distance, normal, item_idx: i });
+                    distance
+                }
+                _ => max,
+            }
+        };
+        let mut max = ray.max;
+        for i in &self.endless {
+            if self.world_from_item[*i as usize].is_finite() {
+                max = meet(*i, max);
+            }
+        }
+        let rest = Ray { max, ..*ray };
+        self.tree.walk(&rest, |i, max| meet(self.bounded[i as usize], max));
+        best
+    }
+}
+
+/// The `<background>` of SDF's `<scene>`, unless it asks for a `<sky>`.
+fn background(world: &World) -> Option<[f32; 3]> {
+    let scene = world.opaque.iter().find(|opaque| opaque.kind == "scene")?;
+    let document = roxmltree::Document::parse(&scene.xml).ok()?;
+    let root = document.root_element();
+    let named = |name: &str| root.children().find(|node| node.tag_name().name() == name);
+    if named("sky").is_some() {
+        return None;
+    }
+    let text = named("background")?.text()?;
+    let numbers: Vec<f32> = text.split_whitespace().filter_map(|word| word.parse().ok()).collect();
+    let [r, g, b, ..] = numbers[..] else { return None };
+    Some([r, g, b].map(|c| c.clamp(0.0, 1.0)))
+}
