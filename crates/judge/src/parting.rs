@@ -3,7 +3,8 @@
 //! Two timelines of the same test go in; the first moment at which different transitions fire
 //! comes out. That the same transition fires a step earlier is no parting: engines differ by
 //! that much everywhere. Another transition, or none where the other has one, is. Of a timeline
-//! that was cut nobody knows what came behind its last transition, so nothing there is one.
+//! that was cut nobody knows what came behind its last transition, so nothing there is one; nor
+//! is it where the recording ended before the other's transition.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -63,6 +64,9 @@ impl Course<'_> {
     }
 }
 
+/// What a course did next, and when.
+type Told = Option<(SimTime, String)>;
+
 /// Where two courses of one test part; `None` if they never do, as far as both are kept.
 pub fn parting(first: Course<'_>, second: Course<'_>) -> Option<Parting> {
     let (ours, theirs) = (first.steps(), second.steps());
@@ -79,8 +83,11 @@ pub fn parting(first: Course<'_>, second: Course<'_>) -> Option<Parting> {
         let told = |course: &Course<'_>, steps: &[&Fired]| {
             steps.get(n_shared).map(|fired| course.told(fired))
         };
-        let is_unknown =
-            |course: &Course<'_>, step: &Option<_>| course.timeline.is_cut && step.is_none();
+        // Whether nobody knows what a course would have done when the other did something.
+        let is_unknown = |course: &Course<'_>, step: &Told, other: &Told| {
+            let ended_before = |(time, _): &(SimTime, String)| course.times.last() < Some(time);
+            step.is_none() && (course.timeline.is_cut || other.as_ref().is_some_and(ended_before))
+        };
         let (mut told_first, mut told_second) = (told(&first, ours), told(&second, theirs));
         // From one state to another by another way: the ways are what differs.
         if let (Some((_, a)), Some((_, b))) = (&mut told_first, &mut told_second)
@@ -89,7 +96,9 @@ pub fn parting(first: Course<'_>, second: Course<'_>) -> Option<Parting> {
             *a = first.written(ours[n_shared]);
             *b = second.written(theirs[n_shared]);
         }
-        if is_unknown(&first, &told_first) || is_unknown(&second, &told_second) {
+        if is_unknown(&first, &told_first, &told_second)
+            || is_unknown(&second, &told_second, &told_first)
+        {
             return None;
         }
         let (first, second) = (told_first, told_second);

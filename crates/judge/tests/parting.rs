@@ -124,3 +124,16 @@ fn those_that_never_part_keep_company() {
     let courses = all.each_ref().map(Ran::course);
     assert_eq!(companies(&courses), [vec![0, 2], vec![1], vec![3]]);
 }
+
+/// A recording that ends before the other one does something says nothing about it.
+#[test]
+fn what_ended_earlier_does_not_part() {
+    let short = "ms z vz\n0 3 -1\n100 2 -1\n200 1 2\n300 2 1";
+    let (one, cut_short) = (Ran::of(ONE), Ran::of(short));
+    assert_eq!(parting(one.course(), cut_short.course()), None);
+    assert_eq!(parting(cut_short.course(), one.course()), None);
+    // One that lasts as long and does nothing more does.
+    let still = Ran::of("ms z vz\n0 3 -1\n100 2 -1\n200 1 2\n300 2 1\n400 2 1\n500 2 1");
+    let found = parting(one.course(), still.course()).expect("they part");
+    assert_eq!(found.time.secs(), 0.4);
+}
