@@ -183,10 +183,10 @@ fn an_engine_that_hangs_before_it_is_ready_has_recorded_nothing() {
     expect(dir.path(), &["run", &world("ball"), "-d", "0.1", "-o", "ball.mcap"], 0);
     let library = dir.path().join("sleeps.so");
     let source = dir.path().join("sleeps.c");
-    // While it is loaded, the loader holds back the thread that would end the run, too.
+    // While it is loaded, the loader may hold back the thread that ends the run from within.
     for (sleeps, wanted) in [
         ("int dInitODE2(unsigned flags)", "not ready after 1 s"),
-        ("__attribute__((constructor)) static void load(void)", "no sign of life"),
+        ("__attribute__((constructor)) static void load(void)", "engine-hangs"),
     ] {
         let sleep = format!("#include <unistd.h>\n{sleeps} {{ for (;;) pause(); }}\n");
         fs::write(&source, sleep).expect("written");
@@ -293,6 +293,65 @@ fn a_card_tells_of_recordings_that_cannot_be_read() {
     let words = text(&ran.stderr);
     assert_eq!(ran.status.code(), Some(2), "{words}");
     assert!(words.contains("error[") && words.contains("kept/ball-1000us"), "{words}");
+}
+
+/// A compiler that does this where it is to make a shim; whether it was asked before is no matter,
+/// for the cache is a new one.
+#[cfg(unix)]
+fn bullet_compiled_by(dir: &Path, does: &str, patience: &str) -> Command {
+    use std::os::unix::fs::PermissionsExt as _;
+    let compiler = dir.join("compiler");
+    let script = format!("#!/bin/sh\ncase \"$*\" in *-shared*) {does};; esac\nexec c++ \"$@\"\n");
+    fs::write(&compiler, script).expect("written");
+    fs::set_permissions(&compiler, fs::Permissions::from_mode(0o755)).expect("executable");
+    let mut run = headland(dir);
+    run.env("CXX", &compiler).env("HEADLAND_CACHE", dir.join("cache"));
+    run.args(["run", &world("ball"), "--engine", "bullet", "-d", "0.1", "-o", "ball.mcap"]);
+    run.args(["--patience", patience]);
+    run
+}
+
+/// To compile a shim may take longer than a step.
+#[cfg(unix)]
+#[test]
+fn compiling_a_shim_has_its_own_patience() {
+    if !has("bullet") {
+        return;
+    }
+    let dir = tempfile::tempdir().expect("a folder");
+    // Longer than patience, what a program may take to start, and the grace after it.
+    let ran = bullet_compiled_by(dir.path(), "sleep 8", "1").output().expect("it runs");
+    assert_eq!(ran.status.code(), Some(0), "{}", text(&ran.stderr));
+}
+
+/// A run that is ended takes its compiler along.
+#[cfg(unix)]
+#[test]
+fn a_compiler_ends_with_its_run() {
+    if !has("bullet") {
+        return;
+    }
+    let dir = tempfile::tempdir().expect("a folder");
+    let mut run = bullet_compiled_by(dir.path(), "echo $$ > pid; exec sleep 600", "60");
+    let mut child = run.spawn().expect("starts");
+    let nap = || std::thread::sleep(std::time::Duration::from_millis(50));
+    let pid = (0..1000).find_map(|_| {
+        nap();
+        let pid = fs::read_to_string(dir.path().join("pid")).ok()?.trim().to_string();
+        (!pid.is_empty()).then_some(pid)
+    });
+    let pid = pid.expect("the compiler is started");
+    // Who is dead and not yet buried has an empty command line.
+    let is_alive = || fs::read(format!("/proc/{pid}/cmdline")).is_ok_and(|it| !it.is_empty());
+    assert!(is_alive());
+    let told = Command::new("kill").args(["-TERM", &child.id().to_string()]).status();
+    assert!(told.expect("kill runs").success());
+    child.wait().expect("ends");
+    let is_gone = (0..200).any(|_| {
+        nap();
+        !is_alive()
+    });
+    assert!(is_gone, "{pid} is still there");
 }
 
 /// The example of the book, which does something else at its 300th step.
