@@ -92,6 +92,21 @@ pub fn quat_from_axis_angle(axis: Vec3, angle: f64) -> Quat {
     Quat::from_xyzw(axis.x * s, axis.y * s, axis.z * s, c)
 }
 
+/// The shortest rotation that takes one unit vector to another; half a turn about x, or about z
+/// where `from` lies along x, takes it to its opposite.
+pub fn quat_between(from: Vec3, to: Vec3) -> Quat {
+    let cosine = from.dot(to);
+    if cosine < -1.0 + 1e-12 {
+        let near = if from.x.abs() < 0.5 { Vec3::X } else { Vec3::Z };
+        let across = near - from * near.dot(from);
+        let across = across / sqrt(across.dot(across));
+        return Quat::from_xyzw(across.x, across.y, across.z, 0.0);
+    }
+    let axis = from.cross(to);
+    let turn = Quat::from_xyzw(axis.x, axis.y, axis.z, 1.0 + cosine);
+    turn * (1.0 / sqrt(turn.dot(turn)))
+}
+
 /// Rotation whose rotation vector (axis times angle, \[rad\]) is `v`.
 pub fn quat_from_rotation_vector(v: Vec3) -> Quat {
     let angle = sqrt(v.dot(v));
@@ -121,6 +136,25 @@ mod tests {
             assert!((back - v).length() < 1e-12, "{v} {back}");
             let negated = rotation_vector_from_quat(-quat_from_rotation_vector(v));
             assert!((negated - v).length() < 1e-12, "{v} {negated}");
+        }
+    }
+
+    /// It goes there, and about an axis across both: no other turn is shorter.
+    #[test]
+    fn every_direction_is_turned_to_by_the_shortest_way() {
+        let at = |i: u32| {
+            let (a, b) = (f64::from(i) * 0.37, f64::from(i) * 0.91);
+            Vec3::new(cos(a) * cos(b), cos(a) * sin(b), sin(a))
+        };
+        for i in 0..200 {
+            for from in [Vec3::X, Vec3::Z, at(i + 7)] {
+                for to in [at(i), from, -from] {
+                    let turn = quat_between(from, to);
+                    assert!((turn * from).distance(to) < 1e-12, "{from} to {to}");
+                    let axis = Vec3::new(turn.x, turn.y, turn.z);
+                    assert!(close(axis.dot(from), 0.0) && close(axis.dot(to), 0.0), "{axis}");
+                }
+            }
         }
     }
 

@@ -21,7 +21,7 @@ use std::time::Duration;
 
 use headland_base::Diagnostic;
 use headland_record::{Reader, overview};
-use headland_sim::EngineEntry;
+use headland_sim::{EngineEntry, Found};
 use rustix::process::{Pid, Signal, kill_process, set_parent_process_death_signal};
 use serde_json::{Value, json};
 
@@ -29,7 +29,9 @@ use headland_report::Went;
 
 use crate::args::HowArgs;
 use crate::beat::{self, Listener, Stage};
-use crate::context::{Context, Ended, Outcome};
+use crate::context::{Context, Ended, Outcome, is_stdout};
+use crate::parallel;
+use crate::progress::CellProgress;
 use crate::said::Said;
 use crate::signals::interrupted;
 
@@ -148,13 +150,14 @@ pub fn again(context: &Context, engine: &EngineEntry, output: &Path, patience: D
     let mut command = this_program()?;
     command.args(std::env::args_os().skip(1)).env(LAST_WORDS, words.path());
     let child = command.spawn().map_err(|error| vec![not_started(&error)])?;
-    let waited = wait(child, words.path(), patience)?;
+    let (waited, stage) = wait(child, words.path(), engine, patience)?;
+    let recording = (stage >= Stage::Starting).then_some(output);
     let fault = match (waited, Words::read(words.path())) {
         (Waited::Ended(status), Some(_)) if outcome_of(status).is_some() => {
             return Ok(outcome_of(status).expect("asked above"));
         }
-        (Waited::Ended(status), _) => speechless(engine.name, status, output),
-        (Waited::GivenUp(silent), _) => given_up(engine.name, silent, output),
+        (Waited::Ended(status), _) => speechless(engine.name, status, recording),
+        (Waited::GivenUp(silent), _) => given_up(engine.name, silent, recording),
     };
     context.show(&[fault]);
     match interrupted().load(Ordering::Relaxed) {
@@ -167,8 +170,10 @@ pub fn again(context: &Context, engine: &EngineEntry, output: &Path, patience: D
 pub struct Cell<'a> {
     /// The world's file.
     pub world: &'a Path,
-    /// What `--engine` takes.
-    pub engine: &'a str,
+    /// Moves it.
+    pub engine: &'static EngineEntry,
+    /// What was found of it.
+    pub found: &'a Result<Found, String>,
     /// How it is moved.
     pub how: &'a HowArgs,
     /// Where the recording goes.
@@ -197,7 +202,7 @@ impl CellEnd {
     }
 
     /// Of a cell that is not run, because its engine was looked for and cannot be used.
-    pub fn of_missing(context: &Context, engine: &EngineEntry, why: &str) -> CellEnd {
+    fn of_missing(context: &Context, engine: &EngineEntry, why: &str) -> CellEnd {
         let fault = headland_engines::pipe::not_there(engine, why);
         let said = vec![Said::of(&fault, context.colour())];
         let (went, fault) = (Went::Broke, Some(fault.message));
@@ -225,9 +230,25 @@ pub fn file_name_of(engine: &str) -> String {
     engine.trim_start_matches("./").replace('/', "_")
 }
 
+/// Runs all of them, in parallel; their ends in the same order.
+pub fn run_all(context: &Context, cells: &[Cell<'_>]) -> Result<Vec<CellEnd>, Vec<Diagnostic>> {
+    let progress = CellProgress::new(context.shows_progress(), cells.len());
+    let ends = parallel::map(cells.len(), |i| {
+        let end = match cells[i].found {
+            Ok(_) => cells[i].run(context),
+            // It was asked once, and is not waited for in every cell again.
+            Err(why) => Ok(CellEnd::of_missing(context, cells[i].engine, why)),
+        };
+        progress.tick();
+        end
+    });
+    progress.finish();
+    ends.into_iter().collect()
+}
+
 impl Cell<'_> {
     /// Runs it. Nothing it does reaches our terminal; what it said is handed back.
-    pub fn run(&self, context: &Context) -> Result<CellEnd, Vec<Diagnostic>> {
+    fn run(&self, context: &Context) -> Result<CellEnd, Vec<Diagnostic>> {
         if interrupted().load(Ordering::Relaxed) {
             return Ok(CellEnd::interrupted(Vec::new()));
         }
@@ -242,7 +263,9 @@ impl Cell<'_> {
             .stdout(Stdio::null())
             .stderr(stderr);
         let child = command.spawn().map_err(|error| vec![not_started(&error)])?;
-        let waited = wait(child, words.path(), Duration::from_secs(self.how.patience))?;
+        let patience = Duration::from_secs(self.how.patience);
+        let (waited, stage) = wait(child, words.path(), self.engine, patience)?;
+        let recording = (stage >= Stage::Starting).then_some(self.output.as_path());
         let words = Words::read(words.path());
         let mut text = Vec::new();
         // What cannot be read was not said.
@@ -255,8 +278,8 @@ impl Cell<'_> {
             }
             // It was told to end before it had anything to tell.
             _ if interrupted().load(Ordering::Relaxed) => return Ok(CellEnd::interrupted(said)),
-            (Waited::Ended(status), _) => speechless(self.engine, status, &self.output),
-            (Waited::GivenUp(silent), _) => given_up(self.engine, silent, &self.output),
+            (Waited::Ended(status), _) => speechless(self.engine.name, status, recording),
+            (Waited::GivenUp(silent), _) => given_up(self.engine.name, silent, recording),
         };
         said.push(Said::of(&fault, context.colour()));
         let (outcome, went) = (Outcome::Broken, Went::Broke);
@@ -265,7 +288,7 @@ impl Cell<'_> {
 
     fn arguments(&self, context: &Context) -> Vec<OsString> {
         let mut out: Vec<OsString> = vec!["run".into(), self.world.into()];
-        out.extend(["--engine".into(), self.engine.into(), "--output".into()]);
+        out.extend(["--engine".into(), self.engine.name.into(), "--output".into()]);
         out.push(self.output.clone().into());
         out.extend(self.how.to_args());
         out.extend(context.to_args());
@@ -303,14 +326,21 @@ enum Waited {
 }
 
 /// Waits for a run, and hands on that somebody wants it to end. Ctrl-C it hears by itself. One
-/// that gives no sign of life for too long is killed, and so is one that does not end.
-fn wait(mut child: Child, beats: &Path, patience: Duration) -> Result<Waited, Vec<Diagnostic>> {
+/// that gives no sign of life for too long is killed, and so is one that does not end. Says how
+/// far it came.
+fn wait(
+    mut child: Child,
+    beats: &Path,
+    engine: &EngineEntry,
+    patience: Duration,
+) -> Result<(Waited, Stage), Vec<Diagnostic>> {
     let stop = interrupted();
     let mut heart = Listener::new(beats, ROOM_FOR_WORDS as u64);
     let mut since_told: Option<Duration> = None;
     loop {
         if let Some(status) = child.try_wait().map_err(|error| vec![not_started(&error)])? {
-            return Ok(Waited::Ended(status));
+            heart.listen_now();
+            return Ok((Waited::Ended(status), heart.stage()));
         }
         if stop.load(Ordering::Relaxed) && since_told.is_none() {
             // One that is gone by now needs no telling.
@@ -322,29 +352,36 @@ fn wait(mut child: Child, beats: &Path, patience: Duration) -> Result<Waited, Ve
         since_told = since_told.map(|since| since + PERIOD);
         let limit = match heart.stage() {
             Stage::Reading => patience.max(READING),
-            Stage::Starting => 2 * patience, // a program says hello, and is told the world
+            // A program says hello, and is told the world.
+            Stage::Checking => 2 * patience + engine.preparation,
+            Stage::Starting => 2 * patience,
             Stage::Stepping => patience,
         };
         if heart.silent() > limit + GRACE || since_told.is_some_and(|since| since > GRACE) {
             // By its own number, which is its own until it is waited for.
             _ = child.kill();
             child.wait().map_err(|error| vec![not_started(&error)])?;
-            return Ok(Waited::GivenUp(heart.silent()));
+            return Ok((Waited::GivenUp(heart.silent()), heart.stage()));
         }
     }
 }
 
 /// What is to be said of a run that was stopped, or spins where nothing ends it from within.
-fn given_up(engine: &str, silent: Duration, output: &Path) -> Diagnostic {
+fn given_up(engine: &str, silent: Duration, recording: Option<&Path>) -> Diagnostic {
     let secs = silent.as_secs();
     let message = format!("the run on `{engine}` gave no sign of life for {secs} s, and was ended");
     Diagnostic::error("engine-hangs", message)
-        .note(kept(output))
+        .note(kept(recording))
         .help("give it longer with --patience SECS, or a smaller --step")
 }
 
-fn kept(output: &Path) -> String {
-    match Reader::open(output).ok().and_then(|reader| overview(reader).0.span) {
+/// What is left of a recording, if one was opened.
+pub fn kept(recording: Option<&Path>) -> String {
+    if recording.is_some_and(is_stdout) {
+        return "what was recorded went to standard output".to_string();
+    }
+    let span = |path| overview(Reader::open(path).ok()?).0.span;
+    match recording.and_then(span) {
         Some((_, end)) => format!("the recording is kept up to {end}"),
         None => "nothing was recorded yet".to_string(),
     }
@@ -357,7 +394,7 @@ fn outcome_of(status: ExitStatus) -> Option<Outcome> {
 
 /// What is to be said of a run that ended without a word. One that ended as runs end was not
 /// taken down by its engine: its words got lost.
-fn speechless(engine: &str, status: ExitStatus, output: &Path) -> Diagnostic {
+fn speechless(engine: &str, status: ExitStatus, recording: Option<&Path>) -> Diagnostic {
     if let Some(outcome) = outcome_of(status) {
         let message = format!(
             "the run on `{engine}` ended with exit code {}, and how it went could not be written",
@@ -374,7 +411,7 @@ fn speechless(engine: &str, status: ExitStatus, output: &Path) -> Diagnostic {
         (None, code) => format!("exit code {}", code.unwrap_or(-1)),
     };
     let message = format!("engine `{engine}` took its process down ({how})");
-    Diagnostic::error("engine-crashed", message).note(kept(output))
+    Diagnostic::error("engine-crashed", message).note(kept(recording))
 }
 
 #[cfg(test)]
@@ -406,7 +443,7 @@ mod tests {
     fn lost_words_are_not_the_engines_fault() {
         let told = |raw: i32| {
             let status = ExitStatus::from_raw(raw);
-            speechless("ode", status, Path::new("nowhere.mcap"))
+            speechless("ode", status, None)
         };
         assert_eq!(told(4 << 8).code, "run-unheard");
         assert_eq!(told(headland_engines::EXIT_FATAL << 8).code, "engine-crashed");

@@ -1,8 +1,8 @@
 //! The heartbeat of a run in a process of its own: how its parent knows that it gets on.
 //!
 //! ```text
-//! run ─ beat() ──► a counter ─ a thread, ten times a second ─► the file of last words
-//!     └ stage() ────────────── at once ─────────────────────►┘      └─ Listener ─► silent for …
+//! run ─ beat() ─────► a counter ─ a thread, ten times a second ─► the file of last words
+//!     └ reached(stage) ────────── at once ─────────────────────►┘      └─ Listener ─► silent for …
 //! ```
 //!
 //! A process that was stopped, or whose engine spins, writes nothing new. Where parent and run
@@ -13,11 +13,14 @@ use std::fs::File;
 use std::os::unix::fs::FileExt as _;
 use std::path::Path;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 /// What a run has done so far, in steps and stages.
 static BEATS: AtomicU64 = AtomicU64::new(0);
+
+/// Where it is in [`Stage::ALL`].
+static STAGE: AtomicU8 = AtomicU8::new(0);
 
 /// Where they are written, and at which byte.
 static PLACE: OnceLock<(File, u64)> = OnceLock::new();
@@ -28,16 +31,17 @@ const LONGEST_LOOK: Duration = Duration::from_secs(1);
 /// How often beats are written, and listened for.
 const PERIOD: Duration = Duration::from_millis(100);
 
-/// Room for a counter at the end of the file.
-pub const ROOM: usize = size_of::<u64>();
+/// Room for a counter and a stage at the end of the file.
+pub const ROOM: usize = size_of::<u64>() + 1;
 
 /// The run has got on.
 pub fn beat() {
     BEATS.fetch_add(1, Ordering::Relaxed);
 }
 
-/// The run has come to its next stage, and whoever listens knows at once.
-pub fn stage() {
+/// The run has come to a stage, and whoever listens knows at once.
+pub fn reached(stage: Stage) {
+    STAGE.store(stage as u8, Ordering::Relaxed);
     beat();
     write();
 }
@@ -58,28 +62,42 @@ pub fn write_to(path: &Path, offset: u64) {
 
 fn write() {
     if let Some((file, offset)) = PLACE.get() {
+        let bytes = written(BEATS.load(Ordering::Relaxed), STAGE.load(Ordering::Relaxed));
         // What could not be written now is written with the next beat.
-        _ = file.write_all_at(&BEATS.load(Ordering::Relaxed).to_le_bytes(), *offset);
+        _ = file.write_all_at(&bytes, *offset);
     }
 }
 
-/// How far a run has come. It beats before and after its engine is asked what it makes of the
-/// world, when the engine has started, and at every step.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// The counter, and behind it the stage.
+fn written(beats: u64, stage: u8) -> [u8; ROOM] {
+    let mut out = [stage; ROOM];
+    out[..ROOM - 1].copy_from_slice(&beats.to_le_bytes());
+    out
+}
+
+/// How far a run has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Stage {
     /// The world is read.
     Reading,
-    /// The engine is loaded, and told the world.
+    /// The engine is made ready, and asked what it makes of the world.
+    Checking,
+    /// There is a recording, and the engine is told the world.
     Starting,
     /// Time moves.
     Stepping,
+}
+
+impl Stage {
+    /// In the order they come.
+    const ALL: [Stage; 4] = [Stage::Reading, Stage::Checking, Stage::Starting, Stage::Stepping];
 }
 
 /// Listens to one run.
 pub struct Listener {
     file: Option<File>,
     offset: u64,
-    heard: u64,
+    heard: [u8; ROOM],
     /// Without anything new.
     silent: Duration,
     looked: Instant,
@@ -89,7 +107,7 @@ impl Listener {
     /// Of the run that writes to this file.
     pub fn new(path: &Path, offset: u64) -> Listener {
         let file = File::open(path).ok();
-        Listener { file, offset, heard: 0, silent: Duration::ZERO, looked: now() }
+        Listener { file, offset, heard: [0; ROOM], silent: Duration::ZERO, looked: now() }
     }
 
     /// Looks whether there is something new, unless it has just looked.
@@ -100,13 +118,16 @@ impl Listener {
         }
         self.silent += since.min(LONGEST_LOOK);
         self.looked = now();
+        self.listen_now();
+    }
+
+    /// Looks at once: nothing comes after the end of a run.
+    pub fn listen_now(&mut self) {
         let mut bytes = [0; ROOM];
         let file = self.file.as_ref();
-        if file.is_some_and(|file| file.read_exact_at(&mut bytes, self.offset).is_ok()) {
-            let beats = u64::from_le_bytes(bytes);
-            if beats != self.heard {
-                (self.heard, self.silent) = (beats, Duration::ZERO);
-            }
+        let is_heard = file.is_some_and(|file| file.read_exact_at(&mut bytes, self.offset).is_ok());
+        if is_heard && bytes != self.heard {
+            (self.heard, self.silent) = (bytes, Duration::ZERO);
         }
     }
 
@@ -117,15 +138,36 @@ impl Listener {
 
     /// How far the run has come.
     pub fn stage(&self) -> Stage {
-        match self.heard {
-            0 => Stage::Reading,
-            1 | 2 => Stage::Starting,
-            _ => Stage::Stepping,
-        }
+        let stage = usize::from(self.heard[ROOM - 1]);
+        Stage::ALL.get(stage).copied().unwrap_or(Stage::Reading)
     }
 }
 
 #[expect(clippy::disallowed_methods, reason = "a time limit; it reaches no recording")]
 fn now() -> Instant {
     Instant::now()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A stage is heard as it was written, however often the run has beaten on the way.
+    #[test]
+    fn a_stage_is_heard_as_it_was_written() {
+        let file = tempfile::NamedTempFile::new().expect("a file");
+        std::fs::write(file.path(), [0; 3 + ROOM]).expect("room");
+        let mut listener = Listener::new(file.path(), 3);
+        assert_eq!(listener.stage(), Stage::Reading);
+        for (beats, stage) in [(1, Stage::Checking), (9, Stage::Starting), (9, Stage::Stepping)] {
+            let bytes = written(beats, stage as u8);
+            file.as_file().write_all_at(&bytes, 3).expect("written");
+            listener.silent = Duration::from_secs(7);
+            listener.listen_now();
+            assert_eq!((listener.stage(), listener.silent()), (stage, Duration::ZERO));
+        }
+        listener.silent = Duration::from_secs(7);
+        listener.listen_now();
+        assert_eq!(listener.silent(), Duration::from_secs(7), "nothing new");
+    }
 }

@@ -11,7 +11,7 @@ use headland_base::{Diagnostic, names};
 use headland_report::{Card, LeftOut, MeasureRow, Probed, Ran, Went, card, card_json, card_page};
 use headland_sim::{EngineEntry, Found};
 
-use crate::apart::{Cell, CellEnd, file_name_of};
+use crate::apart::{Cell, CellEnd, file_name_of, run_all};
 use crate::args::{EnginesArgs, HowArgs};
 use crate::chosen::{Chosen, choose};
 use crate::context::{BUILD, Context, Ended, Outcome, is_stdout, write_file};
@@ -19,7 +19,6 @@ use crate::judging::{Asked, Loaded, MaybeTest, judge_all};
 use crate::parallel;
 use crate::prepare::ignored;
 use crate::probes::{PROBES, Probe, Written};
-use crate::progress::CellProgress;
 
 /// Runs and shows it.
 pub fn run(context: &Context, args: &EnginesArgs) -> Ended {
@@ -43,7 +42,7 @@ pub fn run(context: &Context, args: &EnginesArgs) -> Ended {
         write_file(path, "")?; // where it cannot be written, that is known before the card is run
     }
     let engines = &chosen.engines;
-    let ends = run_all(context, &runs, engines)?;
+    let ends = run_all(context, &cells(&runs, engines))?;
 
     let mut made = Card {
         engines: engines.iter().map(named).collect(),
@@ -52,9 +51,11 @@ pub fn run(context: &Context, args: &EnginesArgs) -> Ended {
     };
     let mut outcome = if engines.is_empty() { Outcome::Partial } else { Outcome::Passed };
     for (run, ends) in runs.iter().zip(ends.chunks(engines.len().max(1))) {
-        let (probed, findings) = grade(run, engines, ends)?;
-        // A probe is ours: what is wrong with its test is a bug of ours, and loud.
+        let (probed, findings, loading) = grade(run, engines, ends);
+        // A probe is ours: what is wrong with its test is a bug of ours, and loud. So is what is
+        // wrong with a recording that was made just now.
         context.show(&findings);
+        outcome = outcome.max(loading);
         // An engine that refuses a world has not broken, and a red test is no fault of ours.
         let told = [Outcome::Broken, Outcome::Partial];
         let ends = ends.iter().filter(|end| end.went != Went::Refused);
@@ -168,37 +169,25 @@ fn list_runs(
     Ok(out)
 }
 
-/// The ends of all runs, engine by engine within each.
-fn run_all(
-    context: &Context,
-    runs: &[ProbeRun],
-    engines: &[Engine],
-) -> Result<Vec<CellEnd>, Vec<Diagnostic>> {
-    let n = runs.len() * engines.len();
-    let progress = CellProgress::new(context.shows_progress(), n);
-    let ends = parallel::map(n, |i| {
-        let (run, (engine, found)) = (&runs[i / engines.len()], &engines[i % engines.len()]);
-        let output = run.output(engine.name);
-        let cell = Cell { world: &run.world, engine: engine.name, how: &run.how, output };
-        let end = match found {
-            Ok(_) => cell.run(context),
-            // It was asked once, and is not waited for in every cell again.
-            Err(why) => Ok(CellEnd::of_missing(context, engine, why)),
-        };
-        progress.tick();
-        end
-    });
-    progress.finish();
-    ends.into_iter().collect()
+/// One per run and engine, engine by engine within each.
+fn cells<'a>(runs: &'a [ProbeRun], engines: &'a [Engine]) -> Vec<Cell<'a>> {
+    let of_run = |run: &'a ProbeRun| {
+        engines.iter().map(|(engine, found)| {
+            let output = run.output(engine.name);
+            Cell { world: &run.world, engine, found, how: &run.how, output }
+        })
+    };
+    runs.iter().flat_map(of_run).collect()
 }
 
-/// Judges and measures the recordings of one probe at one step.
+/// Judges and measures the recordings of one probe at one step; with what is wrong with its tests
+/// and its recordings, and what reading those came to.
 fn grade(
     run: &ProbeRun,
     engines: &[Engine],
     ends: &[CellEnd],
-) -> Result<(Probed, Vec<Diagnostic>), Vec<Diagnostic>> {
-    let recordings: Vec<Loaded> = parallel::map(engines.len(), |i| {
+) -> (Probed, Vec<Diagnostic>, Outcome) {
+    let mut recordings: Vec<Loaded> = parallel::map(engines.len(), |i| {
         let name = engines[i].0.name;
         let path = run.output(name);
         match &ends[i].fault {
@@ -206,6 +195,12 @@ fn grade(
             None => Loaded::read(name, &path, (None, None)),
         }
     });
+    let mut findings: Vec<Diagnostic> = Vec::new();
+    let mut outcome = Outcome::Passed;
+    for loaded in &mut recordings {
+        findings.append(&mut loaded.findings);
+        outcome = outcome.max(loaded.outcome);
+    }
     let tests: Vec<MaybeTest> = run.probe.test_files().into_iter().map(Ok).collect();
     let asked = Asked::with_timelines();
     let round = judge_all(&tests, &recordings, asked);
@@ -216,14 +211,7 @@ fn grade(
             Ok(scene) => forms[i].measure(scene.recording()),
             Err(why) => Err(why.clone()),
         });
-        MeasureRow {
-            name: forms[i].name.into(),
-            what: forms[i].what.into(),
-            formula: forms[i].formula.into(),
-            unit: forms[i].unit.into(),
-            usual: forms[i].usual,
-            cells: cells.collect(),
-        }
+        MeasureRow { form: forms[i], cells: cells.collect() }
     });
     let runs = ends.iter().zip(&recordings).map(|(end, loaded)| Ran {
         real_time_factor: end
@@ -243,7 +231,8 @@ fn grade(
         matrix: round.matrix,
         runs: runs.collect(),
     };
-    Ok((probed, round.findings))
+    findings.extend(round.findings);
+    (probed, findings, outcome)
 }
 
 fn realised(loaded: &Loaded) -> Vec<String> {

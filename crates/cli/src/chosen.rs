@@ -4,7 +4,7 @@
 //! looked for in a process of their own.
 
 use std::collections::BTreeSet;
-use std::process::{Command, Stdio};
+use std::process::{Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use headland_base::Diagnostic;
@@ -17,8 +17,11 @@ use crate::context::Context;
 /// Names the engine a process is to look for.
 const LOOK_FOR: &str = "HEADLAND_LOOK_FOR";
 
+/// Names the file for what it found.
+const ANSWER: &str = "HEADLAND_LOOKED_FOR";
+
 /// How long an engine may take to answer where nobody says how long: Drake needs two seconds
-/// from a cold disk, and a shim of Bullet as long to compile.
+/// from a cold disk.
 pub const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Engines that were asked for.
@@ -101,36 +104,52 @@ pub fn look_for(
 
 /// Answers a process that looks for a library; whether this is such a one.
 pub fn answer() -> bool {
-    let Some(name) = std::env::var_os(LOOK_FOR) else { return false };
+    let Some((name, path)) = std::env::var_os(LOOK_FOR).zip(std::env::var_os(ANSWER)) else {
+        return false;
+    };
     let entry = ENGINES.iter().find(|entry| name == entry.name);
     let answer = match entry.map(|entry| (entry.find)(entry)) {
         Some(Ok(Found { version, place })) => json!({"version": version, "place": place}),
         Some(Err(why)) => json!({"why": why}),
         None => json!({"why": "no such engine"}),
     };
-    println!("{answer}");
+    // Without it whoever waits says how this process ended.
+    _ = std::fs::write(path, answer.to_string());
     true
 }
 
 fn look_apart(entry: &EngineEntry, patience: Duration) -> Result<Found, String> {
-    let answered =
-        ask(entry, patience).map_err(|error| format!("no process to look for it: {error}"))?;
-    let answer: Value = serde_json::from_str(answered.trim())
-        .map_err(|_| format!("loading it ended the process that tried, {answered}"))?;
-    match (answer["version"].as_str(), answer["place"].as_str()) {
-        (Some(version), Some(place)) => {
-            Ok(Found { version: version.to_string(), place: place.to_string() })
+    match ask(entry, patience) {
+        Ok(Looked::Answered(found)) => found,
+        Ok(Looked::Ended(status)) => {
+            Err(format!("loading it ended the process that tried, with {status}"))
         }
-        _ => Err(answer["why"].as_str().unwrap_or("it gave no reason").to_string()),
+        Ok(Looked::Held) => {
+            let secs = patience.as_secs();
+            Err(format!("loading it held the process that tried for {secs} s, which was ended"))
+        }
+        Err(error) => Err(format!("no process to look for it: {error}")),
     }
 }
 
-/// What the process said, or how it ended.
-fn ask(entry: &EngineEntry, patience: Duration) -> std::io::Result<String> {
+/// What came of a process that looks for a library.
+enum Looked {
+    /// It said what it found, or why it is not there.
+    Answered(Result<Found, String>),
+    /// It ended without an answer.
+    Ended(ExitStatus),
+    /// It did not end in time.
+    Held,
+}
+
+/// The answer comes in a file of its own: what a library prints is none.
+fn ask(entry: &EngineEntry, patience: Duration) -> std::io::Result<Looked> {
+    let file = tempfile::NamedTempFile::new()?;
     let mut child = Command::new(std::env::current_exe()?)
         .env(LOOK_FOR, entry.name)
+        .env(ANSWER, file.path())
         .stdin(Stdio::null())
-        .stdout(Stdio::piped())
+        .stdout(Stdio::null())
         .stderr(Stdio::null())
         .spawn()?;
     let began = now();
@@ -141,15 +160,21 @@ fn ask(entry: &EngineEntry, patience: Duration) -> std::io::Result<String> {
         if began.elapsed() > patience {
             child.kill()?;
             child.wait()?;
-            return Ok(format!("or held it for {} s", patience.as_secs()));
+            return Ok(Looked::Held);
         }
         std::thread::sleep(Duration::from_millis(2));
     };
-    let mut said = String::new();
-    if let Some(mut stdout) = child.stdout.take() {
-        std::io::Read::read_to_string(&mut stdout, &mut said)?;
+    let answer: Option<Value> = serde_json::from_slice(&std::fs::read(file.path())?).ok();
+    Ok(answer.map_or(Looked::Ended(status), |answer| Looked::Answered(found_in(&answer))))
+}
+
+fn found_in(answer: &Value) -> Result<Found, String> {
+    match (answer["version"].as_str(), answer["place"].as_str()) {
+        (Some(version), Some(place)) => {
+            Ok(Found { version: version.to_string(), place: place.to_string() })
+        }
+        _ => Err(answer["why"].as_str().unwrap_or("it gave no reason").to_string()),
     }
-    Ok(if said.is_empty() { format!("with {status}") } else { said })
 }
 
 #[expect(clippy::disallowed_methods, reason = "a time limit; it reaches no recording")]

@@ -17,7 +17,7 @@ use headland_sim::{Cast, Ending, EngineEntry, Housing, Model, Recorder, RunEnd, 
 use headland_world::{World, sdf};
 
 use crate::args::integrator_in_words;
-use crate::beat::{beat, stage};
+use crate::beat::{Stage, beat, reached};
 use crate::context::{BUILD, Context, is_stdout};
 use crate::live::{Judge, LiveCode, LiveVerdict, Names};
 use crate::prepare::{Commanded, last_moment};
@@ -98,10 +98,14 @@ pub fn record(
     cast: &mut Cast,
 ) -> Result<Recorded, Vec<Diagnostic>> {
     let is_risky = job.engine.housing == Housing::Library;
-    let watchdog = is_risky.then(|| Watchdog::start(context, job.engine.name, job.setup.patience));
+    let guard = |patience, recording| {
+        is_risky.then(|| Watchdog::start(context, job.engine.name, patience, recording))
+    };
     let mut engine = (job.engine.make)(job.engine);
-    stage();
+    reached(Stage::Checking);
+    let watchdog = guard(job.setup.patience + job.engine.preparation, None);
     let mut checked = engine.check(job.model, &job.setup.engine_options());
+    drop(watchdog);
     checked.extend(headland_sim::coarse_step(job.model, job.setup.step));
     if checked.iter().any(|diagnostic| diagnostic.severity == Severity::Error) {
         return Err(checked);
@@ -118,9 +122,10 @@ pub fn record(
     if is_foreign {
         options.chunk_span = SPAN_AT_RISK;
     }
-    stage();
     let stop = interrupted(); // before there is a file that could be left half done
     let mut writer = open(job.output, &options)?;
+    reached(Stage::Starting);
+    let watchdog = guard(job.setup.patience, Some(job.output));
     describe(&mut writer, job, &checked)?;
 
     let mut progress = Progress::new(context.shows_progress(), job.setup.duration);

@@ -37,7 +37,7 @@ use headland_sim::recorder::object_topics;
 use headland_sim::{Commands, Contact, Ending, Model, Motion, Observer, Recorder, RunEnd, State};
 use headland_world::Twist;
 
-use crate::beat::stage;
+use crate::beat::{Stage, reached};
 use crate::context::BUILD;
 use crate::job::Job;
 use crate::test_file::TestFile;
@@ -319,7 +319,7 @@ impl Observer for Judge<'_, '_> {
     fn sample(&mut self, model: &Model, state: &State) -> Result<(), Diagnostic> {
         self.flush(false)?;
         if state.time == SimTime::ZERO {
-            stage(); // the engine has started
+            reached(Stage::Stepping);
         }
         self.recorder.sample(model, state)?;
         for watcher in &mut self.watchers.tests {

@@ -15,17 +15,39 @@ pub struct Said {
     json: Value,
     /// For people.
     text: String,
+    /// Where the head of the text ends, `note[realised]`, and names of engines may follow.
+    head_end: usize,
 }
 
 impl Said {
     /// A diagnostic; in colour where people see it in colour.
     pub fn of(diagnostic: &Diagnostic, colour: bool) -> Said {
-        Said { json: diagnostic.to_json(), text: diagnostic.render(colour) }
+        let text = diagnostic.render(colour);
+        let code = format!("[{}]", diagnostic.code);
+        let head_end = text.find(&code).expect("a diagnostic begins with its code") + code.len();
+        Said { json: diagnostic.to_json(), text, head_end }
     }
 
     /// As a line that [`Said::read`] understands.
     pub fn to_line(&self) -> String {
-        format!("{}\n", json!({"said": self.json, "text": self.text}))
+        format!("{}\n", json!({"said": self.json, "text": self.text, "head_end": self.head_end}))
+    }
+
+    fn of_json(json: &Value) -> Option<Said> {
+        let text = json["text"].as_str()?.to_string();
+        let head_end = usize::try_from(json["head_end"].as_u64()?).ok()?;
+        // A line that only looks like ours may say anything.
+        let said = Said { json: json.get("said")?.clone(), head_end, text };
+        said.text.is_char_boundary(head_end).then_some(said)
+    }
+
+    /// `note[realised] on rapier, ode: …`
+    fn with_names(&self, names: &[&str]) -> String {
+        if names.is_empty() {
+            return self.text.clone();
+        }
+        let (head, rest) = self.text.split_at(self.head_end);
+        format!("{head} on {}{rest}", names.join(", "))
     }
 
     /// What a run wrote to its standard error. What is none of ours, a library wrote there.
@@ -34,9 +56,7 @@ impl Said {
         let mut strange: Vec<&str> = Vec::new();
         for line in written.lines() {
             let line_json: Option<Value> = serde_json::from_str(line).ok();
-            let ours = line_json.as_ref().and_then(|json| {
-                Some(Said { json: json.get("said")?.clone(), text: json["text"].as_str()?.into() })
-            });
+            let ours = line_json.as_ref().and_then(Said::of_json);
             match ours {
                 Some(said) => out.push(said),
                 None if line.trim().is_empty() => {}
@@ -81,7 +101,7 @@ pub fn show(context: &Context, cells: &[(String, &[Said])]) {
         let about = if names.len() == cells.len() { Vec::new() } else { names };
         to_stderr(&match context.json() {
             true => format!("{}\n", with_engines(&said.json, &about)),
-            false => with_names(&said.text, &about),
+            false => said.with_names(&about),
         });
     }
 }
@@ -94,16 +114,6 @@ fn with_engines(json: &Value, engines: &[&str]) -> Value {
     out
 }
 
-/// `note[realised] on rapier, ode: …`: the head ends with the first bracket that closes.
-fn with_names(text: &str, names: &[&str]) -> String {
-    match text.split_once(']') {
-        Some((head, rest)) if !names.is_empty() => {
-            format!("{head}] on {}{rest}", names.join(", "))
-        }
-        _ => text.to_string(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -114,7 +124,7 @@ mod tests {
         let read = Said::read(&format!("{}ODE Message 3\n", said.to_line()));
         assert_eq!(read[0], said);
         assert!(read[1].text.contains("it wrote: ODE Message 3"), "{read:?}");
-        let named = with_names(&said.text, &["rapier", "ode"]);
+        let named = read[0].with_names(&["rapier", "ode"]);
         assert!(named.starts_with("\x1b[1;36mnote[realised] on rapier, ode\x1b[0m: fr"), "{named}");
     }
 }

@@ -522,6 +522,36 @@ fn raw_is_the_engine_by_itself() {
     }
 }
 
+/// What still holds of an engine by itself is told, too: of surfaces, of shapes and of joints.
+#[test]
+fn raw_tells_what_still_holds() {
+    let skewed = Surface { mu: Some(0.1), mu2: Some(0.5), ..Surface::default() };
+    let mut there = pendulum();
+    there.models.push(ground(skewed.clone(), 0.0));
+    let mut spike = ball(skewed);
+    let has_cones = |engine: &EngineEntry| engine.name != "dart"; // told of its detector only
+    spike.links[0].collisions[0].geometry = Geometry::Cone { radius: 0.5, length: 1.0 };
+    there.models.push(spike);
+    if let JointKind::Continuous(axis) = &mut there.models[0].joints[0].kind {
+        axis.armature = 0.1;
+    }
+    let model = compiled(&there);
+    for engine in engines() {
+        let options = EngineOptions { raw: true, ..EngineOptions::new(model.world.physics.step) };
+        let told = (engine.make)(engine).check(&model, &options);
+        let told: Vec<&str> = told.iter().map(|note| note.message.as_str()).collect();
+        assert!(told[0].starts_with("raw: "), "{told:?}");
+        let has = |words: &str| told.iter().any(|told| told.contains(words));
+        assert!(has("friction 0.1 and 0.5 by direction becomes 0.3"), "{told:?}");
+        assert!(has("its cone touches") == has_cones(engine), "{told:?}");
+        assert!(has("armature") == (engine.name != "drake"), "{told:?}");
+        let mut once = told.clone();
+        once.sort_unstable();
+        once.dedup();
+        assert_eq!(once.len(), told.len(), "{told:?}");
+    }
+}
+
 /// Engines that combine surfaces by a rule of their own say where that differs, with numbers.
 #[test]
 fn what_differs_is_told() {

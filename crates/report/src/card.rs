@@ -10,13 +10,13 @@
 
 use std::fmt::Write as _;
 
-use headland_judge::{Measured, Verdict};
+use headland_judge::{ClosedForm, Measured, Verdict};
 use serde_json::{Value, json};
 
 use crate::json::verdicts_json;
 use crate::markup::escaped;
 use crate::matrix::{MAGENTA, YELLOW, ansi, cell_text, sureness_text, verdict_word};
-use crate::overlay::{overlay, parted, parted_items};
+use crate::overlay::{Courses, courses, overlay, parted_items};
 use crate::page::framed;
 use crate::table::{Align, painted};
 use crate::units::quantity;
@@ -75,16 +75,8 @@ pub struct Probed {
 /// One measure, per engine.
 #[derive(Clone, Debug)]
 pub struct MeasureRow {
-    /// The closed form's: `slide_distance`.
-    pub name: String,
-    /// In words.
-    pub what: String,
-    /// By which it is expected.
-    pub formula: String,
-    /// Of the measure and of its error; nothing for a share.
-    pub unit: String,
-    /// An error up to this is usual; more is worth a look.
-    pub usual: f64,
+    /// What is expected.
+    pub form: &'static ClosedForm,
     /// One per engine.
     pub cells: Vec<Result<Measured, String>>,
 }
@@ -152,7 +144,7 @@ fn lines(probed: &Probed) -> Vec<Line> {
     for row in &probed.measures {
         let cells = row.cells.iter().enumerate().map(|(i, cell)| match cell {
             Ok(measure) => {
-                (error_text(measure, row), if measure.error <= row.usual { "" } else { YELLOW })
+                (error_text(measure, row), if row.form.is_usual(measure) { "" } else { YELLOW })
             }
             Err(_) => (went(probed, i).word().to_string(), went(probed, i).ansi()),
         });
@@ -175,14 +167,14 @@ fn lines(probed: &Probed) -> Vec<Line> {
 fn with_expected(row: &MeasureRow) -> String {
     let expected = row.cells.iter().flatten().map(|measure| measure.expected).next();
     let wanted = expected.filter(|wanted| *wanted != 0.0);
-    let wanted = wanted.map_or(String::new(), |w| format!(" ({})", quantity(w, &row.unit)));
-    format!("{}{wanted}", row.name)
+    let wanted = wanted.map_or(String::new(), |w| format!(" ({})", quantity(w, row.form.unit)));
+    format!("{}{wanted}", row.form.name)
 }
 
 /// How far off, with a mark where that is more than usual.
 fn error_text(measure: &Measured, row: &MeasureRow) -> String {
-    let mark = if measure.error <= row.usual { "" } else { " !" };
-    format!("{}{mark}", quantity(measure.error, &row.unit))
+    let mark = if row.form.is_usual(measure) { "" } else { " !" };
+    format!("{}{mark}", quantity(measure.error, row.form.unit))
 }
 
 /// Shorter than in a matrix: the moment of a red is on the page.
@@ -263,9 +255,10 @@ fn partings(card: &Card) -> String {
             continue;
         }
         for row in &probed.matrix.rows {
-            let said = parted(&row.cells, &probed.matrix.recordings);
-            for words in said.iter().filter(|words| !words.starts_with("all ")) {
-                _ = writeln!(out, "{}, {}: {words}", heading(probed), row.test);
+            if let Courses::Parted(said) = courses(&row.cells, &probed.matrix.recordings) {
+                for words in said {
+                    _ = writeln!(out, "{}, {}: {words}", heading(probed), row.test);
+                }
             }
         }
     }
@@ -280,7 +273,7 @@ pub fn card_json(card: &Card) -> Value {
                 Ok(m) => json!({"expected": m.expected, "measured": m.measured, "error": m.error}),
                 Err(why) => json!({"missing": why}),
             });
-            json!({"name": row.name, "unit": row.unit, "engines": cells.collect::<Vec<_>>()})
+            json!({"name": row.form.name, "unit": row.form.unit, "engines": cells.collect::<Vec<_>>()})
         });
         let runs = probed.runs.iter().map(|ran| {
             json!({
@@ -355,11 +348,10 @@ fn contents(card: &Card) -> String {
 /// ` 2 !`: how many numbers are further off than usual.
 fn unusual(probed: &Probed, engine: usize) -> String {
     let is_off = |row: &&MeasureRow| match row.cells.get(engine) {
-        Some(Ok(measure)) => measure.error > row.usual,
+        Some(Ok(measure)) => !row.form.is_usual(measure),
         _ => false,
     };
-    let names: Vec<&str> =
-        probed.measures.iter().filter(is_off).map(|row| row.name.as_str()).collect();
+    let names: Vec<&str> = probed.measures.iter().filter(is_off).map(|row| row.form.name).collect();
     if names.is_empty() {
         return String::new();
     }
@@ -398,7 +390,7 @@ fn section(card: &Card, probed: &Probed, number: usize, is_first: bool) -> Strin
         _ = write!(
             out,
             "<tr><th title=\"{}\">{}</th>",
-            escaped(&format!("{}: {}", row.what, row.formula)),
+            escaped(&format!("{}: {}", row.form.what, row.form.formula)),
             escaped(&with_expected(row))
         );
         for (i, cell) in row.cells.iter().enumerate() {
@@ -406,7 +398,7 @@ fn section(card: &Card, probed: &Probed, number: usize, is_first: bool) -> Strin
                 Ok(m) => (
                     error_text(m, row),
                     format!("{} instead of {}", m.measured, m.expected),
-                    if m.error <= row.usual { "" } else { "unusual" },
+                    if row.form.is_usual(m) { "" } else { "unusual" },
                 ),
                 Err(why) => (went(probed, i).word().to_string(), why.clone(), "more"),
             };
@@ -467,9 +459,9 @@ fn measured(probed: &Probed) -> String {
     let items = probed.measures.iter().map(|row| {
         format!(
             "<li><b>{}</b>: {}; expected <code>{}</code></li>\n",
-            escaped(&row.name),
-            escaped(&row.what),
-            escaped(&row.formula)
+            escaped(row.form.name),
+            escaped(row.form.what),
+            escaped(row.form.formula)
         )
     });
     format!("<ul class=\"facts\">\n{}</ul>\n", items.collect::<String>())
@@ -510,4 +502,38 @@ fn said(card: &Card, probed: &Probed) -> String {
         "{faults}<details><summary>asked and realised</summary>\n\
          <ul class=\"facts\">\n{items}</ul></details>\n"
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use headland_judge::CLOSED_FORMS;
+
+    use super::*;
+
+    /// An error that is no number is as far off as can be: marked in the table, in the overview
+    /// of the page and in its cell.
+    #[test]
+    fn an_error_that_is_no_number_is_marked_everywhere() {
+        let form = &CLOSED_FORMS[0][0];
+        let of = |error: f64| {
+            let cells = vec![Ok(Measured { expected: 1.0, measured: 1.0 + error, error })];
+            let probed = Probed {
+                name: "probe".into(),
+                what: "something".into(),
+                step_secs: 1e-3,
+                measures: vec![MeasureRow { form, cells }],
+                matrix: Matrix::default(),
+                runs: vec![Ran::default()],
+            };
+            let engines = vec![("engine".into(), "1".into())];
+            let it = Card { engines, missing: Vec::new(), probes: vec![probed] };
+            (card(&it, false), card_page(&it, "build"))
+        };
+        for (error, is_marked) in [(0.0, false), (2.0 * form.usual, true), (f64::NAN, true)] {
+            let (text, page) = of(error);
+            assert_eq!(text.contains(" !"), is_marked, "{error}: {text}");
+            assert_eq!(page.contains("1&nbsp;!"), is_marked, "{error}");
+            assert_eq!(page.contains("<td class=\"unusual\""), is_marked, "{error}");
+        }
+    }
 }

@@ -126,8 +126,16 @@ mod tests {
         let text = chart(&SMALL, &points);
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(lines.len(), 6, "{text}");
-        assert!(lines[1].contains("100") && lines[1].ends_with(|c: char| c > '\u{2800}'), "{text}");
-        assert!(lines[3].contains(" 0 ┤\u{28e0}") || lines[3].contains(" 0 ┤"), "{text}");
+        // Of eight columns, the last of the top row and the first of the bottom row.
+        let (top, top_dots) = lines[1].split_once('┤').expect("an axis");
+        let (bottom, bottom_dots) = lines[3].split_once('┤').expect("an axis");
+        assert!(top.trim() == "100" && bottom.trim() == "0", "{text}");
+        let bits = |dots: &str, column| {
+            let shown = dots.chars().nth(column).map_or(0, |c| u32::from(c) - 0x2800);
+            u8::try_from(shown).expect("of the block")
+        };
+        assert!(bits(top_dots, 7) & DOTS[0][1] != 0 && bits(top_dots, 0) == 0, "{text}");
+        assert!(bits(bottom_dots, 0) & DOTS[3][0] != 0 && bits(bottom_dots, 7) == 0, "{text}");
     }
 
     #[test]

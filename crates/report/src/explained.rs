@@ -8,7 +8,7 @@ use crate::units::{count, quantity};
 use crate::verdicts::{Cell, Covered, Judged, Matrix, Spot, Sureness, Survived};
 
 /// Coverage of a file of formulas.
-pub(crate) const NO_PARTS: &str = "formulas only, no states and transitions to reach";
+const NO_PARTS: &str = "formulas only, no states and transitions to reach";
 
 /// Why what is red is red, and why formulas are not decided.
 pub fn explained(matrix: &Matrix) -> String {
@@ -106,7 +106,7 @@ fn command(test: &str, recording: &str, from: SimTime, to: SimTime) -> String {
 }
 
 /// `1.42`: seconds with every nanosecond and no more digits than that takes.
-pub(crate) fn secs(time: SimTime) -> String {
+fn secs(time: SimTime) -> String {
     let (sign, nanos) = (if time.nanos() < 0 { "-" } else { "" }, time.nanos().unsigned_abs());
     let text = format!("{sign}{}.{:09}", nanos / 1_000_000_000, nanos % 1_000_000_000);
     text.trim_end_matches('0').trim_end_matches('.').to_string()

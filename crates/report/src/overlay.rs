@@ -12,8 +12,8 @@ use headland_judge::{Column, Course, companies, parting};
 
 use crate::markup::escaped;
 use crate::page::with_code;
-use crate::plot::{Axis, LANE_HEIGHT, LEFT, PLOT_HEIGHT, RIGHT, number, path, svg, ticks};
-use crate::plot::{is_drawn, lane_bands, shortened};
+use crate::plot::{Axis, Frame, LANE_HEIGHT, LEFT, PLOT_HEIGHT, is_drawn, lane_bands, path};
+use crate::plot::{shortened, span, svg, ticks};
 use crate::verdicts::{Cell, Judged, Matrix, Row};
 
 /// Curves are told apart by colour up to this many.
@@ -65,7 +65,8 @@ pub fn partings(matrix: &Matrix, groups: &[Range<usize>]) -> String {
     let mut out = String::new();
     for row in &matrix.rows {
         for group in groups.iter().filter(|group| group.len() > 1) {
-            for said in parted(&row.cells[group.clone()], &matrix.recordings[group.clone()]) {
+            let (cells, names) = (&row.cells[group.clone()], &matrix.recordings[group.clone()]);
+            for said in courses(cells, names).in_words() {
                 _ = writeln!(out, "{}: {said}", row.test);
             }
         }
@@ -73,8 +74,29 @@ pub fn partings(matrix: &Matrix, groups: &[Range<usize>]) -> String {
     out
 }
 
+/// How the ways of recordings through the states of one test compare, in words.
+pub(crate) enum Courses {
+    /// There are no two of them.
+    Alone,
+    /// All take the same transitions.
+    Same(String),
+    /// Where the others part from the first.
+    Parted(Vec<String>),
+}
+
+impl Courses {
+    /// All that is to be said.
+    fn in_words(self) -> Vec<String> {
+        match self {
+            Courses::Alone => Vec::new(),
+            Courses::Same(words) => vec![words],
+            Courses::Parted(said) => said,
+        }
+    }
+}
+
 /// Which recordings take the same transitions, and where the others part from the first.
-pub(crate) fn parted(cells: &[Cell], recordings: &[String]) -> Vec<String> {
+pub(crate) fn courses(cells: &[Cell], recordings: &[String]) -> Courses {
     let lines = lines(cells, recordings);
     let courses: Vec<(&str, Course<'_>)> = lines
         .iter()
@@ -86,15 +108,15 @@ pub(crate) fn parted(cells: &[Cell], recordings: &[String]) -> Vec<String> {
         .collect();
     let (names, courses): (Vec<&str>, Vec<Course<'_>>) = courses.into_iter().unzip();
     if courses.len() < 2 {
-        return Vec::new();
+        return Courses::Alone;
     }
     let companies = companies(&courses);
-    let Some(first) = companies.first() else { return Vec::new() };
+    let Some(first) = companies.first() else { return Courses::Alone };
     let list = |company: &[usize]| company.iter().map(|i| names[*i]).collect::<Vec<_>>().join(", ");
     if companies.len() == 1 {
         let is_cut = courses.iter().any(|course| course.timeline.is_cut);
         let kept = if is_cut { ", as far as they are kept" } else { "" };
-        return vec![format!("all take the same transitions{kept}: {}", list(first))];
+        return Courses::Same(format!("all take the same transitions{kept}: {}", list(first)));
     }
     let from_first = |company: &Vec<usize>| {
         let parting = parting(courses[first[0]], courses[company[0]])?;
@@ -112,12 +134,12 @@ pub(crate) fn parted(cells: &[Cell], recordings: &[String]) -> Vec<String> {
             told(&parting.second)
         ))
     };
-    companies[1..].iter().filter_map(from_first).collect()
+    Courses::Parted(companies[1..].iter().filter_map(from_first).collect())
 }
 
 /// The same as a list on a page; nothing where there is nothing to compare.
 pub(crate) fn parted_items(cells: &[Cell], recordings: &[String]) -> String {
-    let said = parted(cells, recordings);
+    let said = courses(cells, recordings).in_words();
     if said.is_empty() {
         return String::new();
     }
@@ -174,35 +196,15 @@ fn curves(lines: &[Line<'_>], quantity: Quantity, axis: &Axis) -> String {
             Some((i, line, line.judged.scene.column(*own)))
         })
         .collect();
-    let (low, high) = range(columns.iter().map(|(_, _, column)| column.as_ref()));
-    let unit = vocabulary.unit(quantity);
-    let title = if unit.is_empty() { name.clone() } else { format!("{name} [{unit}]") };
-    let mut out = format!(
-        "<rect class=\"frame\" x=\"{LEFT}\" y=\"16\" width=\"{}\" height=\"{}\"/>\
-         <text class=\"title\" x=\"{}\" y=\"11\">{}</text>",
-        RIGHT - LEFT,
-        HEIGHT - 18.0,
-        LEFT + 4.0,
-        escaped(&title)
-    );
-    if low > high {
+    let span = range(columns.iter().map(|(_, _, column)| column.as_ref()));
+    let frame = Frame { height: HEIGHT, span };
+    let mut out = frame.outline(&name, vocabulary.unit(quantity));
+    if frame.is_empty() {
         return svg(HEIGHT, &name, &out);
     }
-    let (low, high) = if high > low { (low, high) } else { (low - 0.5, high + 0.5) };
-    let y = |value: f64| {
-        (HEIGHT - 6.0) - (value.clamp(low, high) - low) / (high - low) * (HEIGHT - 26.0)
-    };
-    for value in [low, high] {
-        _ = write!(
-            out,
-            "<text class=\"scale\" x=\"{}\" y=\"{:.1}\">{}</text>",
-            LEFT - 8.0,
-            y(value) + 4.0,
-            number(value, high - low)
-        );
-    }
+    out += &frame.scale_of_numbers();
     for (i, line, column) in &columns {
-        let path = path(column, line.judged.scene.times(), axis, y);
+        let path = path(column, line.judged.scene.times(), axis, |value| frame.y(value));
         _ = write!(
             out,
             "<path class=\"curve l{}\" d=\"{path}\"><title>{}</title></path>",
@@ -215,15 +217,7 @@ fn curves(lines: &[Line<'_>], quantity: Quantity, axis: &Axis) -> String {
 
 /// The range most curves stay in: one that explodes must not flatten the others.
 fn range<'a>(columns: impl Iterator<Item = &'a Column>) -> (f64, f64) {
-    let mut spans: Vec<(f64, f64)> = columns
-        .map(|column| {
-            let known = column.values.iter().skip(column.first_known).filter(|v| v.is_finite());
-            known.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), v| {
-                (low.min(*v), high.max(*v))
-            })
-        })
-        .filter(|(low, high)| low <= high)
-        .collect();
+    let mut spans: Vec<(f64, f64)> = columns.map(span).filter(|(low, high)| low <= high).collect();
     let all = |spans: &[(f64, f64)]| {
         spans.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), span| {
             (low.min(span.0), high.max(span.1))

@@ -265,43 +265,84 @@ fn curve(
     unit: &str,
     is_bool: bool,
 ) -> String {
-    let known = column.values.iter().skip(column.first_known).copied().filter(|v| v.is_finite());
-    let (low, high) = known.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| {
-        (low.min(value), high.max(value))
-    });
-    let title = if unit.is_empty() { name.to_string() } else { format!("{name} [{unit}]") };
-    let label =
-        format!("<text class=\"title\" x=\"{}\" y=\"11\">{}</text>", LEFT + 4.0, escaped(&title));
-    let top = PLOT_TOP;
-    let frame = format!(
-        "<rect class=\"frame\" x=\"{LEFT}\" y=\"{top}\" width=\"{}\" height=\"{}\"/>",
-        RIGHT - LEFT,
-        PLOT_HEIGHT - top - 2.0
-    );
-    if low > high {
-        return format!(
-            "{frame}{label}<text class=\"scale\" x=\"{}\" y=\"40\">not known</text>",
-            LEFT - 8.0
-        );
+    let frame = Frame { height: PLOT_HEIGHT, span: span(column) };
+    let outline = frame.outline(name, unit);
+    if frame.is_empty() {
+        let x = LEFT - 8.0;
+        return format!("{outline}<text class=\"scale\" x=\"{x}\" y=\"40\">not known</text>");
     }
-    let (low, high) = if high > low { (low, high) } else { (low - 0.5, high + 0.5) };
-    let (y_top, y_bottom) = (top + 4.0, PLOT_HEIGHT - 6.0);
-    let y = |value: f64| y_bottom - (value - low) / (high - low) * (y_bottom - y_top);
-    let scale = |value: f64, text: String| {
-        let y = y(value) + 4.0;
-        format!("<text class=\"scale\" x=\"{}\" y=\"{y:.1}\">{text}</text>", LEFT - 8.0)
+    let scales = match is_bool {
+        true => frame.scale("no", "yes"),
+        false => frame.scale_of_numbers(),
     };
-    let scales = if is_bool {
-        scale(high, "yes".to_string()) + &scale(low, "no".to_string())
-    } else {
-        scale(high, number(high, high - low)) + &scale(low, number(low, high - low))
-    };
-    let path = path(column, times, axis, y);
-    format!("{frame}{label}{scales}<path class=\"curve\" d=\"{path}\"/>")
+    let path = path(column, times, axis, |value| frame.y(value));
+    format!("{outline}{scales}<path class=\"curve\" d=\"{path}\"/>")
+}
+
+/// The lowest and the highest that is known of a column; the wrong way round for none.
+pub(crate) fn span(column: &Column) -> (f64, f64) {
+    let known = column.values.iter().skip(column.first_known).filter(|v| v.is_finite());
+    known.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), v| (low.min(*v), high.max(*v)))
+}
+
+/// What stands around curves: an outline with a title, and a scale beside it.
+pub(crate) struct Frame {
+    /// Of the whole drawing.
+    pub(crate) height: f64,
+    /// The lowest and the highest value in it.
+    pub(crate) span: (f64, f64),
+}
+
+impl Frame {
+    /// Whether nothing in it is known.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.span.0 > self.span.1
+    }
+
+    /// The outline, and above it the quantity with its unit.
+    pub(crate) fn outline(&self, name: &str, unit: &str) -> String {
+        let title = if unit.is_empty() { name.to_string() } else { format!("{name} [{unit}]") };
+        format!(
+            "<rect class=\"frame\" x=\"{LEFT}\" y=\"{PLOT_TOP}\" width=\"{}\" height=\"{}\"/>\
+             <text class=\"title\" x=\"{}\" y=\"11\">{}</text>",
+            RIGHT - LEFT,
+            self.height - PLOT_TOP - 2.0,
+            LEFT + 4.0,
+            escaped(&title)
+        )
+    }
+
+    /// What is drawn at its edges; a constant gets some room.
+    fn ends(&self) -> (f64, f64) {
+        let (low, high) = self.span;
+        if high > low { (low, high) } else { (low - 0.5, high + 0.5) }
+    }
+
+    /// How far down a value is drawn.
+    pub(crate) fn y(&self, value: f64) -> f64 {
+        let ((low, high), bottom) = (self.ends(), self.height - 6.0);
+        bottom - (value.clamp(low, high) - low) / (high - low) * (bottom - PLOT_TOP - 4.0)
+    }
+
+    /// Words beside both ends.
+    fn scale(&self, lowest: &str, highest: &str) -> String {
+        let (low, high) = self.ends();
+        let one = |value: f64, words: &str| {
+            let (x, y) = (LEFT - 8.0, self.y(value) + 4.0);
+            format!("<text class=\"scale\" x=\"{x}\" y=\"{y:.1}\">{words}</text>")
+        };
+        one(high, highest) + &one(low, lowest)
+    }
+
+    /// The numbers of both ends.
+    pub(crate) fn scale_of_numbers(&self) -> String {
+        let (low, high) = self.ends();
+        self.scale(&number(low, high - low), &number(high, high - low))
+    }
 }
 
 /// As many digits as tell the two ends of a scale apart.
-pub(crate) fn number(value: f64, span: f64) -> String {
+fn number(value: f64, span: f64) -> String {
     // What rounds to nothing has no sign.
     let value = if value.abs() < span * 1e-4 { 0.0 } else { value };
     match span {

@@ -125,6 +125,9 @@ pub struct EngineEntry {
     /// The text of an adapter that is part of headland, or the path of one that is not.
     /// Nothing for engines that are no programs.
     pub source: &'static str,
+    /// How much longer than others it may take before it can be asked anything: for what it
+    /// compiles on first use.
+    pub preparation: Duration,
     /// Looks for it: its version and where it was found, or why it is not there.
     pub find: fn(&EngineEntry) -> Result<Found, String>,
     /// What it cannot represent, or realises differently.

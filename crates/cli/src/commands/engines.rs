@@ -22,11 +22,9 @@ pub fn run(context: &Context, args: &EnginesArgs) -> Ended {
         listed.map(|(entry, found)| describe(entry, found)).collect()
     };
     context.print(&text);
-    if found.iter().any(Result::is_err) {
-        context.say(
-            "engines of your own: `--engine ./my_engine.py`, see the book, \"Engines of your own\"",
-        );
-    }
+    context.say(
+        "engines of your own: `--engine ./my_engine.py`, see the book, \"Engines of your own\"",
+    );
     Ok(Outcome::Passed)
 }
 

@@ -11,13 +11,12 @@ use headland_report::{
 };
 use headland_sim::{EngineEntry, Found};
 
-use crate::apart::{Cell, CellEnd, file_name_of};
+use crate::apart::{Cell, file_name_of, run_all};
 use crate::args::TestArgs;
 use crate::chosen::choose;
 use crate::context::{BUILD, Context, Ended, Outcome, is_stdout, refuse_same, write_file};
 use crate::judging::{Asked, Loaded, MaybeTest, Round, Unread, judge_all};
 use crate::parallel;
-use crate::progress::CellProgress;
 use crate::said::{self, Said};
 use crate::signals::interrupted;
 use crate::test_file::TestFile;
@@ -258,7 +257,7 @@ fn run_worlds(
 ) -> Result<(Vec<Origin>, Outcome), Vec<Diagnostic>> {
     let mut cells: Vec<Cell> = Vec::new();
     for world in &args.world {
-        for (engine, _) in engines {
+        for (engine, found) in engines {
             let stem = world.file_stem().unwrap_or(world.as_os_str()).to_string_lossy();
             let base = format!("{stem}-{}", file_name_of(engine.name));
             let numbered = (2..).map(|n| format!("{base}-{n}"));
@@ -266,29 +265,18 @@ fn run_worlds(
             let is_free = |path: &PathBuf| cells.iter().all(|cell| cell.output != *path);
             let output = std::iter::once(base.clone()).chain(numbered).map(place).find(is_free);
             let output = output.expect("numbers do not end");
-            cells.push(Cell { world, engine: engine.name, how: &args.how, output });
+            cells.push(Cell { world, engine, found, how: &args.how, output });
         }
     }
-    let progress = CellProgress::new(context.shows_progress(), cells.len());
-    let ends = parallel::map(cells.len(), |i| {
-        let (engine, found) = &engines[i % engines.len()];
-        let end = match found {
-            Ok(_) => cells[i].run(context),
-            // It was asked once, and is not waited for in every cell again.
-            Err(why) => Ok(CellEnd::of_missing(context, engine, why)),
-        };
-        progress.tick();
-        end
-    });
-    progress.finish();
-    let ends = ends.into_iter().collect::<Result<Vec<CellEnd>, Vec<Diagnostic>>>()?;
+    let ends = run_all(context, &cells)?;
     let short =
         |cell: &Cell| cell.output.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     let said: Vec<(String, &[Said])> = cells
         .iter()
         .zip(&ends)
         .map(|(cell, end)| {
-            let name = if args.world.len() > 1 { short(cell) } else { cell.engine.to_string() };
+            let name =
+                if args.world.len() > 1 { short(cell) } else { cell.engine.name.to_string() };
             (name, end.said.as_slice())
         })
         .collect();

@@ -53,7 +53,8 @@ def serve(name, version, make_world):
         message = json.loads(line)
         if message["do"] == "start":
             world = make_world(message)
-            _say({"realised": world.realised, "cannot": world.cannot})
+            once = list(dict.fromkeys(world.realised))
+            _say({"realised": once, "cannot": world.cannot})
         elif message["do"] == "step":
             rigids, contacts = world.step(message["efforts"], message["wrenches"])
             answer = {"rigids": rigids, "contacts": contacts}
@@ -133,11 +134,6 @@ def quaternion(m):
         q[1 + k] = m[k][i] + m[i][k]
     n = math.sqrt(sum(x * x for x in q))
     return [x / n for x in q]
-
-
-def turn_about(axis, angle):
-    s = math.sin(0.5 * angle)
-    return [math.cos(0.5 * angle), axis[0] * s, axis[1] * s, axis[2] * s]
 
 
 def turn_z_to(direction):
@@ -261,19 +257,6 @@ def reversed_joint(joint):
     return out
 
 
-def joint_motion(joint, positions):
-    """Where the child side is, seen from the parent side."""
-    if joint["kind"] == "ball":
-        return [0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0]
-    axis = joint["axes"][0]["direction"]
-    if joint["kind"] == "prismatic":
-        return scaled(axis, positions[0]) + [1.0, 0.0, 0.0, 0.0]
-    turn = turn_about(axis, positions[0])
-    if joint["kind"] == "universal":
-        return [0.0, 0.0, 0.0] + qmul(turn, turn_about(joint["axes"][1]["direction"], positions[1]))
-    return scaled(axis, positions[0] * joint.get("metres_per_radian", 0.0)) + turn
-
-
 def centre_of(rigid, pose):
     return add(pose[0:3], turned(pose[3:7], rigid["centre"]))
 
@@ -353,7 +336,7 @@ def remarks(scene):
                     ("stiffness", "contact stiffness"), ("damping", "contact damping")) if key in shape]
             if left:
                 out.append(f"link `{name}`: {', '.join(left)} left out")
-    return list(dict.fromkeys(out))
+    return out
 
 
 def mean_mu(shape):

@@ -44,10 +44,11 @@ class World:
     def __init__(self, scene):
         self.scene, self.rigids, self.raw = scene, scene["rigids"], scene["raw"]
         self.dt, self.gravity = scene["step_ns"] * 1e-9, scene["gravity"]
-        self.realised, self.cannot = remarks(scene), []
+        self.realised, self.cannot = [], []
         self.order, self.carrier, self.loops = carried(scene)
-        self.refuse()
         self.values()
+        self.refuse()
+        self.realised += remarks(scene)
         if self.cannot:
             return
         self.world = dart.simulation.World("headland")
@@ -86,8 +87,8 @@ class World:
     def values(self):
         self.e, self.e_ground, wrong = factors(self.scene, lambda shape: shape["restitution"])
         if self.raw:
-            self.realised = ["raw: DART's own collision detector (FCL), its product of restitutions, and what rests "
-                             "falls asleep; friction and restitution where the world says them"]
+            self.realised.append("raw: DART's own collision detector (FCL), its product of restitutions, and what rests "
+                                 "falls asleep; friction and restitution where the world says them")
             return
         for a, b, product in wrong:
             self.realised.append(f"restitution between surfaces of {a:g} and {b:g} is {product:.4g} "

@@ -63,11 +63,12 @@ class World:
     def __init__(self, scene):
         self.scene, self.rigids, self.raw = scene, scene["rigids"], scene["raw"]
         self.dt, self.gravity, self.n_steps = scene["step_ns"] * 1e-9, scene["gravity"], 0
-        self.realised, self.cannot, self.remarks = remarks(scene), [], []
+        self.realised, self.cannot, self.remarks = [], [], []
         self.folder = tempfile.TemporaryDirectory()
         self.order, self.carrier, self.loops = carried(scene)
-        self.refuse()
         self.values()
+        self.refuse()
+        self.realised += remarks(scene)
         if self.cannot:
             return
         self.build(DiscreteContactApproximation.kSap if self.has_ties() else DiscreteContactApproximation.kTamsi)
@@ -136,8 +137,8 @@ class World:
                 t = min(s, m)
                 self.mu_ground[s] = t * m / (2.0 * m - t) if m > 0.0 else 0.0
         if self.raw:
-            self.realised = ["raw: Drake's own contact approximation and contact parameters; friction where the "
-                             "world says it, combined by 2ab/(a+b)"]
+            self.realised.append("raw: Drake's own contact approximation and contact parameters; friction where the "
+                                 "world says it, combined by 2ab/(a+b)")
             return
         pairs = [(a, b, self.mu[a], self.mu[b]) for a in moving for b in moving if a <= b]
         pairs += [(a, b, self.mu[a], self.mu_ground[b]) for a in moving for b in static]

@@ -3,6 +3,8 @@
 //! Each file is read from its top, where a table says what is asked and what is realised.
 //! `common.py`, the pipe and a little arithmetic, is put before each of them.
 
+use std::time::Duration;
+
 use headland_sim::{EngineEntry, Housing};
 
 use crate::pipe;
@@ -19,6 +21,7 @@ pub const DART: EngineEntry = EngineEntry {
     summary: "DART by its Python package; articulated bodies, contacts as a boxed LCP",
     housing: Housing::Program,
     source: adapter!("dart.py"),
+    preparation: Duration::ZERO,
     find: pipe::find,
     limits: &[
         "friction is the same in every direction: the mean of mu and mu2",
@@ -40,6 +43,7 @@ pub const DRAKE: EngineEntry = EngineEntry {
     summary: "Drake's MultibodyPlant by its Python package; compliant contacts, convex solver",
     housing: Housing::Program,
     source: adapter!("drake.py"),
+    preparation: Duration::ZERO,
     find: pipe::find,
     limits: &[
         "no restitution: contacts dissipate by a formula, and bounce far too low",
@@ -63,6 +67,7 @@ pub const PYBULLET: EngineEntry = EngineEntry {
     summary: "Bullet's multibodies by their Python package; sequential impulses",
     housing: Housing::Program,
     source: adapter!("pybullet.py"),
+    preparation: Duration::ZERO,
     find: pipe::find,
     limits: &[
         "friction and restitution are multiplied; where factors cannot give the lesser of two, it is told with numbers",

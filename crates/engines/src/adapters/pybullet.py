@@ -51,7 +51,7 @@ class World:
     def __init__(self, scene):
         self.scene, self.rigids = scene, scene["rigids"]
         self.dt, self.gravity, self.raw = scene["step_ns"] * 1e-9, scene["gravity"], scene["raw"]
-        self.realised, self.cannot = remarks(scene), []
+        self.realised, self.cannot = [], []
         self.joint_of = {}  # dof -> (body, link, axis)
         self.seat = [None] * len(self.rigids)  # rigid -> (body, link, centre_from_rigid)
         self.body_at = {}  # (body, link) -> our body
@@ -60,7 +60,7 @@ class World:
         self.order, self.carrier, self.loops = carried(scene)
         self.values()
         self.refuse()
-        self.realised = list(dict.fromkeys(self.realised))
+        self.realised += remarks(scene)
         if self.cannot:
             return
         self.open()
@@ -102,8 +102,8 @@ class World:
         self.e, self.e_ground, wrong_e = factors(self.scene, lambda shape: shape["restitution"])
         self.bounces = any(s["restitution"] > 0.0 for rigid in self.rigids for s in rigid["shapes"])
         if self.raw:
-            self.realised = ["raw: Bullet's own damping, joint motors, thresholds and products of surfaces; "
-                             "friction and restitution where the world says them"]
+            self.realised.append("raw: Bullet's own damping, joint motors, thresholds and products of surfaces; "
+                                 "friction and restitution where the world says them")
             return
         for what, wrong in (("friction", wrong_mu), ("restitution", wrong_e)):
             for a, b, product in wrong:
@@ -168,7 +168,7 @@ class World:
         """Shapes that can share a link: those of one body and one surface. Hulls, triangles and
         planes cannot be part of a compound, so each has a link of its own."""
         out = {}
-        for n, shape in enumerate(rigid["shapes"]):
+        for shape in rigid["shapes"]:
             key = (shape["body"], shape["mu"], shape["mu2"], shape["restitution"], shape["mask"])
             if shape["form"] == "prism":
                 for part in shape["parts"]:
@@ -401,14 +401,13 @@ class World:
     # --- time --------------------------------------------------------------------------
 
     def step(self, efforts, wrenches):
-        if efforts or self.joint_of:
-            for dof, (body, link, axis) in self.joint_of.items():
-                effort = efforts[dof] if dof < len(efforts) else 0.0
-                if not self.raw and (axis["damping"] or axis["spring_stiffness"]):
-                    q, v = bullet.getJointState(body, link)[0:2]
-                    effort -= axis["damping"] * v + axis["spring_stiffness"] * (q - axis["spring_reference"])
-                if effort:
-                    bullet.setJointMotorControl2(body, link, bullet.TORQUE_CONTROL, force=effort)
+        for dof, (body, link, axis) in self.joint_of.items():
+            effort = efforts[dof] if dof < len(efforts) else 0.0
+            if not self.raw and (axis["damping"] or axis["spring_stiffness"]):
+                q, v = bullet.getJointState(body, link)[0:2]
+                effort -= axis["damping"] * v + axis["spring_stiffness"] * (q - axis["spring_reference"])
+            if effort:
+                bullet.setJointMotorControl2(body, link, bullet.TORQUE_CONTROL, force=effort)
         for i in self.order:
             rigid = self.rigids[i]
             if not self.raw and (rigid["linear_decay"] or rigid["angular_decay"]):

@@ -25,7 +25,7 @@ use super::workshop::{LIBRARIES, Workshop};
 pub(super) const SOURCE: &str = include_str!("shim.cpp");
 
 /// A compiler that has not finished by then is ended. It takes 2 s here.
-const COMPILE_LIMIT: Duration = Duration::from_secs(180);
+pub(super) const LIMIT: Duration = Duration::from_secs(180);
 
 /// How many lines of a compiler's complaint are shown.
 const N_LINES_SHOWN: usize = 6;
@@ -35,7 +35,7 @@ const SEAL: &[u8; 8] = b"HL SHIM1";
 
 /// The file of the shim, compiled now if there is none or it is broken.
 pub(super) fn shim_file(workshop: &Workshop, source: &str) -> Result<PathBuf, Diagnostic> {
-    shim_file_within(workshop, source, COMPILE_LIMIT)
+    shim_file_within(workshop, source, LIMIT)
 }
 
 fn shim_file_within(
@@ -146,6 +146,7 @@ fn compile(
     // What it starts, a linker for one, is to end with it.
     #[cfg(unix)]
     command.process_group(0);
+    crate::pipe::die_with_us(&mut command);
     let line = shown(&command);
     let child = command.spawn().map_err(|error| refused(&line, &format!("cannot run: {error}")))?;
     match wait(child, limit) {
@@ -339,9 +340,12 @@ mod tests {
             assert_eq!(shim_file(&workshop, source).unwrap(), path);
             assert!(is_intact(&path));
         }
-        // A compiler that cannot run shows that the kept one is taken.
-        let idle = Workshop { lib: "/nowhere".into(), ..workshop.clone() };
-        assert_eq!(shim_file(&idle, source).unwrap(), path);
+        // One that is made again is another file in the same place, without this mark.
+        let age = || fs::metadata(&path).unwrap().modified().unwrap();
+        let long_ago = std::time::SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000);
+        File::options().write(true).open(&path).unwrap().set_modified(long_ago).unwrap();
+        assert_eq!(shim_file(&workshop, source).unwrap(), path);
+        assert_eq!(age(), long_ago, "the one that is kept is taken");
         let other = shim_file(&workshop, "extern \"C\" int answer() { return 43; }\n").unwrap();
         assert_ne!(other, path, "another source has another name");
     }

@@ -1,6 +1,7 @@
 //! Joints of ours as constraints of Bullet's, and what each axis has beside them. A screw is a
 //! slider that may turn; `Ties` keep the turn and the slide together.
 
+use headland_base::maths::quat_between;
 use headland_base::{Mat3, Quat, Transform, Vec3};
 use headland_sim::{Fault, Joint, Model, Motion};
 use headland_world::JointKind;
@@ -69,46 +70,15 @@ fn side(model: &Model, seats: &[Seat], rigid_idx: Option<usize>) -> Side {
 fn link_of(joint: &Joint) -> (Link, Quat) {
     match &joint.kind {
         JointKind::Revolute(axis) | JointKind::Continuous(axis) => {
-            (Link::Hinge, turn(Vec3::Z, axis.direction))
+            (Link::Hinge, quat_between(Vec3::Z, axis.direction))
         }
-        JointKind::Prismatic(axis) => (Link::Slider, turn(Vec3::X, axis.direction)),
-        JointKind::Screw { axis, .. } => (Link::Piston, turn(Vec3::X, axis.direction)),
+        JointKind::Prismatic(axis) => (Link::Slider, quat_between(Vec3::X, axis.direction)),
+        JointKind::Screw { axis, .. } => (Link::Piston, quat_between(Vec3::X, axis.direction)),
         JointKind::Ball => (Link::Ball, Quat::IDENTITY),
         JointKind::Universal(first, second) => {
             let (z, x) = (first.direction, second.direction);
             (Link::Universal, Quat::from_mat3(&Mat3::from_cols(x, z.cross(x), z)))
         }
         JointKind::Fixed => unreachable!("welded when the model was compiled"),
-    }
-}
-
-/// The shortest turn that takes one unit vector to another.
-fn turn(from: Vec3, to: Vec3) -> Quat {
-    let cosine = from.dot(to);
-    if cosine < -1.0 + 1e-9 {
-        // Half a turn about whatever is across.
-        let across = if from.x.abs() < 0.5 { Vec3::X } else { Vec3::Y };
-        return Quat::from_xyzw(across.x, across.y, across.z, 0.0);
-    }
-    let axis = from.cross(to);
-    let turn = Quat::from_xyzw(axis.x, axis.y, axis.z, 1.0 + cosine);
-    turn * (1.0 / headland_base::maths::sqrt(turn.dot(turn)))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_direction_is_turned_to() {
-        for i in 0..200 {
-            let (a, b) = (f64::from(i) * 0.37, f64::from(i) * 0.91);
-            let (sin, cos) = (headland_base::maths::sin, headland_base::maths::cos);
-            let to = Vec3::new(cos(a) * cos(b), cos(a) * sin(b), sin(a));
-            for from in [Vec3::X, Vec3::Z] {
-                assert!((turn(from, to) * from).distance(to) < 1e-9);
-                assert!((turn(from, -from) * from).distance(-from) < 1e-12);
-            }
-        }
     }
 }

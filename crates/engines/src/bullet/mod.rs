@@ -42,6 +42,7 @@ pub const ENTRY: EngineEntry = EngineEntry {
               first use",
     housing: Housing::Library,
     source: "",
+    preparation: compile::LIMIT,
     find: |_| {
         Workshop::find(&Surroundings::of_this_process()).map(|workshop| Found {
             version: workshop.version_text(),

@@ -101,7 +101,7 @@ thread_local! {
 /// An error of MuJoCo's is the end of the process, by its own design: its data is then in no
 /// state to go on with. Its words come first.
 extern "C" fn on_error(message: *const c_char) {
-    eprintln!("error[engine]: mujoco: {}", words(message));
+    eprintln!("mujoco: {}", words(message));
     std::process::exit(crate::EXIT_FATAL);
 }
 

@@ -28,6 +28,8 @@ mod roster;
 mod shapes;
 mod tree;
 
+use std::time::Duration;
+
 use headland_base::{Diagnostic, Mat3, Quat, SimDuration, Transform, Vec3};
 use headland_sim::{
     Engine, EngineEntry, EngineOptions, Fault, Found, Housing, Inputs, Model, Motion, State,
@@ -45,6 +47,7 @@ pub const ENTRY: EngineEntry = EngineEntry {
     summary: "library; generalised coordinates, soft convex contacts, double precision",
     housing: Housing::Library,
     source: "",
+    preparation: Duration::ZERO,
     find: |_| {
         let library = Library::get()?;
         Ok(Found {

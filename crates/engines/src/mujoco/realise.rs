@@ -295,14 +295,26 @@ pub(super) fn decay(
 mod tests {
     use super::*;
 
-    /// Wherever in a step the impact is, what comes back is what was asked: mean to 1e-9,
-    /// each to 5 %.
+    /// Wherever in a step the impact is, what comes back is what was asked, by the motion itself
+    /// at a thousand phases: 4 % of the speed at most to either side, on average to 0.005 %.
     #[test]
     fn a_bounce_returns_what_was_asked() {
+        const N_PHASES: u32 = 1000;
         for e in [0.06, 0.2, 0.5, 0.7, 0.9, 0.99, 1.0] {
-            let numbers = bounce(e);
-            assert!((returned(numbers) - e).abs() < 1e-9, "{e}: {}", returned(numbers));
-            assert!(numbers.0 > 0.0 && numbers.1 >= 0.0);
+            let (stiffness, damping) = bounce(e);
+            let mut sum = 0.0;
+            for phase in 0..N_PHASES {
+                let (mut depth, mut speed) = ((f64::from(phase) + 0.5) / f64::from(N_PHASES), 1.0);
+                while depth > 0.0 {
+                    let push = stiffness * depth + damping * speed;
+                    speed -= push.max(0.0); // it cannot pull
+                    depth += speed;
+                }
+                assert!((-speed - e).abs() < 0.04, "{e} at {phase}: {speed}");
+                sum -= speed;
+            }
+            let mean = sum / f64::from(N_PHASES);
+            assert!((mean - e).abs() < 5e-5, "{e}: {mean}");
         }
     }
 }

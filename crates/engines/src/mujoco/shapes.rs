@@ -5,8 +5,8 @@
 
 use std::fmt::Write;
 
-use headland_base::maths::{TAU, cos, sin, sqrt};
-use headland_base::{Quat, Transform, Vec3};
+use headland_base::maths::{TAU, cos, quat_between, sin, sqrt};
+use headland_base::{Transform, Vec3};
 use headland_sim::form::prisms;
 use headland_world::{Geometry, HeightGrid};
 
@@ -73,7 +73,7 @@ pub(super) fn parts(geometry: &Geometry, is_still: bool, assets: &mut Assets) ->
             plain(assets.mesh(&points))
         }
         Geometry::Plane { normal, .. } => at(
-            Transform::from_rotation(turn_z_to(*normal)),
+            Transform::from_rotation(quat_between(Vec3::Z, *normal)),
             "type=\"plane\" size=\"0 0 1\"".to_string(),
         ),
         Geometry::Mesh { mesh, .. } if is_in_triangles(geometry, is_still) => {
@@ -156,15 +156,4 @@ impl Assets {
         self.files.push((file, bytes));
         (format!("type=\"hfield\" hfield=\"{name}\""), lowest)
     }
-}
-
-/// The shortest turn that takes z to `direction`.
-fn turn_z_to(direction: Vec3) -> Quat {
-    let cosine = direction.z;
-    if cosine < -1.0 + 1e-12 {
-        return Quat::from_xyzw(1.0, 0.0, 0.0, 0.0); // half a turn about x
-    }
-    let axis = Vec3::Z.cross(direction);
-    let turn = Quat::from_xyzw(axis.x, axis.y, axis.z, 1.0 + cosine);
-    turn * (1.0 / sqrt(turn.dot(turn)))
 }

@@ -19,6 +19,8 @@ mod rows;
 mod solving;
 mod stages;
 
+use std::time::Duration;
+
 use headland_base::maths::sqrt;
 use headland_base::{Diagnostic, SimDuration, Transform};
 use headland_sim::contact::{Detector, Scene};
@@ -40,6 +42,7 @@ pub const ENTRY: EngineEntry = EngineEntry {
     summary: "embedded; a detail for every robot, exact joints, contacts by three laws",
     housing: Housing::Embedded,
     source: "",
+    preparation: Duration::ZERO,
     find: |_| {
         let version = env!("CARGO_PKG_VERSION").to_string();
         Ok(Found { version, place: "part of headland".to_string() })

@@ -313,8 +313,7 @@ fn candidates() -> Vec<PathBuf> {
         let Ok(entries) = std::fs::read_dir(&folder) else { continue };
         let names = entries.flatten().map(|entry| entry.file_name());
         let is_ode = |name: &OsString| {
-            name.to_str().is_some_and(|n| n.starts_with("libode.so") || n.starts_with("libode."))
-                && !name.to_string_lossy().ends_with(".a")
+            name.to_str().is_some_and(|n| n.starts_with("libode.") && !n.ends_with(".a"))
         };
         found.extend(names.filter(is_ode).map(|name| folder.join(name)));
     }

@@ -23,6 +23,8 @@ mod messages;
 mod realise;
 mod shapes;
 
+use std::time::Duration;
+
 use headland_base::{Diagnostic, Mat3, Quat, SimDuration, Transform, Vec3};
 use headland_sim::lever::rotor_inertias;
 use headland_sim::{
@@ -44,6 +46,7 @@ pub const ENTRY: EngineEntry = EngineEntry {
     summary: "the Open Dynamics Engine; constraints with friction pyramids, double precision",
     housing: Housing::Library,
     source: "",
+    preparation: Duration::ZERO,
     find: |_| {
         let api = ffi::api()?;
         Ok(Found { version: ffi::version(api), place: api.place.display().to_string() })

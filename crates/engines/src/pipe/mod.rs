@@ -49,6 +49,8 @@ mod process {
             match *self {}
         }
     }
+
+    pub(crate) fn die_with_us(_: &mut Command) {}
 }
 
 use std::cell::RefCell;
@@ -62,6 +64,8 @@ use headland_base::{Diagnostic, SimDuration};
 use headland_sim::{
     Engine, EngineEntry, EngineOptions, Fault, Found, Housing, Inputs, Model, State,
 };
+
+pub(crate) use process::die_with_us;
 
 use process::Process;
 use reply::Hello;
@@ -105,6 +109,7 @@ pub fn own(path: &str) -> &'static EngineEntry {
         summary: "a program of yours, at the other end of a pipe",
         housing: Housing::Program,
         source: path,
+        preparation: Duration::ZERO,
         find,
         limits: &[],
         install: "write one: the page `engine-protocol` of the book says how",

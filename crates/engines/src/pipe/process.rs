@@ -326,7 +326,7 @@ impl Process {
 
 /// Where headland is killed and can end nobody any more, the system ends the child.
 #[expect(unsafe_code, reason = "nothing else runs between fork and exec")]
-fn die_with_us(command: &mut Command) {
+pub(crate) fn die_with_us(command: &mut Command) {
     #[cfg(target_os = "linux")]
     // SAFETY: one system call, which touches no memory.
     unsafe {

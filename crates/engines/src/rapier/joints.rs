@@ -1,7 +1,7 @@
 //! Joints of ours as joints of rapier's. The joint's own frame is turned so that its axis
 //! is rapier's x.
 
-use headland_base::maths::quat_from_axis_angle;
+use headland_base::maths::{quat_between, quat_from_axis_angle};
 use headland_base::{Diagnostic, Mat3, Quat, Transform, Vec3};
 use headland_sim::joint::{joint_motion, velocity_at};
 use headland_sim::{Joint, Model, Motion, State};
@@ -64,7 +64,7 @@ pub(super) struct Seat {
 
 impl Seat {
     fn of(sides: Sides, frames: Frames, axis: &Axis, which: rp::JointAxis) -> Seat {
-        let turn = Transform::from_rotation(turn_x_to(axis.direction));
+        let turn = Transform::from_rotation(quat_between(Vec3::X, axis.direction));
         let frames = (pose(frames.0 * turn), pose(frames.1 * turn));
         Seat { sides, frames, which, motor: None }
     }
@@ -129,7 +129,7 @@ pub(super) fn insert(
             JointKind::Prismatic(axis) => {
                 seats.push(Seat::of((parent, child), (from, to), axis, rp::JointAxis::LinX));
                 let data = rp::GenericJointBuilder::new(rp::JointAxesMask::LOCKED_PRISMATIC_AXES);
-                let data = in_frames(data, (from, to), turn_x_to(axis.direction));
+                let data = in_frames(data, (from, to), quat_between(Vec3::X, axis.direction));
                 let data = motor(data, rp::JointAxis::LinX, axis);
                 insert_one(
                     physics,
@@ -186,14 +186,18 @@ fn insert_hinge(
     dof_idx: usize,
     position: f64,
 ) -> Option<Window> {
-    let data = in_frames(rp::GenericJointBuilder::new(locked), frames, turn_x_to(axis.direction));
+    let data = in_frames(
+        rp::GenericJointBuilder::new(locked),
+        frames,
+        quat_between(Vec3::X, axis.direction),
+    );
     let data = motor(data, rp::JointAxis::AngX, axis);
     let is_plain = axis.lower >= -WINDOW_RADIANS && axis.upper <= WINDOW_RADIANS;
     if is_plain || (axis.lower.is_infinite() && axis.upper.is_infinite()) {
         insert_one(physics, sides, limited(data, rp::JointAxis::AngX, axis.lower, axis.upper));
         return None;
     }
-    let frame = pose(frames.1 * Transform::from_rotation(turn_x_to(axis.direction)));
+    let frame = pose(frames.1 * Transform::from_rotation(quat_between(Vec3::X, axis.direction)));
     let handle = insert_one(physics, sides, data);
     let mut window =
         Window { handle, frame, lower: axis.lower, upper: axis.upper, dof_idx, centre: 0.0 };
@@ -326,31 +330,4 @@ fn insert_cross(
 
 fn first_axis(joint: &Joint) -> Axis {
     joint.kind.axes()[0].clone()
-}
-
-/// The shortest turn that takes x to `direction`.
-fn turn_x_to(direction: Vec3) -> Quat {
-    let cosine = direction.x;
-    if cosine < -1.0 + 1e-9 {
-        return Quat::from_xyzw(0.0, 0.0, 1.0, 0.0); // half a turn about z
-    }
-    let axis = Vec3::X.cross(direction);
-    let turn = Quat::from_xyzw(axis.x, axis.y, axis.z, 1.0 + cosine);
-    turn * (1.0 / headland_base::maths::sqrt(turn.dot(turn)))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn x_is_turned_to_every_direction() {
-        for i in 0..200 {
-            let (a, b) = (f64::from(i) * 0.37, f64::from(i) * 0.91);
-            let (sin, cos) = (headland_base::maths::sin, headland_base::maths::cos);
-            let direction = Vec3::new(cos(a) * cos(b), cos(a) * sin(b), sin(a));
-            assert!((turn_x_to(direction) * Vec3::X).distance(direction) < 1e-9);
-        }
-        assert!((turn_x_to(-Vec3::X) * Vec3::X).distance(-Vec3::X) < 1e-12);
-    }
 }

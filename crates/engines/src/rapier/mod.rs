@@ -17,6 +17,8 @@ mod drive;
 mod joints;
 pub(crate) mod shapes;
 
+use std::time::Duration;
+
 use headland_base::{Diagnostic, Mat3, Quat, SimDuration, Transform, Vec3};
 use headland_sim::lever::rotor_inertias;
 use headland_sim::{
@@ -33,6 +35,7 @@ pub const ENTRY: EngineEntry = EngineEntry {
     summary: "embedded; impulse-based contacts and joints, double precision, always there",
     housing: Housing::Embedded,
     source: "",
+    preparation: Duration::ZERO,
     find: |_| Ok(Found { version: VERSION.to_string(), place: "part of headland".to_string() }),
     limits: &[
         "friction is the same in every direction: the mean of mu and mu2",
@@ -87,7 +90,7 @@ impl Engine for Rapier {
         }
         out.extend(model.massless());
         out.extend(model.rigids.iter().filter_map(|rigid| too_heavy(model, rigid)));
-        out.extend(shapes::check(model));
+        out.extend(shapes::check(model, options.raw));
         out.extend(joints::check(model));
         out
     }

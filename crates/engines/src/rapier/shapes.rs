@@ -11,7 +11,7 @@ use rapier3d_f64::prelude as rp;
 use super::pose;
 
 /// What cannot be touched as it is, said before the run.
-pub(super) fn check(model: &Model) -> Vec<Diagnostic> {
+pub(super) fn check(model: &Model, raw: bool) -> Vec<Diagnostic> {
     let mut out = Vec::new();
     for body in &model.bodies {
         let is_fixed = model.rigids[body.rigid_idx].motion == Motion::Static;
@@ -35,7 +35,7 @@ pub(super) fn check(model: &Model) -> Vec<Diagnostic> {
                         body.name,
                         surface.mu(),
                         surface.mu2(),
-                        friction(shape)
+                        friction(shape, raw)
                     ),
                 ));
             }
@@ -80,8 +80,11 @@ fn left_out(name: &str, surface: &Surface) -> Option<Diagnostic> {
 const RAW_FRICTION: f64 = 0.5;
 
 /// Friction of a shape in every direction.
-fn friction(shape: &Shape) -> f64 {
-    0.5 * (shape.surface.mu() + shape.surface.mu2())
+fn friction(shape: &Shape, raw: bool) -> f64 {
+    match raw {
+        true => shape.surface.mu.unwrap_or(RAW_FRICTION),
+        false => 0.5 * (shape.surface.mu() + shape.surface.mu2()),
+    }
 }
 
 /// The colliders of a shape, placed in their rigid.
@@ -94,9 +97,9 @@ pub(super) fn colliders(
 ) -> Vec<rp::Collider> {
     let rigid_from_shape = rigid_from_body * shape.body_from_shape;
     let groups = rp::Group::from_bits_truncate(shape.surface.collide_bitmask());
-    let (rule, mu) = match raw {
-        true => (rp::CoefficientCombineRule::Average, shape.surface.mu.unwrap_or(RAW_FRICTION)),
-        false => (rp::CoefficientCombineRule::Min, friction(shape)),
+    let rule = match raw {
+        true => rp::CoefficientCombineRule::Average,
+        false => rp::CoefficientCombineRule::Min,
     };
     collider_shapes(&shape.geometry, is_fixed)
         .unwrap_or_default()
@@ -105,7 +108,7 @@ pub(super) fn colliders(
             rp::ColliderBuilder::new(part)
                 .position(pose(rigid_from_shape * shape_from_part))
                 .density(0.0) // mass comes from the inertial, never from the shape
-                .friction(mu)
+                .friction(friction(shape, raw))
                 .friction_combine_rule(rule)
                 .restitution(shape.surface.restitution())
                 .restitution_combine_rule(rule)
@@ -193,9 +196,33 @@ fn hulls(outlines: &[Vec<Vec2>], height: f64) -> Option<Vec<(Transform, rp::Shar
 mod tests {
     use super::*;
     use headland_base::maths::{PI, cos, sin};
+    use headland_world::{Collision, Link, Model as Robot, World};
 
     fn hull_volume(points: &[Vec3]) -> f64 {
         rp::SharedShape::convex_hull(points).expect("a hull").mass_properties(1.0).mass()
+    }
+
+    /// What is told of friction by direction is what the collider gets, raw or not.
+    #[test]
+    fn the_friction_that_is_told_is_the_one_that_is_set() {
+        let collision = Collision {
+            name: "shape".into(),
+            link_from_shape: Transform::IDENTITY,
+            geometry: Geometry::Sphere { radius: 0.5 },
+            surface: Surface { mu: Some(0.1), mu2: Some(0.5), ..Surface::default() },
+        };
+        let link = Link { name: "link".into(), collisions: vec![collision], ..Link::default() };
+        let robot =
+            Robot { name: "ball".into(), is_static: true, links: vec![link], ..Robot::default() };
+        let world = World { models: vec![robot], ..World::default() };
+        let model = Model::compile(&std::sync::Arc::new(world)).expect("a world that compiles");
+        for (raw, wanted) in [(false, 0.3), (true, 0.1)] {
+            let told = check(&model, raw);
+            let words = format!("friction 0.1 and 0.5 by direction becomes {wanted} in every");
+            assert!(told.iter().any(|note| note.message.contains(&words)), "{told:?}");
+            let made = colliders(&model.bodies[0].shapes[0], Transform::IDENTITY, 0, true, raw);
+            assert_eq!(made[0].friction(), wanted);
+        }
     }
 
     /// A grid on every face, 100,000 points: the corners are what counts.

@@ -102,6 +102,7 @@ impl<L: Lane> Links<L> {
 
 /// What is a number in every lane whose numbers are all finite and no speed beyond what moves.
 #[inline(always)]
+#[expect(clippy::eq_op, reason = "what is not finite is no zero here")]
 pub(super) fn alarm<L: Lane>(positions: &[L], velocities: &[L]) -> L {
     let mut sum = L::ZERO;
     for q in positions {
