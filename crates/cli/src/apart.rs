@@ -21,7 +21,7 @@ use std::time::Duration;
 
 use headland_base::Diagnostic;
 use headland_record::{Reader, overview};
-use headland_sim::{EngineEntry, Found};
+use headland_sim::{EngineEntry, Found, Unusable};
 use rustix::process::{Pid, Signal, kill_process, set_parent_process_death_signal};
 use serde_json::{Value, json};
 
@@ -173,7 +173,7 @@ pub struct Cell<'a> {
     /// Moves it.
     pub engine: &'static EngineEntry,
     /// What was found of it.
-    pub found: &'a Result<Found, String>,
+    pub found: &'a Result<Found, Unusable>,
     /// How it is moved.
     pub how: &'a HowArgs,
     /// Where the recording goes.
@@ -237,7 +237,7 @@ pub fn run_all(context: &Context, cells: &[Cell<'_>]) -> Result<Vec<CellEnd>, Ve
         let end = match cells[i].found {
             Ok(_) => cells[i].run(context),
             // It was asked once, and is not waited for in every cell again.
-            Err(why) => Ok(CellEnd::of_missing(context, cells[i].engine, why)),
+            Err(it) => Ok(CellEnd::of_missing(context, cells[i].engine, &it.why)),
         };
         progress.tick();
         end

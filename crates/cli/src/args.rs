@@ -541,8 +541,8 @@ pub struct RenderArgs {
     headland engines --report-card --engines rapier,mujoco --probes ball,slider\n\n\
     The report card runs probe worlds whose outcome is known in closed form on every engine that \
     was found, at several steps. It measures; it does not pass or fail: its exit code is 0 unless \
-    an engine broke or one that was named cannot be used (4), or it was interrupted or a body went \
-    non-finite (3). An engine that cannot have a world has not broken.")]
+    an engine broke, is there and does not work, or was named and is not there (4), or it was \
+    interrupted or a body went non-finite (3). An engine that cannot have a world has not broken.")]
 pub struct EnginesArgs {
     /// Grade every engine found on probe worlds, against closed forms
     #[arg(long)]

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use headland_base::{Diagnostic, names};
 use headland_report::{Card, LeftOut, MeasureRow, Probed, Ran, Went, card, card_json, card_page};
-use headland_sim::{EngineEntry, Found};
+use headland_sim::{EngineEntry, Found, Unusable};
 
 use crate::apart::{Cell, CellEnd, file_name_of, run_all};
 use crate::args::{EnginesArgs, HowArgs};
@@ -82,7 +82,7 @@ pub fn run(context: &Context, args: &EnginesArgs) -> Ended {
 }
 
 /// An engine that takes part, and what was found of it.
-type Engine = (&'static EngineEntry, Result<Found, String>);
+type Engine = (&'static EngineEntry, Result<Found, Unusable>);
 
 /// Says which engines an option does nothing to; the notes of single runs are not shown.
 fn tell_ignored(context: &Context, args: &EnginesArgs, chosen: &Chosen) {
@@ -208,7 +208,11 @@ fn grade(
     let measures = parallel::map(forms.len(), |i| {
         let cells = recordings.iter().map(|loaded| match &loaded.scene {
             Ok(scene) if scene.interruption().is_some() => Err("interrupted".to_string()),
-            Ok(scene) => forms[i].measure(scene.recording()),
+            // What follows a breach is no evidence, and a form looks at the whole.
+            Ok(scene) => match scene.breach() {
+                Some((time, what)) => Err(format!("at {time} {what}")),
+                None => forms[i].measure(scene.recording()),
+            },
             Err(why) => Err(why.clone()),
         });
         MeasureRow { form: forms[i], cells: cells.collect() }

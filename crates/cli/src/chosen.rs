@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use headland_base::Diagnostic;
 use headland_engines::ENGINES;
-use headland_sim::{EngineEntry, Found, Housing};
+use headland_sim::{EngineEntry, Found, Housing, Unusable};
 use serde_json::{Value, json};
 
 use crate::context::Context;
@@ -27,12 +27,12 @@ pub const PATIENCE: Duration = Duration::from_secs(20);
 /// Engines that were asked for.
 pub struct Chosen {
     /// Those that take part, each with what was found.
-    pub engines: Vec<(&'static EngineEntry, Result<Found, String>)>,
-    /// Those that `all` leaves out, and why.
+    pub engines: Vec<(&'static EngineEntry, Result<Found, Unusable>)>,
+    /// Those that `all` leaves out because they are not there, and why.
     pub missing: Vec<(&'static EngineEntry, String)>,
 }
 
-/// The engines of these names; `all` are those that are there. Each has `patience` to answer.
+/// The engines of these names; `all` are those that are there, working or not. Each has `patience` to answer.
 pub fn choose(names: &[String], patience: Duration) -> Result<Chosen, Vec<Diagnostic>> {
     let names: Vec<&str> = names.iter().map(|name| name.trim()).collect();
     if names.iter().any(|name| name.is_empty()) {
@@ -67,8 +67,10 @@ pub fn choose(names: &[String], patience: Duration) -> Result<Chosen, Vec<Diagno
     let mut chosen = Chosen { engines: Vec::new(), missing: Vec::new() };
     for (entry, found) in asked.into_iter().zip(found) {
         match found {
-            // One that was named has its place, and says there why it is not there.
-            Err(why) if !by_name.contains(entry.name) => chosen.missing.push((entry, why)),
+            // One that was named, or is there and does not work, has its place and says why.
+            Err(Unusable { why, is_there: false }) if !by_name.contains(entry.name) => {
+                chosen.missing.push((entry, why));
+            }
             found => chosen.engines.push((entry, found)),
         }
     }
@@ -89,7 +91,7 @@ impl Chosen {
 pub fn look_for(
     entries: &[&'static EngineEntry],
     patience: Duration,
-) -> Vec<Result<Found, String>> {
+) -> Vec<Result<Found, Unusable>> {
     let look = |entry: &'static EngineEntry| match entry.housing {
         Housing::Library => look_apart(entry, patience),
         Housing::Program => headland_engines::pipe::find_within(entry, patience),
@@ -110,7 +112,7 @@ pub fn answer() -> bool {
     let entry = ENGINES.iter().find(|entry| name == entry.name);
     let answer = match entry.map(|entry| (entry.find)(entry)) {
         Some(Ok(Found { version, place })) => json!({"version": version, "place": place}),
-        Some(Err(why)) => json!({"why": why}),
+        Some(Err(Unusable { why, is_there })) => json!({"why": why, "is_there": is_there}),
         None => json!({"why": "no such engine"}),
     };
     // Without it whoever waits says how this process ended.
@@ -118,24 +120,25 @@ pub fn answer() -> bool {
     true
 }
 
-fn look_apart(entry: &EngineEntry, patience: Duration) -> Result<Found, String> {
+fn look_apart(entry: &EngineEntry, patience: Duration) -> Result<Found, Unusable> {
     match ask(entry, patience) {
         Ok(Looked::Answered(found)) => found,
         Ok(Looked::Ended(status)) => {
-            Err(format!("loading it ended the process that tried, with {status}"))
+            Err(format!("loading it ended the process that tried, with {status}").into())
         }
         Ok(Looked::Held) => {
             let secs = patience.as_secs();
-            Err(format!("loading it held the process that tried for {secs} s, which was ended"))
+            let why = "loading it held the process that tried";
+            Err(format!("{why} for {secs} s, which was ended").into())
         }
-        Err(error) => Err(format!("no process to look for it: {error}")),
+        Err(error) => Err(format!("no process to look for it: {error}").into()),
     }
 }
 
 /// What came of a process that looks for a library.
 enum Looked {
     /// It said what it found, or why it is not there.
-    Answered(Result<Found, String>),
+    Answered(Result<Found, Unusable>),
     /// It ended without an answer.
     Ended(ExitStatus),
     /// It did not end in time.
@@ -168,12 +171,15 @@ fn ask(entry: &EngineEntry, patience: Duration) -> std::io::Result<Looked> {
     Ok(answer.map_or(Looked::Ended(status), |answer| Looked::Answered(found_in(&answer))))
 }
 
-fn found_in(answer: &Value) -> Result<Found, String> {
+fn found_in(answer: &Value) -> Result<Found, Unusable> {
     match (answer["version"].as_str(), answer["place"].as_str()) {
         (Some(version), Some(place)) => {
             Ok(Found { version: version.to_string(), place: place.to_string() })
         }
-        _ => Err(answer["why"].as_str().unwrap_or("it gave no reason").to_string()),
+        _ => Err(Unusable {
+            why: answer["why"].as_str().unwrap_or("it gave no reason").to_string(),
+            is_there: answer["is_there"].as_bool().unwrap_or(true),
+        }),
     }
 }
 

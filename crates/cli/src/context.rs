@@ -15,6 +15,7 @@ use headland_world::{Read, ReadOptions, resource::Resources};
 use crate::apart;
 use crate::args::{Global, WorldArgs};
 use crate::said::Said;
+use crate::terminal::harmless;
 
 /// How a command ended, the worst last. `main` alone turns this into an exit code.
 ///
@@ -139,7 +140,7 @@ impl Context {
     /// A result. A reader that went away (`| head`) ends the program without a word.
     pub fn print(&self, text: &str) {
         let mut out = std::io::stdout().lock();
-        if let Err(error) = out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        if let Err(error) = out.write_all(harmless(text).as_bytes()).and_then(|()| out.flush()) {
             let outcome = self.output_stopped(&error);
             std::process::exit(outcome.code().into());
         }
@@ -205,7 +206,7 @@ impl Context {
 /// Words to the person. Where nobody can be told, there is nobody to tell that either, and the
 /// exit code still says how it went.
 pub fn to_stderr(text: &str) {
-    _ = std::io::stderr().lock().write_all(text.as_bytes());
+    _ = std::io::stderr().lock().write_all(harmless(text).as_bytes());
 }
 
 /// The options a world is read with.

@@ -19,6 +19,7 @@ mod progress;
 mod said;
 mod schedule;
 mod signals;
+mod terminal;
 mod test_file;
 mod watchdog;
 mod watching;

@@ -8,7 +8,7 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
-use headland_base::{Severity, SimDuration, Source};
+use headland_base::{Severity, SimDuration, Source, Vec3};
 use headland_sim::{
     Cast, Ending, Engine, EngineOptions, Fault, Inputs, Model, Setup, State, Unobserved, run,
 };
@@ -149,6 +149,25 @@ fn what_goes_non_finite_is_contained() {
     let end = run(&model, &setup, written.engine.as_mut(), &mut cast, &mut Unobserved, go).unwrap();
     assert_eq!(end.ending, Ending::Duration);
     assert_eq!(end.contained.len(), 1);
+}
+
+/// One that was lost once is held to the end, whatever its engine says of it later.
+#[test]
+fn what_was_lost_does_not_come_back() {
+    if !has_python() {
+        return;
+    }
+    let once = "n = globals().get('n', 0) + 1\n\
+                row = [None] * 13 if n == 3 else [n] * 3 + [0, 0, 0, 1] + [0] * 6\n\
+                say({'rigids': [rigids[0], row]})";
+    let mut written = engine(&program(once));
+    let model = model("ball.sdf");
+    let setup = Setup::new(&model, SimDuration::from_secs(0.01).unwrap());
+    let go = &mut |_| ControlFlow::Continue(());
+    let mut cast = Cast::default();
+    let end = run(&model, &setup, written.engine.as_mut(), &mut cast, &mut Unobserved, go).unwrap();
+    assert_eq!(end.contained.len(), 1);
+    assert_eq!(end.state.rigids[1].world_from_rigid.translation, Vec3::splat(2.0));
 }
 
 #[test]

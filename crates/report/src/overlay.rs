@@ -16,8 +16,10 @@ use crate::plot::{Axis, Frame, LANE_HEIGHT, LEFT, PLOT_HEIGHT, is_drawn, lane_ba
 use crate::plot::{shortened, span, svg, ticks};
 use crate::verdicts::{Cell, Judged, Matrix, Row};
 
-/// Curves are told apart by colour up to this many.
-const N_LINES: usize = 8;
+/// Colours of curves. Those beyond have them again, dashed and then dotted.
+const N_COLOURS: usize = 8;
+/// Unbroken, dashed and dotted.
+const N_STROKES: usize = 3;
 /// Quantities beyond this many are left to the drawings of each recording.
 const MOST_PLOTS: usize = 6;
 const HEIGHT: f64 = 1.6 * PLOT_HEIGHT;
@@ -207,12 +209,17 @@ fn curves(lines: &[Line<'_>], quantity: Quantity, axis: &Axis) -> String {
         let path = path(column, line.judged.scene.times(), axis, |value| frame.y(value));
         _ = write!(
             out,
-            "<path class=\"curve l{}\" d=\"{path}\"><title>{}</title></path>",
-            i % N_LINES,
+            "<path class=\"{}\" d=\"{path}\"><title>{}</title></path>",
+            stroke(*i),
             escaped(line.name)
         );
     }
     svg(HEIGHT, &name, &out)
+}
+
+/// How the curve of a recording is drawn, by its place among them.
+fn stroke(i: usize) -> String {
+    format!("curve l{} d{}", i % N_COLOURS, i / N_COLOURS % N_STROKES)
 }
 
 /// The range most curves stay in: one that explodes must not flatten the others.
@@ -234,9 +241,9 @@ fn range<'a>(columns: impl Iterator<Item = &'a Column>) -> (f64, f64) {
 fn legend(lines: &[Line<'_>]) -> String {
     let items = lines.iter().enumerate().map(|(i, line)| {
         format!(
-            "<span><svg class=\"key\" viewBox=\"0 0 10 10\"><line class=\"curve l{}\" x1=\"0\" \
+            "<span><svg class=\"key\" viewBox=\"0 0 10 10\"><line class=\"{}\" x1=\"0\" \
              x2=\"10\" y1=\"5\" y2=\"5\"/></svg>{}</span>",
-            i % N_LINES,
+            stroke(i),
             escaped(line.name)
         )
     });

@@ -128,8 +128,8 @@ pub struct EngineEntry {
     /// How much longer than others it may take before it can be asked anything: for what it
     /// compiles on first use.
     pub preparation: Duration,
-    /// Looks for it: its version and where it was found, or why it is not there.
-    pub find: fn(&EngineEntry) -> Result<Found, String>,
+    /// Looks for it: its version and where it was found, or why it cannot be used.
+    pub find: fn(&EngineEntry) -> Result<Found, Unusable>,
     /// What it cannot represent, or realises differently.
     pub limits: &'static [&'static str],
     /// The command that installs it.
@@ -157,6 +157,36 @@ pub struct Found {
     pub version: String,
     /// The file or the interpreter that was found.
     pub place: String,
+}
+
+/// Why an engine cannot be used. Made from a text it is one that is there: that is what most
+/// faults are about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unusable {
+    /// In words.
+    pub why: String,
+    /// Something of it was found, and does not work: another version, a symbol it lacks, a hang.
+    /// Who asks for all engines wants to hear of it; of one that is not there, only how to get it.
+    pub is_there: bool,
+}
+
+impl Unusable {
+    /// Nothing of it was found.
+    pub fn absent(why: impl Into<String>) -> Unusable {
+        Unusable { why: why.into(), is_there: false }
+    }
+}
+
+impl From<String> for Unusable {
+    fn from(why: String) -> Unusable {
+        Unusable { why, is_there: true }
+    }
+}
+
+impl std::fmt::Display for Unusable {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.why)
+    }
 }
 
 impl EngineEntry {

@@ -37,7 +37,7 @@ pub use condition::Condition;
 pub use control::{Command, Commands, Controller, Gains, Mode};
 pub use effort::Effort;
 pub use engine::{
-    Engine, EngineEntry, EngineOptions, Fault, Found, Housing, Inputs, Order, Wrench,
+    Engine, EngineEntry, EngineOptions, Fault, Found, Housing, Inputs, Order, Unusable, Wrench,
 };
 pub use lever::{Action, Forces, Lever};
 pub use model::{Body, Dof, Joint, Model, Motion, Object, Rigid, Shape};

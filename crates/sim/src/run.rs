@@ -346,6 +346,10 @@ impl<'a> Run<'a> {
         self.state.time += self.setup.step;
         for (i, was) in self.before.iter().enumerate() {
             let now = &mut self.state.rigids[i];
+            if was.is_contained {
+                *now = *was; // an engine that finds numbers for it again does not bring it back
+                continue;
+            }
             let twist = now.twist;
             if !(now.world_from_rigid.is_finite()
                 && twist.linear.is_finite()
@@ -355,7 +359,7 @@ impl<'a> Run<'a> {
                 now.twist = headland_world::Twist::default();
                 now.is_contained = true;
             }
-            if now.is_contained && !was.is_contained {
+            if now.is_contained {
                 let name = self.model.bodies[self.model.rigids[i].body_idxs[0]].name.clone();
                 let text = "position or velocity went non-finite; held at its last good pose";
                 self.observer.event(self.state.time, &name, "non-finite", text)?;

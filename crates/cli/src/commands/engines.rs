@@ -1,7 +1,7 @@
 //! `headland engines`: which physics engines there are, made from the one list of `engines`.
 
 use headland_engines::ENGINES;
-use headland_sim::{EngineEntry, Found, Housing};
+use headland_sim::{EngineEntry, Found, Housing, Unusable};
 use serde_json::{Value, json};
 
 use crate::args::EnginesArgs;
@@ -28,10 +28,10 @@ pub fn run(context: &Context, args: &EnginesArgs) -> Ended {
     Ok(Outcome::Passed)
 }
 
-fn entry_json(entry: &EngineEntry, found: &Result<Found, String>) -> Value {
+fn entry_json(entry: &EngineEntry, found: &Result<Found, Unusable>) -> Value {
     let (version, place, missing) = match found {
         Ok(found) => (Some(&found.version), Some(&found.place), None),
-        Err(why) => (None, None, Some(why)),
+        Err(unusable) => (None, None, Some(&unusable.why)),
     };
     json!({
         "name": entry.name, "version": version, "place": place, "missing": missing,
@@ -48,14 +48,17 @@ fn housing(housing: Housing) -> &'static str {
     }
 }
 
-fn describe(entry: &EngineEntry, found: &Result<Found, String>) -> String {
+fn describe(entry: &EngineEntry, found: &Result<Found, Unusable>) -> String {
     let mut out = match found {
         Ok(found) => format!("{} {}: {}\n", entry.name, found.version, entry.summary),
-        Err(_) => format!("{} (cannot be used): {}\n", entry.name, entry.summary),
+        Err(unusable) => {
+            let word = if unusable.is_there { "does not work" } else { "is not there" };
+            format!("{} ({word}): {}\n", entry.name, entry.summary)
+        }
     };
     out += &match found {
         Ok(found) => format!("  found: {}\n", found.place),
-        Err(why) => format!("  why not: {}\n", why.replace('\n', "\n    ")),
+        Err(unusable) => format!("  why not: {}\n", unusable.why.replace('\n', "\n    ")),
     };
     out += &format!("  to get it: {}\n", entry.install);
     for limit in entry.limits {

@@ -9,7 +9,7 @@ use headland_base::Diagnostic;
 use headland_report::{
     Matrix, explained, junit, matrix, noticed, page, partings, reached, summary, verdicts_json,
 };
-use headland_sim::{EngineEntry, Found};
+use headland_sim::{EngineEntry, Found, Unusable};
 
 use crate::apart::{Cell, file_name_of, run_all};
 use crate::args::TestArgs;
@@ -114,6 +114,8 @@ impl<'a> Session<'a> {
         let mut origins: Vec<Origin> = args.on.iter().map(given).collect();
         let mut engines = Vec::new();
         if !args.world.is_empty() {
+            // Nobody wants to hear of a misspelt name when the runs are done.
+            TestFile::read_all(&args.tests)?;
             let chosen = choose(&args.engines, Duration::from_secs(args.how.patience))?;
             chosen.tell_missing(context);
             engines.extend(chosen.engines);
@@ -252,7 +254,7 @@ struct Origin {
 fn run_worlds(
     context: &Context,
     args: &TestArgs,
-    engines: &[(&'static EngineEntry, Result<Found, String>)],
+    engines: &[(&'static EngineEntry, Result<Found, Unusable>)],
     folder: &Path,
 ) -> Result<(Vec<Origin>, Outcome), Vec<Diagnostic>> {
     let mut cells: Vec<Cell> = Vec::new();

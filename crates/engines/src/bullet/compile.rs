@@ -254,7 +254,7 @@ mod tests {
         let found = Workshop::find(&around);
         let must = std::env::var_os("HEADLAND_REQUIRE_FOREIGN").is_some();
         assert!(found.is_ok() || !must, "{found:?}");
-        found.inspect_err(|why| eprintln!("skipped: {why}")).ok()
+        found.inspect_err(|unusable| eprintln!("skipped: {}", unusable.why)).ok()
     }
 
     #[test]

@@ -97,7 +97,7 @@ impl Bullet {
             return Ok(shim);
         }
         let workshop = Workshop::find(&Surroundings::of_this_process())
-            .map_err(|why| self.entry.missing(&why))?;
+            .map_err(|unusable| self.entry.missing(&unusable.why))?;
         let shim = Shim::get(&workshop)?;
         Ok(self.shim.get_or_init(|| shim))
     }

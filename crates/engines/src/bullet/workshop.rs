@@ -4,6 +4,8 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use headland_sim::Unusable;
+
 /// What of the outside matters, so that tests can bring their own.
 #[derive(Clone, Debug)]
 pub(super) struct Surroundings {
@@ -53,7 +55,7 @@ pub(super) struct Workshop {
 
 impl Workshop {
     /// Looks for Bullet first, then for a compiler: whoever lacks both hears of Bullet.
-    pub(super) fn find(around: &Surroundings) -> Result<Workshop, String> {
+    pub(super) fn find(around: &Surroundings) -> Result<Workshop, Unusable> {
         let (include, lib, version) = find_bullet(&around.prefixes)?;
         let (compiler, compiler_version) = find_compiler(&around.compilers)?;
         let is_makeshift = around.cache.is_none();
@@ -84,7 +86,7 @@ fn version_text(version: u32) -> String {
 pub(super) const LIBRARIES: [&str; 3] =
     ["BulletDynamics-float64", "BulletCollision-float64", "LinearMath-float64"];
 
-fn find_bullet(prefixes: &[PathBuf]) -> Result<(PathBuf, PathBuf, u32), String> {
+fn find_bullet(prefixes: &[PathBuf]) -> Result<(PathBuf, PathBuf, u32), Unusable> {
     let mut tried = Vec::new();
     for prefix in prefixes {
         let include = prefix.join("include/bullet");
@@ -106,7 +108,8 @@ fn find_bullet(prefixes: &[PathBuf]) -> Result<(PathBuf, PathBuf, u32), String> 
         })?;
         return Ok((include, lib, version));
     }
-    Err(format!("no headers of Bullet: there is no {}", tried.join(" nor ")))
+    let why = format!("no headers of Bullet: there is no {}", tried.join(" nor "));
+    Err(Unusable::absent(why))
 }
 
 /// `#define BT_BULLET_VERSION 324`.
@@ -131,7 +134,7 @@ fn library_folder(prefix: &Path) -> Option<PathBuf> {
     folders.into_iter().find(holds)
 }
 
-fn find_compiler(compilers: &[String]) -> Result<(Vec<String>, String), String> {
+fn find_compiler(compilers: &[String]) -> Result<(Vec<String>, String), Unusable> {
     let mut why = Vec::new();
     for compiler in compilers {
         let words: Vec<String> = compiler.split_whitespace().map(str::to_string).collect();
@@ -154,7 +157,7 @@ fn find_compiler(compilers: &[String]) -> Result<(Vec<String>, String), String> 
             Err(error) => why.push(format!("`{compiler}`: {error}")),
         }
     }
-    Err(format!("no C++ compiler for its shim: {}", why.join(", ")))
+    Err(Unusable::absent(format!("no C++ compiler for its shim: {}", why.join(", "))))
 }
 
 #[cfg(test)]
@@ -178,23 +181,23 @@ mod tests {
             prefixes: vec![folder.path().to_path_buf()],
             cache: Some(folder.path().join("cache")),
         };
-        let why = Workshop::find(&around("c++")).unwrap_err();
+        let why = Workshop::find(&around("c++")).unwrap_err().why;
         assert!(why.starts_with("no headers of Bullet") && why.contains("btScalar.h"), "{why}");
 
         let headers = folder.path().join("include/bullet/LinearMath");
         std::fs::create_dir_all(&headers).unwrap();
         std::fs::write(headers.join("btScalar.h"), "#define BT_BULLET_VERSION 289\n").unwrap();
-        let why = Workshop::find(&around("c++")).unwrap_err();
+        let why = Workshop::find(&around("c++")).unwrap_err().why;
         assert!(why.contains("Bullet 2.89") && why.contains("double-precision"), "{why}");
 
         std::fs::create_dir_all(folder.path().join("lib/x")).unwrap();
         std::fs::write(folder.path().join("lib/x/libBulletDynamics-float64.so"), "").unwrap();
-        let why = Workshop::find(&around("headland-no-such-compiler")).unwrap_err();
+        let why = Workshop::find(&around("headland-no-such-compiler")).unwrap_err().why;
         assert!(
             why.starts_with("no C++ compiler") && why.contains("headland-no-such-compiler"),
             "{why}"
         );
-        let why = Workshop::find(&around("false")).unwrap_err();
+        let why = Workshop::find(&around("false")).unwrap_err().why;
         assert!(why.contains("`false --version` ends with"), "{why}");
 
         // Without a home it is kept among temporary files.

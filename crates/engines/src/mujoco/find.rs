@@ -7,14 +7,17 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
+use headland_sim::Unusable;
+
 /// The file, or why there is none.
-pub(super) fn find() -> Result<PathBuf, String> {
+pub(super) fn find() -> Result<PathBuf, Unusable> {
     if let Some(named) = std::env::var_os("HEADLAND_MUJOCO").filter(|name| !name.is_empty()) {
-        return named_by_user(Path::new(&named));
+        return Ok(named_by_user(Path::new(&named))?);
     }
     let folders = python_folders().into_iter().chain(system_folders());
     folders.filter_map(|folder| newest_in(&folder)).next().ok_or_else(|| {
-        "neither the Python package `mujoco` nor a libmujoco of the system was found".to_string()
+        let why = "neither the Python package `mujoco` nor a libmujoco of the system was found";
+        Unusable::absent(why)
     })
 }
 

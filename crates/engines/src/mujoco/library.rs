@@ -15,6 +15,8 @@ use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, OnceLock};
 
+use headland_sim::Unusable;
+
 pub(super) use sim::{Applied, BodyId, Counts, SensorId, Sim};
 
 /// The oldest version whose functions do what is needed here.
@@ -134,7 +136,7 @@ fn words(message: *const c_char) -> String {
 
 impl Library {
     /// The one that is found, loaded once per process.
-    pub(super) fn get() -> Result<&'static Library, String> {
+    pub(super) fn get() -> Result<&'static Library, Unusable> {
         static LOADED: OnceLock<Mutex<BTreeMap<PathBuf, Result<&'static Library, String>>>> =
             OnceLock::new();
         let place = super::find::find()?;
@@ -142,7 +144,7 @@ impl Library {
         let mut loaded =
             loaded.lock().map_err(|_| "a thread broke while loading it".to_string())?;
         let load = |place: &Path| Ok(&*Box::leak(Box::new(Library::load(place)?)));
-        loaded.entry(place.clone()).or_insert_with(|| load(&place)).clone()
+        Ok(loaded.entry(place.clone()).or_insert_with(|| load(&place)).clone()?)
     }
 
     fn load(place: &Path) -> Result<Library, String> {

@@ -56,7 +56,7 @@ pub const ENTRY: EngineEntry = EngineEntry {
         })
     },
     limits: &[
-        "restitution is a spring and a damper: an impact lasts 16 steps, returns e² within 5 % and sinks in meanwhile; up to 0.05 it is 0",
+        "restitution is a spring and a damper: an impact lasts 16 steps, returns e ± 0.04 of the speed, by where in a step it begins, and sinks in meanwhile; up to 0.05 it is 0",
         "friction is the same in every direction: the mean of mu and mu2, at most 1,000",
         "a moving mesh touches as its convex hull, a still one as thin slabs, or as its hull above 5,000 triangles",
         "an inertia whose greatest moment is above the sum of the others is refused",
@@ -75,7 +75,7 @@ pub const ENTRY: EngineEntry = EngineEntry {
 /// The MJCF that MuJoCo is given for a model at its start, or why there is no MuJoCo. Files
 /// of heights, which it names, are not part of it.
 pub fn mjcf_of(model: &Model, options: &EngineOptions) -> Result<String, String> {
-    let library = Library::get()?;
+    let library = Library::get().map_err(|unusable| unusable.why)?;
     Ok(mjcf::write(model, &State::initial(model), options, library).text)
 }
 
@@ -104,7 +104,7 @@ impl Engine for MuJoCo {
     fn check(&self, model: &Model, options: &EngineOptions) -> Vec<Diagnostic> {
         let library = match Library::get() {
             Ok(library) => library,
-            Err(why) => return vec![self.entry.missing(&why)],
+            Err(unusable) => return vec![self.entry.missing(&unusable.why)],
         };
         if let Some(file) = native::file_of(model, options) {
             return native::check(file, model, options, library);
@@ -129,7 +129,7 @@ impl Engine for MuJoCo {
         state: &State,
         options: &EngineOptions,
     ) -> Result<(), Fault> {
-        let library = Library::get().map_err(Fault)?;
+        let library = Library::get().map_err(|unusable| Fault(unusable.why))?;
         if let Some(file) = native::file_of(model, options) {
             self.native = Some(Native::start(file, model, options, library)?);
             return Ok(());

@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock};
 
+use headland_sim::Unusable;
 use libloading::Library;
 
 use super::messages;
@@ -284,15 +285,15 @@ fn missing_symbol(path: &Path, name: &str) -> String {
 }
 
 /// The library, looked for and opened once.
-pub(super) fn api() -> Result<&'static Api, String> {
-    static OPENED: OnceLock<Result<Api, String>> = OnceLock::new();
+pub(super) fn api() -> Result<&'static Api, Unusable> {
+    static OPENED: OnceLock<Result<Api, Unusable>> = OnceLock::new();
     OPENED.get_or_init(find).as_ref().map_err(Clone::clone)
 }
 
 /// The library of the name in `HEADLAND_ODE`, or the first of the usual ones that opens.
-fn find() -> Result<Api, String> {
+fn find() -> Result<Api, Unusable> {
     if let Some(named) = std::env::var_os("HEADLAND_ODE").filter(|name| !name.is_empty()) {
-        return usable(Path::new(&named)).map_err(|why| format!("HEADLAND_ODE: {why}"));
+        return Ok(usable(Path::new(&named)).map_err(|why| format!("HEADLAND_ODE: {why}"))?);
     }
     let mut first = None;
     for path in candidates() {
@@ -303,7 +304,8 @@ fn find() -> Result<Api, String> {
             Err(_) => {}
         }
     }
-    Err(first.unwrap_or_else(|| "no libode.so.8 (ODE 0.16) among the system's libraries".into()))
+    let none = || Unusable::absent("no libode.so.8 (ODE 0.16) among the system's libraries");
+    Err(first.map_or_else(none, Unusable::from))
 }
 
 /// Whole paths first, so that the version can be read off the file's name.

@@ -105,7 +105,7 @@ impl Engine for Ode {
     fn check(&self, model: &Model, options: &EngineOptions) -> Vec<Diagnostic> {
         let missing = match ffi::api().and_then(|api| Ok((api, Turn::of(api)?))) {
             Ok((api, _turn)) => Missing::of(api),
-            Err(why) => return vec![self.entry.missing(&why)],
+            Err(unusable) => return vec![self.entry.missing(&unusable.why)],
         };
         let mut out = model.massless();
         for rigid in model.rigids.iter().filter(|rigid| rigid.motion == Motion::Dynamic) {
@@ -123,7 +123,7 @@ impl Engine for Ode {
         state: &State,
         options: &EngineOptions,
     ) -> Result<(), Fault> {
-        let api = ffi::api().map_err(Fault)?;
+        let api = ffi::api().map_err(|unusable| Fault(unusable.why))?;
         self.built = None;
         let _turn = Turn::of(api).map_err(Fault)?;
         messages::Counts::clear();

@@ -62,7 +62,7 @@ use std::time::Duration;
 
 use headland_base::{Diagnostic, SimDuration};
 use headland_sim::{
-    Engine, EngineEntry, EngineOptions, Fault, Found, Housing, Inputs, Model, State,
+    Engine, EngineEntry, EngineOptions, Fault, Found, Housing, Inputs, Model, State, Unusable,
 };
 
 pub(crate) use process::die_with_us;
@@ -118,20 +118,20 @@ pub fn own(path: &str) -> &'static EngineEntry {
 }
 
 /// What programs said of themselves, by their names: one is asked once.
-static SEEN: Mutex<BTreeMap<String, Result<Found, String>>> = Mutex::new(BTreeMap::new());
+static SEEN: Mutex<BTreeMap<String, Result<Found, Unusable>>> = Mutex::new(BTreeMap::new());
 
 /// Not held while a program starts: several are looked for at once.
-fn seen() -> MutexGuard<'static, BTreeMap<String, Result<Found, String>>> {
+fn seen() -> MutexGuard<'static, BTreeMap<String, Result<Found, Unusable>>> {
     SEEN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Looks for an engine by starting it and reading its hello. Asked again, it remembers.
-pub fn find(entry: &EngineEntry) -> Result<Found, String> {
+pub fn find(entry: &EngineEntry) -> Result<Found, Unusable> {
     find_within(entry, LOOK)
 }
 
 /// The same, with so much time for the hello.
-pub fn find_within(entry: &EngineEntry, patience: Duration) -> Result<Found, String> {
+pub fn find_within(entry: &EngineEntry, patience: Duration) -> Result<Found, Unusable> {
     if let Some(found) = seen().get(entry.name) {
         return found.clone();
     }
@@ -165,21 +165,27 @@ struct NotOpened {
     last: String,
     /// It was waited for in vain, and would be again.
     is_silent: bool,
+    /// There was something to start.
+    has_started: bool,
 }
+
+/// How an adapter of ours, `adapters/common.py`, begins to say that its engine is not installed.
+const NO_PACKAGE: &str = "its Python has no package";
 
 /// Starts a program: an adapter of ours or a `.py` with the first Python that can, anything
 /// else by itself.
-fn open(entry: &EngineEntry, patience: Duration) -> Result<Opened, String> {
+fn open(entry: &EngineEntry, patience: Duration) -> Result<Opened, Unusable> {
     let path = entry.source;
     let is_ours = path.contains('\n');
     if !is_ours && !Path::new(path).is_file() {
-        return Err(format!("there is no file `{path}`"));
+        return Err(Unusable::absent(format!("there is no file `{path}`")));
     }
     if !is_ours && !path.ends_with(".py") {
         let program = std::path::absolute(path).map_err(|error| format!("`{path}`: {error}"))?;
-        return greet(Command::new(program), b"", path, patience).map_err(|not| not.seen);
+        return Ok(greet(Command::new(program), b"", path, patience).map_err(|not| not.seen)?);
     }
     let mut whys: Vec<String> = Vec::new();
+    let mut is_there = false;
     for python in python::interpreters() {
         let (command, first) = if is_ours {
             let name = format!("{}.py", entry.name);
@@ -190,8 +196,9 @@ fn open(entry: &EngineEntry, patience: Duration) -> Result<Opened, String> {
         match greet(command, &first, &python.display().to_string(), patience) {
             Ok(opened) => return Ok(opened),
             // The last line of a traceback says it all; of a program of yours, all of it.
-            Err(NotOpened { seen, last, is_silent }) => {
+            Err(NotOpened { seen, last, is_silent, has_started }) => {
                 let why = if is_ours && !last.is_empty() && !is_silent { last } else { seen };
+                is_there |= has_started && !why.starts_with(NO_PACKAGE);
                 whys.push(format!("{}: {why}", python.display()));
                 if is_silent {
                     break; // another interpreter would only be waited for, too
@@ -199,7 +206,7 @@ fn open(entry: &EngineEntry, patience: Duration) -> Result<Opened, String> {
             }
         }
     }
-    Err(whys.join("; "))
+    Err(Unusable { why: whys.join("; "), is_there })
 }
 
 fn greet(
@@ -208,13 +215,14 @@ fn greet(
     place: &str,
     patience: Duration,
 ) -> Result<Opened, NotOpened> {
-    let not_started = |seen| NotOpened { seen, last: String::new(), is_silent: false };
+    let not_started =
+        |seen| NotOpened { seen, last: String::new(), is_silent: false, has_started: false };
     let mut process = Process::start(command).map_err(not_started)?;
     match process.exchange(first, patience, reply::hello) {
         Ok(hello) => Ok(Opened { process, hello, place: place.to_string() }),
         Err(seen) => {
             let last = process.last_words().lines().last().unwrap_or_default().trim().to_string();
-            Err(NotOpened { seen, last, is_silent: process.was_silent() })
+            Err(NotOpened { seen, last, is_silent: process.was_silent(), has_started: true })
         }
     }
 }
@@ -227,8 +235,8 @@ impl Engine for Piped {
                 seen().insert(self.entry.name.to_string(), Ok(opened.found(&self.entry)));
                 opened.process
             }
-            Err(why) => {
-                out.push(not_there(&self.entry, &why));
+            Err(unusable) => {
+                out.push(not_there(&self.entry, &unusable.why));
                 return out;
             }
         };
@@ -262,7 +270,7 @@ impl Engine for Piped {
         let fault = |why: String| Fault(format!("engine `{}`: {why}", self.entry.name));
         let mut process = match self.process.borrow_mut().take() {
             Some(process) => process,
-            None => open(&self.entry, options.patience).map_err(fault)?.process,
+            None => open(&self.entry, options.patience).map_err(|it| fault(it.why))?.process,
         };
         let started = begin(&mut process, &mut self.line, model, state, options).map_err(fault)?;
         if let Some(first) = started.cannot.first() {
