@@ -31,7 +31,7 @@ use crate::args::HowArgs;
 use crate::beat::{self, Listener, Stage};
 use crate::context::{Context, Ended, Outcome, is_stdout};
 use crate::parallel;
-use crate::progress::CellProgress;
+use crate::progress::CountProgress;
 use crate::said::Said;
 use crate::signals::interrupted;
 
@@ -232,7 +232,7 @@ pub fn file_name_of(engine: &str) -> String {
 
 /// Runs all of them, in parallel; their ends in the same order.
 pub fn run_all(context: &Context, cells: &[Cell<'_>]) -> Result<Vec<CellEnd>, Vec<Diagnostic>> {
-    let progress = CellProgress::new(context.shows_progress(), cells.len());
+    let progress = CountProgress::new(context.shows_progress(), cells.len(), "runs");
     let ends = parallel::map(cells.len(), |i| {
         let end = match cells[i].found {
             Ok(_) => cells[i].run(context),

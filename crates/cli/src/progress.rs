@@ -64,22 +64,22 @@ impl Progress {
     }
 }
 
-/// How many of many runs are done.
-pub struct CellProgress {
+/// How many of many are done.
+pub struct CountProgress {
     bar: Option<ProgressBar>,
 }
 
-impl CellProgress {
-    /// A bar of `n` runs; one alone needs none.
-    pub fn new(shown: bool, n: usize) -> CellProgress {
+impl CountProgress {
+    /// A bar of `n` things; one alone needs none.
+    pub fn new(shown: bool, n: usize, things: &str) -> CountProgress {
         let bar = (shown && n > 1).then(|| {
-            let template = "{bar:30} {pos} of {len} runs, {elapsed}";
-            let style = ProgressStyle::with_template(template).expect("a template of ours");
+            let template = format!("{{bar:30}} {{pos}} of {{len}} {things}, {{elapsed}}");
+            let style = ProgressStyle::with_template(&template).expect("a template of ours");
             let bar = ProgressBar::new(n as u64).with_style(style);
             bar.enable_steady_tick(Duration::from_millis(200));
             bar
         });
-        CellProgress { bar }
+        CountProgress { bar }
     }
 
     /// One more is done.

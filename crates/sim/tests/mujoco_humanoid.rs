@@ -9,33 +9,21 @@
 
 mod common;
 
-use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::sync::Arc;
 
-use common::{Dice, difference, random_numbers, tree_of};
+use common::peer::{self, Coordinates, Worst, compare, numbers};
+use common::{Dice, random_numbers, tree_of};
 use headland_base::maths::Vec3;
-use headland_base::{Mat3, Quat, Source, Transform};
+use headland_base::{Quat, Source, Transform};
 use headland_sim::Model;
-use headland_sim::tree::{
-    Bodies, Factor, Motions, NodeKind, Tree, Turn, V3, V6, bias_forces, factor, inverse_dynamics,
-    mass_matrix, move_bodies, place, solve, whole_body,
-};
+use headland_sim::tree::{NodeKind, Tree};
 use serde_json::{Value, json};
 
 const N_STATES: u64 = 50;
 
-/// The interpreter; `None` where none is set.
-fn python() -> Option<PathBuf> {
-    let python = std::env::var_os("HEADLAND_PYTHON").map(PathBuf::from);
-    if python.is_none() {
-        let required = std::env::var("HEADLAND_REQUIRE_FOREIGN").is_ok_and(|value| value == "1");
-        assert!(!required, "HEADLAND_REQUIRE_FOREIGN=1 but HEADLAND_PYTHON is not set");
-        println!("skipped: mujoco_humanoid.py needs MuJoCo and PyBullet; ./test installs them");
-    }
-    python
-}
+const SCRIPT: &str = "mujoco_humanoid.py";
 
 /// The humanoid with a free joint.
 fn humanoid(python: &Path) -> String {
@@ -47,26 +35,6 @@ fn humanoid(python: &Path) -> String {
     let hung = "<body name='torso' pos='0 0 1.4'>";
     assert!(text.contains(hung));
     text.replace(hung, &format!("{hung}<freejoint/>"))
-}
-
-fn ask(python: &Path, question: &Value) -> Vec<Value> {
-    let script =
-        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/foreign/mujoco_humanoid.py");
-    let mut child = Command::new(python)
-        .arg("-B")
-        .arg(script)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut to_child = child.stdin.take().unwrap();
-    let question = question.to_string();
-    let writer = std::thread::spawn(move || to_child.write_all(question.as_bytes()));
-    let output = child.wait_with_output().unwrap();
-    writer.join().unwrap().unwrap();
-    assert!(output.status.success(), "mujoco_humanoid.py failed");
-    let text = String::from_utf8(output.stdout).unwrap();
-    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
 /// Our tree beside MuJoCo's list of joints.
@@ -154,171 +122,110 @@ impl Pair {
         assert_eq!(columns.len() + 6, tree.n_dofs);
         Pair { model, tree, columns }
     }
+}
 
+/// Both at one state.
+struct At<'a> {
+    pair: &'a Pair,
+    case: &'a Case,
+}
+
+impl At<'_> {
     /// Where the base's link and its node are.
-    fn base(&self, case: &Case) -> (Transform, Transform) {
-        let link = Transform::new(case.turn(), three(&case.q));
-        (link, link * self.tree.nodes[0].rigid_from_node)
-    }
-
-    fn positions(&self, case: &Case) -> Vec<f64> {
-        let (_, node) = self.base(case);
-        let (p, q) = (node.translation, node.rotation);
-        let mut out = vec![p.x, p.y, p.z, q.x, q.y, q.z, q.w];
-        out.extend(self.columns.iter().map(|(theirs, sign)| sign * case.q[theirs + 1]));
-        out
+    fn base(&self) -> (Transform, Transform) {
+        let link = Transform::new(self.case.turn(), three(&self.case.q));
+        (link, link * self.pair.tree.nodes[0].rigid_from_node)
     }
 
     /// From the link's origin to its node's, along the world's axes.
-    fn offset(&self, case: &Case) -> Vec3 {
-        let (link, node) = self.base(case);
+    fn offset(&self) -> Vec3 {
+        let (link, node) = self.base();
         node.translation - link.translation
+    }
+}
+
+impl Coordinates for At<'_> {
+    fn state(&self) -> [&[f64]; 3] {
+        [&self.case.v, &self.case.a, &self.case.tau]
+    }
+
+    fn positions(&self) -> Vec<f64> {
+        let (_, node) = self.base();
+        let (p, q) = (node.translation, node.rotation);
+        let mut out = vec![p.x, p.y, p.z, q.x, q.y, q.z, q.w];
+        out.extend(self.pair.columns.iter().map(|(theirs, sign)| sign * self.case.q[theirs + 1]));
+        out
     }
 
     /// Theirs: velocity of the link's origin along the world's axes, angular velocity along the
     /// link's. Ours: angular velocity and velocity of the node's origin, along the world's.
-    fn velocities(&self, case: &Case, theirs: &[f64]) -> Vec<f64> {
-        let angular = case.turn() * three(&theirs[3..]);
-        let linear = three(theirs) + angular.cross(self.offset(case));
+    fn velocities(&self, theirs: &[f64]) -> Vec<f64> {
+        let angular = self.case.turn() * three(&theirs[3..]);
+        let linear = three(theirs) + angular.cross(self.offset());
         let mut out = vec![angular.x, angular.y, angular.z, linear.x, linear.y, linear.z];
-        out.extend(self.columns.iter().map(|(at, sign)| sign * theirs[*at]));
+        out.extend(self.pair.columns.iter().map(|(at, sign)| sign * theirs[*at]));
         out
     }
 
     /// Theirs is the derivative of that; ours is of the motion about a fixed point.
-    fn accelerations(&self, case: &Case, theirs: &[f64]) -> Vec<f64> {
-        let mut out = self.velocities(case, theirs);
-        let velocities = self.velocities(case, &case.v);
+    fn accelerations(&self, theirs: &[f64]) -> Vec<f64> {
+        let mut out = self.velocities(theirs);
+        let velocities = self.velocities(&self.case.v);
         let (omega, v) = (three(&velocities), three(&velocities[3..]));
-        let swirl = omega.cross(omega.cross(self.offset(case))) - omega.cross(v);
+        let swirl = omega.cross(omega.cross(self.offset())) - omega.cross(v);
         for (k, part) in [swirl.x, swirl.y, swirl.z].into_iter().enumerate() {
             out[3 + k] += part;
         }
         out
     }
 
-    fn efforts_to_theirs(&self, case: &Case, ours: &[f64]) -> Vec<f64> {
+    fn efforts_to_theirs(&self, ours: &[f64]) -> Vec<f64> {
         let force = three(&ours[3..]);
-        let moment = three(ours) + self.offset(case).cross(force);
-        let moment = case.turn().conjugate() * moment;
-        let mut out = vec![0.0; self.tree.n_dofs];
+        let moment = three(ours) + self.offset().cross(force);
+        let moment = self.case.turn().conjugate() * moment;
+        let mut out = vec![0.0; self.pair.tree.n_dofs];
         out[..6].copy_from_slice(&[force.x, force.y, force.z, moment.x, moment.y, moment.z]);
-        for ((at, sign), effort) in self.columns.iter().zip(&ours[6..]) {
+        for ((at, sign), effort) in self.pair.columns.iter().zip(&ours[6..]) {
             out[*at] = sign * effort;
         }
         out
     }
 
-    fn efforts_to_ours(&self, case: &Case, theirs: &[f64]) -> Vec<f64> {
+    fn efforts(&self, theirs: &[f64]) -> Vec<f64> {
         let force = three(theirs);
-        let moment = case.turn() * three(&theirs[3..]) - self.offset(case).cross(force);
+        let moment = self.case.turn() * three(&theirs[3..]) - self.offset().cross(force);
         let mut out = vec![moment.x, moment.y, moment.z, force.x, force.y, force.z];
-        out.extend(self.columns.iter().map(|(at, sign)| sign * theirs[*at]));
+        out.extend(self.pair.columns.iter().map(|(at, sign)| sign * theirs[*at]));
         out
-    }
-
-    /// The largest relative difference of each thing compared, by name.
-    fn compare(&self, case: &Case, theirs: &Value) -> Vec<(&'static str, f64)> {
-        let (tree, n) = (&self.tree, self.tree.n_dofs);
-        let gravity = V3::of(self.model.world.gravity);
-        let numbers = |value: &Value| -> Vec<f64> {
-            value.as_array().unwrap().iter().map(|x| x.as_f64().unwrap()).collect()
-        };
-        let mut bodies = Bodies::<f64>::new(tree);
-        let at_world = (Turn::of(Quat::IDENTITY), V3::ZERO);
-        place(tree, &at_world, &self.positions(case), &mut bodies);
-        let mut motions = Motions::new(tree);
-        move_bodies(tree, &bodies, V6::ZERO, &self.velocities(case, &case.v), &mut motions);
-
-        let (mut poses, mut n_poses) = (0.0_f64, 0);
-        for (i, node) in tree.nodes.iter().enumerate() {
-            let Some(body) = body_of(&self.model, node) else { continue };
-            // What stands between two hinges of one body MuJoCo does not have.
-            let Some(theirs) = theirs["poses"].get(body) else { continue };
-            let ours = bodies.world_from_node(i, 0) * node.rigid_from_node.inverse();
-            let (r, t) = (Mat3::from_quat(ours.rotation).transpose(), ours.translation);
-            let [x, y, z] = [r.x_axis, r.y_axis, r.z_axis];
-            let ours = [x.x, x.y, x.z, t.x, y.x, y.y, y.z, t.y, z.x, z.y, z.z, t.z];
-            poses = poses.max(difference(&ours, &numbers(theirs)));
-            n_poses += 1;
-        }
-        assert_eq!(n_poses, 13, "every body of the file");
-        let whole = whole_body(&bodies);
-        let centre = (whole.centre + bodies.origin).get(0);
-        let momentum = motions.momentum_about(&bodies, whole.centre);
-        let (l, h) = (momentum.line.get(0), momentum.turn.get(0));
-
-        let mut matrix = vec![0.0; n * n];
-        mass_matrix(tree, &bodies, &mut Vec::new(), &mut matrix);
-        let mut in_theirs = vec![0.0; n * n];
-        for k in 0..n {
-            let mut unit = vec![0.0; n];
-            unit[k] = 1.0;
-            let unit = self.velocities(case, &unit);
-            let ours: Vec<f64> =
-                (0..n).map(|row| (0..n).map(|j| matrix[row * n + j] * unit[j]).sum()).collect();
-            for (row, entry) in self.efforts_to_theirs(case, &ours).into_iter().enumerate() {
-                in_theirs[row * n + k] = entry;
-            }
-        }
-
-        let mut forces = vec![V6::ZERO; tree.nodes.len()];
-        bias_forces(tree, &bodies, &motions, gravity, &mut forces);
-        let rotors: Vec<f64> = tree.column_nodes.iter().map(|i| tree.nodes[*i].armature).collect();
-        let mut parts = Factor::new(tree);
-        factor(tree, &bodies, &rotors, &mut parts);
-        let mut accelerations = vec![0.0; n];
-        let efforts = self.efforts_to_ours(case, &case.tau);
-        solve(tree, &bodies, &parts, &efforts, &mut forces, &mut accelerations);
-
-        let mut efforts = vec![0.0; n];
-        let wanted = self.accelerations(case, &case.a);
-        inverse_dynamics(
-            tree,
-            &bodies,
-            gravity,
-            &wanted,
-            None,
-            &mut motions,
-            &mut forces,
-            &mut efforts,
-        );
-        let of = |key: &str| numbers(&theirs[key]);
-        let forward = self.accelerations(case, &of("accelerations"));
-        let inverse = self.efforts_to_theirs(case, &efforts);
-        vec![
-            ("forward kinematics", poses),
-            ("centre of mass", difference(&[centre.x, centre.y, centre.z], &of("centre"))),
-            ("momentum", difference(&[l.x, l.y, l.z, h.x, h.y, h.z], &of("momentum"))),
-            ("mass matrix", difference(&in_theirs, &of("matrix"))),
-            ("inverse dynamics", difference(&inverse, &of("efforts"))),
-            ("forward dynamics", difference(&accelerations, &forward)),
-        ]
     }
 }
 
 #[test]
 fn a_public_humanoid_moves_as_in_mujoco() {
-    let Some(python) = python() else { return };
+    let Some(python) = peer::python(SCRIPT) else { return };
     let text = humanoid(&python);
     let cases: Vec<Case> = (0..N_STATES).map(|number| Case::of(number, 27)).collect();
     let question: Vec<Value> = cases
         .iter()
         .map(|case| json!({"q": case.q, "v": case.v, "a": case.a, "tau": case.tau}))
         .collect();
-    let answers = ask(&python, &json!({"xml": text, "cases": question}));
+    let question = json!({"xml": text, "cases": question});
+    let answers = peer::ask(&python, SCRIPT, question.to_string());
     assert_eq!(answers.len(), cases.len() + 1);
     assert_eq!(answers[0]["nv"], 27);
     let pair = Pair::new(&text, &answers[0]["joints"], &answers[1]["poses"]);
-    let mut worst: Vec<(&str, f64)> = Vec::new();
+    let (model, tree) = (&pair.model, &pair.tree);
+    let mut worst = Worst::default();
     for (i, (case, answer)) in cases.iter().zip(&answers[1..]).enumerate() {
-        for (what, error) in pair.compare(case, answer) {
-            assert!(error < 1e-10, "state {i}: {what} differs by {error}");
-            match worst.iter_mut().find(|(name, _)| *name == what) {
-                Some((_, most)) => *most = most.max(error),
-                None => worst.push((what, error)),
-            }
-        }
+        // What stands between two hinges of one body MuJoCo does not have.
+        let pose = |node: usize| {
+            let body = body_of(model, &tree.nodes[node])?;
+            answer["poses"].get(body).map(numbers)
+        };
+        let n_poses = (0..tree.nodes.len()).filter_map(pose).count();
+        assert_eq!(n_poses, 13, "every body of the file");
+        let at = At { pair: &pair, case };
+        worst.add(i, compare(tree, model.world.gravity, &at, answer, pose));
     }
     println!("largest relative differences over {N_STATES} states: {worst:?}");
 }

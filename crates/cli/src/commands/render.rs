@@ -22,6 +22,7 @@ use crate::args::RenderArgs;
 use crate::context::{
     Context, Ended, Outcome, read_options, refuse_same, refuse_stdout, write_file,
 };
+use crate::progress::CountProgress;
 
 /// The largest strip, a side \[pixels\].
 const MOST_STRIP: usize = 65_500;
@@ -47,7 +48,9 @@ pub fn run(context: &Context, args: &RenderArgs) -> Ended {
     let is_sequence = args.every.is_some();
     let n_times = times.len();
     let mut size = (0, 0);
-    stage.shoot(&shot, &mut *renderer, &times, |i, image| {
+    let progress = CountProgress::new(context.shows_progress(), n_times, "pictures");
+    let shot_all = stage.shoot(&shot, &mut *renderer, &times, |i, image| {
+        progress.tick();
         size = (image.width, image.height);
         if args.strip.is_some() {
             strip.push(image);
@@ -57,7 +60,9 @@ pub fn run(context: &Context, args: &RenderArgs) -> Ended {
         write_file(&path, image.to_png())?;
         written.push(path);
         Ok(())
-    })?;
+    });
+    progress.finish();
+    shot_all?;
     if args.strip.is_some() {
         let image = Image::side_by_side(&strip);
         size = (image.width, image.height);

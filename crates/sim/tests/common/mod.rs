@@ -1,6 +1,8 @@
 //! Random robots for the tests of the tree: every kind of joint, free and fixed bases.
 #![allow(dead_code, reason = "each test file uses what it needs")]
 
+pub mod peer;
+
 use std::sync::Arc;
 
 use headland_base::maths::{Quat, Vec3, sqrt};
