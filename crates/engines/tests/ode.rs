@@ -1,6 +1,6 @@
 //! What is particular to `ode`: the same numbers as by hand, friction that means what SDF
 //! means, ODE as it comes, and what it says. Closed forms that hold for every engine are in
-//! `identities.rs`.
+//! `identities`.
 //!
 //! Without libode these tests say that they were skipped; with `HEADLAND_REQUIRE_FOREIGN=1`
 //! that is a failure.
