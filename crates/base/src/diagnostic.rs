@@ -255,6 +255,11 @@ fn excerpt(place: &Place) -> (String, usize, usize) {
     (line, indent, fault_chars.min(room).max(1))
 }
 
+/// Somebody else's words on one line of ours: nothing in them ends a line or moves a cursor.
+pub fn one_line(text: &str) -> String {
+    text.chars().map(|c| if c == '\n' { ' ' } else { printable_char(c) }).collect()
+}
+
 /// Control characters from a hostile file must not reach the terminal.
 fn printable(text: &str) -> String {
     text.chars().map(|c| if c == '\n' { c } else { printable_char(c) }).collect()

@@ -18,7 +18,7 @@ pub mod seed;
 pub mod time;
 pub mod transform;
 
-pub use diagnostic::{Diagnostic, Findings, Place, Severity, Source};
+pub use diagnostic::{Diagnostic, Findings, Place, Severity, Source, one_line};
 pub use maths::{Mat3, Quat, Vec3};
 pub use seed::Seed;
 pub use time::{SimDuration, SimTime};

@@ -21,7 +21,7 @@ use std::time::Duration;
 
 use headland_base::Diagnostic;
 use headland_record::{Reader, overview};
-use headland_sim::{EngineEntry, Found, Unusable};
+use headland_sim::{EngineEntry, Found, Housing, Unusable};
 use rustix::process::{Pid, Signal, kill_process, set_parent_process_death_signal};
 use serde_json::{Value, json};
 
@@ -158,6 +158,7 @@ pub fn again(context: &Context, engine: &EngineEntry, output: &Path, patience: D
         }
         (Waited::Ended(status), _) => speechless(engine.name, status, recording),
         (Waited::GivenUp(silent), _) => given_up(engine.name, silent, recording),
+        (Waited::Forced, _) => forced(engine.name, recording),
     };
     context.show(&[fault]);
     match interrupted().load(Ordering::Relaxed) {
@@ -218,6 +219,8 @@ impl CellEnd {
             Some(code) if REFUSALS.contains(&code) => (Went::Refused, Outcome::Partial),
             // Whoever names an engine for a matrix wants it there.
             Some("engine-missing") => (Went::Broke, Outcome::Broken),
+            // Somebody else's run has its place; that says nothing of the engine.
+            Some("recording-in-use") => (Went::Broke, Outcome::Broken),
             Some(_) if outcome == Outcome::BadInput => (Went::Refused, outcome),
             Some(_) => (Went::Broke, outcome),
         };
@@ -236,6 +239,8 @@ pub fn run_all(context: &Context, cells: &[Cell<'_>]) -> Result<Vec<CellEnd>, Ve
     let ends = parallel::map(cells.len(), |i| {
         let end = match cells[i].found {
             Ok(_) => cells[i].run(context),
+            // What was asked when somebody wanted an end had no time to answer.
+            Err(_) if interrupted().load(Ordering::Relaxed) => Ok(CellEnd::interrupted(Vec::new())),
             // It was asked once, and is not waited for in every cell again.
             Err(it) => Ok(CellEnd::of_missing(context, cells[i].engine, &it.why)),
         };
@@ -280,6 +285,7 @@ impl Cell<'_> {
             _ if interrupted().load(Ordering::Relaxed) => return Ok(CellEnd::interrupted(said)),
             (Waited::Ended(status), _) => speechless(self.engine.name, status, recording),
             (Waited::GivenUp(silent), _) => given_up(self.engine.name, silent, recording),
+            (Waited::Forced, _) => forced(self.engine.name, recording),
         };
         said.push(Said::of(&fault, context.colour()));
         let (outcome, went) = (Outcome::Broken, Went::Broke);
@@ -323,6 +329,8 @@ enum Waited {
     Ended(ExitStatus),
     /// It was ended, after it had made no step for so long.
     GivenUp(Duration),
+    /// It was ended, because somebody wanted that and it did not end by itself.
+    Forced,
 }
 
 /// Waits for a run, and hands on that somebody wants it to end. Ctrl-C it hears by itself. One
@@ -337,6 +345,8 @@ fn wait(
     let stop = interrupted();
     let mut heart = Listener::new(beats, ROOM_FOR_WORDS as u64);
     let mut since_told: Option<Duration> = None;
+    // A program says hello, and is told the world.
+    let n_answers = if engine.housing == Housing::Program { 2 } else { 1 };
     loop {
         if let Some(status) = child.try_wait().map_err(|error| vec![not_started(&error)])? {
             heart.listen_now();
@@ -352,16 +362,17 @@ fn wait(
         since_told = since_told.map(|since| since + PERIOD);
         let limit = match heart.stage() {
             Stage::Reading => patience.max(READING),
-            // A program says hello, and is told the world.
-            Stage::Checking => 2 * patience + engine.preparation,
-            Stage::Starting => 2 * patience,
+            Stage::Checking => n_answers * patience + engine.preparation,
+            Stage::Starting => n_answers * patience,
             Stage::Stepping => patience,
         };
-        if heart.silent() > limit + GRACE || since_told.is_some_and(|since| since > GRACE) {
+        let is_forced = since_told.is_some_and(|since| since > GRACE);
+        if heart.silent() > limit + GRACE || is_forced {
             // By its own number, which is its own until it is waited for.
             _ = child.kill();
             child.wait().map_err(|error| vec![not_started(&error)])?;
-            return Ok((Waited::GivenUp(heart.silent()), heart.stage()));
+            let waited = if is_forced { Waited::Forced } else { Waited::GivenUp(heart.silent()) };
+            return Ok((waited, heart.stage()));
         }
     }
 }
@@ -373,6 +384,14 @@ fn given_up(engine: &str, silent: Duration, recording: Option<&Path>) -> Diagnos
     Diagnostic::error("engine-hangs", message)
         .note(kept(recording))
         .help("give it longer with --patience SECS, or a smaller --step")
+}
+
+/// What is to be said of a run that somebody wanted to end, and that did not hear it.
+fn forced(engine: &str, recording: Option<&Path>) -> Diagnostic {
+    let secs = GRACE.as_secs();
+    let message =
+        format!("the run on `{engine}` was told to end, did not within {secs} s, and was ended");
+    Diagnostic::warning("run-forced", message).note(kept(recording))
 }
 
 /// What is left of a recording, if one was opened.
@@ -400,8 +419,10 @@ fn speechless(engine: &str, status: ExitStatus, recording: Option<&Path>) -> Dia
             "the run on `{engine}` ended with exit code {}, and how it went could not be written",
             outcome.code()
         );
-        return Diagnostic::error("run-unheard", message)
-            .help("is the folder for temporary files full? TMPDIR names another");
+        return Diagnostic::error("run-unheard", message).help(
+            "either its engine ended the process, or the folder for temporary files is full: \
+                 TMPDIR names another",
+        );
     }
     let how = match (status.signal(), status.code()) {
         (Some(signal), _) => {

@@ -4,6 +4,7 @@
 //! PROBES × steps × engines ─ apart (in parallel) ─► recordings ─► verdicts, errors ─► Card
 //! ```
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -106,8 +107,9 @@ fn choose_probes(asked: &[String]) -> Result<Vec<&'static Probe>, Vec<Diagnostic
     if asked.is_empty() {
         return Ok(PROBES.iter().collect());
     }
-    let one = |name: &String| {
-        let name = name.trim();
+    let mut seen = BTreeSet::new();
+    let asked = asked.iter().map(|name| name.trim()).filter(|name| seen.insert(*name));
+    let one = |name: &str| {
         PROBES.iter().find(|probe| probe.name == name).ok_or_else(|| {
             let known = PROBES.iter().map(|probe| probe.name);
             Diagnostic::error("unknown-probe", format!("no probe `{name}`"))
@@ -115,7 +117,7 @@ fn choose_probes(asked: &[String]) -> Result<Vec<&'static Probe>, Vec<Diagnostic
                 .note(format!("there are {}", known.collect::<Vec<_>>().join(", ")))
         })
     };
-    let (found, faults): (Vec<_>, Vec<_>) = asked.iter().map(one).partition(Result::is_ok);
+    let (found, faults): (Vec<_>, Vec<_>) = asked.map(one).partition(Result::is_ok);
     let faults: Vec<Diagnostic> = faults.into_iter().filter_map(Result::err).collect();
     if faults.is_empty() { Ok(found.into_iter().flatten().collect()) } else { Err(faults) }
 }
@@ -209,8 +211,8 @@ fn grade(
         let cells = recordings.iter().map(|loaded| match &loaded.scene {
             Ok(scene) if scene.interruption().is_some() => Err("interrupted".to_string()),
             // What follows a breach is no evidence, and a form looks at the whole.
-            Ok(scene) => match scene.breach() {
-                Some((time, what)) => Err(format!("at {time} {what}")),
+            Ok(scene) => match breach(loaded) {
+                Some(what) => Err(what),
                 None => forms[i].measure(scene.recording()),
             },
             Err(why) => Err(why.clone()),
@@ -224,7 +226,10 @@ fn grade(
             .filter(|_| end.went == Went::Whole)
             .map(|words| words.simulated_secs / words.wall_secs.max(1e-9)),
         went: end.went,
-        fault: end.fault.clone().or((end.went == Went::Interrupted).then(|| "interrupted".into())),
+        fault: end.fault.clone().or_else(|| match end.went {
+            Went::Interrupted => Some("interrupted".to_string()),
+            _ => breach(loaded),
+        }),
         realised: realised(loaded),
     });
     let probed = Probed {
@@ -237,6 +242,12 @@ fn grade(
     };
     findings.extend(round.findings);
     (probed, findings, outcome)
+}
+
+/// When and how a run broke its own rules.
+fn breach(loaded: &Loaded) -> Option<String> {
+    let (time, what) = loaded.scene.as_ref().ok()?.breach()?;
+    Some(format!("at {time} {what}"))
 }
 
 fn realised(loaded: &Loaded) -> Vec<String> {

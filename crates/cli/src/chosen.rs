@@ -5,6 +5,7 @@
 
 use std::collections::BTreeSet;
 use std::process::{Command, ExitStatus, Stdio};
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use headland_base::Diagnostic;
@@ -13,6 +14,7 @@ use headland_sim::{EngineEntry, Found, Housing, Unusable};
 use serde_json::{Value, json};
 
 use crate::context::Context;
+use crate::signals::interrupted;
 
 /// Names the engine a process is to look for.
 const LOOK_FOR: &str = "HEADLAND_LOOK_FOR";
@@ -34,6 +36,7 @@ pub struct Chosen {
 
 /// The engines of these names; `all` are those that are there, working or not. Each has `patience` to answer.
 pub fn choose(names: &[String], patience: Duration) -> Result<Chosen, Vec<Diagnostic>> {
+    interrupted(); // heard from here on: nothing that is started is left behind
     let names: Vec<&str> = names.iter().map(|name| name.trim()).collect();
     if names.iter().any(|name| name.is_empty()) {
         let message = match names.iter().all(|name| name.is_empty()) {
@@ -160,7 +163,7 @@ fn ask(entry: &EngineEntry, patience: Duration) -> std::io::Result<Looked> {
         if let Some(status) = child.try_wait()? {
             break status;
         }
-        if began.elapsed() > patience {
+        if began.elapsed() > patience || interrupted().load(Ordering::Relaxed) {
             child.kill()?;
             child.wait()?;
             return Ok(Looked::Held);

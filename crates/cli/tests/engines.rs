@@ -245,3 +245,33 @@ fn the_report_card_measures_judges_and_draws() {
     let refused = expect(dir.path(), &[&args[..4], &["--probes", "bal"]].concat(), 2);
     assert!(text(&refused.stderr).contains("did you mean `ball`"), "{}", text(&refused.stderr));
 }
+
+/// Two that take the same way out of a test need not take it at the same moment.
+#[test]
+fn engines_that_part_alike_part_at_their_own_moments() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let name = own_engine(dir.path(), "one.py", "world.rigids[1]['pose'][2] = 100.0");
+    let one = fs::read_to_string(dir.path().join(&name)).expect("written");
+    fs::write(dir.path().join("two.py"), one.replace("n == 300", "n == 400")).expect("written");
+    let high = "(machine high (state low) (state green) (state red)\n\
+        (on [ball pose z > 50] low -> red) (on [recording time >= stopTime] low -> green))\n\
+        (spawn high low)\n";
+    fs::write(dir.path().join("high.lrp"), high).expect("written");
+    let args = ["test", "high.lrp", "--world", &world("ball"), "-d", "1", "--no-margin"];
+    let ran =
+        expect(dir.path(), &[&args[..], &["--engines", "rapier,./one.py,./two.py"]].concat(), 1);
+    let words = text(&ran.stdout);
+    assert!(words.contains("ball-rapier and ball-one.py, ball-two.py part at 0.300 s"), "{words}");
+    assert!(words.contains("; ball-two.py at 0.400 s"), "{words}");
+}
+
+/// A probe that is named twice is run once: two runs would write one recording.
+#[test]
+fn probes_are_run_once() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let args = ["engines", "--report-card", "--engines", "rapier", "--json", "--probes"];
+    let once = json(&expect(dir.path(), &[&args[..], &["slider"]].concat(), 0).stdout);
+    let twice = json(&expect(dir.path(), &[&args[..], &["slider,slider"]].concat(), 0).stdout);
+    let n_probes = |card: &Value| card["probes"].as_array().expect("probes").len();
+    assert_eq!(n_probes(&once), n_probes(&twice));
+}

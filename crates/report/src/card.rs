@@ -10,6 +10,7 @@
 
 use std::fmt::Write as _;
 
+use headland_base::one_line;
 use headland_judge::{ClosedForm, Measured, Verdict};
 use serde_json::{Value, json};
 
@@ -207,7 +208,7 @@ pub fn card(card: &Card, colour: bool) -> String {
     out += &faults(card);
     out += &partings(card);
     for LeftOut { name, why, install } in &card.missing {
-        _ = writeln!(out, "left out: {name}: {why}; to get it: {install}");
+        _ = writeln!(out, "left out: {name}: {}; to get it: {install}", one_line(why));
     }
     out
 }
@@ -240,8 +241,12 @@ fn faults(card: &Card) -> String {
             [] => continue,
         };
         let reason = if went == Went::Interrupted { String::new() } else { format!(": {fault}") };
-        let did = if went == Went::Interrupted { "was interrupted" } else { went.word() };
-        _ = writeln!(out, "{place}: {name} {did}{reason}");
+        let did = match went {
+            Went::Whole => "is no evidence",
+            Went::Interrupted => "was interrupted",
+            Went::Refused | Went::Broke => went.word(),
+        };
+        _ = writeln!(out, "{place}: {name} {did}{}", one_line(&reason));
     }
     out
 }

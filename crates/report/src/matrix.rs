@@ -1,5 +1,6 @@
 //! Verdicts as a table of tests and recordings.
 
+use headland_base::one_line;
 use headland_judge::{Judgement, Verdict};
 
 use crate::table::{Align, coloured, painted, widths};
@@ -128,7 +129,7 @@ pub fn summary(matrix: &Matrix, colour: bool) -> String {
             None => "not judged",
         };
         let word = if colour { coloured(ansi(cell), word) } else { word.to_string() };
-        out += &format!("{} on {recording}: {word}{time}: {reason}\n", row.test);
+        out += &format!("{} on {recording}: {word}{time}: {}\n", row.test, one_line(reason));
     }
     out + &counts(matrix) + "\n"
 }

@@ -102,6 +102,8 @@ pub(crate) fn courses(cells: &[Cell], recordings: &[String]) -> Courses {
     let lines = lines(cells, recordings);
     let courses: Vec<(&str, Course<'_>)> = lines
         .iter()
+        // Of one that was broken off nobody knows what it would have done.
+        .filter(|line| line.judged.scene.interruption().is_none())
         .filter_map(|line| {
             let Judged { code, scene, timeline, .. } = line.judged;
             let timeline = timeline.as_ref()?;
@@ -121,19 +123,25 @@ pub(crate) fn courses(cells: &[Cell], recordings: &[String]) -> Courses {
         return Courses::Same(format!("all take the same transitions{kept}: {}", list(first)));
     }
     let from_first = |company: &Vec<usize>| {
-        let parting = parting(courses[first[0]], courses[company[0]])?;
+        let parting = self::parting(courses[first[0]], courses[company[0]])?;
         let told = |step: &Option<(headland_base::SimTime, String)>| match step {
             Some((time, arc)) => format!("`{arc}` at {time}"),
             None => "nothing more".to_string(),
         };
+        // The same transitions, but not at the same moment.
+        let others = company[1..].iter().filter_map(|i| {
+            let time = self::parting(courses[first[0]], courses[*i])?.time;
+            (time != parting.time).then(|| format!("; {} at {time}", names[*i]))
+        });
         Some(format!(
-            "{} and {} part at {}, after {} in common: {} against {}",
+            "{} and {} part at {}, after {} in common: {} against {}{}",
             list(first),
             list(company),
             parting.time,
             crate::count(parting.n_shared as u64, "transition"),
             told(&parting.first),
-            told(&parting.second)
+            told(&parting.second),
+            others.collect::<String>()
         ))
     };
     Courses::Parted(companies[1..].iter().filter_map(from_first).collect())

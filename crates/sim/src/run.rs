@@ -329,9 +329,14 @@ impl<'a> Run<'a> {
         self.before.clone_from(&self.state.rigids);
         let done = self.engine.step(self.model, &self.inputs, self.setup.step, &mut self.state);
         for text in self.engine.take_remarks() {
-            if self.n_remarks < MOST_REMARKS {
-                self.observer.event(self.state.time, "engine", "remark", &text)?;
-            }
+            let text = match self.n_remarks {
+                n if n < MOST_REMARKS => text,
+                MOST_REMARKS => {
+                    format!("of more than {MOST_REMARKS} remarks the others are not kept")
+                }
+                _ => break,
+            };
+            self.observer.event(self.state.time, "engine", "remark", &text)?;
             self.n_remarks += 1;
         }
         if let Err(fault) = done {

@@ -1,6 +1,6 @@
 //! `headland info`: what is in a recording. Streams through it, so its size does not matter.
 
-use headland_base::SimTime;
+use headland_base::{SimTime, one_line};
 use headland_record::recording::FACTS;
 use headland_record::{Overview, overview};
 use headland_report::{Align, bytes, count, table};
@@ -35,21 +35,21 @@ fn as_text(seen: &Overview) -> String {
     if let Some(facts) = seen.facts.metadata.get(FACTS) {
         let facts: Vec<String> =
             facts.iter().map(|(key, value)| format!("{key} {value}")).collect();
-        out += &format!("run: {}\n", facts.join(" · "));
+        out += &format!("run: {}\n", one_line(&facts.join(" · ")));
     }
     for text in
         seen.facts.metadata.get("headland.realised").into_iter().flat_map(|all| all.values())
     {
-        out += &format!("realised: {text}\n");
+        out += &format!("realised: {}\n", one_line(text));
     }
     for (name, _, n_bytes) in &seen.attachments {
-        out += &format!("attached: {name} ({})\n", bytes(*n_bytes as u64));
+        out += &format!("attached: {} ({})\n", one_line(name), bytes(*n_bytes as u64));
     }
     let secs = |t: SimTime| format!("{:.3}", t.secs());
     let rows = seen.topics.iter().map(|(name, topic)| {
         vec![
-            name.clone(),
-            topic.schema.clone(),
+            one_line(name),
+            one_line(&topic.schema),
             topic.n_messages.to_string(),
             topic.rate_hz().map_or(String::new(), |rate| format!("{rate:.1}")),
             topic.span.map_or(String::new(), |(first, _)| secs(first)),

@@ -201,7 +201,8 @@ fn complaint(line: &str, status: ExitStatus, words: &str) -> Diagnostic {
     if lines.is_empty() {
         lines = words.lines().take(N_LINES_SHOWN).collect();
     }
-    let mut out = refused(line, &format!("the compiler ended with {status}"));
+    let first = lines.first().map_or(String::new(), |first| format!(": {first}"));
+    let mut out = refused(line, &format!("the compiler ended with {status}{first}"));
     for line in lines {
         out = out.note(line);
     }

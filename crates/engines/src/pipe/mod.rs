@@ -153,7 +153,8 @@ impl Opened {
         // A program of somebody's own is called by its path, and says itself who it is.
         let version =
             if name == entry.name { version.clone() } else { format!("{name} {version}") };
-        Found { version: version.trim().to_string(), place: self.place.clone() }
+        let version = version.trim().chars().take(MOST_OF_A_NAME).collect();
+        Found { version, place: self.place.clone() }
     }
 }
 
@@ -168,6 +169,9 @@ struct NotOpened {
     /// There was something to start.
     has_started: bool,
 }
+
+/// What is kept of what a program calls itself \[characters\].
+const MOST_OF_A_NAME: usize = 100;
 
 /// How an adapter of ours, `adapters/common.py`, begins to say that its engine is not installed.
 const NO_PACKAGE: &str = "its Python has no package";
