@@ -107,6 +107,7 @@ pub fn record(
     let mut checked = engine.check(job.model, &job.setup.engine_options());
     drop(watchdog);
     checked.extend(headland_sim::coarse_step(job.model, job.setup.step));
+    checked.extend(headland_sim::too_fast(&cast.sensors, job.setup.step));
     if checked.iter().any(|diagnostic| diagnostic.severity == Severity::Error) {
         return Err(checked);
     }
@@ -130,7 +131,7 @@ pub fn record(
 
     let mut progress = Progress::new(context.shows_progress(), job.setup.duration);
     let recorder = Recorder::start(&mut writer, job.model, &cast.sensors)?;
-    let mut observer = Judge::start(recorder, watchers)?;
+    let mut observer = Judge::start(recorder, watchers, &cast.sensors)?;
     let ended = headland_sim::run(
         job.model,
         job.setup,
@@ -174,7 +175,8 @@ fn compile_tests(
         return Ok(LiveCode::default());
     }
     let names = Names::of(job, |writer| describe(writer, job, checked))?;
-    let topics: Vec<&str> = cast.sensors.iter().map(|sensor| sensor.topic()).collect();
+    let outputs = cast.sensors.iter().flat_map(|sensor| sensor.outputs());
+    let topics: Vec<&str> = outputs.map(|output| output.topic.as_str()).collect();
     let (code, findings) = LiveCode::compile(job.tests, names, &topics, job.planned_end());
     // A run is not spent on a test whose verdict would be an error.
     if findings.iter().any(|finding| finding.severity == Severity::Error) {

@@ -266,8 +266,10 @@ impl Scene {
     }
 
     fn contacts(&self, weight: impl Fn(&Pair<'_>) -> f64) -> Option<Column> {
+        // Sensors of touch have tracks of contacts too, of what they feel alone.
         let is_contacts = |track: &&Track| track.contacts().is_some();
-        let track = self.recording.tracks().values().find(is_contacts)?;
+        let whole = self.recording.track("/contacts").filter(is_contacts);
+        let track = whole.or_else(|| self.recording.tracks().values().find(is_contacts))?;
         let sums = track.contacts()?.iter().map(|now| {
             let pairs = now.iter().map(|contact| Pair {
                 a: thing_of(&contact.body_a),

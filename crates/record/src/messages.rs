@@ -71,6 +71,13 @@ impl Kind {
         Kind::ALL.iter().copied().find(|kind| kind.name() == name || kind.short_name() == name)
     }
 
+    /// Whether its messages begin with a header, and so say when they were measured.
+    pub fn has_header(self) -> bool {
+        let text = definitions::schema_text(self.short_name());
+        let mut own = text.lines().take_while(|line| !line.starts_with('='));
+        own.any(|line| line == "std_msgs/Header header")
+    }
+
     /// The `ros2msg` text a channel embeds: the type and everything it is made of.
     pub fn definition(self) -> String {
         definitions::schema_text(self.short_name())
