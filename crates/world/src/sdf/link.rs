@@ -85,7 +85,11 @@ impl Reader<'_, '_> {
                     defer(&mut parts, Part::Light(link.lights.len()), pose);
                     link.lights.push(light);
                 }
-                "sensor" | "plugin" | "projector" | "audio_sink" | "audio_source" | "battery"
+                "sensor" => {
+                    self.sensor_place(child, "link", whole, link.opaque.len());
+                    link.opaque.push(self.keep(child));
+                }
+                "plugin" | "projector" | "audio_sink" | "audio_source" | "battery"
                 | "particle_emitter" => link.opaque.push(self.keep(child)),
                 _ => {}
             }
