@@ -15,6 +15,7 @@
 pub mod camera;
 pub mod image;
 pub mod lens;
+pub mod noise;
 pub mod overlay;
 pub mod picture;
 pub mod poses;
