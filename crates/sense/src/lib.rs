@@ -13,6 +13,7 @@
 //! Deliberately absent: control; what software does with what it sees.
 
 pub mod camera;
+pub mod fit;
 pub mod image;
 pub mod lens;
 pub mod noise;
