@@ -20,6 +20,7 @@ pub mod noise;
 pub mod overlay;
 pub mod picture;
 pub mod poses;
+pub mod rays;
 pub mod render;
 pub mod scene;
 pub mod view;
