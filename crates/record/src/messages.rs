@@ -505,7 +505,7 @@ mod tests {
             assert_eq!(Kind::from_name(kind.name()), Some(*kind));
             assert_eq!(Kind::from_name(&kind.name().replace("/msg/", "/")), Some(*kind));
         }
-        assert_eq!(Kind::from_name("std_msgs/msg/Bool"), None);
+        assert_eq!(Kind::from_name("std_msgs/msg/Byte"), None);
     }
 
     #[test]
