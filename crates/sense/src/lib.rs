@@ -12,9 +12,13 @@
 //!
 //! Deliberately absent: control; what software does with what it sees.
 
+mod axes;
 pub mod camera;
+pub mod declare;
 pub mod image;
+mod imu;
 pub mod lens;
+pub mod mounted;
 pub mod noise;
 pub mod overlay;
 pub mod picture;
