@@ -17,6 +17,8 @@ use headland_sense::render::RENDERERS;
 use headland_sim::Housing;
 use headland_world::{ContactLaw, Detail, Integrator};
 
+use crate::sensors::Choice;
+
 /// The version with everything in this process that decides the bytes of a recording. Engines
 /// are only looked for when somebody asks; programs, which take seconds to answer, not here.
 static VERSION: LazyLock<String> = LazyLock::new(|| {
@@ -180,6 +182,9 @@ pub struct HowArgs {
     /// Leave out the controllers that the world asks for
     #[arg(long, requires = "world")]
     pub no_controllers: bool,
+    /// Sensors of the world that are recorded: all, none, or topics, in which * is anything
+    #[arg(long, requires = "world", value_name = "WHICH", default_value_t = Choice::All)]
+    pub sensors: Choice,
     /// Gains of joints whose model gives none
     #[arg(long, requires = "world", value_name = "KP,KD", allow_hyphen_values = true, value_parser = gains)]
     pub gains: Option<(f64, f64)>,
@@ -214,6 +219,7 @@ impl Default for HowArgs {
             threads: 2,
             command: None,
             no_controllers: false,
+            sensors: Choice::All,
             gains: None,
             watchdog: None,
             detail: Vec::new(),
@@ -243,6 +249,7 @@ impl HowArgs {
         say("--seed", Some(self.seed.to_string().into()));
         say("--threads", Some(self.threads.to_string().into()));
         say("--command", self.command.as_ref().map(OsString::from));
+        say("--sensors", Some(self.sensors.to_string().into()));
         say("--gains", self.gains.map(|(kp, kd)| format!("{kp},{kd}").into()));
         say("--watchdog", number(self.watchdog));
         for (name, detail) in &self.detail {
@@ -722,6 +729,7 @@ mod tests {
             record_rate: Some(50.0),
             raw: true,
             no_controllers: true,
+            sensors: Choice::Some(vec!["/a/*".into(), "b::imu".into()]),
             patience: 7,
             seed: u64::MAX,
             threads: 1,

@@ -30,6 +30,9 @@ use crate::watchdog::Watchdog;
 /// it: what is recorded since the last chunk.
 const SPAN_AT_RISK: SimDuration = SimDuration::from_nanos(50_000_000);
 
+/// Name of the metadata record that says which sensors took part.
+pub const SENSORS: &str = "headland.sensors";
+
 /// One run and where it goes.
 pub struct Job<'a> {
     /// Moves the model.
@@ -46,6 +49,8 @@ pub struct Job<'a> {
     pub output: &'a Path,
     /// What is commanded.
     pub commands: Commanded,
+    /// What is said of the sensors, by topic.
+    pub sensors: BTreeMap<String, String>,
     /// Tests that watch.
     pub tests: &'a [TestFile],
     /// End the run as soon as one of them is red.
@@ -235,6 +240,9 @@ fn describe(writer: &mut Writer, job: &Job<'_>, checked: &[Diagnostic]) -> Resul
     let realised: BTreeMap<String, String> =
         realised.map(|(i, d)| (format!("{:03}", i + 1), d.message.clone())).collect();
     writer.metadata("headland.realised", realised)?;
+    if !job.sensors.is_empty() {
+        writer.metadata(SENSORS, job.sensors.clone())?;
+    }
     for test in job.tests {
         for source in test.sources() {
             let name = source.path.rsplit('/').next().unwrap_or_default();

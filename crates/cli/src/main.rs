@@ -18,6 +18,7 @@ mod probes;
 mod progress;
 mod said;
 mod schedule;
+mod sensors;
 mod signals;
 mod test_file;
 mod watchdog;

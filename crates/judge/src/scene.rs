@@ -409,8 +409,8 @@ fn vocabulary_of(recording: &Recording) -> Vocabulary {
         regions.filter_map(|(name, fact)| Some((name.clone(), Region::from_fact(fact)?))).collect();
     let mut facts = BTreeMap::new();
     for (record, entries) in metadata {
-        if record == "headland.regions" || record == "headland.objects" {
-            continue; // seen as regions and objects
+        if ["headland.regions", "headland.objects", "headland.sensors"].contains(&&**record) {
+            continue; // seen as regions, objects and channels
         }
         for (key, value) in entries {
             let is_own = record == headland_record::FACTS;

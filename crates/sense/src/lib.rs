@@ -12,10 +12,14 @@
 //!
 //! Deliberately absent: control; what software does with what it sees.
 
+mod axes;
 pub mod camera;
+pub mod declare;
 pub mod fit;
 pub mod image;
+mod imu;
 pub mod lens;
+pub mod mounted;
 pub mod noise;
 pub mod overlay;
 pub mod picture;
