@@ -31,7 +31,7 @@ use crate::mounted::{Measure, Mount, Mounted};
 use crate::noise::Dropout;
 use crate::rays::{self, stage::Stage};
 use crate::{
-    air, encoder, foot_pressure, force_torque, imu, magnetometer, navsat, odometry, touch,
+    air, detect, encoder, foot_pressure, force_torque, imu, magnetometer, navsat, odometry, touch,
 };
 use element::Element;
 use found::Found;
@@ -79,6 +79,8 @@ pub const KINDS: &[&Kind] = &[
     &rays::range::PROXIMITY,
     &rays::range::SONAR,
     &rays::break_beam::KIND,
+    &detect::logical_camera::KIND,
+    &detect::detector::KIND,
 ];
 
 /// Kinds of SDF that a run does not take along, and why.

@@ -17,7 +17,7 @@ use crate::mounted::Measure;
 
 /// A light barrier.
 pub const KIND: Kind =
-    Kind { words: &["break_beam", "headland:break_beam"], on: On::Link, elements: ELEMENTS, read };
+    Kind { words: &["headland:break_beam", "break_beam"], on: On::Link, elements: ELEMENTS, read };
 
 struct BreakBeam(Finder);
 

@@ -26,7 +26,7 @@ use crate::scene::{Scene, Show};
 /// `<sensor type="lidar">` and its elder names, and a laser profiler, which is a fine one: they
 /// meet collisions.
 pub const KIND: Kind = Kind {
-    words: &["lidar", "ray", "laser_profiler", "headland:laser_profiler"],
+    words: &["lidar", "ray", "headland:laser_profiler", "laser_profiler"],
     on: On::Link,
     elements: ELEMENTS,
     read: |element, site| lidar(element, site, Show::Collisions),

@@ -16,7 +16,7 @@ use crate::scene::{Scene, Show};
 
 /// A proximity sensor or a range finder: the nearest echo of its beams.
 pub const PROXIMITY: Kind = Kind {
-    words: &["proximity", "range", "headland:proximity", "headland:range"],
+    words: &["headland:proximity", "headland:range", "proximity", "range"],
     on: On::Link,
     elements: ELEMENTS,
     read: proximity,
