@@ -35,7 +35,7 @@ use super::frustum::Frustum;
 use super::objects::{Object, objects};
 use crate::declare::element::Element;
 use crate::declare::{Kind, On, Site};
-use crate::mounted::{Measure, Mount};
+use crate::mounted::{Measure, Mount, Sight};
 use crate::noise::perception::AXES;
 use crate::noise::sdf::NamedMixture;
 use crate::noise::{Dice, Dropper, Perception, Sampler};
@@ -192,6 +192,10 @@ impl Measure for Detector {
     fn start(&mut self, _model: &Model, seed: &Seed) {
         self.swaps = Some(Dice::new(&seed.child("swap")));
         (self.seed, self.known) = (seed.clone(), None);
+    }
+
+    fn sight(&self) -> Option<Sight<'_>> {
+        Some(Sight::Pyramid { mount: &self.mount, corners: self.frustum.corners() })
     }
 
     fn measure(&mut self, look: &Look<'_>, say: &mut dyn FnMut(usize, Vec<u8>)) {

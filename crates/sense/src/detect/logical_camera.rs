@@ -9,7 +9,7 @@ use super::frustum::Frustum;
 use super::objects::{Object, objects};
 use crate::declare::element::Element;
 use crate::declare::{Kind, On, Site};
-use crate::mounted::{Measure, Mount};
+use crate::mounted::{Measure, Mount, Sight};
 use crate::rays::stage::Stage;
 use crate::scene::{Scene, Show};
 
@@ -40,6 +40,10 @@ impl Measure for LogicalCamera {
     }
 
     fn start(&mut self, _model: &Model, _seed: &Seed) {}
+
+    fn sight(&self) -> Option<Sight<'_>> {
+        Some(Sight::Pyramid { mount: &self.mount, corners: self.frustum.corners() })
+    }
 
     fn measure(&mut self, look: &Look<'_>, say: &mut dyn FnMut(usize, Vec<u8>)) {
         let sensor_from_world = self.mount.world_from_sensor(&look.state.rigids).inverse();
