@@ -251,7 +251,7 @@ impl Detector {
         let score = self.perception.score.map_or(1.0, |score| score.draw(&mut known.score));
         let object = &known.object;
         let sensor_from_world = world_from_sensor.inverse();
-        let is_in_sight = self.frustum.meets(sensor_from_world, object.bounds_now(scene));
+        let is_in_sight = self.frustum.meets_any(sensor_from_world, object.boxes_now(scene));
         if is_lost || !is_in_sight || !self.is_visible(scene, world_from_sensor.translation, object)
         {
             return None;

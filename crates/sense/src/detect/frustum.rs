@@ -52,9 +52,18 @@ impl Frustum {
         })
     }
 
-    /// Whether some of a box along the world's axes may be in sight: it is beyond none of the six
-    /// sides, which is how Gazebo asks.
-    pub fn meets(&self, sensor_from_world: Transform, bounds: Bounds) -> bool {
+    /// Whether one of some boxes along the world's axes may be in sight.
+    pub fn meets_any(
+        &self,
+        sensor_from_world: Transform,
+        mut boxes: impl Iterator<Item = Bounds>,
+    ) -> bool {
+        boxes.any(|bounds| self.meets(sensor_from_world, bounds))
+    }
+
+    /// Whether some of a box may be in sight: it is beyond none of the six sides. Gazebo asks the
+    /// same of one box around a whole model.
+    fn meets(&self, sensor_from_world: Transform, bounds: Bounds) -> bool {
         if bounds.is_empty() {
             return false;
         }

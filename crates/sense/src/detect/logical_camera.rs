@@ -1,4 +1,4 @@
-//! The logical camera: every object whose box reaches into its sight, where it really is. Nothing
+//! The logical camera: every object of which a shape's box reaches into its sight, where it really is. Nothing
 //! hides anything from it.
 
 use headland_base::Seed;
@@ -52,9 +52,9 @@ impl Measure for LogicalCamera {
         let see = |scene: &Scene| {
             let known =
                 self.objects.get_or_insert_with(|| objects(look.model, scene, self.mount.body_idx));
-            let in_sight = known
-                .iter()
-                .filter(|object| self.frustum.meets(sensor_from_world, object.bounds_now(scene)));
+            let in_sight = known.iter().filter(|object| {
+                self.frustum.meets_any(sensor_from_world, object.boxes_now(scene))
+            });
             let report = |object: &Object| {
                 let pose = sensor_from_world * object.world_from_model(scene);
                 object.detection(&header, pose, Default::default(), 1.0, &object.name)
