@@ -5,7 +5,8 @@
 //! the C library of the machine. `clippy.toml` bans the others.
 
 pub use glam::{DMat3 as Mat3, DQuat as Quat, DVec2 as Vec2, DVec3 as Vec3, DVec4 as Vec4};
-pub use libm::{acos, asin, atan, atan2, cbrt, cos, exp, fmod, hypot, log, log10, pow, sin, tan};
+pub use libm::{acos, asin, atan, atan2, cbrt, cos, erf, erfc, exp, expm1, fmod, hypot};
+pub use libm::{log, log1p, log10, pow, sin, tan};
 pub use std::f64::consts::{FRAC_PI_2, PI, TAU};
 
 /// Square root; IEEE 754 defines it to the last bit, so every platform agrees.

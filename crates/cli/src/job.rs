@@ -30,6 +30,9 @@ use crate::watchdog::Watchdog;
 /// it: what is recorded since the last chunk.
 const SPAN_AT_RISK: SimDuration = SimDuration::from_nanos(50_000_000);
 
+/// Name of the metadata record that says which sensors took part.
+pub const SENSORS: &str = "headland.sensors";
+
 /// One run and where it goes.
 pub struct Job<'a> {
     /// Moves the model.
@@ -46,6 +49,8 @@ pub struct Job<'a> {
     pub output: &'a Path,
     /// What is commanded.
     pub commands: Commanded,
+    /// What is said of the sensors, by topic.
+    pub sensors: BTreeMap<String, String>,
     /// Tests that watch.
     pub tests: &'a [TestFile],
     /// End the run as soon as one of them is red.
@@ -107,6 +112,7 @@ pub fn record(
     let mut checked = engine.check(job.model, &job.setup.engine_options());
     drop(watchdog);
     checked.extend(headland_sim::coarse_step(job.model, job.setup.step));
+    checked.extend(headland_sim::too_fast(&cast.sensors, job.setup.step));
     if checked.iter().any(|diagnostic| diagnostic.severity == Severity::Error) {
         return Err(checked);
     }
@@ -130,7 +136,7 @@ pub fn record(
 
     let mut progress = Progress::new(context.shows_progress(), job.setup.duration);
     let recorder = Recorder::start(&mut writer, job.model, &cast.sensors)?;
-    let mut observer = Judge::start(recorder, watchers)?;
+    let mut observer = Judge::start(recorder, watchers, &cast.sensors)?;
     let ended = headland_sim::run(
         job.model,
         job.setup,
@@ -174,7 +180,8 @@ fn compile_tests(
         return Ok(LiveCode::default());
     }
     let names = Names::of(job, |writer| describe(writer, job, checked))?;
-    let topics: Vec<&str> = cast.sensors.iter().map(|sensor| sensor.topic()).collect();
+    let outputs = cast.sensors.iter().flat_map(|sensor| sensor.outputs());
+    let topics: Vec<&str> = outputs.map(|output| output.topic.as_str()).collect();
     let (code, findings) = LiveCode::compile(job.tests, names, &topics, job.planned_end());
     // A run is not spent on a test whose verdict would be an error.
     if findings.iter().any(|finding| finding.severity == Severity::Error) {
@@ -233,6 +240,9 @@ fn describe(writer: &mut Writer, job: &Job<'_>, checked: &[Diagnostic]) -> Resul
     let realised: BTreeMap<String, String> =
         realised.map(|(i, d)| (format!("{:03}", i + 1), d.message.clone())).collect();
     writer.metadata("headland.realised", realised)?;
+    if !job.sensors.is_empty() {
+        writer.metadata(SENSORS, job.sensors.clone())?;
+    }
     for test in job.tests {
         for source in test.sources() {
             let name = source.path.rsplit('/').next().unwrap_or_default();

@@ -9,9 +9,10 @@
 //! after its state. What a test sees is what it will see in the recording: names are taken
 //! from a recording of the first moment, and numbers are the recorded ones to the last bit.
 //!
-//! Deliberately absent: sensors, whose stamps may lie before now, the verdicts themselves, and
-//! the end of a run that may end at any time; a test that reads those is refused before the run
-//! (`unseen`) and judged on the recording.
+//! Deliberately absent: what sensors say, whose stamps may lie before now, the verdicts
+//! themselves, and the end of a run that may end at any time; a test that reads those is refused
+//! before the run (`unseen`) and judged on the recording. That a sensor looked is a moment all
+//! the same, because the recording will have one there.
 //! A channel of commands that a table gives only after the run was broken off is `nil` here
 //! and unknown in the recording.
 
@@ -34,7 +35,9 @@ use headland_record::track::Remark;
 use headland_record::{ChannelId, LoadOptions, Memory, Reader, WriteOptions, Writer, load};
 use headland_report::action_errors;
 use headland_sim::recorder::object_topics;
-use headland_sim::{Commands, Contact, Ending, Model, Motion, Observer, Recorder, RunEnd, State};
+use headland_sim::{
+    Commands, Contact, Ending, Letter, Model, Motion, Observer, Recorder, RunEnd, Sensor, State,
+};
 use headland_world::Twist;
 
 use crate::beat::{Stage, reached};
@@ -217,6 +220,13 @@ pub struct Judge<'a, 'w> {
     verdicts: Option<ChannelId>,
     /// A snapshot that is not judged yet.
     pending: Option<SimTime>,
+    /// Whether messages have a stamp, by output; where they have none, they are recorded as of
+    /// their arrival.
+    is_stamped: Vec<bool>,
+    /// The pending snapshot is one only if a message arrives, then.
+    counts_on: Option<SimTime>,
+    /// The last arrival that a judged snapshot counted on.
+    counted_on: Option<SimTime>,
 }
 
 impl<'a, 'w> Judge<'a, 'w> {
@@ -224,17 +234,42 @@ impl<'a, 'w> Judge<'a, 'w> {
     pub fn start(
         mut recorder: Recorder<'w>,
         watchers: Watchers<'a>,
+        sensors: &[Box<dyn Sensor>],
     ) -> Result<Judge<'a, 'w>, Diagnostic> {
         let is_watched = !watchers.tests.is_empty();
         let channel = is_watched.then(|| recorder.writer().channel(VERDICTS, Kind::Event));
-        Ok(Judge { recorder, watchers, verdicts: channel.transpose()?, pending: None })
+        let outputs = sensors.iter().flat_map(|sensor| sensor.outputs());
+        let is_stamped = |name| Kind::from_name(name).is_some_and(Kind::has_header);
+        Ok(Judge {
+            recorder,
+            watchers,
+            verdicts: channel.transpose()?,
+            pending: None,
+            is_stamped: outputs.map(|output| is_stamped(output.message_type)).collect(),
+            counts_on: None,
+            counted_on: None,
+        })
+    }
+
+    /// A moment of the recording at which nothing changes but the time.
+    fn moment(&mut self, time: SimTime) -> Result<(), Diagnostic> {
+        if self.pending.is_some_and(|pending| pending != time) {
+            self.flush(false)?;
+        }
+        for watcher in &mut self.watchers.tests {
+            watcher.live.source().time = time;
+        }
+        self.pending = Some(time);
+        Ok(())
     }
 
     /// Judges the snapshot that is complete now; `is_last` where none will follow.
     fn flush(&mut self, is_last: bool) -> Result<(), Diagnostic> {
+        let counts_on = self.counts_on.take();
         let (Some(time), Some(channel)) = (self.pending.take(), self.verdicts) else {
             return Ok(());
         };
+        self.counted_on = self.counted_on.max(counts_on);
         for watcher in &mut self.watchers.tests {
             match is_last {
                 true => watcher.live.tick_last(time),
@@ -279,8 +314,15 @@ impl<'a, 'w> Judge<'a, 'w> {
                 true => None,
                 false => mispredicted(watcher.code, self.watchers.planned_end, end),
             };
-            if let Some(why) = &mispredicted {
-                judgement.withdraw(end.state.time, why);
+            let lost = self.counted_on.filter(|arrival| *arrival > end.state.time);
+            let unheard = lost.map(|arrival| {
+                format!(
+                    "a sensor was to be heard at {arrival}, after the run ended; judge the \
+                     recording instead"
+                )
+            });
+            if let Some(why) = mispredicted.or(unheard) {
+                judgement.withdraw(end.state.time, &why);
             }
             let is_news = !watcher.was_red || judgement.verdict != Verdict::Red;
             if let (Some(channel), true) = (self.verdicts, is_news) {
@@ -317,7 +359,10 @@ fn breach(end: &RunEnd) -> Option<(SimTime, String)> {
 
 impl Observer for Judge<'_, '_> {
     fn sample(&mut self, model: &Model, state: &State) -> Result<(), Diagnostic> {
-        self.flush(false)?;
+        if self.pending != Some(state.time) {
+            self.flush(false)?;
+        }
+        self.counts_on = None;
         if state.time == SimTime::ZERO {
             reached(Stage::Stepping);
         }
@@ -330,22 +375,36 @@ impl Observer for Judge<'_, '_> {
     }
 
     fn commands(&mut self, now: SimTime, commands: &Commands) -> Result<(), Diagnostic> {
-        if self.pending.is_some_and(|pending| pending != now) {
-            self.flush(false)?;
-        }
+        self.moment(now)?;
+        self.counts_on = None;
         self.recorder.commands(now, commands)?;
         // A command between two samples is a moment of the recording too.
         for watcher in &mut self.watchers.tests {
-            let source = watcher.live.source();
-            source.time = now;
-            source.targets.look(commands);
+            watcher.live.source().targets.look(commands);
         }
-        self.pending = Some(now);
         Ok(())
     }
 
-    fn message(&mut self, sensor_idx: usize, now: SimTime, cdr: &[u8]) -> Result<(), Diagnostic> {
-        self.recorder.message(sensor_idx, now, cdr)
+    fn looked(&mut self, letter: &Letter) -> Result<(), Diagnostic> {
+        let end = self.watchers.planned_end;
+        let is_lost = end.is_some_and(|end| letter.arrival > end);
+        if !self.is_stamped[letter.output_idx] || is_lost {
+            return Ok(());
+        }
+        let is_new = self.pending != Some(letter.stamp);
+        self.moment(letter.stamp)?;
+        let arrival = Some(letter.arrival);
+        // Of several that make it a moment, the first that arrives is enough.
+        self.counts_on = if is_new { arrival } else { self.counts_on.min(arrival) };
+        Ok(())
+    }
+
+    fn message(&mut self, letter: &Letter) -> Result<(), Diagnostic> {
+        if !self.is_stamped[letter.output_idx] {
+            self.moment(letter.arrival)?;
+            self.counts_on = None;
+        }
+        self.recorder.message(letter)
     }
 
     fn event(

@@ -18,6 +18,7 @@ mod probes;
 mod progress;
 mod said;
 mod schedule;
+mod sensors;
 mod signals;
 mod terminal;
 mod test_file;
@@ -64,6 +65,7 @@ fn main() -> ExitCode {
         Command::Export(args) => commands::export::run(&context, args),
         Command::Import(args) => commands::import::run(&context, args),
         Command::Render(args) => commands::render::run(&context, args),
+        Command::FitNoise(args) => commands::fit_noise::run(&context, args),
         Command::Engines(args) => commands::engines::run(&context, args),
         Command::Demo(args) => commands::demo::run(&context, args),
         Command::Completions(args) => commands::completions::run(&context, args),

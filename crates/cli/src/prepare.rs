@@ -1,6 +1,6 @@
 //! From a world and options to a run that may start: what `run` and `test` share.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,6 +12,7 @@ use headland_world::{ALL_ROBOTS, World};
 use crate::args::HowArgs;
 use crate::context::Context;
 use crate::schedule::Schedule;
+use crate::sensors;
 
 /// How long a run without an end lasts.
 const DEFAULT_DURATION: SimDuration = SimDuration::from_nanos(10_000_000_000);
@@ -26,6 +27,8 @@ pub struct Prepared {
     pub cast: Cast,
     /// What is commanded.
     pub commands: Commanded,
+    /// What is said of the sensors, by topic.
+    pub sensors: BTreeMap<String, String>,
 }
 
 /// What the controllers of a run command.
@@ -65,7 +68,9 @@ pub fn prepare(
         schedule.check_gains(&model, &setup)?;
         cast.controllers.push(Box::new(schedule));
     }
-    Ok(Prepared { model, setup, cast, commands })
+    let (taken, sensors) = sensors::take(context, &model, &read.places, &how.sensors)?;
+    cast.sensors = taken;
+    Ok(Prepared { model, setup, cast, commands, sensors })
 }
 
 /// Takes the controllers out of a world. Readers bound the nesting, so the recursion is shallow.

@@ -13,8 +13,8 @@ use headland_base::{Diagnostic, Seed, Severity, SimDuration};
 use headland_record::messages::{Float64, encode};
 use headland_record::{WriteOptions, Writer};
 use headland_sim::{
-    Cast, Command, Commands, Controller, EngineOptions, Mode, Model, Recorder, RunEnd, Sensor,
-    Setup, State, run,
+    Cast, Command, Commands, Controller, EngineOptions, Look, Mode, Model, Output, Recorder,
+    RunEnd, Sensor, Setup, State, Timing, run,
 };
 use headland_world::ReadOptions;
 use rand_chacha::ChaCha8Rng;
@@ -46,30 +46,27 @@ impl Controller for Lift {
 /// Height of an object, with noise of up to a millimetre.
 struct Altimeter {
     object_idx: usize,
+    outputs: [Output; 1],
     noise: ChaCha8Rng,
 }
 
 impl Sensor for Altimeter {
-    fn topic(&self) -> &str {
-        "/pendulum/altitude"
+    fn outputs(&self) -> &[Output] {
+        &self.outputs
     }
 
-    fn message_type(&self) -> &str {
-        "std_msgs/msg/Float64"
-    }
-
-    fn period(&self) -> SimDuration {
-        SimDuration::from_nanos(20_000_000) // 50 Hz
+    fn timing(&self) -> Timing {
+        Timing::every(SimDuration::from_nanos(20_000_000)) // 50 Hz
     }
 
     fn start(&mut self, _: &Model, seed: &Seed) {
         self.noise = seed.rng(); // its own stream: no other sensor shifts it
     }
 
-    fn sample(&mut self, model: &Model, state: &State) -> Option<Vec<u8>> {
-        let height = state.object_pose(model, self.object_idx).translation.z;
+    fn sample(&mut self, look: &Look<'_>, say: &mut dyn FnMut(usize, Vec<u8>)) {
+        let height = look.state.object_pose(look.model, self.object_idx).translation.z;
         let share = f64::from(self.noise.next_u32()) / f64::from(u32::MAX); // 0 to 1
-        Some(encode(&Float64 { data: height + 1e-3 * (2.0 * share - 1.0) }))
+        say(0, encode(&Float64 { data: height + 1e-3 * (2.0 * share - 1.0) }));
     }
 }
 
@@ -80,9 +77,12 @@ pub fn lift(world: &Path, recording: &Path) -> Result<RunEnd, Vec<Diagnostic>> {
     let dof_idx = model.dof("pendulum::hinge").expect("the world has this joint");
     let object_idx = model.object("pendulum").expect("the world has this model");
     let setup = Setup::new(&model, SimDuration::from_nanos(5_000_000_000));
+    let topic = "/pendulum/altitude".to_string();
+    let outputs = [Output { topic, message_type: "std_msgs/msg/Float64" }];
+    let noise = setup.seed.rng();
     let mut cast = Cast {
         controllers: vec![Box::new(Lift { dof_idx, target: FRAC_PI_2 })],
-        sensors: vec![Box::new(Altimeter { object_idx, noise: setup.seed.rng() })],
+        sensors: vec![Box::new(Altimeter { object_idx, outputs, noise })],
     };
 
     let entry = headland_engines::find("rapier").map_err(|fault| vec![fault])?;

@@ -266,8 +266,10 @@ impl Scene {
     }
 
     fn contacts(&self, weight: impl Fn(&Pair<'_>) -> f64) -> Option<Column> {
+        // Sensors of touch have tracks of contacts too, of what they feel alone.
         let is_contacts = |track: &&Track| track.contacts().is_some();
-        let track = self.recording.tracks().values().find(is_contacts)?;
+        let whole = self.recording.track("/contacts").filter(is_contacts);
+        let track = whole.or_else(|| self.recording.tracks().values().find(is_contacts))?;
         let sums = track.contacts()?.iter().map(|now| {
             let pairs = now.iter().map(|contact| Pair {
                 a: thing_of(&contact.body_a),
@@ -407,8 +409,8 @@ fn vocabulary_of(recording: &Recording) -> Vocabulary {
         regions.filter_map(|(name, fact)| Some((name.clone(), Region::from_fact(fact)?))).collect();
     let mut facts = BTreeMap::new();
     for (record, entries) in metadata {
-        if record == "headland.regions" || record == "headland.objects" {
-            continue; // seen as regions and objects
+        if ["headland.regions", "headland.objects", "headland.sensors"].contains(&&**record) {
+            continue; // seen as regions, objects and channels
         }
         for (key, value) in entries {
             let is_own = record == headland_record::FACTS;

@@ -13,6 +13,7 @@ const TYPES: &[(&str, &str)] = &[
     ("builtin_interfaces/Time", "int32 sec\nuint32 nanosec\n"),
     ("std_msgs/Header", "builtin_interfaces/Time stamp\nstring frame_id\n"),
     ("std_msgs/Float64", "float64 data\n"),
+    ("std_msgs/Bool", "bool data\n"),
     ("std_msgs/String", "string data\n"),
     ("geometry_msgs/Vector3", "float64 x\nfloat64 y\nfloat64 z\n"),
     ("geometry_msgs/Point", "float64 x\nfloat64 y\nfloat64 z\n"),
@@ -49,16 +50,72 @@ const TYPES: &[(&str, &str)] = &[
          float64[9] linear_acceleration_covariance\n",
     ),
     (
+        "sensor_msgs/NavSatStatus",
+        "int8 STATUS_NO_FIX=-1\nint8 STATUS_FIX=0\nint8 STATUS_SBAS_FIX=1\n\
+         int8 STATUS_GBAS_FIX=2\nint8 status\nuint16 SERVICE_GPS=1\nuint16 SERVICE_GLONASS=2\n\
+         uint16 SERVICE_COMPASS=4\nuint16 SERVICE_GALILEO=8\nuint16 service\n",
+    ),
+    (
+        "sensor_msgs/NavSatFix",
+        "std_msgs/Header header\nNavSatStatus status\nfloat64 latitude\nfloat64 longitude\n\
+         float64 altitude\nfloat64[9] position_covariance\nuint8 COVARIANCE_TYPE_UNKNOWN=0\n\
+         uint8 COVARIANCE_TYPE_APPROXIMATED=1\nuint8 COVARIANCE_TYPE_DIAGONAL_KNOWN=2\n\
+         uint8 COVARIANCE_TYPE_KNOWN=3\nuint8 position_covariance_type\n",
+    ),
+    (
+        "sensor_msgs/MagneticField",
+        "std_msgs/Header header\ngeometry_msgs/Vector3 magnetic_field\n\
+         float64[9] magnetic_field_covariance\n",
+    ),
+    (
+        "sensor_msgs/FluidPressure",
+        "std_msgs/Header header\nfloat64 fluid_pressure\nfloat64 variance\n",
+    ),
+    (
+        "ros_gz_interfaces/Altimeter",
+        "std_msgs/Header header\nfloat64 vertical_position\nfloat64 vertical_velocity\n\
+         float64 vertical_reference\n",
+    ),
+    (
         "sensor_msgs/LaserScan",
         "std_msgs/Header header\nfloat32 angle_min\nfloat32 angle_max\nfloat32 angle_increment\n\
          float32 time_increment\nfloat32 scan_time\nfloat32 range_min\nfloat32 range_max\n\
          float32[] ranges\nfloat32[] intensities\n",
     ),
+    ("sensor_msgs/PointField", "string name\nuint32 offset\nuint8 datatype\nuint32 count\n"),
+    (
+        "sensor_msgs/PointCloud2",
+        "std_msgs/Header header\nuint32 height\nuint32 width\nPointField[] fields\n\
+         bool is_bigendian\nuint32 point_step\nuint32 row_step\nuint8[] data\nbool is_dense\n",
+    ),
+    (
+        "sensor_msgs/Range",
+        "std_msgs/Header header\nuint8 ULTRASOUND=0\nuint8 INFRARED=1\nuint8 radiation_type\n\
+         float32 field_of_view\nfloat32 min_range\nfloat32 max_range\nfloat32 range\n\
+         float32 variance\n",
+    ),
+    ("vision_msgs/ObjectHypothesis", "string class_id\nfloat64 score\n"),
+    (
+        "vision_msgs/ObjectHypothesisWithPose",
+        "ObjectHypothesis hypothesis\ngeometry_msgs/PoseWithCovariance pose\n",
+    ),
+    ("vision_msgs/BoundingBox3D", "geometry_msgs/Pose center\ngeometry_msgs/Vector3 size\n"),
+    (
+        "vision_msgs/Detection3D",
+        "std_msgs/Header header\nObjectHypothesisWithPose[] results\nBoundingBox3D bbox\n\
+         string id\n",
+    ),
+    ("vision_msgs/Detection3DArray", "std_msgs/Header header\nDetection3D[] detections\n"),
     (
         "headland_msgs/Contact",
         "string body_a\nstring body_b\ngeometry_msgs/Point position\n\
          geometry_msgs/Vector3 normal\nfloat64 depth\nfloat64 normal_force\n\
          geometry_msgs/Vector3 force\n",
+    ),
+    (
+        "headland_msgs/FootPressure",
+        "std_msgs/Header header\nfloat64 normal_force\n\
+         geometry_msgs/Point centre_of_pressure\nfloat64[4] cells\n",
     ),
     ("headland_msgs/Contacts", "std_msgs/Header header\nContact[] contacts\n"),
     (

@@ -47,18 +47,36 @@ kinds! {
     JointState = "sensor_msgs" / "JointState",
     /// An inertial measurement.
     Imu = "sensor_msgs" / "Imu",
+    /// A position on the Earth.
+    NavSatFix = "sensor_msgs" / "NavSatFix",
+    /// A magnetic field.
+    MagneticField = "sensor_msgs" / "MagneticField",
+    /// A pressure of air or water.
+    FluidPressure = "sensor_msgs" / "FluidPressure",
+    /// A height, and how it changes.
+    Altimeter = "ros_gz_interfaces" / "Altimeter",
     /// One turn of a planar range finder.
     LaserScan = "sensor_msgs" / "LaserScan",
+    /// Points in space with what was measured at each.
+    PointCloud2 = "sensor_msgs" / "PointCloud2",
+    /// One distance.
+    Range = "sensor_msgs" / "Range",
+    /// Objects that were found, with poses.
+    Detection3DArray = "vision_msgs" / "Detection3DArray",
     /// A pose and a twist with covariances.
     Odometry = "nav_msgs" / "Odometry",
     /// Several named transforms.
     TfMessage = "tf2_msgs" / "TFMessage",
+    /// Yes or no.
+    Bool = "std_msgs" / "Bool",
     /// One number.
     Float64 = "std_msgs" / "Float64",
     /// One text.
     Text = "std_msgs" / "String",
     /// Every contact at one moment.
     Contacts = "headland_msgs" / "Contacts",
+    /// What a sole carries, and where.
+    FootPressure = "headland_msgs" / "FootPressure",
     /// What the joints were told to do.
     JointCommand = "headland_msgs" / "JointCommand",
     /// Something worth a word: a divergence, a watchdog, the end of the run.
@@ -69,6 +87,13 @@ impl Kind {
     /// The kind with this schema name; ROS writes it with or without the middle `msg`.
     pub fn from_name(name: &str) -> Option<Kind> {
         Kind::ALL.iter().copied().find(|kind| kind.name() == name || kind.short_name() == name)
+    }
+
+    /// Whether its messages begin with a header, and so say when they were measured.
+    pub fn has_header(self) -> bool {
+        let text = definitions::schema_text(self.short_name());
+        let mut own = text.lines().take_while(|line| !line.starts_with('='));
+        own.any(|line| line == "std_msgs/Header header")
     }
 
     /// The `ros2msg` text a channel embeds: the type and everything it is made of.
@@ -199,6 +224,59 @@ messages! {
         /// Row-major 3×3.
         linear_acceleration_covariance: [f64; 9],
     }
+    /// `sensor_msgs/NavSatStatus`.
+    NavSatStatus {
+        /// [`NavSatStatus::FIX`] or [`NavSatStatus::NO_FIX`].
+        status: i8,
+        /// [`NavSatStatus::GPS`], and others.
+        service: u16,
+    }
+    /// `sensor_msgs/NavSatFix`.
+    NavSatFix: NavSatFix {
+        /// When, and the frame of the antenna.
+        header: Header,
+        /// Whether there is a fix, and from which satellites.
+        status: NavSatStatus,
+        /// North of the equator \[°\].
+        latitude: f64,
+        /// East of Greenwich \[°\].
+        longitude: f64,
+        /// Above the WGS 84 ellipsoid \[m\].
+        altitude: f64,
+        /// Row-major 3×3 over east, north and up \[m²\].
+        position_covariance: [f64; 9],
+        /// [`NavSatFix::UNKNOWN`], [`NavSatFix::DIAGONAL_KNOWN`] and others.
+        position_covariance_type: u8,
+    }
+    /// `sensor_msgs/MagneticField`.
+    MagneticField: MagneticField {
+        /// When, and in which frame.
+        header: Header,
+        /// \[T\].
+        magnetic_field: Vector3,
+        /// Row-major 3×3.
+        magnetic_field_covariance: [f64; 9],
+    }
+    /// `sensor_msgs/FluidPressure`.
+    FluidPressure: FluidPressure {
+        /// When, and in which frame.
+        header: Header,
+        /// Absolute \[Pa\].
+        fluid_pressure: f64,
+        /// \[Pa²\], 0 where it is not known.
+        variance: f64,
+    }
+    /// `ros_gz_interfaces/Altimeter`.
+    Altimeter: Altimeter {
+        /// When, and in which frame.
+        header: Header,
+        /// Above the reference \[m\].
+        vertical_position: f64,
+        /// Upwards \[m/s\].
+        vertical_velocity: f64,
+        /// What heights are told from, in the world \[m\].
+        vertical_reference: f64,
+    }
     /// `sensor_msgs/LaserScan`.
     LaserScan: LaserScan {
         /// When the first ray was measured, and in which frame.
@@ -221,6 +299,94 @@ messages! {
         ranges: Vec<f32>,
         /// Strengths of the echoes, or empty.
         intensities: Vec<f32>,
+    }
+    /// `sensor_msgs/PointField`.
+    PointField {
+        /// What is measured: `x`, `intensity`, …
+        name: String,
+        /// Where it is in a point \[bytes\].
+        offset: u32,
+        /// Which sort of number: 4 is u16, 7 is f32.
+        datatype: u8,
+        /// How many of them.
+        count: u32,
+    }
+    /// `sensor_msgs/PointCloud2`.
+    PointCloud2: PointCloud2 {
+        /// When and in which frame.
+        header: Header,
+        /// Rows; 1 where points have no order.
+        height: u32,
+        /// Points in a row.
+        width: u32,
+        /// What is in a point.
+        fields: Vec<PointField>,
+        /// Whether numbers have their first byte first.
+        is_bigendian: bool,
+        /// Bytes of a point.
+        point_step: u32,
+        /// Bytes of a row.
+        row_step: u32,
+        /// The points.
+        data: Vec<u8>,
+        /// Whether every point is one; those that are none are not numbers.
+        is_dense: bool,
+    }
+    /// `sensor_msgs/Range`.
+    Range: Range {
+        /// When and in which frame.
+        header: Header,
+        /// 0 is sound, 1 is light.
+        radiation_type: u8,
+        /// The angle it looks over \[rad\].
+        field_of_view: f32,
+        /// Shortest distance it can see \[m\].
+        min_range: f32,
+        /// Longest distance it can see \[m\].
+        max_range: f32,
+        /// The distance \[m\]; infinite where there is nothing.
+        range: f32,
+        /// Of the distance \[m²\].
+        variance: f32,
+    }
+    /// `vision_msgs/ObjectHypothesis`.
+    ObjectHypothesis {
+        /// What it is taken for.
+        class_id: String,
+        /// How sure that is, 0 to 1.
+        score: f64,
+    }
+    /// `vision_msgs/ObjectHypothesisWithPose`.
+    ObjectHypothesisWithPose {
+        /// What it is taken for.
+        hypothesis: ObjectHypothesis,
+        /// Where it is.
+        pose: PoseWithCovariance,
+    }
+    /// `vision_msgs/BoundingBox3D`.
+    BoundingBox3D {
+        /// Its middle.
+        center: Pose,
+        /// From side to side \[m\].
+        size: Vector3,
+    }
+    /// `vision_msgs/Detection3D`.
+    Detection3D {
+        /// When and in which frame.
+        header: Header,
+        /// What it may be, the likeliest first.
+        results: Vec<ObjectHypothesisWithPose>,
+        /// Around it.
+        bbox: BoundingBox3D,
+        /// The same as long as it is taken for the same object.
+        id: String,
+    }
+    /// `vision_msgs/Detection3DArray`.
+    Detection3DArray: Detection3DArray {
+        /// When and in which frame.
+        header: Header,
+        /// What was found.
+        detections: Vec<Detection3D>,
     }
     /// `geometry_msgs/PoseWithCovariance`.
     PoseWithCovariance {
@@ -268,6 +434,11 @@ messages! {
         /// One per child frame.
         transforms: Vec<TransformStamped>,
     }
+    /// `std_msgs/Bool`.
+    Bool: Bool {
+        /// Yes or no.
+        data: bool,
+    }
     /// `std_msgs/Float64`.
     Float64: Float64 {
         /// The number.
@@ -302,6 +473,17 @@ messages! {
         /// Every contact at that moment.
         contacts: Vec<Contact>,
     }
+    /// `headland_msgs/FootPressure`, in the frame of the sole: x forward, y left, z up.
+    FootPressure: FootPressure {
+        /// When, and the frame of the sole.
+        header: Header,
+        /// What presses against the sole along z \[N\].
+        normal_force: f64,
+        /// Where on the sole it acts as one force; its middle where nothing presses \[m\].
+        centre_of_pressure: Vector3,
+        /// At the corners: front left, front right, rear left, rear right \[N\].
+        cells: [f64; 4],
+    }
     /// `headland_msgs/JointCommand`. All lists are equally long.
     JointCommand: JointCommand {
         /// When it was given.
@@ -334,6 +516,22 @@ impl JointCommand {
     pub const VELOCITY: u8 = 1;
     /// The target is a force or torque.
     pub const EFFORT: u8 = 2;
+}
+
+impl NavSatStatus {
+    /// There is no position.
+    pub const NO_FIX: i8 = -1;
+    /// There is one, without augmentation.
+    pub const FIX: i8 = 0;
+    /// From the American satellites.
+    pub const GPS: u16 = 1;
+}
+
+impl NavSatFix {
+    /// Nothing is known of the covariance.
+    pub const UNKNOWN: u8 = 0;
+    /// Its diagonal is known.
+    pub const DIAGONAL_KNOWN: u8 = 2;
 }
 
 impl Time {
@@ -397,7 +595,7 @@ mod tests {
             assert_eq!(Kind::from_name(kind.name()), Some(*kind));
             assert_eq!(Kind::from_name(&kind.name().replace("/msg/", "/")), Some(*kind));
         }
-        assert_eq!(Kind::from_name("std_msgs/msg/Bool"), None);
+        assert_eq!(Kind::from_name("std_msgs/msg/Byte"), None);
     }
 
     #[test]

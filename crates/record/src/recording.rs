@@ -214,7 +214,7 @@ impl Recording {
     /// The joints a key may mean: the one whose full name it has, else all with its short
     /// name.
     fn joints_called(&self, key: &str) -> Vec<CalledJoint<'_>> {
-        let mut called = Vec::new();
+        let (mut called, mut measured) = (Vec::new(), Vec::new());
         let Some((name, property)) = key.rsplit_once('/') else { return called };
         for (topic, track) in &self.tracks {
             for joint in track.joints().unwrap_or_default() {
@@ -227,11 +227,12 @@ impl Recording {
                     return vec![candidate];
                 }
                 if joint.name == name {
-                    called.push(candidate);
+                    let list = if is_joint_state(topic) { &mut called } else { &mut measured };
+                    list.push(candidate);
                 }
             }
         }
-        called
+        if called.is_empty() { measured } else { called }
     }
 
     fn scalar_column(&self, key: &str) -> Option<Column<'_>> {
@@ -374,18 +375,29 @@ pub fn scoped_joint(topic: &str, joint: &str) -> String {
 }
 
 /// What each joint, by its topic and its own name, is called in a key: with its robot where
-/// two have a joint of that name.
+/// two have a joint of that name. What an encoder says of a joint takes no name from the
+/// joint's own state.
 pub(crate) fn joint_names<'a>(
     joints: impl Iterator<Item = (&'a str, &'a str)> + Clone,
 ) -> Vec<String> {
-    let mut n_called: BTreeMap<&str, usize> = BTreeMap::new();
-    for (_, joint) in joints.clone() {
-        *n_called.entry(joint).or_default() += 1;
+    // By joint: how many states, how many others.
+    let mut n_called: BTreeMap<&str, [usize; 2]> = BTreeMap::new();
+    for (topic, joint) in joints.clone() {
+        n_called.entry(joint).or_default()[usize::from(!is_joint_state(topic))] += 1;
     }
     let name = |(topic, joint): (&str, &str)| {
-        if n_called[joint] == 1 { joint.to_string() } else { scoped_joint(topic, joint) }
+        let is_only = match (is_joint_state(topic), n_called[joint]) {
+            (true, [n_states, _]) => n_states == 1,
+            (false, n_called) => n_called == [0, 1],
+        };
+        if is_only { joint.to_string() } else { scoped_joint(topic, joint) }
     };
     joints.map(name).collect()
+}
+
+/// Whether a topic is where the state of a robot's joints is.
+fn is_joint_state(topic: &str) -> bool {
+    topic.ends_with("joint_states")
 }
 
 type PickNumber = fn(&Transform) -> f64;
@@ -415,6 +427,14 @@ fn scalar_unit(schema: &str, key: &str) -> &'static str {
         ("Imu", "linear_acceleration") => Some("m/s^2"),
         ("WrenchStamped", "force") => Some("N"),
         ("WrenchStamped", "torque") => Some("N·m"),
+        ("MagneticField", "magnetic_field") => Some("T"),
+        ("FluidPressure", "fluid_pressure") => Some("Pa"),
+        ("NavSatFix", "latitude" | "longitude") => Some("deg"),
+        ("NavSatFix", "altitude") => Some("m"),
+        ("Altimeter", "vertical_position" | "vertical_reference") => Some("m"),
+        ("Altimeter", "vertical_velocity") => Some("m/s"),
+        ("FootPressure", "normal_force" | "cells") => Some("N"),
+        ("FootPressure", "centre_of_pressure") => Some("m"),
         ("LaserScan", "ranges" | "range_min" | "range_max") => Some("m"),
         ("LaserScan", "angle_min" | "angle_max" | "angle_increment") => Some("rad"),
         ("LaserScan", "time_increment" | "scan_time") => Some("s"),

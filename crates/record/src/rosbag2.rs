@@ -280,7 +280,8 @@ mod tests {
         let number =
             writer.foreign_channel("/n", "std_msgs/msg/UInt32", "uint32 data", &[].into()).unwrap();
         for (i, payload) in written.enumerate() {
-            writer.raw(number, SimTime::from_nanos(i as i64), &payload).unwrap();
+            let time = SimTime::from_nanos(i as i64);
+            writer.raw(number, time, time, &payload).unwrap();
         }
         writer.finish().unwrap();
         let read = |format: &str| {

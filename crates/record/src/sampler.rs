@@ -323,7 +323,7 @@ impl Sampler {
 
     /// When a message with a header happened.
     fn time(&self, header: &Header, message: &RawMessage) -> SimTime {
-        time_of(header.stamp.sim(), message.log_time, self.options.stamp)
+        time_of(header.stamp.sim(), message, self.options.stamp)
     }
 
     /// Hands a sample on, unless its time goes back; that is counted.
@@ -369,7 +369,7 @@ impl Sampler {
     ) -> Result<(), Fault> {
         if let Some((header, frame, n)) = cdr::decode_stamped::<7>(message.payload) {
             let parts = (Quat::from_xyzw(n[3], n[4], n[5], n[6]), Vec3::new(n[0], n[1], n[2]));
-            let time = time_of(header, message.log_time, self.options.stamp);
+            let time = time_of(header, message, self.options.stamp);
             return self.pose(track, time, frame, parts, goal);
         }
         let pose: messages::PoseStamped = decode(message)?;
@@ -385,7 +385,7 @@ impl Sampler {
     ) -> Result<(), Fault> {
         if let Some((header, frame, n)) = cdr::decode_stamped::<6>(message.payload) {
             let (linear, angular) = (Vec3::new(n[0], n[1], n[2]), Vec3::new(n[3], n[4], n[5]));
-            let time = time_of(header, message.log_time, self.options.stamp);
+            let time = time_of(header, message, self.options.stamp);
             return self.give(track, time, frame, Sample::Motion(Motion { linear, angular }), goal);
         }
         let twist: messages::TwistStamped = decode(message)?;
@@ -460,7 +460,7 @@ impl Sampler {
         goal: &mut dyn Goal,
     ) -> Result<(), Fault> {
         let time = match header_stamp(value) {
-            Some(header) => time_of(header, message.log_time, self.options.stamp),
+            Some(header) => time_of(header, message, self.options.stamp),
             None => message.log_time,
         };
         let n_keys_max = self.options.n_keys_max;
@@ -527,8 +527,12 @@ fn motion_of(twist: &messages::Twist) -> Motion {
     Motion { linear: (&twist.linear).into(), angular: (&twist.angular).into() }
 }
 
-fn time_of(header: SimTime, log: SimTime, stamp: Stamp) -> SimTime {
-    if stamp == Stamp::Header && header != SimTime::ZERO { header } else { log }
+/// A stamp of zero is what those write who set none. It is believed of the first message of a
+/// channel that was also sent at zero: a sensor may look when time starts and be heard later.
+fn time_of(header: SimTime, message: &RawMessage, stamp: Stamp) -> SimTime {
+    let is_sent_at_zero = message.sequence == 0 && message.publish_time == SimTime::ZERO;
+    let is_set = header != SimTime::ZERO || is_sent_at_zero;
+    if stamp == Stamp::Header && is_set { header } else { message.log_time }
 }
 
 /// The stamp of a message that starts with a header.

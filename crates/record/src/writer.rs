@@ -351,7 +351,7 @@ impl Writer {
             let (depth, normal_force) = (contact.depth, contact.normal_force);
             out.doubles([p.x, p.y, p.z, n.x, n.y, n.z, depth, normal_force, f.x, f.y, f.z]);
         }
-        self.end(channel, time)
+        self.end(channel, [time, time])
     }
 
     /// Something worth a word.
@@ -379,17 +379,20 @@ impl Writer {
         self.encoded(channel, M::KIND, time, message)
     }
 
-    /// A payload that is CDR already, its four leading bytes included.
+    /// A payload that is CDR already, its four leading bytes included; `sent` some time before
+    /// it is recorded.
     pub fn raw(
         &mut self,
         channel: ChannelId,
         time: SimTime,
+        sent: SimTime,
         payload: &[u8],
     ) -> Result<(), Diagnostic> {
         check_time(time)?;
+        check_time(sent)?;
         self.begin(time)?;
         self.batch.bytes.extend_from_slice(payload);
-        self.end(channel, time)
+        self.end(channel, [time, sent])
     }
 
     /// A message as somebody else recorded it: its number, both its times, its payload. When
@@ -458,7 +461,7 @@ impl Writer {
         out.word(nanosec.to_le_bytes());
         out.text(frame_id);
         out.doubles(numbers);
-        self.end(channel, time)
+        self.end(channel, [time, time])
     }
 
     fn encoded<T: Serialize>(
@@ -472,7 +475,7 @@ impl Writer {
         check_time(time)?;
         self.begin(time)?;
         cdr::encode_into(value, &mut self.batch.bytes);
-        self.end(channel, time)
+        self.end(channel, [time, time])
     }
 
     fn expect_kind(&self, channel: ChannelId, kind: Kind) {
@@ -493,13 +496,13 @@ impl Writer {
         Ok(())
     }
 
-    /// One of our own: counted, and sent when it was recorded.
-    fn end(&mut self, channel: ChannelId, time: SimTime) -> Result<(), Diagnostic> {
+    /// One of our own, which is counted: when it was recorded, and when sent.
+    fn end(&mut self, channel: ChannelId, times: [SimTime; 2]) -> Result<(), Diagnostic> {
         let info = self.channels[usize::from(channel.0)].as_mut();
         let next = &mut info.expect("ids are given out by this writer").sequence;
         let sequence = *next;
         *next = next.wrapping_add(1);
-        self.end_numbered(channel, sequence, [time, time])
+        self.end_numbered(channel, sequence, times)
     }
 
     fn end_numbered(

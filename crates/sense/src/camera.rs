@@ -11,9 +11,10 @@
 
 use headland_base::maths::{PI, Vec2, tan};
 use headland_base::{Diagnostic, Quat, Transform, Vec3};
-use headland_world::{Opaque, World};
-use roxmltree::{Document, Node};
+use headland_world::{Places, World, join_scope};
 
+use crate::declare::element::Element;
+use crate::declare::sensors_of;
 use crate::lens::Lens;
 
 /// The largest image, a side \[pixels\].
@@ -145,136 +146,105 @@ impl Camera {
 const KINDS: &[&str] = &["camera", "depth", "depth_camera", "rgbd", "rgbd_camera"];
 
 /// Every camera of a World, in its order, and what is wrong with the others.
-pub fn cameras(world: &World) -> (Vec<Camera>, Vec<Diagnostic>) {
-    let (mut found, mut faults) = (Vec::new(), Vec::new());
-    for (link_idx, placed) in world.links().iter().enumerate() {
-        for opaque in placed.link.opaque.iter().filter(|o| o.kind == "sensor" && o.format == "sdf")
-        {
-            let name = format!("{}::{}", placed.name, opaque.name.as_deref().unwrap_or("sensor"));
-            match camera(opaque, name, link_idx) {
-                Ok(camera) => found.extend(camera),
-                Err(fault) => faults.push(fault),
+pub fn cameras(world: &World, places: &Places) -> (Vec<Camera>, Vec<Diagnostic>) {
+    let (mut cameras, mut faults) = (Vec::new(), Vec::new());
+    for found in sensors_of(world, places).iter().filter(|found| found.joint.is_none()) {
+        let (mut of_it, mut is_camera) = (None, false);
+        let wrong = found.read(("camera", "bad-camera"), |sensor| {
+            if KINDS.contains(&sensor.attribute("type").unwrap_or_default()) {
+                is_camera = true;
+                let name = join_scope(&found.owner, sensor.attribute("name").unwrap_or("sensor"));
+                let link_from_sensor = found.owner_from_sensor(sensor);
+                of_it = camera(sensor, name, found.body_idx, link_from_sensor);
             }
+        });
+        match wrong.is_empty() {
+            true => cameras.extend(of_it),
+            false if is_camera => faults.extend(wrong),
+            false => {}
         }
     }
-    (found, faults)
+    (cameras, faults)
 }
 
-/// The camera of a sensor; nothing where it is another kind of sensor.
-fn camera(opaque: &Opaque, name: String, link_idx: usize) -> Result<Option<Camera>, Diagnostic> {
-    let xml = with_namespaces(&opaque.xml);
-    let bad = |what: String| Diagnostic::error("bad-camera", format!("camera `{name}`: {what}"));
-    let document = Document::parse(&xml).map_err(|error| bad(error.to_string()))?;
-    let sensor = document.root_element();
-    let kind = sensor.attribute("type").unwrap_or_default();
-    if !KINDS.contains(&kind) {
-        return Ok(None);
-    }
-    let none = || bad("there is no <camera> in it".to_string());
-    let node = child(sensor, "camera").ok_or_else(none)?;
-    let number = |path: &[&str], default: f64| -> Result<f64, Diagnostic> {
-        let Some(text) = text_at(node, path) else { return Ok(default) };
-        let value = text.trim().parse::<f64>().ok().filter(|value| value.is_finite());
-        value.ok_or_else(|| bad(format!("`{text}` in <{}> is no number", path.join("><"))))
+/// The camera of a sensor that is one; what is wrong is said.
+fn camera(
+    sensor: Element<'_>,
+    name: String,
+    link_idx: usize,
+    link_from_sensor: Transform,
+) -> Option<Camera> {
+    let Some(node) = sensor.child("camera") else {
+        sensor.error("there is no <camera> in it");
+        return None;
     };
-    let side = |what: &str, default: f64| -> Result<usize, Diagnostic> {
-        let n = number(&["image", what], default)?;
-        if n >= 1.0 && n <= MOST_PIXELS_A_SIDE as f64 && n.fract() == 0.0 {
-            return Ok(n as usize);
-        }
-        Err(bad(format!(
-            "its image is {n} pixels {}",
-            if what == "width" { "wide" } else { "high" }
-        ))
-        .help(format!("give a whole number from 1 to {MOST_PIXELS_A_SIDE}")))
-    };
-    // SDF's defaults.
-    let (width, height) = (side("width", 320.0)?, side("height", 240.0)?);
-    if width * height > MOST_PIXELS {
-        return Err(bad(format!("its image of {width} × {height} pixels is too large")));
-    }
-    let fov = number(&["horizontal_fov"], 1.047)?;
+    let (width, height) = image_size(node)?;
+    let fov = node.number("horizontal_fov", 1.047);
     if !(fov > 0.0 && fov < PI) {
-        return Err(bad(format!("a horizontal_fov of {fov} rad is no angle of a pinhole"))
-            .help("give more than 0 and less than π; a fisheye lens sees more"));
+        let what = format!("a horizontal_fov of {fov} rad is no angle of a pinhole");
+        let help = "give more than 0 and less than π; a fisheye lens sees more";
+        node.fault(what, Some(help.to_string()));
+        return None;
     }
     let mut pinhole = Pinhole::from_fov(width, height, fov);
-    let at = |name: &'static str| ["lens", "intrinsics", name];
-    if let Some(intrinsics) = child(node, "lens").and_then(|lens| child(lens, "intrinsics")) {
-        let has = |name: &str| child(intrinsics, name).is_some();
-        pinhole.focal.x = number(&at("fx"), pinhole.focal.x)?;
-        pinhole.focal.y = number(&at("fy"), pinhole.focal.y)?;
+    if let Some(intrinsics) = node.at(&["lens", "intrinsics"]) {
+        pinhole.focal.x = intrinsics.number("fx", pinhole.focal.x);
+        pinhole.focal.y = intrinsics.number("fy", pinhole.focal.y);
         // Gazebo counts from the corner of the image, where its default is the middle.
-        if has("cx") {
-            pinhole.centre.x = number(&at("cx"), 0.0)? - 0.5;
-        }
-        if has("cy") {
-            pinhole.centre.y = number(&at("cy"), 0.0)? - 0.5;
-        }
-        pinhole.skew = number(&at("s"), 0.0)? / pinhole.focal.x;
+        pinhole.centre.x = intrinsics.number("cx", pinhole.centre.x + 0.5) - 0.5;
+        pinhole.centre.y = intrinsics.number("cy", pinhole.centre.y + 0.5) - 0.5;
+        pinhole.skew = intrinsics.number("s", 0.0) / pinhole.focal.x;
     }
     if !(pinhole.focal.x > 0.0 && pinhole.focal.y > 0.0) {
-        return Err(bad("its focal lengths are not positive".to_string()));
+        node.error("its focal lengths are not positive");
+        return None;
     }
-    let of = |name: &'static str| number(&["distortion", name], 0.0);
-    let lens = Lens::Bouguet { k: [of("k1")?, of("k2")?, of("k3")?], p: [of("p1")?, of("p2")?] };
-    let clip = (number(&["clip", "near"], 0.1)?, number(&["clip", "far"], 100.0)?);
+    let of = |name: &str| node.child("distortion").map_or(0.0, |lens| lens.number(name, 0.0));
+    let lens = Lens::Bouguet { k: [of("k1"), of("k2"), of("k3")], p: [of("p1"), of("p2")] };
+    let clip =
+        |name: &str, default| node.child("clip").map_or(default, |c| c.number(name, default));
+    let clip = (clip("near", 0.1), clip("far", 100.0));
     if !(clip.0 > 0.0 && clip.0 < clip.1) {
         let what = format!("it sees from {} m to {} m, which is nothing", clip.0, clip.1);
-        return Err(bad(what).help("<clip>: 0 < near < far"));
+        node.fault(what, Some("<clip>: 0 < near < far".to_string()));
+        return None;
     }
-    let rate = text_at(sensor, &["update_rate"]).and_then(|text| text.trim().parse::<f64>().ok());
-    let rate = rate.filter(|rate| rate.is_finite() && *rate > 0.0);
-    let pose = |node: Node<'_, '_>| pose(node).map_err(&bad);
-    let link_from_sensor = pose(sensor)? * pose(node)?;
-    let link_from_optical = link_from_sensor * sensor_from_optical();
+    let rate = Some(sensor.number("update_rate", 0.0)).filter(|rate| *rate > 0.0);
+    let (sensor_from_camera, frame) = node.pose();
+    if let Some((at, frame)) = frame {
+        at.error(format!("its pose is relative to `{frame}`; only that in its link is understood"));
+    }
+    let link_from_optical = link_from_sensor * sensor_from_camera * sensor_from_optical();
     let lens = lens.or_none();
-    Ok(Some(Camera { name, link_idx, link_from_optical, pinhole, lens, clip, rate }))
+    Some(Camera { name, link_idx, link_from_optical, pinhole, lens, clip, rate })
 }
 
-/// What a piece of a file needs to stand alone: prefixes it uses are bound to something.
-fn with_namespaces(xml: &str) -> String {
-    if !xml.contains("headland:") || xml.contains("xmlns:headland") {
-        return xml.to_string();
+/// Width and height; SDF's defaults are 320 and 240.
+fn image_size(camera: Element<'_>) -> Option<(usize, usize)> {
+    let image = camera.child("image");
+    let side = |what: &str, default: f64| {
+        let n = image.map_or(default, |image| image.number(what, default));
+        if n >= 1.0 && n <= MOST_PIXELS_A_SIDE as f64 && n.fract() == 0.0 {
+            return Some(n as usize);
+        }
+        let way = if what == "width" { "wide" } else { "high" };
+        let help = format!("give a whole number from 1 to {MOST_PIXELS_A_SIDE}");
+        image.unwrap_or(camera).fault(format!("its image is {n} pixels {way}"), Some(help));
+        None
+    };
+    let (width, height) = (side("width", 320.0), side("height", 240.0));
+    let (width, height) = (width?, height?);
+    if width * height > MOST_PIXELS {
+        camera.error(format!("its image of {width} × {height} pixels is too large"));
+        return None;
     }
-    let end = xml.find(|c: char| c.is_whitespace() || c == '>' || c == '/').unwrap_or(xml.len());
-    format!("{} xmlns:headland=\"urn:headland:sdf\"{}", &xml[..end], &xml[end..])
-}
-
-fn child<'a, 'i>(node: Node<'a, 'i>, name: &str) -> Option<Node<'a, 'i>> {
-    node.children().find(|child| child.tag_name().name() == name)
-}
-
-fn text_at<'a>(node: Node<'a, '_>, path: &[&str]) -> Option<&'a str> {
-    path.iter().try_fold(node, |node, name| child(node, name))?.text()
-}
-
-fn pose(node: Node<'_, '_>) -> Result<Transform, String> {
-    let Some(pose) = child(node, "pose") else { return Ok(Transform::IDENTITY) };
-    if let Some(frame) = pose.attribute("relative_to").filter(|frame| !frame.is_empty()) {
-        return Err(format!(
-            "its pose is relative to `{frame}`; only that in its link is understood"
-        ));
-    }
-    let text = pose.text().unwrap_or_default();
-    let numbers: Option<Vec<f64>> = text.split_whitespace().map(|word| word.parse().ok()).collect();
-    let numbers = numbers.filter(|all| all.iter().all(|x: &f64| x.is_finite()));
-    let degrees = pose.attribute("degrees").is_some_and(|word| word == "true" || word == "1");
-    let scale = if degrees { PI / 180.0 } else { 1.0 };
-    match numbers.as_deref() {
-        Some([]) => Ok(Transform::IDENTITY),
-        Some([x, y, z, roll, pitch, yaw]) => Ok(Transform::from_xyz_rpy(
-            Vec3::new(*x, *y, *z),
-            Vec3::new(*roll, *pitch, *yaw) * scale,
-        )),
-        _ => Err(format!("`{text}` is no pose of six numbers")),
-    }
+    Some((width, height))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use headland_world::{Link, Model};
+    use headland_world::{Link, Model, Opaque};
 
     fn world(xml: &str) -> World {
         let sensor = Opaque {
@@ -322,12 +292,15 @@ mod tests {
 
     #[test]
     fn cameras_are_read_from_sdf() {
-        let (found, faults) = cameras(&world(
-            "<sensor name='eye' type='camera'><pose>1 0 0 0 0 0</pose><update_rate>20</update_rate>\
+        let (found, faults) = cameras(
+            &world(
+                "<sensor name='eye' type='camera'><pose>1 0 0 0 0 0</pose><update_rate>20</update_rate>\
              <camera><horizontal_fov>2</horizontal_fov><image><width>64</width><height>48</height>\
              </image><clip><near>0.02</near><far>30</far></clip>\
              <distortion><k1>-0.1</k1><p2>0.01</p2></distortion></camera></sensor>",
-        ));
+            ),
+            &Places::default(),
+        );
         assert!(faults.is_empty());
         let camera = &found[0];
         assert_eq!((camera.name.as_str(), camera.link_idx), ("robot::head::eye", 0));
@@ -336,7 +309,8 @@ mod tests {
         assert_eq!((camera.clip, camera.rate), ((0.02, 30.0), Some(20.0)));
         let view = camera.view(&[Transform::IDENTITY]);
         assert_eq!(view.world_from_optical.translation, Vec3::X);
-        let (found, faults) = cameras(&world("<sensor name='eye' type='imu'/>"));
+        let (found, faults) =
+            cameras(&world("<sensor name='eye' type='imu'/>"), &Places::default());
         assert!(found.is_empty() && faults.is_empty());
     }
 
@@ -344,7 +318,7 @@ mod tests {
     fn cameras_that_cannot_be_are_refused_in_words() {
         let of = |inside: &str| {
             let xml = format!("<sensor type='camera'><camera>{inside}</camera></sensor>");
-            let (found, faults) = cameras(&world(&xml));
+            let (found, faults) = cameras(&world(&xml), &Places::default());
             assert!(found.is_empty(), "{inside}");
             assert_eq!(faults[0].code, "bad-camera");
             faults[0].message.clone()
@@ -355,9 +329,9 @@ mod tests {
         assert!(of("<horizontal_fov>3.5</horizontal_fov>").contains("3.5 rad"));
         assert!(of("<horizontal_fov>wide</horizontal_fov>").contains("`wide`"));
         assert!(of("<clip><near>2</near><far>1</far></clip>").contains("from 2 m to 1 m"));
-        assert!(of("<pose>1 2 3</pose>").contains("no pose"));
+        assert!(of("<pose>1 2 3</pose>").contains("not 6 numbers"));
         assert!(of("<pose relative_to='map'>0 0 0 0 0 0</pose>").contains("`map`"));
-        let (_, faults) = cameras(&world("<sensor type='camera'/>"));
+        let (_, faults) = cameras(&world("<sensor type='camera'/>"), &Places::default());
         assert!(faults[0].message.contains("no <camera>"));
     }
 }

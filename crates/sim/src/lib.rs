@@ -43,7 +43,7 @@ pub use lever::{Action, Forces, Lever};
 pub use model::{Body, Dof, Joint, Model, Motion, Object, Rigid, Shape};
 pub use recorder::Recorder;
 pub use run::{Cast, Ending, Observer, RunEnd, Setup, Unobserved, run};
-pub use sensor::{Due, Sensor};
+pub use sensor::{Due, LastStep, Letter, Look, Output, Sensor, Timing, too_fast};
 pub use state::{Contact, DofState, RigidState, State};
 pub use tie::Ties;
 pub use touch::{SurfacePair, TouchFilter};

@@ -8,6 +8,7 @@
 //! | `/<robot>/joint_command` | headland_msgs/JointCommand | when commands change |
 //! | `/contacts` | headland_msgs/Contacts | every sample |
 //! | `/events` | headland_msgs/Event | when something happens once |
+//! | each output of a sensor | its own | when a message of it arrives |
 //!
 //! An object is a model, by its own frame, or a link of a model that has several.
 
@@ -20,7 +21,7 @@ use headland_record::{ChannelId, ContactRef, Writer};
 use crate::control::{Commands, Mode};
 use crate::model::{Model, Motion};
 use crate::run::Observer;
-use crate::sensor::Sensor;
+use crate::sensor::{Letter, Sensor};
 use crate::state::State;
 
 /// Every pose is written in this frame.
@@ -72,17 +73,15 @@ impl<'a> Recorder<'a> {
             }
         }
         let robots = robot_channels(writer, model)?;
-        let sensors = sensors
-            .iter()
-            .map(|sensor| {
-                let name = sensor.message_type();
+        let outputs = sensors.iter().flat_map(|sensor| sensor.outputs());
+        let sensors = outputs
+            .map(|output| {
+                let (topic, name) = (&output.topic, output.message_type);
                 let kind = Kind::from_name(name).ok_or_else(|| {
-                    Diagnostic::error(
-                        "unknown-message",
-                        format!("sensor `{}`: no message type `{name}`", sensor.topic()),
-                    )
+                    let message = format!("sensor `{topic}`: no message type `{name}`");
+                    Diagnostic::error("unknown-message", message)
                 })?;
-                writer.channel(sensor.topic(), kind)
+                writer.channel(topic, kind)
             })
             .collect::<Result<_, Diagnostic>>()?;
         let contacts = writer.channel("/contacts", Kind::Contacts)?;
@@ -148,8 +147,9 @@ impl Observer for Recorder<'_> {
         Ok(())
     }
 
-    fn message(&mut self, sensor_idx: usize, now: SimTime, cdr: &[u8]) -> Result<(), Diagnostic> {
-        self.writer.raw(self.sensors[sensor_idx], now, cdr)
+    fn message(&mut self, letter: &Letter) -> Result<(), Diagnostic> {
+        let channel = self.sensors[letter.output_idx];
+        self.writer.raw(channel, letter.arrival, letter.stamp, &letter.cdr)
     }
 
     fn event(
@@ -195,6 +195,18 @@ pub fn robot_topics(model: &Model) -> Vec<(String, Vec<usize>)> {
     topics.into_iter().zip(dofs_by_robot.into_values()).collect()
 }
 
+/// Every topic that a recording of the model has without sensors.
+pub fn own_topics(model: &Model) -> BTreeSet<String> {
+    let mut out = BTreeSet::from(["/contacts", "/events", "/verdicts"].map(str::to_string));
+    for topic in object_topics(model) {
+        out.extend([format!("{topic}/pose"), format!("{topic}/twist")]);
+    }
+    for (topic, _) in robot_topics(model) {
+        out.extend([format!("{topic}/joint_states"), command_topic(&topic)]);
+    }
+    out
+}
+
 /// Where the commands to a robot are recorded.
 pub fn command_topic(robot_topic: &str) -> String {
     format!("{robot_topic}/joint_command")
@@ -209,21 +221,24 @@ pub fn object_topics(model: &Model) -> Vec<String> {
 /// topic cannot hold get numbers.
 fn unique_topics<'n>(names: impl Iterator<Item = &'n str>) -> Vec<String> {
     let mut taken = BTreeSet::new();
-    names
-        .map(|name| {
-            let topic = topic_name(name);
-            let numbered = (2..).map(|n| format!("{topic}_{n}"));
-            let free = std::iter::once(topic.clone()).chain(numbered).find(|t| !taken.contains(t));
-            let free = free.expect("numbers do not end");
-            taken.insert(free.clone());
-            free
-        })
-        .collect()
+    let free = |name| {
+        let free = free_topic(&topic_name(name), |topic| taken.contains(topic));
+        taken.insert(free.clone());
+        free
+    };
+    names.map(free).collect()
 }
 
-/// ROS 2 topics are made of letters, digits and underscores, and no part starts with a
-/// digit.
-fn topic_name(name: &str) -> String {
+/// The topic, or the first of it with a number that is not taken: `/robot/imu_2`.
+pub fn free_topic(topic: &str, is_taken: impl Fn(&str) -> bool) -> String {
+    let numbered = (2..).map(|n| format!("{topic}_{n}"));
+    let free = std::iter::once(topic.to_string()).chain(numbered).find(|t| !is_taken(t));
+    free.expect("numbers do not end")
+}
+
+/// The topic of a scoped name. ROS 2 topics are made of letters, digits and underscores, and
+/// no part starts with a digit.
+pub fn topic_name(name: &str) -> String {
     let parts = name.split("::").map(|part| {
         let clean: String = part
             .chars()

@@ -8,7 +8,7 @@
 //! the engine moves x⁻ to x⁺, time moves by one step
 //! what went non-finite is put back and contained
 //! joints are measured on x⁺
-//! sensors that are due look at x⁺
+//! sensors that are due look at x⁺; what arrives by now of what they saw is handed on
 //! the observer sees x⁺ if it is due
 //! the run ends if the duration is over, the condition holds, or somebody asks
 //! ```
@@ -17,7 +17,7 @@
 //! asks what time it is outside.
 //!
 //! Contacts can cost an engine more than reading everything else. So after a step at which
-//! nobody looks there are none; a state that is observed always has them.
+//! nobody looks at them there are none; a state that is observed always has them.
 
 use std::ops::ControlFlow;
 use std::time::Duration;
@@ -28,7 +28,7 @@ use crate::condition::Condition;
 use crate::control::{Commands, Controller, Gains};
 use crate::engine::{Engine, EngineOptions, Fault, Inputs};
 use crate::model::Model;
-use crate::sensor::{Due, Sensor};
+use crate::sensor::{Due, LastStep, Letter, Look, Mail, Sensor};
 use crate::state::{RigidState, State};
 
 /// How a run is to go: one value.
@@ -103,13 +103,14 @@ pub trait Observer {
         Ok(())
     }
 
-    /// A sensor's message.
-    fn message(
-        &mut self,
-        _sensor_idx: usize,
-        _now: SimTime,
-        _cdr: &[u8],
-    ) -> Result<(), Diagnostic> {
+    /// A sensor has looked, and this is on its way.
+    fn looked(&mut self, _letter: &Letter) -> Result<(), Diagnostic> {
+        Ok(())
+    }
+
+    /// A sensor's message has arrived. Outputs of all sensors are counted through, in the
+    /// order of the cast.
+    fn message(&mut self, _letter: &Letter) -> Result<(), Diagnostic> {
         Ok(())
     }
 
@@ -155,6 +156,8 @@ pub struct RunEnd {
     pub ending: Ending,
     /// Rigids that went non-finite, by the name of their first body, with the moment.
     pub contained: Vec<(String, SimTime)>,
+    /// Messages of sensors that had not arrived when it ended, and are lost.
+    pub n_under_way: usize,
 }
 
 /// Runs a model to its end. An error is the engine's that cannot start, a controller's that
@@ -172,7 +175,9 @@ pub fn run(
 ) -> Result<RunEnd, Vec<Diagnostic>> {
     let mut run = Run::prepare(model, setup, engine, cast, observer)?;
     let ending = run.go(tick)?;
-    Ok(RunEnd { state: run.state, n_steps: run.n_steps, ending, contained: run.contained })
+    let n_under_way = run.mail.n_under_way();
+    let (state, n_steps, contained) = (run.state, run.n_steps, run.contained);
+    Ok(RunEnd { state, n_steps, ending, contained, n_under_way })
 }
 
 struct Run<'a> {
@@ -185,7 +190,8 @@ struct Run<'a> {
     commands: Commands,
     inputs: Inputs,
     controllers_due: Vec<Due>,
-    sensors_due: Vec<Due>,
+    sensors: Vec<SensorPlan>,
+    mail: Mail,
     observer_due: Due,
     last_sample: Option<SimTime>,
     n_steps: u64,
@@ -196,8 +202,36 @@ struct Run<'a> {
     is_ending: bool,
     /// The contacts of the state are those of its last step.
     has_contacts: bool,
-    /// Where the rigids were before the step: scratch.
+    /// Where the rigids were before the step: scratch, empty before the first.
     before: Vec<RigidState>,
+}
+
+/// What is known of a sensor before the run.
+struct SensorPlan {
+    due: Due,
+    latency: SimDuration,
+    /// Of all outputs of all sensors.
+    first_output: usize,
+    needs_contacts: bool,
+}
+
+/// Starts the sensors, each with the seed of its first topic.
+fn start_sensors(model: &Model, setup: &Setup, cast: &mut Cast) -> Vec<SensorPlan> {
+    let mut first_output = 0;
+    let mut plan = |sensor: &mut Box<dyn Sensor>| {
+        let seed = setup.seed.child("sensor").child(&sensor.outputs()[0].topic);
+        sensor.start(model, &seed);
+        let timing = sensor.timing();
+        let plan = SensorPlan {
+            due: timing.due(setup.step),
+            latency: timing.latency,
+            first_output,
+            needs_contacts: sensor.needs_contacts(),
+        };
+        first_output += sensor.outputs().len();
+        plan
+    };
+    cast.sensors.iter_mut().map(&mut plan).collect()
 }
 
 /// Remarks of an engine that are kept; one that never stops talking is heard this often.
@@ -216,10 +250,6 @@ impl<'a> Run<'a> {
         engine
             .start(model, &state, &setup.engine_options())
             .map_err(|Fault(text)| vec![Diagnostic::error("engine-start", text)])?;
-        for sensor in &mut cast.sensors {
-            let seed = setup.seed.child("sensor").child(sensor.topic());
-            sensor.start(model, &seed);
-        }
         Ok(Run {
             model,
             setup,
@@ -228,7 +258,8 @@ impl<'a> Run<'a> {
             commands: Commands::new(model, setup.gains, setup.watchdog),
             inputs: Inputs::default(),
             controllers_due: cast.controllers.iter().map(|c| Due::every(c.period())).collect(),
-            sensors_due: cast.sensors.iter().map(|s| Due::every(s.period())).collect(),
+            sensors: start_sensors(model, setup, cast),
+            mail: Mail::default(),
             cast,
             observer_due: Due::every(setup.record_period),
             last_sample: None,
@@ -267,6 +298,12 @@ impl<'a> Run<'a> {
         };
         if self.last_sample != Some(self.state.time) && self.has_contacts {
             self.observer.sample(self.model, &self.state)?;
+        }
+        let n_under_way = self.mail.n_under_way();
+        if n_under_way > 0 {
+            let messages = if n_under_way == 1 { "message" } else { "messages" };
+            let text = format!("{n_under_way} {messages} of sensors had not arrived and are lost");
+            self.observer.event(self.state.time, "run", "under-way", &text)?;
         }
         Ok(ending)
     }
@@ -312,12 +349,14 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    /// Whether somebody will look at the state after the next step. A condition may end the
+    /// Whether somebody will look at the contacts after the next step. A condition may end the
     /// run at any step, and the last state is observed.
     fn looks_next(&self) -> bool {
         let then = self.state.time + self.setup.step;
         let is_last = self.setup.duration.is_some_and(|duration| then - SimTime::ZERO >= duration);
-        let dues = self.controllers_due.iter().chain(&self.sensors_due).chain([&self.observer_due]);
+        let sensors = self.sensors.iter().filter(|sensor| sensor.needs_contacts);
+        let sensors = sensors.map(|sensor| &sensor.due);
+        let dues = self.controllers_due.iter().chain(sensors).chain([&self.observer_due]);
         is_last
             || self.is_ending
             || self.setup.until.is_some()
@@ -382,18 +421,45 @@ impl<'a> Run<'a> {
 
     fn observe(&mut self) -> Result<(), Diagnostic> {
         let now = self.state.time;
-        for (i, (sensor, due)) in
-            self.cast.sensors.iter_mut().zip(&mut self.sensors_due).enumerate()
-        {
-            if due.is_due(now)
-                && let Some(cdr) = sensor.sample(self.model, &self.state)
-            {
-                self.observer.message(i, now, &cdr)?;
-            }
-        }
+        self.deliver()?; // what arrived since the last step comes before what happens now
+        self.sense()?;
+        self.deliver()?;
         if self.observer_due.is_due(now) {
             self.last_sample = Some(now);
             self.observer.sample(self.model, &self.state)?;
+        }
+        Ok(())
+    }
+
+    /// Hands on what has arrived.
+    fn deliver(&mut self) -> Result<(), Diagnostic> {
+        while let Some(letter) = self.mail.arrived(self.state.time) {
+            self.observer.message(&letter)?;
+        }
+        Ok(())
+    }
+
+    /// Sensors that are due look.
+    fn sense(&mut self) -> Result<(), Diagnostic> {
+        let stamp = self.state.time;
+        let last_step =
+            (self.n_steps > 0).then_some(LastStep { rigids: &self.before, step: self.setup.step });
+        let n_threads = self.setup.n_threads;
+        let look = Look { model: self.model, state: &self.state, last_step, n_threads };
+        for (sensor, plan) in self.cast.sensors.iter_mut().zip(&mut self.sensors) {
+            if !plan.due.is_due(stamp) {
+                continue;
+            }
+            let arrival = stamp + plan.latency;
+            let mut said = Vec::new();
+            sensor.sample(&look, &mut |output, cdr| {
+                let output_idx = plan.first_output + output;
+                said.push(Letter { output_idx, stamp, arrival, cdr });
+            });
+            for letter in said {
+                self.observer.looked(&letter)?;
+                self.mail.send(letter);
+            }
         }
         Ok(())
     }

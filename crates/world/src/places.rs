@@ -54,9 +54,10 @@ impl Places {
     ///
     /// ```text
     /// model robot::arm
-    /// link robot::arm::wrist       #inertial  #mass  #inertia
+    /// link robot::arm::wrist       #inertial  #mass  #inertia  #sensor 0: kept element 0 of it
     /// collision robot::arm::wrist::shape
-    /// joint robot::arm::elbow      #parent  #child  #axis  #axis2  #axis limit
+    /// joint robot::arm::elbow      #parent  #child  #axis  #axis2  #axis limit  #sensor 0
+    /// world                        #spherical_coordinates  …: what the world keeps
     /// actuator robot::arm::motor   #joint  #kp  …: its attributes
     /// contact_exclude, contact_set, touches robot::arm::wrist      a link that is named
     /// foot robot::left_foot        #link  #size

@@ -8,11 +8,13 @@ use std::sync::Arc;
 use headland_base::{Diagnostic, Severity};
 use headland_record::{Format, Item};
 use headland_report::count;
+use headland_sense::declare::{Declaration, declare};
 use headland_sim::{EngineEntry, EngineOptions, Model};
 use headland_world::World;
 
 use crate::args::CheckArgs;
 use crate::context::{Context, Ended, Outcome, open_recording, write_file};
+use crate::sensors::in_words;
 use crate::test_file::TestFile;
 
 pub fn run(context: &Context, args: &CheckArgs) -> Ended {
@@ -92,6 +94,12 @@ fn world(context: &Context, file: &Path, args: &CheckArgs, engine: Option<&Engin
         }
         context.show(&notes);
     }
+    let (sensors, mut findings) = declare(&model, &read.places);
+    findings.extend(sensors.iter().flat_map(|sensor| sensor.findings.iter().cloned()));
+    if findings.iter().any(|finding| finding.severity == Severity::Error) {
+        return Err(findings);
+    }
+    context.show(&findings);
     if let Some(path) = &args.write_sdf {
         write_sdf(context, path, &moved(&world, file, path))?;
     }
@@ -102,17 +110,30 @@ fn world(context: &Context, file: &Path, args: &CheckArgs, engine: Option<&Engin
             summary.into_iter().map(|(key, n)| (format!("{key}s"), serde_json::Value::from(n))),
         );
         json["world"] = world.name.clone().into();
+        json["sensors"] = sensors.iter().map(as_json).collect();
         context.print(&format!("{json}\n"));
     } else if args.write_sdf.as_deref() != Some(Path::new("-")) {
-        let parts: Vec<String> = summary.into_iter().map(|(key, n)| count(n, key)).collect();
-        context.print(&format!(
-            "{}: ok, world `{}`: {}\n",
-            file.display(),
-            world.name,
-            parts.join(", ")
-        ));
+        let mut parts: Vec<String> = summary.into_iter().map(|(key, n)| count(n, key)).collect();
+        if !sensors.is_empty() {
+            parts.push(count(sensors.len() as u64, "sensor"));
+        }
+        let (file, name) = (file.display(), &world.name);
+        context.print(&format!("{file}: ok, world `{name}`: {}\n", parts.join(", ")));
+        for sensor in &sensors {
+            context.print(&format!("  {}: {}\n", sensor.topic, in_words(sensor)));
+        }
     }
     Ok(Outcome::Passed)
+}
+
+fn as_json(sensor: &Declaration) -> serde_json::Value {
+    let outputs = sensor.outputs().iter();
+    let outputs = outputs.map(|o| serde_json::json!({"topic": o.topic, "type": o.message_type}));
+    serde_json::json!({
+        "name": sensor.name, "kind": sensor.kind, "topic": sensor.topic,
+        "period_ns": sensor.timing.period.nanos(), "phase_ns": sensor.timing.phase.nanos(),
+        "latency_ns": sensor.timing.latency.nanos(), "outputs": outputs.collect::<Vec<_>>(),
+    })
 }
 
 fn summary(world: &World, model: &Model) -> Vec<(&'static str, u64)> {

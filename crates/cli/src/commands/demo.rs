@@ -43,6 +43,7 @@ pub fn run(context: &Context, args: &DemoArgs) -> Ended {
         seed: 0,
         output: &args.output,
         commands: Default::default(),
+        sensors: Default::default(),
         tests: &tests,
         stops_on_red: false,
     };

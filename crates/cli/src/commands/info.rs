@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use crate::args::InfoArgs;
 use crate::context::{Context, Ended, open_recording};
+use crate::job::SENSORS;
 
 pub fn run(context: &Context, args: &InfoArgs) -> Ended {
     let (seen, findings) = overview(open_recording(&args.recording)?);
@@ -41,6 +42,9 @@ fn as_text(seen: &Overview) -> String {
         seen.facts.metadata.get("headland.realised").into_iter().flat_map(|all| all.values())
     {
         out += &format!("realised: {}\n", one_line(text));
+    }
+    for (topic, words) in seen.facts.metadata.get(SENSORS).into_iter().flatten() {
+        out += &format!("sensor: {topic}: {words}\n");
     }
     for (name, _, n_bytes) in &seen.attachments {
         out += &format!("attached: {} ({})\n", one_line(name), bytes(*n_bytes as u64));

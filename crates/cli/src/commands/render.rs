@@ -16,6 +16,7 @@ use headland_sense::image::Image;
 use headland_sense::picture::{From, Shot, Stage, evenly};
 use headland_sense::{render, view};
 use headland_sim::Model;
+use headland_world::Places;
 use headland_world::Read;
 
 use crate::args::RenderArgs;
@@ -38,7 +39,8 @@ pub fn run(context: &Context, args: &RenderArgs) -> Ended {
     let model = Model::compile_read(&Arc::new(read.world), &read.places)?;
     let mut stage = Stage::new(&model, recording.as_ref()).map_err(|fault| vec![fault])?;
     let times = moments(args, stage.span(), recording.is_some())?;
-    let shot = shot(args, &model, recording.is_some(), times.len() > 1)?;
+    let kept = (recording.is_some(), times.len() > 1);
+    let shot = shot(args, (&model, &read.places), kept)?;
     refuse_long_strip(args, &shot)?;
     let mut renderer = render::renderer(&args.renderer, usize::from(args.threads))
         .expect("the command line knows the list");
@@ -244,9 +246,8 @@ fn moments(
 /// How the pictures are taken.
 fn shot(
     args: &RenderArgs,
-    model: &Model,
-    is_recording: bool,
-    caption: bool,
+    (model, places): (&Model, &Places),
+    (is_recording, caption): (bool, bool),
 ) -> Result<Shot, Vec<Diagnostic>> {
     if let Some(kind) = args.draw.iter().find(|kind| kind.needs_recording() && !is_recording) {
         let name = headland_sense::overlay::KINDS.iter().find(|(_, _, known)| known == kind);
@@ -257,7 +258,7 @@ fn shot(
         ]);
     }
     let from = match &args.camera {
-        Some(name) => From::Camera(find_camera(model, name)?),
+        Some(name) => From::Camera(find_camera(model, places, name)?),
         None => {
             let (width, height) = args.size.unwrap_or(match args.strip {
                 Some(_) => (480, 360),
@@ -275,8 +276,8 @@ fn shot(
 }
 
 /// A camera by its whole name, or by the end of it, as long as only one has that.
-fn find_camera(model: &Model, name: &str) -> Result<Camera, Vec<Diagnostic>> {
-    let (cameras, faults) = camera::cameras(&model.world);
+fn find_camera(model: &Model, places: &Places, name: &str) -> Result<Camera, Vec<Diagnostic>> {
+    let (cameras, faults) = camera::cameras(&model.world, places);
     let ends_so = |whole: &str| {
         whole == name || whole.strip_suffix(name).is_some_and(|rest| rest.ends_with("::"))
             // The robot and the camera, without the link between them.

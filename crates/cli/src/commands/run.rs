@@ -38,7 +38,8 @@ fn run_here(
     engine: &'static EngineEntry,
     output: &Path,
 ) -> Ended {
-    let Prepared { model, setup, mut cast, commands } = prepare(context, &args.world, &args.how)?;
+    let Prepared { model, setup, mut cast, commands, sensors } =
+        prepare(context, &args.world, &args.how)?;
     context.show(&odd_end(&setup));
     context.show(&ignored(&args.how, engine));
     let sources = [Some(&args.world), args.how.command.as_ref()].into_iter().flatten();
@@ -54,6 +55,7 @@ fn run_here(
         seed: args.how.seed,
         output,
         commands,
+        sensors,
         tests: &tests,
         stops_on_red: args.stop_on_red,
     };
@@ -124,7 +126,7 @@ fn report(context: &Context, output: &Path, engine: &EngineEntry, recorded: &Rec
     ));
 }
 
-/// What went wrong with the simulation itself.
+/// What went wrong with the simulation itself, and what is missing in its recording.
 fn faults(recorded: &Recorded) -> Vec<Diagnostic> {
     let end = &recorded.end;
     let mut faults = Vec::new();
@@ -138,6 +140,14 @@ fn faults(recorded: &Recorded) -> Vec<Diagnostic> {
             Diagnostic::warning("non-finite", message)
                 .note("what was recorded before that moment may be wrong already")
                 .help("a smaller --step often helps; `/events` in the recording has every moment"),
+        );
+    }
+    if end.n_under_way > 0 {
+        let what = headland_report::count(end.n_under_way as u64, "message");
+        let message = format!("{what} of sensors had not arrived when the run ended");
+        faults.push(
+            Diagnostic::remark("under-way", message)
+                .note("what a sensor sees is recorded after its latency"),
         );
     }
     if let Ending::Fault(fault) = &end.ending {

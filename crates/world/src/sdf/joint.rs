@@ -52,6 +52,7 @@ impl Reader<'_, '_> {
         let mut opaque = Vec::new();
         for child in node.children() {
             if xml::is_named(child, "sensor") {
+                self.sensor_place(child, "joint", whole, opaque.len());
                 opaque.push(self.keep(child));
             } else if xml::is_named(child, "headland:foreign") {
                 opaque.extend(self.foreign(child));

@@ -85,7 +85,11 @@ impl Reader<'_, '_> {
                     defer(&mut parts, Part::Light(link.lights.len()), pose);
                     link.lights.push(light);
                 }
-                "sensor" | "plugin" | "projector" | "audio_sink" | "audio_source" | "battery"
+                "sensor" => {
+                    self.sensor_place(child, "link", whole, link.opaque.len());
+                    link.opaque.push(self.keep(child));
+                }
+                "plugin" | "projector" | "audio_sink" | "audio_source" | "battery"
                 | "particle_emitter" => link.opaque.push(self.keep(child)),
                 _ => {}
             }
@@ -232,7 +236,8 @@ impl Reader<'_, '_> {
     ) -> (Collision, Pose, bool) {
         let place = self.xml.place(node);
         self.shared.places.insert(format_args!("collision {link}::{name}"), place);
-        let (pose, surface) = (self.pose(node), self.surface(node));
+        let (pose, mut surface) = (self.pose(node), self.surface(node));
+        surface.laser_retro = self.number_in(node, "laser_retro");
         let geometry = self.geometry(node);
         let is_whole = geometry.is_some();
         let geometry = geometry.unwrap_or(Geometry::Empty);
@@ -245,10 +250,12 @@ impl Reader<'_, '_> {
         if let Some(plugin) = xml::child(node, "plugin") {
             self.not_interpreted(plugin);
         }
+        let mut material = self.material(node);
+        material.laser_retro = self.number_in(node, "laser_retro");
         let visual = Visual {
             name,
             link_from_shape: pose.transform,
-            material: self.material(node),
+            material,
             transparency: self.number_in(node, "transparency").unwrap_or(0.0),
             cast_shadows: self.flag(node, "cast_shadows", true),
             geometry: self.geometry(node)?,

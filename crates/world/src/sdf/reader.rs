@@ -86,7 +86,6 @@ const WORTH_A_NOTE: &[&str] = &[
     "population",
     "projector",
     "road",
-    "sensor",
     "soft_contact",
     "state",
     "wind",
@@ -346,6 +345,12 @@ impl Reader<'_, '_> {
             name: node.attribute("name").map(str::to_string),
             xml: self_contained(&self.xml.source, node),
         }
+    }
+
+    /// Remembers where a sensor was written: which of the things its owner keeps it is.
+    pub fn sensor_place(&mut self, node: Node<'_, '_>, kind: &str, owner: &str, idx: usize) {
+        let place = self.xml.place(node);
+        self.shared.places.insert(format_args!("{kind} {owner}#sensor {idx}"), place);
     }
 
     /// Says of an element that changes what happens that nothing is done with it.

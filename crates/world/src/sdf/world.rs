@@ -108,6 +108,8 @@ impl Reader<'_, '_> {
             } else if xml::is_named(child, "light") {
                 self.world_light(child, &mut contents);
             } else if is_kept_in_world(child) {
+                let part = format!("world#{}", child.tag_name().name());
+                self.shared.places.insert(part, self.xml.place(child));
                 world.opaque.push(self.keep(child));
             } else {
                 self.shared_child(child, "", &mut contents);

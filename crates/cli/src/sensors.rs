@@ -1,0 +1,119 @@
+//! The sensors of a world that a run takes along: all, none, or those that patterns name.
+
+use std::collections::BTreeMap;
+use std::str::FromStr;
+
+use headland_base::{Diagnostic, Severity, SimDuration, names};
+use headland_sense::declare::{Declaration, declare};
+use headland_sim::sensor::rate_hz;
+use headland_sim::{Model, Sensor};
+use headland_world::Places;
+
+use crate::context::Context;
+use crate::glob;
+
+/// Which sensors.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Choice {
+    /// Every one.
+    #[default]
+    All,
+    /// None: nothing about them is even read.
+    None,
+    /// Those whose topic or name fits one of these.
+    Some(Vec<String>),
+}
+
+impl FromStr for Choice {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Choice, String> {
+        match text.trim() {
+            "all" => Ok(Choice::All),
+            "none" => Ok(Choice::None),
+            text => {
+                let patterns = text.split(',').map(str::trim).map(str::to_string);
+                let patterns: Vec<String> = patterns.collect();
+                match patterns.iter().any(String::is_empty) {
+                    true => Err("say `all`, `none`, or topics: /robot/imu,*/gps".to_string()),
+                    false => Ok(Choice::Some(patterns)),
+                }
+            }
+        }
+    }
+}
+
+impl std::fmt::Display for Choice {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Choice::All => f.write_str("all"),
+            Choice::None => f.write_str("none"),
+            Choice::Some(patterns) => f.write_str(&patterns.join(",")),
+        }
+    }
+}
+
+/// The sensors of a run, and what its recording says of them: by the topic of each.
+pub type Taken = (Vec<Box<dyn Sensor>>, BTreeMap<String, String>);
+
+/// The chosen sensors of a world, or everything that is wrong with them.
+pub fn take(
+    context: &Context,
+    model: &Model,
+    places: &Places,
+    choice: &Choice,
+) -> Result<Taken, Vec<Diagnostic>> {
+    if *choice == Choice::None {
+        return Ok(Taken::default());
+    }
+    let (declared, mut findings) = declare(model, places);
+    let chosen = choose(declared, choice)?;
+    findings.extend(chosen.iter().flat_map(|sensor| sensor.findings.iter().cloned()));
+    if findings.iter().any(|finding| finding.severity == Severity::Error) {
+        return Err(findings);
+    }
+    context.show(&findings);
+    let notes = chosen.iter().map(|sensor| (sensor.topic.clone(), in_words(sensor))).collect();
+    Ok((chosen.into_iter().filter_map(Declaration::into_sensor).collect(), notes))
+}
+
+fn choose(
+    declared: Vec<Declaration>,
+    choice: &Choice,
+) -> Result<Vec<Declaration>, Vec<Diagnostic>> {
+    let Choice::Some(patterns) = choice else { return Ok(declared) };
+    let fits = |sensor: &Declaration, pattern: &str| {
+        glob::matches(pattern, &sensor.topic) || glob::matches(pattern, &sensor.name)
+    };
+    let topics: Vec<&str> = declared.iter().map(|sensor| sensor.topic.as_str()).collect();
+    let unknown = patterns.iter().filter(|pattern| !declared.iter().any(|s| fits(s, pattern)));
+    let faults: Vec<Diagnostic> = unknown
+        .map(|pattern| {
+            let near = names::suggestion(pattern, topics.iter().copied());
+            let near = near.unwrap_or_else(|| "this world has no sensors".to_string());
+            let message = format!("no sensor fits `{pattern}`");
+            Diagnostic::error("unknown-sensor", message).help(near)
+        })
+        .collect();
+    if !faults.is_empty() {
+        return Err(faults);
+    }
+    let is_chosen = |sensor: &Declaration| patterns.iter().any(|pattern| fits(sensor, pattern));
+    Ok(declared.into_iter().filter(is_chosen).collect())
+}
+
+/// `imu robot::base::imu, 100 Hz`.
+pub fn in_words(sensor: &Declaration) -> String {
+    let timing = sensor.timing;
+    let rate = match timing.period {
+        SimDuration::ZERO => "every step".to_string(),
+        period => format!("{} Hz", rate_hz(period)),
+    };
+    let mut words = format!("{} {}, {rate}", sensor.kind, sensor.name);
+    for (what, time) in [("phase", timing.phase), ("latency", timing.latency)] {
+        if time > SimDuration::ZERO {
+            words += &format!(", {what} {time}");
+        }
+    }
+    words
+}
