@@ -109,6 +109,9 @@ pub(crate) fn read_samples(
         }
     }
     table.give(goal)?;
+    for (track, group) in table.groups.iter().enumerate() {
+        goal.left_out(track, group.left_out);
+    }
     findings.extend(table.report.warnings(name));
     findings.extend(table.incomplete());
     findings.extend(table.without_numbers());
@@ -288,8 +291,14 @@ impl Table {
             match group.take(time, &self.cells) {
                 Taken::Kept => {}
                 Taken::Incomplete => group.n_incomplete += 1,
-                Taken::Duplicate => is_duplicate = true,
-                Taken::Backward => is_backward = true,
+                Taken::Duplicate => {
+                    group.left_out.n_duplicate += 1;
+                    is_duplicate = true;
+                }
+                Taken::Backward => {
+                    group.left_out.n_backward += 1;
+                    is_backward = true;
+                }
                 Taken::Bad => is_bad = true,
             }
         }

@@ -83,7 +83,7 @@ fn samples(
             for part in parts {
                 sampler.read(part, goal).map_err(alone)?;
             }
-            let mut findings = sampler.finish();
+            let mut findings = sampler.finish(goal);
             findings.extend(warning);
             Ok(findings)
         }

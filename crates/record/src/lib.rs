@@ -87,5 +87,5 @@ pub use reader::{Item, Reader};
 pub use recording::{Column, FACTS, Facts, Recording, object_name};
 pub use save::save;
 pub use sink::{Memory, Sink};
-pub use track::{Data, Track};
+pub use track::{Data, LeftOut, Track};
 pub use writer::{ChannelId, Compression, ContactRef, WriteOptions, Writer, Written};
