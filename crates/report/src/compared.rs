@@ -13,8 +13,18 @@ use crate::table::{Align, table};
 use crate::units::count;
 
 /// What a table shows where nobody says.
-pub const USUAL_STATISTICS: &[&str] =
-    &["n", "coverage_a", "bias", "mae", "rmse", "max_abs", "max_abs_at", "r2", "lag", "rmse_after_lag"];
+pub const USUAL_STATISTICS: &[&str] = &[
+    "n",
+    "coverage_a",
+    "bias",
+    "mae",
+    "rmse",
+    "max_abs",
+    "max_abs_at",
+    "r2",
+    "lag",
+    "rmse_after_lag",
+];
 
 /// A comparison with the names of both sides and what became of its limits.
 pub struct Comparison<'c> {
@@ -28,6 +38,8 @@ pub struct Comparison<'c> {
     pub held: &'c [Held],
     /// Names of the statistics tables show.
     pub statistics: &'c [String],
+    /// Whether statistics are also shown with the lag taken out.
+    pub shows_after_lag: bool,
 }
 
 impl Comparison<'_> {
@@ -102,9 +114,8 @@ pub(crate) fn of_stats(stats: Option<&Stats>, name: &str) -> Option<f64> {
 
 /// Statistics that phases have.
 fn of_phases(statistics: &[String]) -> Vec<String> {
-    let of_errors = |name: &&String| {
-        STATISTICS.iter().any(|s| s.name == **name) || name.ends_with("_at")
-    };
+    let of_errors =
+        |name: &&String| STATISTICS.iter().any(|s| s.name == **name) || name.ends_with("_at");
     statistics.iter().filter(of_errors).cloned().collect()
 }
 
@@ -117,6 +128,12 @@ pub fn comparison(all: &Comparison) -> String {
     let rows = phase_rows(compared, &phased);
     if !rows.is_empty() {
         let mut names = vec![("key", Align::Left), ("phase", Align::Left), ("unit", Align::Left)];
+        names.extend(phased.iter().map(|name| (name.as_str(), Align::Right)));
+        out += &format!("\n{}", table(&names, &rows));
+    }
+    let rows = after_lag_rows(compared, &phased);
+    if all.shows_after_lag && !rows.is_empty() {
+        let mut names = vec![("with the lag taken out", Align::Left), ("lag", Align::Right)];
         names.extend(phased.iter().map(|name| (name.as_str(), Align::Right)));
         out += &format!("\n{}", table(&names, &rows));
     }
@@ -141,6 +158,17 @@ pub fn comparison(all: &Comparison) -> String {
         out += &format!("{}\n", held_words(held));
     }
     out
+}
+
+fn after_lag_rows(compared: &Compared, statistics: &[String]) -> Vec<Vec<String>> {
+    let known = compared.keys.iter().filter_map(|key| Some((key, key.lag.as_ref()?)));
+    let row = |(key, lag): (&KeyCompared, &headland_judge::compare::Lag)| {
+        let mut row = vec![key.key.clone(), shown(Some(lag.secs))];
+        let stats = key.after_lag.as_ref();
+        row.extend(statistics.iter().map(|name| shown(of_stats(stats, name))));
+        row
+    };
+    known.map(row).collect()
 }
 
 fn interval_row(key: &KeyCompared) -> Option<Vec<String>> {
@@ -231,10 +259,11 @@ fn left_over(counts: &Counts) -> Vec<String> {
 
 /// The comparison as Markdown.
 pub fn comparison_markdown(all: &Comparison, build: &str) -> String {
-    let Comparison { name_a, name_b, compared, held, statistics } = all;
+    let Comparison { name_a, name_b, compared, held, statistics, .. } = all;
     let mut out = format!("# {} against {}\n\n", mark(name_b), mark(name_a));
     let names: Vec<String> = header(statistics).iter().map(|(name, _)| name.to_string()).collect();
-    out += &lines(&names, &compared.keys.iter().map(|key| row(key, statistics)).collect::<Vec<_>>());
+    out +=
+        &lines(&names, &compared.keys.iter().map(|key| row(key, statistics)).collect::<Vec<_>>());
     let phased = of_phases(statistics);
     let rows = phase_rows(compared, &phased);
     if !rows.is_empty() {
@@ -332,10 +361,8 @@ fn key_json(key: &KeyCompared) -> Value {
             "not_finite": dropped.n_not_finite,
         })
     };
-    let statistics: Map<String, Value> = KEY_STATISTICS
-        .iter()
-        .map(|(name, _, of)| ((*name).to_string(), of(key).into()))
-        .collect();
+    let statistics: Map<String, Value> =
+        KEY_STATISTICS.iter().map(|(name, _, of)| ((*name).to_string(), of(key).into())).collect();
     let phases: Vec<Value> = (key.phases.iter())
         .map(|(name, stats)| json!({"phase": name, "statistics": stats.as_ref().map(stats_json)}))
         .collect();
@@ -363,8 +390,7 @@ fn key_json(key: &KeyCompared) -> Value {
 }
 
 fn stats_json(stats: &Stats) -> Value {
-    let values =
-        STATISTICS.iter().map(|one| (one.name.to_string(), (one.of)(stats).into()));
+    let values = STATISTICS.iter().map(|one| (one.name.to_string(), (one.of)(stats).into()));
     let mut out: Map<String, Value> = values.collect();
     out.insert("n".to_string(), stats.n.into());
     Value::Object(out)
@@ -377,8 +403,14 @@ mod tests {
     #[test]
     fn numbers_keep_five_digits() {
         for (value, wanted) in [
-            (0.0, "0"), (12.0, "12"), (0.063_656_12, "0.063656"), (-0.006_331, "-0.006331"),
-            (1234.567, "1234.6"), (73.3671, "73.367"), (1e-9, "1.000e-9"), (2.5e12, "2.500e12"),
+            (0.0, "0"),
+            (12.0, "12"),
+            (0.063_656_12, "0.063656"),
+            (-0.006_331, "-0.006331"),
+            (1234.567, "1234.6"),
+            (73.3671, "73.367"),
+            (1e-9, "1.000e-9"),
+            (2.5e12, "2.500e12"),
         ] {
             assert_eq!(shown(Some(value)), wanted);
         }

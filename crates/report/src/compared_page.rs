@@ -73,8 +73,7 @@ fn said(all: &Comparison) -> String {
         "<p>A is <b>{a}</b>, the reference; B is <b>{b}</b>. An error is B − A. A cell without a \
          value is undefined: nothing can be explained of a reference that never changes.</p>\n"
     );
-    let lines: Vec<String> =
-        all.held.iter().map(held_words).chain(remarks(all.compared)).collect();
+    let lines: Vec<String> = all.held.iter().map(held_words).chain(remarks(all.compared)).collect();
     if !lines.is_empty() {
         out += "<ul class=\"facts\">\n";
         for line in lines {
@@ -134,7 +133,11 @@ fn section(key: &KeyCompared, names: (&str, &str), number: usize) -> String {
             let of = |statistic| shown(of_stats(stats.as_ref(), statistic));
             format!(
                 "<tr><th>{}</th><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>",
-                escaped(name), of("n"), of("bias"), of("rmse"), of("max_abs")
+                escaped(name),
+                of("n"),
+                of("bias"),
+                of("rmse"),
+                of("max_abs")
             )
         })
         .collect();
@@ -305,7 +308,8 @@ fn histogram(errors: &[f64], unit: &str, right: f64) -> String {
             "<line class=\"zero\" x1=\"{x:.1}\" x2=\"{x:.1}\" y1=\"{TOP}\" y2=\"{BOTTOM}\"/>"
         );
     }
-    let scale = format!("<text class=\"scale\" x=\"{}\" y=\"{}\">{most}</text>", LEFT - 8.0, TOP + 10.0);
+    let scale =
+        format!("<text class=\"scale\" x=\"{}\" y=\"{}\">{most}</text>", LEFT - 8.0, TOP + 10.0);
     out + &scale + &edge(LEFT + 20.0, &shown(Some(low))) + &edge(right - 20.0, &shown(Some(high)))
 }
 

@@ -9,6 +9,7 @@ use headland_judge::compare::{
     Bootstrap, Compared, Fit, Held, KeyMap, Options, Phase, Rule, Sampling, Selection, Side,
     Threshold, compare, parse_phases,
 };
+use headland_record::csv::{ColumnFilter, TableOptions};
 use headland_record::{Format, ImportOptions, Imported, LoadOptions, Recording, Stamp, import};
 use headland_report::{
     Comparison, USUAL_STATISTICS, comparison, comparison_csv, comparison_json, comparison_markdown,
@@ -178,12 +179,11 @@ fn read_sides(
     let read = |path: &Path, object: Option<String>| {
         let stamp = if args.stamp == "log" { Stamp::Log } else { Stamp::Header };
         let load = LoadOptions { stamp, n_values_max: N_VALUES_MAX, ..LoadOptions::default() };
-        let wanted = Selection { patterns: args.key.clone() };
-        let map = map.clone();
-        let keep = (!args.key.is_empty()).then(|| headland_record::KeepTopics::new(move |keys| {
-            keys.iter().any(|key| wanted.may_need(&map.renamed(key)))
-        }));
-        import(path, &ImportOptions { load, object, keep, ..ImportOptions::default() })
+        let (wanted, map) = (Selection { patterns: args.key.clone() }, map.clone());
+        let keep = ColumnFilter::new(move |names| wanted.columns(names, &map));
+        let keep = (!args.key.is_empty()).then_some(keep);
+        let table = TableOptions { keep, ..TableOptions::default() };
+        import(path, &ImportOptions { load, object, table, ..ImportOptions::default() })
     };
     let named = |other: &Recording| match &args.object {
         Some(name) => name.clone(),
@@ -210,7 +210,10 @@ fn read_sides(
                 let b = other.join().expect("no panic");
                 match (a, b) {
                     (Ok(a), Ok(b)) => Ok((a, b)),
-                    (a, b) => Err([a.err(), b.err()].into_iter().flatten().flatten().collect()),
+                    (a, b) => {
+                        let faults = [a.err(), b.err()].into_iter().flatten().flatten();
+                        Err(faults.collect::<Vec<Diagnostic>>())
+                    }
                 }
             })?
         }
@@ -242,17 +245,20 @@ fn report_forms(args: &CompareArgs) -> Result<Vec<(PathBuf, Form)>, Vec<Diagnost
             refuse_same(source, path)?;
         }
         let ending = path.extension().map(|end| end.to_string_lossy().to_lowercase());
-        forms.push((path.clone(), match ending.as_deref() {
-            Some("json") => Form::Json,
-            Some("csv") => Form::Csv,
-            Some("md") => Form::Markdown,
-            Some("html" | "htm") => Form::Page,
-            _ => {
-                let message = format!("`{}` does not say a form", path.display());
-                let help = "a report ends in .json, .csv, .md or .html";
-                return Err(vec![Diagnostic::error("which-format", message).help(help)]);
-            }
-        }));
+        forms.push((
+            path.clone(),
+            match ending.as_deref() {
+                Some("json") => Form::Json,
+                Some("csv") => Form::Csv,
+                Some("md") => Form::Markdown,
+                Some("html" | "htm") => Form::Page,
+                _ => {
+                    let message = format!("`{}` does not say a form", path.display());
+                    let help = "a report ends in .json, .csv, .md or .html";
+                    return Err(vec![Diagnostic::error("which-format", message).help(help)]);
+                }
+            },
+        ));
     }
     Ok(forms)
 }

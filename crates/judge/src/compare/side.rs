@@ -206,6 +206,40 @@ impl Selection {
     }
 }
 
+impl Selection {
+    /// Which columns of a table with these names are needed to answer; all of them where a
+    /// pattern fits none, so that the nearest can be named.
+    pub fn columns(&self, names: &[String], map: &KeyMap) -> Vec<bool> {
+        let keys: Vec<String> = names.iter().map(|name| map.renamed(name)).collect();
+        // What components are together, by where they stand.
+        const TOGETHER: [&str; 11] = [
+            "norm",
+            "position",
+            "orientation",
+            "angle",
+            "ape",
+            "ape_angle",
+            "rpe",
+            "rpe_angle",
+            "roll",
+            "pitch",
+            "yaw",
+        ];
+        let fits = |pattern: &str, key: &str| {
+            let base = key.rsplit_once('/').map(|(base, _)| base);
+            glob::matches(pattern, key)
+                || base.is_some_and(|base| {
+                    TOGETHER.iter().any(|part| glob::matches(pattern, &format!("{base}/{part}")))
+                })
+        };
+        let is_lost = |pattern: &String| !keys.iter().any(|key| fits(pattern, key));
+        if self.patterns.is_empty() || self.patterns.iter().any(is_lost) {
+            return vec![true; names.len()];
+        }
+        keys.iter().map(|key| self.patterns.iter().any(|pattern| fits(pattern, key))).collect()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -244,6 +278,19 @@ mod tests {
         assert_eq!(b.dropped, Dropped { n_duplicate: 0, n_backward: 1, n_not_finite: 0 });
         let later = Side::new(&log, &KeyMap::default()).shifted(SimDuration::from_nanos(5));
         assert_eq!(later.series("a").unwrap().times[0].nanos(), 5);
+    }
+
+    #[test]
+    fn only_columns_that_are_needed_are_read() {
+        let names: Vec<String> =
+            ["time", "a/pose/x", "a/pose/y", "b", "c"].map(String::from).to_vec();
+        let columns = |patterns: &[&str]| {
+            let patterns = patterns.iter().map(ToString::to_string).collect();
+            Selection { patterns }.columns(&names, &KeyMap::default())
+        };
+        assert_eq!(columns(&["a/pose/position"]), [false, true, true, false, false]);
+        assert_eq!(columns(&["b", "*/x"]), [false, true, false, true, false]);
+        assert_eq!(columns(&["b", "bb"]), [true; 5]);
     }
 
     #[test]
