@@ -237,18 +237,20 @@ fn left_over(counts: &Counts) -> Vec<String> {
         [(counts.n_unmatched_a, counts.n_a, 'A'), (counts.n_unmatched_b, counts.n_b, 'B')]
     {
         if n > 0 {
-            out.push(format!("{n} of {n_all} samples of {side} are in no pair"));
+            let n_all = count(n_all as u64, "sample");
+            out.push(format!("{n} of {n_all} of {side} in no pair"));
         }
     }
     for (dropped, side) in [(counts.dropped_a, 'A'), (counts.dropped_b, 'B')] {
         let Dropped { n_duplicate, n_backward, n_not_finite } = dropped;
         for (n, why) in [
-            (n_duplicate, "repeat a time"),
-            (n_backward, "go back in time"),
-            (n_not_finite, "are not finite"),
+            (n_duplicate, "at the time of the one before"),
+            (n_backward, "earlier than the one before"),
+            (n_not_finite, "not finite"),
         ] {
             if n > 0 {
-                out.push(format!("{n} samples of {side} {why} and were left out"));
+                let n = count(n as u64, "sample");
+                out.push(format!("{n} of {side} left out: {why}"));
             }
         }
     }

@@ -77,8 +77,11 @@ fn said(all: &Comparison) -> String {
     if !lines.is_empty() {
         out += "<ul class=\"facts\">\n";
         for line in lines {
-            let class = if line.starts_with("broken") { " class=\"unusual\"" } else { "" };
-            _ = writeln!(out, "<li{class}>{}</li>", escaped(&line));
+            let line = escaped(&line);
+            _ = match line.starts_with("broken: ") {
+                true => writeln!(out, "<li><b class=\"red\">{line}</b></li>"),
+                false => writeln!(out, "<li>{line}</li>"),
+            };
         }
         out += "</ul>\n";
     }

@@ -19,6 +19,9 @@ const GRID_MAX: usize = 1 << 20;
 /// What overlaps must be at least so many points, and a third of the whole.
 const OVERLAP_MIN: usize = 8;
 
+/// A correlation that changes less than this over all shifts says nothing.
+const FLAT: f64 = 1e-6;
+
 /// How late B is.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Lag {
@@ -65,6 +68,11 @@ pub fn lag(
             // Of shifts as good, the one nearest to none.
             x.total_cmp(y).then_with(|| j.abs_diff(shifts).cmp(&i.abs_diff(shifts)))
         })?;
+    // A straight line looks the same at every shift, up to rounding.
+    let lowest = found.iter().copied().filter(|c| c.is_finite()).fold(f64::INFINITY, f64::min);
+    if found[best] - lowest < FLAT && shifts > 0 {
+        return None;
+    }
     let step_secs = SimDuration::from_nanos(step).secs();
     let is_at_edge = shifts > 0 && (best == 0 || best == 2 * shifts);
     let beyond = if is_at_edge || shifts == 0 { 0.0 } else { peak(&found[best - 1..=best + 1]) };
@@ -180,6 +188,7 @@ mod tests {
         let a = sampled(100, 0.01, sin);
         assert_eq!(of(&a, &sampled(100, 0.01, |_| 1.0)), None);
         assert_eq!(of(&sampled(100, 0.01, |_| 0.1), &a), None);
+        assert_eq!(of(&sampled(100, 0.01, |t| 2.0 * t), &sampled(100, 0.01, |t| t - 0.3)), None);
         assert_eq!(of(&sampled(1, 0.01, sin), &a), None);
         assert_eq!(of(&sampled(0, 0.01, sin), &a), None);
         assert_eq!(of(&sampled(5, 0.01, sin), &sampled(5, 0.01, sin)), None);

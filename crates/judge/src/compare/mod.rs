@@ -325,7 +325,8 @@ pub fn compare(a: &Side, b: &Side, options: &Options) -> Result<Compared, Vec<Di
         return Err(faults);
     }
     let (keys, refused) = on_threads(&known, a, b, options);
-    let only_b = b.keys().filter(|key| !a.has(key)).map(str::to_string).collect();
+    let is_only_b = |key: &&str| options.selection.wants(key, true) && !a.has(key);
+    let only_b = b.keys().filter(is_only_b).map(str::to_string).collect();
     Ok(Compared { keys, unknown, only_b, span_a: a.span(), span_b: b.span(), refused })
 }
 
