@@ -9,7 +9,8 @@ use std::sync::LazyLock;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand};
-use headland_base::{SimTime, Vec3, names};
+use headland_base::{SimDuration, SimTime, Vec3, names};
+use headland_judge::compare::{KEY_STATISTICS, STATISTICS, statistic_names};
 use headland_record::{FORMATS, Format, parse_seconds};
 use headland_sense::camera::{MOST_PIXELS, MOST_PIXELS_A_SIDE};
 use headland_sense::overlay::{KINDS, Kind};
@@ -90,6 +91,8 @@ pub enum Command {
     Export(ExportArgs),
     /// Make a recording from an MCAP, a rosbag2 folder, a CSV or a TUM file
     Import(ImportArgs),
+    /// Say how far one recording is from another, key by key
+    Compare(Box<CompareArgs>),
     /// Draw a world, or what happened in a recording, as PNG
     Render(Box<RenderArgs>),
     /// Fit the noise of a detector to a table of measurements
@@ -455,6 +458,142 @@ pub struct ImportArgs {
     /// The name of the object a TUM file describes [default: the file's name]
     #[arg(long)]
     pub object: Option<String>,
+}
+
+/// Every statistic of `headland compare`, a line each.
+static COMPARE_HELP: LazyLock<String> = LazyLock::new(|| {
+    let line = |name: &str, what: &str| format!("  {name:<16} {what}\n");
+    let of_errors = STATISTICS.iter().map(|one| line(one.name, one.what));
+    let of_keys = KEY_STATISTICS.iter().map(|(name, what, _)| line(name, what));
+    let all: String = of_errors.chain(of_keys).collect();
+    format!(
+        "Examples:\n  headland compare robot.csv sim.mcap\n  \
+         headland compare robot.csv sim.mcap --relative --key 'wrist_0/*' --estimate-lag\n  \
+         headland compare robot.csv sim.mcap --fail-if 'wrist_0/*:rmse>0.02' --report out.html\n  \
+         headland compare truth.tum slam.tum --pairing evo --align rigid\n  \
+         headland compare bag/ sim.mcap --map keys.txt --phases phases.csv --json\n\n\
+         A is the reference, what was measured; B is compared with it. An error is e = B - A. \
+         Either may be a table, an MCAP, a rosbag2 folder, a ROS 1 bag, a TUM, KITTI or EuRoC \
+         trajectory.\n\n\
+         Times are taken as they are. Each sample of A is paired with the nearest of B within the \
+         tolerance, each sample once, the closest pair first; what is left over is counted and \
+         said. Samples that go back in time or repeat one are left out and counted, key by key.\n\n\
+         Vectors are compared by component and as a distance (KEY/norm, of a pose \
+         KEY/pose/position), orientations as an angle in degrees (KEY/pose/orientation), \
+         positions of joints without full turns.\n\n\
+         A file of phases has a line `START END NAME` for each; one of new names has lines \
+         `OLD -> NEW`, where one `*` may stand in both.\n\n\
+         Statistics, for --stats and --fail-if:\n{all}\n\
+         Exit codes: 1 a --fail-if holds · 2 bad usage or input, or a key of A that B does not \
+         have · 3 no pair at all, a limit on what is undefined, or partial data · 0 done."
+    )
+});
+
+fn statistic_name() -> impl TypedValueParser<Value = String> {
+    PossibleValuesParser::new(statistic_names().collect::<Vec<_>>())
+}
+
+/// `headland compare`
+#[derive(Debug, Args)]
+#[command(after_help = COMPARE_HELP.as_str())]
+pub struct CompareArgs {
+    /// The reference: a table, a recording or a trajectory
+    #[arg(value_name = "A")]
+    pub a: PathBuf,
+    /// What is compared with it
+    #[arg(value_name = "B")]
+    pub b: PathBuf,
+    /// The most a pair may be apart in time [default: half of B's middle interval; with --pairing evo 0.01]
+    #[arg(long, value_name = "SECS", allow_negative_numbers = true, value_parser = not_negative)]
+    pub tolerance: Option<SimDuration>,
+    /// How B is found for a moment of A: at the same nanosecond, the nearest, or on the way between two
+    #[arg(long, value_name = "HOW", default_value = "nearest", value_parser = ["exact", "nearest", "interp"])]
+    pub sampling: String,
+    /// Whether a sample is used once, or as evo does it: the nearest of the longer side, also twice
+    #[arg(long, value_name = "HOW", default_value = "one", value_parser = ["one", "evo"])]
+    pub pairing: String,
+    /// Both begin at zero: for logs of different clocks that start with the same moment
+    #[arg(long)]
+    pub relative: bool,
+    /// Added to the times of B
+    #[arg(long, value_name = "SECS", allow_negative_numbers = true, value_parser = duration)]
+    pub t_offset: Option<SimDuration>,
+    /// Also show the statistics with the lag taken out; looks for lags up to SECS [default: 200 intervals of A]
+    #[arg(long, value_name = "SECS", num_args = 0..=1, require_equals = true, value_parser = not_negative)]
+    pub estimate_lag: Option<Option<SimDuration>>,
+    /// Only moments of A from here on, in seconds
+    #[arg(long, value_name = "SECS", allow_negative_numbers = true, value_parser = moment)]
+    pub start: Option<SimTime>,
+    /// Only moments of A up to here, in seconds
+    #[arg(long, value_name = "SECS", allow_negative_numbers = true, value_parser = moment)]
+    pub end: Option<SimTime>,
+    /// Statistics for each phase, too: a file with lines `START END NAME`
+    #[arg(long, value_name = "FILE")]
+    pub phases: Option<PathBuf>,
+    /// Only these keys; `*` stands for anything
+    #[arg(long, short, value_name = "GLOB")]
+    pub key: Vec<String>,
+    /// New names of keys on either side: a file with lines `OLD -> NEW`
+    #[arg(long, value_name = "FILE")]
+    pub map: Option<PathBuf>,
+    /// Keys of A that B does not have are left out instead of being an error
+    #[arg(long)]
+    pub ignore_unknown: bool,
+    /// Full turns of a joint count: it is a slider, or it counts its turns
+    #[arg(long)]
+    pub no_wrap: bool,
+    /// Compare paths of poses as evo does: APE and RPE, after B was moved onto A in this way
+    #[arg(long, value_name = "HOW", value_parser = ["none", "rigid", "scaled"])]
+    pub align: Option<String>,
+    /// Pairs in a step of the RPE
+    #[arg(long, value_name = "N", default_value_t = 1, requires = "align", value_parser = clap::value_parser!(u32).range(1..))]
+    pub delta: u32,
+    /// The name of the object a TUM, KITTI or EuRoC file describes [default: the one the other side has]
+    #[arg(long)]
+    pub object: Option<String>,
+    /// Which of its two times a message has: that of its header, or when it was recorded
+    #[arg(long, value_name = "WHICH", default_value = "header", value_parser = ["header", "log"])]
+    pub stamp: String,
+    /// What the table shows, with commas between
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', value_parser = statistic_name())]
+    pub stats: Vec<String>,
+    /// Intervals of bias, MAE and RMSE from so many draws of blocks of neighbouring errors
+    #[arg(long, value_name = "DRAWS", num_args = 0..=1, require_equals = true, default_missing_value = "1000", value_parser = clap::value_parser!(u32).range(10..=100_000))]
+    pub bootstrap: Option<u32>,
+    /// How often the truth should lie in an interval
+    #[arg(long, value_name = "SHARE", default_value_t = 0.95, requires = "bootstrap", value_parser = share)]
+    pub confidence: f64,
+    /// Where the chance of the draws comes from
+    #[arg(long, default_value_t = 0)]
+    pub seed: u64,
+    /// Fail (exit 1) where this holds: KEYS:STATISTIC>LIMIT, or >=, <, <=; may be given again
+    #[arg(long, value_name = "LIMIT")]
+    pub fail_if: Vec<String>,
+    /// Write a report: .json, .csv, .md, or a self-contained page .html; may be given again
+    #[arg(long, value_name = "FILE")]
+    pub report: Vec<PathBuf>,
+    /// Draw every key into this folder as SVG
+    #[arg(long, value_name = "FOLDER")]
+    pub plot: Option<PathBuf>,
+    /// Threads; the answer is the same
+    #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u16).range(1..=256))]
+    pub threads: u16,
+}
+
+fn duration(text: &str) -> Result<SimDuration, String> {
+    moment(text).map(|moment| moment - SimTime::ZERO)
+}
+
+fn not_negative(text: &str) -> Result<SimDuration, String> {
+    let found = duration(text).map_err(|_| format!("`{text}` is not a number of seconds"))?;
+    if found < SimDuration::ZERO { Err("must not be below zero".to_string()) } else { Ok(found) }
+}
+
+fn share(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(x) if x > 0.0 && x < 1.0 => Ok(x),
+        _ => Err("must be a number between 0 and 1".to_string()),
+    }
 }
 
 /// What `headland render --draw` can draw, a line each.

@@ -8,7 +8,6 @@ mod card;
 mod chosen;
 mod commands;
 mod context;
-mod glob;
 mod job;
 mod judging;
 mod live;
@@ -64,6 +63,7 @@ fn main() -> ExitCode {
         Command::Cat(args) => commands::cat::run(&context, args),
         Command::Export(args) => commands::export::run(&context, args),
         Command::Import(args) => commands::import::run(&context, args),
+        Command::Compare(args) => commands::compare::run(&context, args),
         Command::Render(args) => commands::render::run(&context, args),
         Command::FitNoise(args) => commands::fit_noise::run(&context, args),
         Command::Engines(args) => commands::engines::run(&context, args),

@@ -19,11 +19,13 @@
 mod blame;
 pub mod closed_form;
 pub mod code;
+pub mod compare;
 pub mod compile;
 pub mod coverage;
 pub mod cut;
 pub mod explain;
 mod formula;
+pub mod glob;
 pub mod judge;
 pub mod lang;
 pub mod live;

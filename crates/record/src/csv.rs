@@ -18,14 +18,17 @@ mod write;
 
 use std::fmt::Display;
 use std::io::BufRead;
+use std::sync::Arc;
 
 use headland_base::{Diagnostic, Findings, SimTime};
 
 use crate::decimal::{TimeUnit, look_of_time, parse_time};
+use crate::format::euroc_key;
 use crate::lines::Lines;
 use crate::load::{Columns, LoadOptions};
 use crate::recording::Recording;
 use crate::sample::Goal;
+use crate::track::joint_property;
 use group::{Group, Taken, groups};
 use header::{ColumnHead, Delimiter, header_cells, heads, is_marked_header};
 
@@ -42,6 +45,31 @@ pub struct TableOptions {
     pub time_unit: Option<TimeUnit>,
     /// Names of the columns of a table that has no header.
     pub columns: Option<Vec<String>>,
+    /// The object a EuRoC table describes: its names of columns become keys of that object.
+    pub euroc_object: Option<String>,
+    /// Which columns are kept; by default all. What is not kept is not even read.
+    pub keep: Option<ColumnFilter>,
+}
+
+/// Says of the keys of a table which are wanted.
+type Wanted = dyn Fn(&[String]) -> Vec<bool> + Send + Sync;
+
+/// Which columns of a table are kept.
+#[derive(Clone)]
+pub struct ColumnFilter(Arc<Wanted>);
+
+impl ColumnFilter {
+    /// `wanted` gets the keys of a table and says of each whether it is kept. Columns of joints
+    /// are always kept.
+    pub fn new(wanted: impl Fn(&[String]) -> Vec<bool> + Send + Sync + 'static) -> ColumnFilter {
+        ColumnFilter(Arc::new(wanted))
+    }
+}
+
+impl std::fmt::Debug for ColumnFilter {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("ColumnFilter")
+    }
 }
 
 /// What a table had in it.
@@ -111,6 +139,9 @@ pub(crate) fn read_samples(
         }
     }
     table.give(goal)?;
+    for (track, group) in table.groups.iter().enumerate() {
+        goal.left_out(track, group.left_out);
+    }
     findings.extend(table.report.warnings(name));
     findings.extend(table.incomplete());
     findings.extend(table.without_numbers());
@@ -186,7 +217,15 @@ impl Table {
             findings.push(Diagnostic::error("too-many-columns", message));
             return None;
         }
-        let heads = heads(&cells, name, findings);
+        let mut heads = heads(&cells, name, findings);
+        if let Some(object) = &options.euroc_object {
+            for head in &mut heads {
+                if let Some(key) = euroc_key(&head.key) {
+                    head.key = format!("{object}/{key}");
+                }
+            }
+        }
+        keep(&mut heads, options);
         let Some(time_column) = heads.iter().position(ColumnHead::is_time) else {
             let message = format!("`{name}` line {number}: no column is called `time`");
             findings.push(
@@ -259,6 +298,9 @@ impl Table {
     /// The numbers of a row, in SI; what is none is a finding.
     fn read_cells(&mut self, number: usize, cells: &[String], findings: &mut Findings) {
         for (i, head) in self.heads.iter().enumerate() {
+            if head.key.is_empty() {
+                continue; // nobody asks for a column without a name
+            }
             let cell = cells.get(i).map_or("", String::as_str);
             self.cells[i] = match number_of(cell) {
                 Ok(Some(value)) if value.is_infinite() && cell.contains(char::is_numeric) => {
@@ -290,8 +332,14 @@ impl Table {
             match group.take(time, &self.cells) {
                 Taken::Kept => {}
                 Taken::Incomplete => group.n_incomplete += 1,
-                Taken::Duplicate => is_duplicate = true,
-                Taken::Backward => is_backward = true,
+                Taken::Duplicate => {
+                    group.left_out.n_duplicate += 1;
+                    is_duplicate = true;
+                }
+                Taken::Backward => {
+                    group.left_out.n_backward += 1;
+                    is_backward = true;
+                }
                 Taken::Bad => is_bad = true,
             }
         }
@@ -331,6 +379,19 @@ impl Table {
     /// Hands on what the rows of one moment said.
     fn give(&mut self, goal: &mut dyn Goal) -> Result<(), Diagnostic> {
         self.groups.iter_mut().enumerate().try_for_each(|(track, group)| group.give(track, goal))
+    }
+}
+
+/// Takes the names of columns away that are not wanted.
+fn keep(heads: &mut [ColumnHead], options: &TableOptions) {
+    let Some(ColumnFilter(wanted)) = &options.keep else { return };
+    let keys: Vec<String> = heads.iter().map(|head| head.key.clone()).collect();
+    for (head, is_wanted) in heads.iter_mut().zip(wanted(&keys)) {
+        let property = head.key.rsplit('/').next().unwrap_or_default();
+        let is_joint = head.key.contains('/') && joint_property(property).is_some();
+        if !(is_wanted || is_joint || head.is_time()) {
+            head.key.clear();
+        }
     }
 }
 

@@ -19,6 +19,7 @@ use crate::aligner::{Aligner, Alignment};
 use crate::copy::{copy, refuse_unreadable};
 use crate::csv::{self, TableGoal, TableOptions};
 use crate::format::{Format, open};
+use crate::kitti;
 use crate::layout::Layout;
 use crate::load::{Columns, LoadOptions};
 use crate::reader::Reader;
@@ -39,7 +40,7 @@ pub struct ImportOptions {
     pub load: LoadOptions,
     /// For tables.
     pub table: TableOptions,
-    /// Name of the object a TUM trajectory belongs to; by default the file's name.
+    /// Name of the object a TUM, KITTI or EuRoC trajectory belongs to; by default the file's name.
     pub object: Option<String>,
 }
 
@@ -83,7 +84,7 @@ fn samples(
             for part in parts {
                 sampler.read(part, goal).map_err(alone)?;
             }
-            let mut findings = sampler.finish();
+            let mut findings = sampler.finish(goal);
             findings.extend(warning);
             Ok(findings)
         }
@@ -92,11 +93,31 @@ fn samples(
             read.map(|(_, findings)| findings).map_err(alone)
         }
         Format::Tum => {
-            let stem = path.file_stem().map_or("object".into(), |stem| stem.to_string_lossy());
-            let object = options.object.as_deref().unwrap_or(&stem);
-            tum::read_samples(input()?, &shown, object, goal).map_err(alone)
+            tum::read_samples(input()?, &shown, &object(path, options), goal).map_err(alone)
+        }
+        Format::Kitti => {
+            let beside = path.with_file_name("times.txt");
+            let shown_times = beside.display().to_string();
+            let times = match beside.is_file() && beside != path {
+                true => Some((BufReader::new(open(&beside).map_err(alone)?), &*shown_times)),
+                false => None,
+            };
+            let object = object(path, options);
+            kitti::read_samples(input()?, &shown, times, &object, goal).map_err(alone)
+        }
+        Format::Euroc => {
+            let euroc_object = Some(object(path, options));
+            let table = TableOptions { euroc_object, ..options.table.clone() };
+            let read = csv::read_samples(input()?, &shown, &table, goal);
+            read.map(|(_, findings)| findings).map_err(alone)
         }
     }
+}
+
+/// Whose poses a trajectory holds: what is said, else the name of the file.
+fn object(path: &Path, options: &ImportOptions) -> String {
+    let stem = || path.file_stem().map_or("object".into(), |stem| stem.to_string_lossy().into());
+    options.object.clone().unwrap_or_else(stem)
 }
 
 /// The files of a recording or a bag, opened, in order.
@@ -138,7 +159,7 @@ pub fn convert(
     let format = options.format.map_or_else(|| Format::detect(source), Ok).map_err(alone)?;
     let (writer, findings) = match format {
         Format::Mcap | Format::Rosbag2 => copied(source, format, target, write)?,
-        Format::Csv | Format::Tum => {
+        Format::Csv | Format::Tum | Format::Kitti | Format::Euroc => {
             let mut late = LateWriter::new(target, write);
             let read = samples(source, format, options, &mut late);
             late.finish(read)?
@@ -258,6 +279,10 @@ pub fn export(
         // A bag holds the messages as they are; nothing is decoded.
         Format::Rosbag2 => rosbag2::export(source, target, write),
         Format::Csv | Format::Tum => export_text(source, target, format, object, None),
+        Format::Kitti | Format::Euroc => {
+            let message = format!("{} is read and not written", format.name());
+            Err(alone(Diagnostic::error("which-format", message)))
+        }
     }
 }
 

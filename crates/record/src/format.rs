@@ -20,9 +20,14 @@ pub enum Format {
     Csv,
     /// One trajectory, `time x y z qx qy qz qw`.
     Tum,
+    /// One trajectory, a matrix a line; its times are in a file beside it.
+    Kitti,
+    /// One trajectory as the EuRoC data sets have it: a table with its own names of columns.
+    Euroc,
 }
 
-/// Every format with the name people type, in the order help pages list them.
+/// Every format that is read and written, with the name people type, in the order help pages
+/// list them.
 pub const FORMATS: &[(&str, Format)] = &[
     ("mcap", Format::Mcap),
     ("rosbag2", Format::Rosbag2),
@@ -30,7 +35,15 @@ pub const FORMATS: &[(&str, Format)] = &[
     ("tum", Format::Tum),
 ];
 
+/// Formats that are read and never written.
+pub const READ_ONLY: &[(&str, Format)] = &[("kitti", Format::Kitti), ("euroc", Format::Euroc)];
+
 impl Format {
+    /// Whether it holds the poses of one object whose name it does not say.
+    pub fn is_trajectory(self) -> bool {
+        matches!(self, Format::Tum | Format::Kitti | Format::Euroc)
+    }
+
     /// The format of a name in the list.
     pub fn from_name(name: &str) -> Option<Format> {
         FORMATS.iter().find(|(known, _)| *known == name).map(|(_, format)| *format)
@@ -46,7 +59,7 @@ impl Format {
 
     /// The name people type.
     pub fn name(self) -> &'static str {
-        let known = FORMATS.iter().find(|(_, format)| *format == self);
+        let known = FORMATS.iter().chain(READ_ONLY).find(|(_, format)| *format == self);
         known.map(|(name, _)| *name).expect("every format is in the list")
     }
 
@@ -90,7 +103,14 @@ impl Format {
         if head.contains(&0) {
             return refused("no text and no recording", "MCAP, rosbag2, CSV and TUM are read");
         }
-        Ok(if extension(path) == "tum" || looks_like_tum(head) { Format::Tum } else { Format::Csv })
+        let is_tum = extension(path) == "tum";
+        Ok(match n_numbers(head) {
+            _ if is_tum => Format::Tum,
+            Some(8) => Format::Tum,
+            Some(12) => Format::Kitti,
+            _ if looks_like_euroc(head) => Format::Euroc,
+            _ => Format::Csv,
+        })
     }
 }
 
@@ -98,13 +118,35 @@ fn extension(path: &Path) -> String {
     path.extension().map_or(String::new(), |end| end.to_string_lossy().to_lowercase())
 }
 
-/// Eight numbers in the first line that is no comment.
-fn looks_like_tum(head: &[u8]) -> bool {
+/// How many numbers with blanks between the first line is that is no comment, if it is that.
+fn n_numbers(head: &[u8]) -> Option<usize> {
     let text = String::from_utf8_lossy(head);
     let mut lines = text.lines().filter(|line| !line.trim().is_empty() && !line.starts_with('#'));
-    lines.next().is_some_and(|line| {
-        let mut cells = line.split_whitespace();
-        cells.clone().count() == 8 && cells.all(|cell| cell.parse::<f64>().is_ok())
+    let mut cells = lines.next()?.split_whitespace();
+    let n = cells.clone().count();
+    cells.all(|cell| cell.parse::<f64>().is_ok()).then_some(n)
+}
+
+/// A first line that is a comment and names a place and a quaternion as EuRoC does.
+fn looks_like_euroc(head: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(head);
+    let line = text.lines().next().unwrap_or_default().trim_start_matches('\u{feff}');
+    let mut names = line.split(',').map(str::trim);
+    line.starts_with('#')
+        && names.next().is_some_and(|first| first.contains("timestamp"))
+        && names.filter(|name| euroc_key(name).is_some()).count() >= 7
+}
+
+/// What a column of EuRoC is of its object: `p_RS_R_x [m]` is `pose/x`.
+pub(crate) fn euroc_key(name: &str) -> Option<String> {
+    let name = name.split('[').next()?.trim();
+    let (what, rest) = name.split_once('_')?;
+    let axis = rest.rsplit('_').next()?;
+    Some(match (what, axis) {
+        ("p", "x" | "y" | "z") => format!("pose/{axis}"),
+        ("q", "w" | "x" | "y" | "z") => format!("pose/q{axis}"),
+        ("v", "x" | "y" | "z") => format!("linear_vel/{axis}"),
+        _ => return None,
     })
 }
 

@@ -16,7 +16,7 @@
 //! | `recording`, `track` | a recording in memory, by object and by scoped key |
 //! | `sample`, `sampler` | one moment of one track, from any source to any goal |
 //! | `load`, `save` | recordings from messages and back |
-//! | `csv`, `tum`, `rosbag2` | other formats; `layout` finds their keys |
+//! | `csv`, `tum`, `kitti`, `rosbag2` | other formats; `layout` finds their keys |
 //! | `align`, `aligner` | tracks sampled at different times on one time base, in memory and on the way |
 //! | `overview`, `copy` | what is in a file; a cut file made whole |
 //! | `door`, `format` | any format in, any format out |
@@ -58,6 +58,7 @@ mod definitions;
 pub mod door;
 pub mod dynamic;
 pub mod format;
+mod kitti;
 mod layout;
 mod lines;
 pub mod load;
@@ -79,7 +80,7 @@ pub use copy::copy;
 pub use decimal::{TimeUnit, parse_seconds};
 pub use door::{Converted, ImportOptions, Imported, convert, export, export_aligned, import};
 pub use dynamic::{Decoder, Definition, Value};
-pub use format::{FORMATS, Format};
+pub use format::{FORMATS, Format, READ_ONLY};
 pub use load::{LoadOptions, Stamp, load};
 pub use messages::Kind;
 pub use overview::{Overview, overview};
@@ -87,5 +88,5 @@ pub use reader::{Item, Reader};
 pub use recording::{Column, FACTS, Facts, Recording, object_name};
 pub use save::save;
 pub use sink::{Memory, Sink};
-pub use track::{Data, Track};
+pub use track::{Data, LeftOut, Track};
 pub use writer::{ChannelId, Compression, ContactRef, WriteOptions, Writer, Written};

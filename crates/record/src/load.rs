@@ -11,7 +11,7 @@ use crate::reader::{Item, Reader};
 use crate::recording::Recording;
 use crate::sample::{Goal, Sample, Sort};
 use crate::sampler::Sampler;
-use crate::track::{Data, Track};
+use crate::track::{Data, LeftOut, Track};
 
 /// Which of its two times a message is filed under.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -45,7 +45,7 @@ pub fn load<R: Read>(reader: Reader<R>, options: &LoadOptions) -> (Recording, Fi
     let mut columns = Columns::new(options.n_values_max);
     let mut sampler = Sampler::new(options);
     sampler.read(reader, &mut columns).expect("memory takes everything or says it is full");
-    let mut findings = sampler.finish();
+    let mut findings = sampler.finish(&mut columns);
     let recording = columns.finish(&mut findings);
     (recording, findings)
 }
@@ -109,6 +109,10 @@ impl Goal for Columns {
             self.full_at = Some(time);
         }
         Ok(())
+    }
+
+    fn left_out(&mut self, track: usize, left_out: LeftOut) {
+        self.tracks[track].1.set_left_out(left_out);
     }
 
     fn aside(&mut self, item: Item<'_>) {

@@ -19,7 +19,7 @@ use headland_base::{Diagnostic, SimDuration, SimTime, Transform};
 use crate::messages::Contact;
 use crate::reader::Attachment;
 use crate::sample::Sort;
-use crate::track::{JOINT_KEYS, JointColumns, Motion, Track};
+use crate::track::{JOINT_KEYS, JointColumns, LeftOut, Motion, Track};
 
 /// Name of the metadata record that holds the facts of a Headland run.
 pub const FACTS: &str = "headland";
@@ -76,6 +76,14 @@ pub struct Column<'a> {
     pub values: Cow<'a, [f64]>,
     /// `m`, `rad`, `m/s`, …; empty where it has none or nobody knows.
     pub unit: &'static str,
+    /// Samples of its track that were left out because of their times.
+    pub left_out: LeftOut,
+}
+
+impl<'a> Column<'a> {
+    fn new(track: &'a Track, values: Cow<'a, [f64]>, unit: &'static str) -> Column<'a> {
+        Column { times: track.times(), values, unit, left_out: track.left_out() }
+    }
 }
 
 /// A joint that a key may mean.
@@ -187,9 +195,10 @@ impl Recording {
         let (rest, component) = key.rsplit_once('/')?;
         let (object, property) = rest.rsplit_once('/')?;
         if property == "pose" {
-            let (times, poses) = self.poses(object)?;
+            let track = self.of_object(object, "pose", |track| track.poses().is_some())?;
             let (pick, unit) = pose_component(component)?;
-            return Some(Column { times, values: poses.iter().map(pick).collect(), unit });
+            let values = track.poses()?.iter().map(pick).collect();
+            return Some(Column::new(track, values, unit));
         }
         let (pick_vector, unit): (fn(&Motion) -> &_, _) = match property {
             "linear_vel" => (|motion| &motion.linear, "m/s"),
@@ -197,16 +206,14 @@ impl Recording {
             _ => return None,
         };
         let axis = ["x", "y", "z"].iter().position(|axis| *axis == component)?;
-        let (times, motions) = self.motions(object)?;
-        let values = motions.iter().map(|motion| pick_vector(motion)[axis]).collect();
-        Some(Column { times, values, unit })
+        let track = self.of_object(object, "twist", |track| track.motions().is_some())?;
+        let values = track.motions()?.iter().map(|motion| pick_vector(motion)[axis]).collect();
+        Some(Column::new(track, values, unit))
     }
 
     fn joint_column(&self, key: &str) -> Option<Column<'_>> {
         match self.joints_called(key)[..] {
-            [CalledJoint { track, values, .. }] => {
-                Some(Column { times: track.times(), values: values.into(), unit: "" })
-            }
+            [CalledJoint { track, values, .. }] => Some(Column::new(track, values.into(), "")),
             _ => None,
         }
     }
@@ -243,7 +250,7 @@ impl Recording {
             let column = track.and_then(|track| Some((track, track.scalars()?.get(within)?)));
             if let Some((track, values)) = column {
                 let unit = scalar_unit(track.schema(), within);
-                return Some(Column { times: track.times(), values: values.into(), unit });
+                return Some(Column::new(track, values.into(), unit));
             }
         }
         None
@@ -256,7 +263,7 @@ impl Recording {
         let moments = track.contacts()?.iter();
         let at = CONTACT_KEYS.iter().position(|key| *key == what)?;
         let values = moments.map(|now| contact_numbers(now)[at]).collect();
-        Some(Column { times: track.times(), values, unit: ["", "m", "N"][at] })
+        Some(Column::new(track, values, ["", "m", "N"][at]))
     }
 
     /// The keys of one track; those of joints are known to the whole recording only.

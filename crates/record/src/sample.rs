@@ -16,7 +16,7 @@ use headland_base::{Diagnostic, SimTime, Transform};
 
 use crate::messages::Contact;
 use crate::reader::Item;
-use crate::track::{Motion, Remark};
+use crate::track::{LeftOut, Motion, Remark};
 
 /// What sort of samples a track has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,6 +62,10 @@ pub(crate) trait Goal {
         frame_id: &str,
         sample: Sample<'_>,
     ) -> Result<(), Diagnostic>;
+
+    /// Once a track is over: samples that were left out because of their times. Most goals
+    /// have no place for them.
+    fn left_out(&mut self, _track: usize, _left_out: LeftOut) {}
 
     /// Facts and files beside the samples. Most goals have no place for them.
     fn aside(&mut self, _item: Item<'_>) {}

@@ -30,7 +30,7 @@ use crate::load::{LoadOptions, Stamp};
 use crate::messages::{self, Header, Kind};
 use crate::reader::{Channel, Item, RawMessage, Reader, Schema};
 use crate::sample::{Goal, Sample, Sort};
-use crate::track::{Motion, Remark};
+use crate::track::{LeftOut, Motion, Remark};
 
 /// Most tracks of a recording: a file may name a new child frame in every message.
 const TRACKS_MAX: usize = 100_000;
@@ -127,10 +127,11 @@ impl Sampler {
     }
 
     /// What was wrong with all that was read.
-    pub fn finish(mut self) -> Findings {
-        for track in self.tracks {
+    pub fn finish(mut self, goal: &mut dyn Goal) -> Findings {
+        for (at, track) in self.tracks.into_iter().enumerate() {
             let Passing { topic, n_samples, n_backward, n_undirected, .. } = track;
             if n_backward > 0 {
+                goal.left_out(at, LeftOut { n_backward, n_duplicate: 0 });
                 let message = format!(
                     "{n_backward} samples of `{topic}` are earlier than the one before them"
                 );

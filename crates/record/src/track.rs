@@ -21,6 +21,15 @@ pub struct Motion {
     pub angular: Vec3,
 }
 
+/// Samples that were left out because of their times.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LeftOut {
+    /// At the time of the one before.
+    pub n_duplicate: usize,
+    /// Earlier than the one before.
+    pub n_backward: usize,
+}
+
 /// What a joint may have, in the order messages list it.
 pub(crate) const JOINT_KEYS: [&str; 3] = ["position", "velocity", "effort"];
 
@@ -123,6 +132,7 @@ pub struct Track {
     frame_id: String,
     times: Vec<SimTime>,
     data: Data,
+    left_out: LeftOut,
 }
 
 /// Why samples are no track.
@@ -157,12 +167,19 @@ impl Track {
         if let Some(n_values) = lengths(&data).into_iter().find(|n| *n != n_times) {
             return Err(TrackError::LengthsDiffer { n_times, n_values });
         }
-        Ok(Track { schema: schema.to_string(), frame_id: frame_id.to_string(), times, data })
+        let (schema, frame_id) = (schema.to_string(), frame_id.to_string());
+        Ok(Track { schema, frame_id, times, data, left_out: LeftOut::default() })
     }
 
     /// A track without samples, to be filled by this crate's readers.
     pub(crate) fn empty(schema: &str, data: Data) -> Track {
-        Track { schema: schema.to_string(), frame_id: String::new(), times: Vec::new(), data }
+        Track {
+            schema: schema.to_string(),
+            frame_id: String::new(),
+            times: Vec::new(),
+            data,
+            left_out: LeftOut::default(),
+        }
     }
 
     /// The ROS type its messages had.
@@ -223,6 +240,15 @@ impl Track {
     /// The texts and events, where this is a track of them.
     pub fn remarks(&self) -> Option<&[Remark]> {
         if let Data::Remarks(remarks) = &self.data { Some(remarks) } else { None }
+    }
+
+    /// Samples its reader left out because of their times.
+    pub fn left_out(&self) -> LeftOut {
+        self.left_out
+    }
+
+    pub(crate) fn set_left_out(&mut self, left_out: LeftOut) {
+        self.left_out = left_out;
     }
 
     pub(crate) fn set_frame(&mut self, frame_id: &str) {

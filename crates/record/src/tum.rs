@@ -16,6 +16,7 @@ use crate::messages::Kind;
 use crate::recording::{Recording, pose_numbers};
 use crate::sample::{Goal, Sample, Sort};
 use crate::save::for_each_sample;
+use crate::track::LeftOut;
 
 /// Reads one trajectory as the poses of `object`. Lines that are no pose are findings.
 pub fn read(input: impl BufRead, name: &str, object: &str) -> (Recording, Findings) {
@@ -58,6 +59,7 @@ pub(crate) fn read_samples(
         }
     }
     if n_backward > 0 {
+        goal.left_out(0, LeftOut { n_backward, n_duplicate: 0 });
         let message = format!("{n_backward} poses of `{name}` are earlier than the one before");
         findings.push(Diagnostic::warning("time-went-back", message).note("they were left out"));
     }

@@ -3,6 +3,7 @@
 //! ```text
 //! numbers ──────────────► tables, charts, quantities
 //! verdicts (a Matrix) ──► a text table · JSON · JUnit XML · one HTML page
+//! comparisons ──────────► a text table · JSON · CSV · Markdown · SVG · one HTML page
 //! ```
 //!
 //! Everything here is a pure function from values to a `String`. Deliberately absent:
@@ -11,6 +12,8 @@
 
 mod card;
 mod chart;
+mod compared;
+mod compared_page;
 mod explained;
 mod json;
 mod junit;
@@ -27,6 +30,11 @@ mod vocabulary;
 
 pub use card::{Card, LeftOut, MeasureRow, Probed, Ran, Went, card, card_json, card_page};
 pub use chart::{Chart, chart};
+pub use compared::{
+    Comparison, USUAL_STATISTICS, comparison, comparison_csv, comparison_json, comparison_markdown,
+    held_words, remarks,
+};
+pub use compared_page::{comparison_page, comparison_svg};
 pub use explained::{action_errors, explained, noticed, reached};
 pub use json::verdicts_json;
 pub use junit::junit;

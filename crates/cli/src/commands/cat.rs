@@ -10,7 +10,7 @@ use headland_record::{Decoder, Item, Reader};
 
 use crate::args::CatArgs;
 use crate::context::{Context, Ended, Outcome, open_recording};
-use crate::glob;
+use headland_judge::glob;
 
 pub fn run(context: &Context, args: &CatArgs) -> Ended {
     let mut reader = open_recording(&args.recording)?;

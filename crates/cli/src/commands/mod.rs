@@ -5,6 +5,7 @@
 
 pub mod cat;
 pub mod check;
+pub mod compare;
 pub mod completions;
 pub mod demo;
 pub mod engines;

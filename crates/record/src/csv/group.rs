@@ -13,7 +13,7 @@ use super::header::ColumnHead;
 use crate::messages::Kind;
 use crate::recording::{MOTION_KEYS, POSE_KEYS};
 use crate::sample::{Goal, Sample, Sort};
-use crate::track::{Motion, joint_property};
+use crate::track::{LeftOut, Motion, joint_property};
 
 /// Columns of one track.
 pub(super) struct Group {
@@ -24,6 +24,8 @@ pub(super) struct Group {
     held: Option<Held>,
     /// Rows so far with some of its cells, but not all that are needed.
     pub n_incomplete: usize,
+    /// Rows so far that came too late for it.
+    pub left_out: LeftOut,
 }
 
 /// Which columns a group takes.
@@ -102,8 +104,14 @@ pub(super) fn groups(
             findings.push(Diagnostic::error("topic-has-two-types", message).note(note));
         }
     }
-    let group =
-        |(topic, columns)| Group { topic, columns, last: None, held: None, n_incomplete: 0 };
+    let group = |(topic, columns)| Group {
+        topic,
+        columns,
+        last: None,
+        held: None,
+        n_incomplete: 0,
+        left_out: LeftOut::default(),
+    };
     groups.into_iter().map(group).collect()
 }
 

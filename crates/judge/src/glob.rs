@@ -1,6 +1,6 @@
-//! Topic patterns: `*` stands for anything, also across slashes.
+//! Patterns of topics and keys: `*` stands for anything, also across slashes.
 //!
-//! Deliberately absent: `?`, brackets and braces. Topics are short, and one rule is enough.
+//! Deliberately absent: `?`, brackets and braces. Names are short, and one rule is enough.
 
 /// Whether `text` fits `pattern`.
 pub fn matches(pattern: &str, text: &str) -> bool {
