@@ -13,6 +13,7 @@ const TYPES: &[(&str, &str)] = &[
     ("builtin_interfaces/Time", "int32 sec\nuint32 nanosec\n"),
     ("std_msgs/Header", "builtin_interfaces/Time stamp\nstring frame_id\n"),
     ("std_msgs/Float64", "float64 data\n"),
+    ("std_msgs/Bool", "bool data\n"),
     ("std_msgs/String", "string data\n"),
     ("geometry_msgs/Vector3", "float64 x\nfloat64 y\nfloat64 z\n"),
     ("geometry_msgs/Point", "float64 x\nfloat64 y\nfloat64 z\n"),
@@ -54,6 +55,30 @@ const TYPES: &[(&str, &str)] = &[
          float32 time_increment\nfloat32 scan_time\nfloat32 range_min\nfloat32 range_max\n\
          float32[] ranges\nfloat32[] intensities\n",
     ),
+    ("sensor_msgs/PointField", "string name\nuint32 offset\nuint8 datatype\nuint32 count\n"),
+    (
+        "sensor_msgs/PointCloud2",
+        "std_msgs/Header header\nuint32 height\nuint32 width\nPointField[] fields\n\
+         bool is_bigendian\nuint32 point_step\nuint32 row_step\nuint8[] data\nbool is_dense\n",
+    ),
+    (
+        "sensor_msgs/Range",
+        "std_msgs/Header header\nuint8 ULTRASOUND=0\nuint8 INFRARED=1\nuint8 radiation_type\n\
+         float32 field_of_view\nfloat32 min_range\nfloat32 max_range\nfloat32 range\n\
+         float32 variance\n",
+    ),
+    ("vision_msgs/ObjectHypothesis", "string class_id\nfloat64 score\n"),
+    (
+        "vision_msgs/ObjectHypothesisWithPose",
+        "ObjectHypothesis hypothesis\ngeometry_msgs/PoseWithCovariance pose\n",
+    ),
+    ("vision_msgs/BoundingBox3D", "geometry_msgs/Pose center\ngeometry_msgs/Vector3 size\n"),
+    (
+        "vision_msgs/Detection3D",
+        "std_msgs/Header header\nObjectHypothesisWithPose[] results\nBoundingBox3D bbox\n\
+         string id\n",
+    ),
+    ("vision_msgs/Detection3DArray", "std_msgs/Header header\nDetection3D[] detections\n"),
     (
         "headland_msgs/Contact",
         "string body_a\nstring body_b\ngeometry_msgs/Point position\n\

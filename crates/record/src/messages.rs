@@ -49,12 +49,20 @@ kinds! {
     Imu = "sensor_msgs" / "Imu",
     /// One turn of a planar range finder.
     LaserScan = "sensor_msgs" / "LaserScan",
+    /// Points in space with what was measured at each.
+    PointCloud2 = "sensor_msgs" / "PointCloud2",
+    /// One distance.
+    Range = "sensor_msgs" / "Range",
+    /// Objects that were found, with poses.
+    Detection3DArray = "vision_msgs" / "Detection3DArray",
     /// A pose and a twist with covariances.
     Odometry = "nav_msgs" / "Odometry",
     /// Several named transforms.
     TfMessage = "tf2_msgs" / "TFMessage",
     /// One number.
     Float64 = "std_msgs" / "Float64",
+    /// Yes or no.
+    Bool = "std_msgs" / "Bool",
     /// One text.
     Text = "std_msgs" / "String",
     /// Every contact at one moment.
@@ -229,6 +237,94 @@ messages! {
         /// Strengths of the echoes, or empty.
         intensities: Vec<f32>,
     }
+    /// `sensor_msgs/PointField`.
+    PointField {
+        /// What is measured: `x`, `intensity`, …
+        name: String,
+        /// Where it is in a point \[bytes\].
+        offset: u32,
+        /// Which sort of number: 4 is u16, 7 is f32.
+        datatype: u8,
+        /// How many of them.
+        count: u32,
+    }
+    /// `sensor_msgs/PointCloud2`.
+    PointCloud2: PointCloud2 {
+        /// When and in which frame.
+        header: Header,
+        /// Rows; 1 where points have no order.
+        height: u32,
+        /// Points in a row.
+        width: u32,
+        /// What is in a point.
+        fields: Vec<PointField>,
+        /// Whether numbers have their first byte first.
+        is_bigendian: bool,
+        /// Bytes of a point.
+        point_step: u32,
+        /// Bytes of a row.
+        row_step: u32,
+        /// The points.
+        data: Vec<u8>,
+        /// Whether every point is one; those that are none are not numbers.
+        is_dense: bool,
+    }
+    /// `sensor_msgs/Range`.
+    Range: Range {
+        /// When and in which frame.
+        header: Header,
+        /// 0 is sound, 1 is light.
+        radiation_type: u8,
+        /// The angle it looks over \[rad\].
+        field_of_view: f32,
+        /// Shortest distance it can see \[m\].
+        min_range: f32,
+        /// Longest distance it can see \[m\].
+        max_range: f32,
+        /// The distance \[m\]; infinite where there is nothing.
+        range: f32,
+        /// Of the distance \[m²\].
+        variance: f32,
+    }
+    /// `vision_msgs/ObjectHypothesis`.
+    ObjectHypothesis {
+        /// What it is taken for.
+        class_id: String,
+        /// How sure that is, 0 to 1.
+        score: f64,
+    }
+    /// `vision_msgs/ObjectHypothesisWithPose`.
+    ObjectHypothesisWithPose {
+        /// What it is taken for.
+        hypothesis: ObjectHypothesis,
+        /// Where it is.
+        pose: PoseWithCovariance,
+    }
+    /// `vision_msgs/BoundingBox3D`.
+    BoundingBox3D {
+        /// Its middle.
+        center: Pose,
+        /// From side to side \[m\].
+        size: Vector3,
+    }
+    /// `vision_msgs/Detection3D`.
+    Detection3D {
+        /// When and in which frame.
+        header: Header,
+        /// What it may be, the likeliest first.
+        results: Vec<ObjectHypothesisWithPose>,
+        /// Around it.
+        bbox: BoundingBox3D,
+        /// The same as long as it is taken for the same object.
+        id: String,
+    }
+    /// `vision_msgs/Detection3DArray`.
+    Detection3DArray: Detection3DArray {
+        /// When and in which frame.
+        header: Header,
+        /// What was found.
+        detections: Vec<Detection3D>,
+    }
     /// `geometry_msgs/PoseWithCovariance`.
     PoseWithCovariance {
         /// The pose.
@@ -279,6 +375,11 @@ messages! {
     Float64: Float64 {
         /// The number.
         data: f64,
+    }
+    /// `std_msgs/Bool`.
+    Bool: Bool {
+        /// The answer.
+        data: bool,
     }
     /// `std_msgs/String`.
     Text: Text {
@@ -404,7 +505,7 @@ mod tests {
             assert_eq!(Kind::from_name(kind.name()), Some(*kind));
             assert_eq!(Kind::from_name(&kind.name().replace("/msg/", "/")), Some(*kind));
         }
-        assert_eq!(Kind::from_name("std_msgs/msg/Bool"), None);
+        assert_eq!(Kind::from_name("std_msgs/msg/Byte"), None);
     }
 
     #[test]

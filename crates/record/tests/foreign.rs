@@ -18,8 +18,9 @@ use headland_base::maths::Vec3;
 use headland_base::{Diagnostic, SimTime, Transform};
 use headland_record::door::ImportOptions;
 use headland_record::messages::{
-    self, Float64, Header, Imu, JointCommand, LaserScan, Odometry, Text, TfMessage,
-    TransformStamped,
+    self, Bool, Detection3D, Detection3DArray, Float64, Header, Imu, JointCommand, LaserScan,
+    ObjectHypothesis, ObjectHypothesisWithPose, Odometry, PointCloud2, PointField, Range, Text,
+    TfMessage, TransformStamped,
 };
 use headland_record::{
     Compression, ContactRef, Decoder, Format, Item, Kind, LoadOptions, Reader, WriteOptions,
@@ -80,6 +81,23 @@ fn every_kind(w: &mut Writer) -> Result<(), Diagnostic> {
         let scan =
             LaserScan { header: header.clone(), ranges, angle_min: 0.1, ..LaserScan::default() };
         w.message(channel(Kind::LaserScan), next(), &scan)?;
+        let field =
+            |name: &str| PointField { name: name.into(), datatype: 7, ..Default::default() };
+        let cloud = PointCloud2 {
+            header: header.clone(),
+            fields: ["x", "ring"].map(field).to_vec(),
+            data: vec![7; i],
+            is_dense: i % 2 == 0,
+            ..Default::default()
+        };
+        w.message(channel(Kind::PointCloud2), next(), &cloud)?;
+        let range = Range { header: header.clone(), range: x as f32, ..Default::default() };
+        w.message(channel(Kind::Range), next(), &range)?;
+        let mut result = ObjectHypothesisWithPose::default();
+        result.hypothesis = ObjectHypothesis { class_id: "gear".into(), score: x };
+        let found = Detection3D { id: "7".into(), results: vec![result; i], ..Default::default() };
+        let array = Detection3DArray { header: header.clone(), detections: vec![found; i % 3] };
+        w.message(channel(Kind::Detection3DArray), next(), &array)?;
         let mut odometry = Odometry { header: header.clone(), ..Odometry::default() };
         odometry.child_frame_id = "base".to_string();
         odometry.twist.covariance[5][5] = x;
@@ -88,6 +106,7 @@ fn every_kind(w: &mut Writer) -> Result<(), Diagnostic> {
         let one = TransformStamped { header: header.clone(), child_frame_id, ..Default::default() };
         w.message(channel(Kind::TfMessage), next(), &TfMessage { transforms: vec![one; i] })?;
         w.message(channel(Kind::Float64), next(), &Float64 { data: x })?;
+        w.message(channel(Kind::Bool), next(), &Bool { data: i % 2 == 0 })?;
         w.message(channel(Kind::Text), next(), &Text { data: format!("text {i} é") })?;
         let contact = messages::Contact {
             body_a: "a".repeat(i),
@@ -144,11 +163,12 @@ fn foreign_readers_decode_every_kind_to_the_bit() {
         let arguments: Vec<&Path> = arguments.iter().map(PathBuf::as_path).collect();
         let Some(said) = run("read_recording.py", &arguments) else { return };
         let n = written.n_messages;
+        let duration = 6 * 1_000_000_007 + Kind::ALL.len();
         for line in [
             format!("mcap-ros2-support: {n} messages equal"),
             format!("rosbags: {n} messages equal"),
             format!("rosbags, bag folder: {n} messages equal"),
-            format!("bag {n} messages, 6000000055 ns, {} topics", Kind::ALL.len()),
+            format!("bag {n} messages, {duration} ns, {} topics", Kind::ALL.len()),
             "attachment world.sdf application/xml 6".to_string(),
             "metadata headland [('seed', '7')]".to_string(),
             format!("statistics {n}"),

@@ -15,6 +15,7 @@
 mod axes;
 pub mod camera;
 pub mod declare;
+pub mod fit;
 pub mod image;
 mod imu;
 pub mod lens;
@@ -23,6 +24,7 @@ pub mod noise;
 pub mod overlay;
 pub mod picture;
 pub mod poses;
+pub mod rays;
 pub mod render;
 pub mod scene;
 pub mod view;

@@ -221,6 +221,9 @@ pub struct Collision {
 /// same name gives SDF's default, and an engine can tell the difference.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Surface {
+    /// What a laser gets back of it, in the units of the one who measured; SDF writes it beside
+    /// the surface.
+    pub laser_retro: Option<f64>,
     /// Coulomb friction along the first direction.
     pub mu: Option<f64>,
     /// Coulomb friction along the second direction.
@@ -300,6 +303,9 @@ pub struct Material {
     pub specular: Option<[f64; 4]>,
     /// Given off.
     pub emissive: Option<[f64; 4]>,
+    /// What a laser gets back of it, in the units of the one who measured; SDF writes it beside
+    /// the material.
+    pub laser_retro: Option<f64>,
     /// A texture image, as the file names it.
     pub texture: Option<String>,
     /// Material scripts, PBR maps and the like: kept, not interpreted.

@@ -74,6 +74,7 @@ fn surface() -> impl Strategy<Value = Surface> {
     )
         .prop_map(
             |(a, b, slip, torsional, friction_direction, collide_bitmask, surface_type)| Surface {
+                laser_retro: a[1],
                 mu: a[0],
                 mu2: a[1],
                 friction_direction,
@@ -165,6 +166,7 @@ fn link(name: &'static str) -> impl Strategy<Value = Link> {
                 diffuse: colours[1],
                 specular: colours[2],
                 emissive: colours[3],
+                laser_retro: (transparency > 0.5).then_some(transparency),
                 texture,
                 opaque: Vec::new(),
             },

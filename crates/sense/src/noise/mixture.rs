@@ -29,6 +29,9 @@ pub struct Mixture {
     clusters: Vec<Cluster>,
     /// Lower triangles with `factor · factorᵀ = covariance`.
     factors: Vec<Vec<f64>>,
+    /// Logarithm of each one's weighted density at its middle; minus infinity where it is flat in
+    /// some direction, for there is no density.
+    log_peaks: Vec<f64>,
 }
 
 impl Mixture {
@@ -69,7 +72,16 @@ impl Mixture {
             return Err(faults);
         }
         clusters.iter_mut().for_each(|cluster| cluster.weight /= sum);
-        Ok(Mixture { clusters, factors })
+        let peak = |(cluster, factor): (&Cluster, &Vec<f64>)| {
+            let pivots = || (0..n).map(|i| factor[i * n + i]);
+            if pivots().any(|pivot| pivot == 0.0) {
+                return f64::NEG_INFINITY;
+            }
+            let log_det: f64 = pivots().map(log).sum();
+            log(cluster.weight) - 0.5 * n as f64 * log(2.0 * PI) - log_det
+        };
+        let log_peaks = clusters.iter().zip(&factors).map(peak).collect();
+        Ok(Mixture { clusters, factors, log_peaks })
     }
 
     /// Its clusters.
@@ -102,23 +114,24 @@ impl Mixture {
     }
 
     /// Logarithm of the weighted density of one cluster at a point; minus infinity where a
-    /// cluster is flat in some direction, for there is no density.
+    /// cluster is flat in some direction. `scratch` has room for a point.
+    #[inline]
     pub fn cluster_log_density(&self, cluster_idx: usize, x: &[f64], scratch: &mut [f64]) -> f64 {
+        let peak = self.log_peaks[cluster_idx];
+        if peak == f64::NEG_INFINITY {
+            return peak;
+        }
         let (cluster, factor) = (&self.clusters[cluster_idx], &self.factors[cluster_idx]);
         let n = x.len();
-        let (mut square, mut log_det) = (0.0, 0.0);
+        let mut square = 0.0;
         // Forward substitution: factor · y = x − mean.
         for i in 0..n {
             let row = &factor[i * n..i * n + i + 1];
             let sum: f64 = row[..i].iter().zip(&scratch[..i]).map(|(l, y)| l * y).sum();
-            if row[i] == 0.0 {
-                return f64::NEG_INFINITY;
-            }
             scratch[i] = (x[i] - cluster.mean[i] - sum) / row[i];
             square += scratch[i] * scratch[i];
-            log_det += log(row[i]);
         }
-        log(cluster.weight) - 0.5 * (square + n as f64 * log(2.0 * PI)) - log_det
+        peak - 0.5 * square
     }
 
     /// Logarithm of the density at a point.
@@ -127,7 +140,8 @@ impl Mixture {
         let logs: Vec<f64> = (0..self.clusters.len())
             .map(|i| self.cluster_log_density(i, x, &mut scratch))
             .collect();
-        log_sum_exp(&logs)
+        let top = logs.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        if top.is_finite() { top + log(logs.iter().map(|x| exp(x - top)).sum()) } else { top }
     }
 
     /// Who draws from it.
@@ -138,15 +152,6 @@ impl Mixture {
             white: Dice::new(&seed.child("white")),
         }
     }
-}
-
-/// `log Σ exp(xᵢ)`, without overflow.
-pub(crate) fn log_sum_exp(logs: &[f64]) -> f64 {
-    let top = logs.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    if !top.is_finite() {
-        return top;
-    }
-    top + log(logs.iter().map(|x| exp(x - top)).sum())
 }
 
 /// Draws from a mixture, one reading after the other.

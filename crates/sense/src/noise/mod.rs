@@ -13,13 +13,13 @@
 //!
 //! Deliberately absent: delay. It moves messages, not numbers, and belongs to the run.
 
-mod channel;
+pub(crate) mod channel;
 mod dice;
 mod dropout;
 pub mod mixture;
 pub mod sdf;
 
-pub use channel::Channel;
+pub use channel::{Channel, quantised};
 pub use dice::Dice;
 pub use dropout::{Dropout, Dropper};
 pub use mixture::{Cluster, Mixture, Sampler};

@@ -14,6 +14,7 @@
 
 pub mod bvh;
 pub mod mesh;
+mod reflection;
 pub mod solid;
 
 use std::collections::BTreeMap;
@@ -27,6 +28,7 @@ use crate::overlay::Mark;
 
 pub use bvh::{Bounds, Bvh, Ray};
 pub use mesh::Mesh;
+pub use reflection::Reflection;
 pub use solid::{Planes, Solid, Surface};
 
 /// Which shapes of a World are in a scene.
@@ -123,6 +125,8 @@ pub struct Item {
     pub solid: Arc<Solid>,
     /// What it looks like.
     pub look: Look,
+    /// What a laser gets back of it.
+    pub reflection: Reflection,
 }
 
 /// What a ray meets.
@@ -164,6 +168,8 @@ pub struct Scene {
     endless: Vec<u32>,
     bounded_boxes: Vec<Bounds>,
     tree: Bvh,
+    /// Items are where the links say.
+    is_placed: bool,
 }
 
 impl Scene {
@@ -195,12 +201,12 @@ impl Scene {
             });
             let link = placed.link;
             let unsaid = if placed.is_static { Look::PLAIN } else { Look::told_apart(model_idx) };
-            let mut add = |name: &str, link_from_item, solid: Option<Arc<Solid>>, look: Look| {
-                if let Some(solid) = solid {
-                    let name = format!("{}::{name}", placed.name);
-                    let item = Item { name, link_idx, model_idx, link_from_item, solid, look };
-                    items.push(item);
-                }
+            let mut add = |name: &str, link_from_item, solid, look: Look, reflection| {
+                let Some(solid) = solid else { return };
+                let name = format!("{}::{name}", placed.name);
+                let item =
+                    Item { name, link_idx, model_idx, link_from_item, solid, look, reflection };
+                items.push(item);
             };
             if show != Show::Collisions {
                 for visual in &link.visuals {
@@ -211,7 +217,8 @@ impl Scene {
                         visual.cast_shadows,
                     );
                     let solid = solid(&visual.geometry, Planes::Drawn);
-                    add(&visual.name, visual.link_from_shape, solid, look);
+                    let reflection = Reflection::of_visual(visual);
+                    add(&visual.name, visual.link_from_shape, solid, look, reflection);
                 }
             }
             let is_bare = link.visuals.is_empty();
@@ -219,7 +226,8 @@ impl Scene {
                 let planes = if show == Show::Collisions { Planes::Endless } else { Planes::Drawn };
                 for collision in &link.collisions {
                     let solid = solid(&collision.geometry, planes);
-                    add(&collision.name, collision.link_from_shape, solid, unsaid);
+                    let reflection = Reflection::of_collision(collision, link);
+                    add(&collision.name, collision.link_from_shape, solid, unsaid, reflection);
                 }
             }
             let carried = link.lights.iter().cloned();
@@ -253,6 +261,7 @@ impl Scene {
             bounded_boxes: vec![Bounds::EMPTY; bounded.len()],
             world_from_link: poses.to_vec(),
             tree: Bvh::default(),
+            is_placed: false,
             items,
             links,
             models,
@@ -278,6 +287,7 @@ impl Scene {
             link_from_item: mark.world_from_mark,
             solid: mark.solid,
             look: mark.look,
+            reflection: Reflection::PLAIN,
         });
         let items = self.items.iter().cloned().chain(marks).collect();
         let one_more = |names: &[String]| [names, &["marks".to_string()]].concat();
@@ -297,13 +307,21 @@ impl Scene {
     /// is not finite is not there.
     pub fn place(&mut self, world_from_link: &[Transform]) {
         assert_eq!(world_from_link.len(), self.links.len(), "one pose per link");
+        if self.move_items(world_from_link) {
+            self.tree.refit(&self.bounded_boxes);
+        }
         self.world_from_link.copy_from_slice(world_from_link);
-        self.move_items(world_from_link);
-        self.tree.refit(&self.bounded_boxes);
     }
 
-    fn move_items(&mut self, world_from_link: &[Transform]) {
+    /// Moves the items of links that are no longer where they were; whether there are any.
+    fn move_items(&mut self, world_from_link: &[Transform]) -> bool {
+        let mut is_any_moved = false;
         for (i, item) in self.items.iter().enumerate() {
+            let link = item.link_idx;
+            if self.is_placed && world_from_link[link] == self.world_from_link[link] {
+                continue;
+            }
+            is_any_moved = true;
             let pose = world_from_link[item.link_idx] * item.link_from_item;
             self.world_from_item[i] = pose;
             self.item_from_world[i] = pose.inverse();
@@ -315,6 +333,8 @@ impl Scene {
         for (slot, i) in self.bounded_boxes.iter_mut().zip(&self.bounded) {
             *slot = self.boxes[*i as usize];
         }
+        self.is_placed = true;
+        is_any_moved
     }
 
     /// Everything there is to see.

@@ -236,7 +236,8 @@ impl Reader<'_, '_> {
     ) -> (Collision, Pose, bool) {
         let place = self.xml.place(node);
         self.shared.places.insert(format_args!("collision {link}::{name}"), place);
-        let (pose, surface) = (self.pose(node), self.surface(node));
+        let (pose, mut surface) = (self.pose(node), self.surface(node));
+        surface.laser_retro = self.number_in(node, "laser_retro");
         let geometry = self.geometry(node);
         let is_whole = geometry.is_some();
         let geometry = geometry.unwrap_or(Geometry::Empty);
@@ -249,10 +250,12 @@ impl Reader<'_, '_> {
         if let Some(plugin) = xml::child(node, "plugin") {
             self.not_interpreted(plugin);
         }
+        let mut material = self.material(node);
+        material.laser_retro = self.number_in(node, "laser_retro");
         let visual = Visual {
             name,
             link_from_shape: pose.transform,
-            material: self.material(node),
+            material,
             transparency: self.number_in(node, "transparency").unwrap_or(0.0),
             cast_shadows: self.flag(node, "cast_shadows", true),
             geometry: self.geometry(node)?,

@@ -246,6 +246,7 @@ impl Out {
         self.open("collision", &[("name", &collision.name)]);
         self.pose(&collision.link_from_shape, None);
         self.geometry(&collision.geometry);
+        self.maybe("laser_retro", collision.surface.laser_retro);
         self.surface(&collision.surface);
         self.close("collision");
     }
@@ -259,6 +260,7 @@ impl Out {
             self.number("transparency", visual.transparency);
         }
         self.flag("cast_shadows", visual.cast_shadows, true);
+        self.maybe("laser_retro", visual.material.laser_retro);
         self.close("visual");
     }
 

@@ -1,0 +1,46 @@
+//! The scene that all ray sensors of a run look at: made when the first of them looks, and moved
+//! once per moment, however many look.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use headland_base::{SimTime, Transform};
+use headland_sim::Look;
+
+use crate::scene::{Scene, Show};
+
+/// What the sensors of one run share.
+#[derive(Clone, Debug, Default)]
+pub struct Stage(Rc<RefCell<Shared>>);
+
+#[derive(Debug, Default)]
+struct Shared {
+    visuals: Placed,
+    collisions: Placed,
+    poses: Vec<Transform>,
+}
+
+#[derive(Debug, Default)]
+struct Placed {
+    scene: Option<Scene>,
+    at: Option<SimTime>,
+}
+
+impl Stage {
+    /// Shows the scene of a moment.
+    pub fn see<T>(&self, show: Show, look: &Look<'_>, see: impl FnOnce(&Scene) -> T) -> T {
+        let mut shared = self.0.borrow_mut();
+        let Shared { visuals, collisions, poses } = &mut *shared;
+        let placed = if show == Show::Collisions { collisions } else { visuals };
+        let scene = placed.scene.get_or_insert_with(|| Scene::of(&look.model.world, show));
+        if placed.at != Some(look.state.time) {
+            placed.at = Some(look.state.time);
+            poses.clear();
+            poses.extend(look.model.bodies.iter().map(|body| {
+                look.state.rigids[body.rigid_idx].world_from_rigid * body.rigid_from_body
+            }));
+            scene.place(poses);
+        }
+        see(scene)
+    }
+}
