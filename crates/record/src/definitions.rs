@@ -12,6 +12,7 @@ use std::collections::BTreeSet;
 const TYPES: &[(&str, &str)] = &[
     ("builtin_interfaces/Time", "int32 sec\nuint32 nanosec\n"),
     ("std_msgs/Header", "builtin_interfaces/Time stamp\nstring frame_id\n"),
+    ("std_msgs/Bool", "bool data\n"),
     ("std_msgs/Float64", "float64 data\n"),
     ("std_msgs/Bool", "bool data\n"),
     ("std_msgs/String", "string data\n"),
@@ -50,6 +51,33 @@ const TYPES: &[(&str, &str)] = &[
          float64[9] linear_acceleration_covariance\n",
     ),
     (
+        "sensor_msgs/NavSatStatus",
+        "int8 STATUS_NO_FIX=-1\nint8 STATUS_FIX=0\nint8 STATUS_SBAS_FIX=1\n\
+         int8 STATUS_GBAS_FIX=2\nint8 status\nuint16 SERVICE_GPS=1\nuint16 SERVICE_GLONASS=2\n\
+         uint16 SERVICE_COMPASS=4\nuint16 SERVICE_GALILEO=8\nuint16 service\n",
+    ),
+    (
+        "sensor_msgs/NavSatFix",
+        "std_msgs/Header header\nNavSatStatus status\nfloat64 latitude\nfloat64 longitude\n\
+         float64 altitude\nfloat64[9] position_covariance\nuint8 COVARIANCE_TYPE_UNKNOWN=0\n\
+         uint8 COVARIANCE_TYPE_APPROXIMATED=1\nuint8 COVARIANCE_TYPE_DIAGONAL_KNOWN=2\n\
+         uint8 COVARIANCE_TYPE_KNOWN=3\nuint8 position_covariance_type\n",
+    ),
+    (
+        "sensor_msgs/MagneticField",
+        "std_msgs/Header header\ngeometry_msgs/Vector3 magnetic_field\n\
+         float64[9] magnetic_field_covariance\n",
+    ),
+    (
+        "sensor_msgs/FluidPressure",
+        "std_msgs/Header header\nfloat64 fluid_pressure\nfloat64 variance\n",
+    ),
+    (
+        "ros_gz_interfaces/Altimeter",
+        "std_msgs/Header header\nfloat64 vertical_position\nfloat64 vertical_velocity\n\
+         float64 vertical_reference\n",
+    ),
+    (
         "sensor_msgs/LaserScan",
         "std_msgs/Header header\nfloat32 angle_min\nfloat32 angle_max\nfloat32 angle_increment\n\
          float32 time_increment\nfloat32 scan_time\nfloat32 range_min\nfloat32 range_max\n\
@@ -84,6 +112,11 @@ const TYPES: &[(&str, &str)] = &[
         "string body_a\nstring body_b\ngeometry_msgs/Point position\n\
          geometry_msgs/Vector3 normal\nfloat64 depth\nfloat64 normal_force\n\
          geometry_msgs/Vector3 force\n",
+    ),
+    (
+        "headland_msgs/FootPressure",
+        "std_msgs/Header header\nfloat64 normal_force\n\
+         geometry_msgs/Point centre_of_pressure\nfloat64[4] cells\n",
     ),
     ("headland_msgs/Contacts", "std_msgs/Header header\nContact[] contacts\n"),
     (

@@ -47,6 +47,14 @@ kinds! {
     JointState = "sensor_msgs" / "JointState",
     /// An inertial measurement.
     Imu = "sensor_msgs" / "Imu",
+    /// A position on the Earth.
+    NavSatFix = "sensor_msgs" / "NavSatFix",
+    /// A magnetic field.
+    MagneticField = "sensor_msgs" / "MagneticField",
+    /// A pressure of air or water.
+    FluidPressure = "sensor_msgs" / "FluidPressure",
+    /// A height, and how it changes.
+    Altimeter = "ros_gz_interfaces" / "Altimeter",
     /// One turn of a planar range finder.
     LaserScan = "sensor_msgs" / "LaserScan",
     /// Points in space with what was measured at each.
@@ -59,6 +67,8 @@ kinds! {
     Odometry = "nav_msgs" / "Odometry",
     /// Several named transforms.
     TfMessage = "tf2_msgs" / "TFMessage",
+    /// Yes or no.
+    Bool = "std_msgs" / "Bool",
     /// One number.
     Float64 = "std_msgs" / "Float64",
     /// Yes or no.
@@ -67,6 +77,8 @@ kinds! {
     Text = "std_msgs" / "String",
     /// Every contact at one moment.
     Contacts = "headland_msgs" / "Contacts",
+    /// What a sole carries, and where.
+    FootPressure = "headland_msgs" / "FootPressure",
     /// What the joints were told to do.
     JointCommand = "headland_msgs" / "JointCommand",
     /// Something worth a word: a divergence, a watchdog, the end of the run.
@@ -213,6 +225,59 @@ messages! {
         linear_acceleration: Vector3,
         /// Row-major 3×3.
         linear_acceleration_covariance: [f64; 9],
+    }
+    /// `sensor_msgs/NavSatStatus`.
+    NavSatStatus {
+        /// [`NavSatStatus::FIX`] or [`NavSatStatus::NO_FIX`].
+        status: i8,
+        /// [`NavSatStatus::GPS`], and others.
+        service: u16,
+    }
+    /// `sensor_msgs/NavSatFix`.
+    NavSatFix: NavSatFix {
+        /// When, and the frame of the antenna.
+        header: Header,
+        /// Whether there is a fix, and from which satellites.
+        status: NavSatStatus,
+        /// North of the equator \[°\].
+        latitude: f64,
+        /// East of Greenwich \[°\].
+        longitude: f64,
+        /// Above the WGS 84 ellipsoid \[m\].
+        altitude: f64,
+        /// Row-major 3×3 over east, north and up \[m²\].
+        position_covariance: [f64; 9],
+        /// [`NavSatFix::UNKNOWN`], [`NavSatFix::DIAGONAL_KNOWN`] and others.
+        position_covariance_type: u8,
+    }
+    /// `sensor_msgs/MagneticField`.
+    MagneticField: MagneticField {
+        /// When, and in which frame.
+        header: Header,
+        /// \[T\].
+        magnetic_field: Vector3,
+        /// Row-major 3×3.
+        magnetic_field_covariance: [f64; 9],
+    }
+    /// `sensor_msgs/FluidPressure`.
+    FluidPressure: FluidPressure {
+        /// When, and in which frame.
+        header: Header,
+        /// Absolute \[Pa\].
+        fluid_pressure: f64,
+        /// \[Pa²\], 0 where it is not known.
+        variance: f64,
+    }
+    /// `ros_gz_interfaces/Altimeter`.
+    Altimeter: Altimeter {
+        /// When, and in which frame.
+        header: Header,
+        /// Above the reference \[m\].
+        vertical_position: f64,
+        /// Upwards \[m/s\].
+        vertical_velocity: f64,
+        /// What heights are told from, in the world \[m\].
+        vertical_reference: f64,
     }
     /// `sensor_msgs/LaserScan`.
     LaserScan: LaserScan {
@@ -371,6 +436,11 @@ messages! {
         /// One per child frame.
         transforms: Vec<TransformStamped>,
     }
+    /// `std_msgs/Bool`.
+    Bool: Bool {
+        /// Yes or no.
+        data: bool,
+    }
     /// `std_msgs/Float64`.
     Float64: Float64 {
         /// The number.
@@ -410,6 +480,17 @@ messages! {
         /// Every contact at that moment.
         contacts: Vec<Contact>,
     }
+    /// `headland_msgs/FootPressure`, in the frame of the sole: x forward, y left, z up.
+    FootPressure: FootPressure {
+        /// When, and the frame of the sole.
+        header: Header,
+        /// What presses against the sole along z \[N\].
+        normal_force: f64,
+        /// Where on the sole it acts as one force; its middle where nothing presses \[m\].
+        centre_of_pressure: Vector3,
+        /// At the corners: front left, front right, rear left, rear right \[N\].
+        cells: [f64; 4],
+    }
     /// `headland_msgs/JointCommand`. All lists are equally long.
     JointCommand: JointCommand {
         /// When it was given.
@@ -442,6 +523,22 @@ impl JointCommand {
     pub const VELOCITY: u8 = 1;
     /// The target is a force or torque.
     pub const EFFORT: u8 = 2;
+}
+
+impl NavSatStatus {
+    /// There is no position.
+    pub const NO_FIX: i8 = -1;
+    /// There is one, without augmentation.
+    pub const FIX: i8 = 0;
+    /// From the American satellites.
+    pub const GPS: u16 = 1;
+}
+
+impl NavSatFix {
+    /// Nothing is known of the covariance.
+    pub const UNKNOWN: u8 = 0;
+    /// Its diagonal is known.
+    pub const DIAGONAL_KNOWN: u8 = 2;
 }
 
 impl Time {

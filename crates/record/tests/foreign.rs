@@ -18,9 +18,10 @@ use headland_base::maths::Vec3;
 use headland_base::{Diagnostic, SimTime, Transform};
 use headland_record::door::ImportOptions;
 use headland_record::messages::{
-    self, Bool, Detection3D, Detection3DArray, Float64, Header, Imu, JointCommand, LaserScan,
-    ObjectHypothesis, ObjectHypothesisWithPose, Odometry, PointCloud2, PointField, Range, Text,
-    TfMessage, TransformStamped,
+    self, Altimeter, Bool, Detection3D, Detection3DArray, Float64, FluidPressure, FootPressure,
+    Header, Imu, JointCommand, LaserScan, MagneticField, NavSatFix, NavSatStatus, ObjectHypothesis,
+    ObjectHypothesisWithPose, Odometry, PointCloud2, PointField, Range, Text, TfMessage,
+    TransformStamped,
 };
 use headland_record::{
     Compression, ContactRef, Decoder, Format, Item, Kind, LoadOptions, Reader, WriteOptions,
@@ -77,6 +78,36 @@ fn every_kind(w: &mut Writer) -> Result<(), Diagnostic> {
         w.joint_states(channel(Kind::JointState), next(), &names, &[x, 1.0], &[], &[2.0, x])?;
         let imu = Imu { header: header.clone(), orientation_covariance: [x; 9], ..Imu::default() };
         w.message(channel(Kind::Imu), next(), &imu)?;
+        let status = NavSatStatus { status: NavSatStatus::NO_FIX, service: 65_535 };
+        let fix = NavSatFix {
+            header: header.clone(),
+            status,
+            latitude: x,
+            position_covariance: [x; 9],
+            position_covariance_type: NavSatFix::DIAGONAL_KNOWN,
+            ..NavSatFix::default()
+        };
+        w.message(channel(Kind::NavSatFix), next(), &fix)?;
+        let field = MagneticField {
+            header: header.clone(),
+            magnetic_field: v.into(),
+            magnetic_field_covariance: [x; 9],
+        };
+        w.message(channel(Kind::MagneticField), next(), &field)?;
+        let pressure =
+            FluidPressure { header: header.clone(), fluid_pressure: x, ..Default::default() };
+        w.message(channel(Kind::FluidPressure), next(), &pressure)?;
+        let height =
+            Altimeter { header: header.clone(), vertical_velocity: x, ..Altimeter::default() };
+        w.message(channel(Kind::Altimeter), next(), &height)?;
+        let foot = FootPressure {
+            header: header.clone(),
+            centre_of_pressure: v.into(),
+            cells: [x, 1.0, -x, 2.0],
+            ..FootPressure::default()
+        };
+        w.message(channel(Kind::FootPressure), next(), &foot)?;
+        w.message(channel(Kind::Bool), next(), &Bool { data: i % 2 == 1 })?;
         let ranges = vec![x as f32; i];
         let scan =
             LaserScan { header: header.clone(), ranges, angle_min: 0.1, ..LaserScan::default() };

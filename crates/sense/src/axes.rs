@@ -17,6 +17,11 @@ impl AxisNoise {
         AxisNoise([noise; 3])
     }
 
+    /// One on x and y, another on z.
+    pub fn level(across: Noise, up: Noise) -> AxisNoise {
+        AxisNoise([across, across, up])
+    }
+
     /// `<x><noise>…`, `<y>…` and `<z>…` of an element.
     pub fn read(element: Element<'_>) -> AxisNoise {
         element.only(&AXES);

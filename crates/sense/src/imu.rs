@@ -3,21 +3,23 @@
 //! An accelerometer feels everything but gravity: `f = R⁻¹·(a − g)`, with `a` the acceleration of
 //! the sensor's own point, off the centre of its body or not. At rest it reads +9.8 upwards, in
 //! free fall nothing. The acceleration is the mean over the last step, `(v⁺ − v⁻)/h`, so that what
-//! is read adds up to the velocities of the run to the last bits; before the first step it is
-//! taken as none.
+//! is read adds up to the velocities of the run to the last bits; before the first step there
+//! is none, and nothing is said.
 //!
 //! Orientation is that of the sensor from a reference: the orientation it starts with (`CUSTOM`
-//! without more, which is SDF's default), the axes of the world as `ENU`, or `NED` or `NWU`.
+//! without more, which is SDF's default), one that is given, or `ENU`, `NED` or `NWU`, where the
+//! world's axes are east, north and up unless `<spherical_coordinates>` says otherwise.
 //!
 //! Deliberately absent: cross-axis sensitivity, scale errors and temperature.
 
 use headland_base::maths::{FRAC_PI_2, PI, quat_from_rpy};
-use headland_base::{Quat, Seed, Vec3};
+use headland_base::{Quat, Seed};
 use headland_record::messages::{self, Kind as Message, encode};
 use headland_sim::{Look, Model};
 
 use crate::axes::{AxisChannels, AxisNoise};
 use crate::declare::element::Element;
+use crate::declare::surroundings::on_earth;
 use crate::declare::{Kind, On, Site};
 use crate::mounted::{Measure, Mount, Since};
 
@@ -59,7 +61,9 @@ fn read(element: Element<'_>, site: &Site<'_>) -> Option<Box<dyn Measure>> {
             "orientation_reference_frame",
         ]);
         if let Some(frame) = imu.child("orientation_reference_frame") {
-            reference = read_reference(frame);
+            let earth = on_earth(&site.model.world, site.places, element);
+            let world_from_enu = earth.map(|earth| earth.enu_from_world.conjugate());
+            reference = read_reference(frame, world_from_enu.unwrap_or_default());
         }
         if !imu.flag("enable_orientation", true) {
             reference = Reference::None;
@@ -97,15 +101,14 @@ fn old_noise(imu: Element<'_>) -> [AxisNoise; 2] {
     [of("rate"), of("accel")]
 }
 
-/// World axes are taken as east, north and up.
-fn read_reference(frame: Element<'_>) -> Reference {
+fn read_reference(frame: Element<'_>, world_from_enu: Quat) -> Reference {
     frame.only(&["custom_rpy", "localization"]);
     let ned = quat_from_rpy(PI, 0.0, FRAC_PI_2);
     let nwu = quat_from_rpy(0.0, 0.0, FRAC_PI_2);
     let known =
         [("CUSTOM", None), ("ENU", Some(Quat::IDENTITY)), ("NED", Some(ned)), ("NWU", Some(nwu))];
     match frame.word("localization", &known) {
-        Some(world_from_reference) => Reference::Known(world_from_reference),
+        Some(enu_from_reference) => Reference::Known(world_from_enu * enu_from_reference),
         None => match frame.child("custom_rpy") {
             Some(rpy) => {
                 let parent = rpy.attribute("parent_frame").filter(|parent| *parent != "world");
@@ -139,12 +142,12 @@ impl Measure for Imu {
     }
 
     fn measure(&mut self, look: &Look<'_>, say: &mut dyn FnMut(usize, Vec<u8>)) {
+        let Some(acceleration) = self.mount.acceleration(look) else { return };
         let dt_secs = self.since.secs(look.state.time);
         let rigids = &look.state.rigids;
         let world_from_sensor = self.mount.world_from_sensor(rigids).rotation;
         let sensor_from_world = world_from_sensor.conjugate();
         let turning = sensor_from_world * self.mount.twist(rigids).angular;
-        let acceleration = self.mount.acceleration(look).unwrap_or(Vec3::ZERO);
         let felt = sensor_from_world * (acceleration - look.model.world.gravity);
         let [gyro, accelerometer] = self.channels.as_mut().expect("started before it is asked");
         let (turning, felt) = (gyro.value(turning, dt_secs), accelerometer.value(felt, dt_secs));

@@ -10,21 +10,33 @@
 //! a place. A renderer draws a scene in a view, and there are several, one list of them. A lens
 //! bends what a pinhole saw.
 //!
+//! Sensors that a World declares are read by `declare`, one file per kind, and take part in runs
+//! as `sim` asks of a sensor; `noise` is what all of them share.
+//!
 //! Deliberately absent: control; what software does with what it sees.
 
+mod air;
 mod axes;
 pub mod camera;
 pub mod declare;
+mod encoder;
 pub mod fit;
+mod foot_pressure;
+mod force_torque;
+pub mod geodesy;
 pub mod image;
 mod imu;
 pub mod lens;
+mod magnetometer;
 pub mod mounted;
+mod navsat;
 pub mod noise;
+mod odometry;
 pub mod overlay;
 pub mod picture;
 pub mod poses;
 pub mod rays;
 pub mod render;
 pub mod scene;
+mod touch;
 pub mod view;

@@ -346,7 +346,7 @@ impl<'a> Element<'a> {
             }
             let help = names::suggestion(&name, known.iter().copied());
             let message = format!("<{name}> in <{}> means nothing here", self.name());
-            child.push(Diagnostic::warning, message, help);
+            child.push(|_, text| Diagnostic::warning("unknown-element", text), message, help);
         }
     }
 
@@ -365,9 +365,25 @@ impl<'a> Element<'a> {
         self.push(Diagnostic::warning, message.into(), help);
     }
 
-    /// Something worth knowing.
-    pub fn remark(self, message: impl Into<String>) {
-        self.push(Diagnostic::remark, message.into(), None);
+    /// That it is left out because nobody knows such a sensor.
+    pub fn unknown(self, message: impl Into<String>, help: Option<String>) {
+        let make = |_, text| Diagnostic::warning("unknown-sensor-type", text);
+        self.push(make, message.into(), help);
+    }
+
+    /// That it is left out although it is known.
+    pub fn left_out(self, message: impl Into<String>) {
+        self.push(|_, text| Diagnostic::remark("sensor-left-out", text), message.into(), None);
+    }
+
+    /// Takes over what was found elsewhere, each finding once.
+    pub fn add(self, findings: Vec<Diagnostic>) {
+        let mut all = self.told.findings.borrow_mut();
+        for finding in findings {
+            if !all.contains(&finding) {
+                all.push(finding);
+            }
+        }
     }
 
     /// Where it was written.

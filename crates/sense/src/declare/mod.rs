@@ -19,6 +19,7 @@
 pub mod element;
 mod found;
 mod frame;
+pub mod surroundings;
 
 use headland_base::{Diagnostic, Place, SimDuration, names};
 
@@ -26,9 +27,11 @@ use headland_sim::recorder::{free_topic, own_topics, topic_name};
 use headland_sim::{Model, Sensor, Timing};
 use headland_world::{Places, join_scope};
 
-use crate::imu;
 use crate::mounted::{Measure, Mount, Mounted};
 use crate::noise::Dropout;
+use crate::{
+    air, encoder, foot_pressure, force_torque, imu, magnetometer, navsat, odometry, touch,
+};
 use element::Element;
 use found::Found;
 pub use found::{JointSite, sensors_of};
@@ -58,7 +61,19 @@ pub enum On {
 }
 
 /// Every kind, in reading order.
-pub const KINDS: &[&Kind] = &[&imu::KIND];
+pub const KINDS: &[&Kind] = &[
+    &imu::KIND,
+    &force_torque::KIND,
+    &encoder::KIND,
+    &touch::CONTACT,
+    &touch::BUMPER,
+    &foot_pressure::KIND,
+    &navsat::KIND,
+    &air::ALTIMETER,
+    &air::BAROMETER,
+    &magnetometer::KIND,
+    &odometry::KIND,
+];
 
 /// Kinds of SDF that a run does not take along, and why.
 const LEFT_OUT: &[(&str, &str)] = &[
@@ -232,21 +247,21 @@ const COMMON: &[&str] = &[
 /// The kind of an element; says what is none.
 fn known_kind(element: Element<'_>) -> Option<&'static Kind> {
     let Some(word) = element.attribute("type") else {
-        element.warn("it has no `type`, and is left out", None);
+        element.unknown("it has no `type`, and is left out", None);
         return None;
     };
     if let Some(kind) = KINDS.iter().find(|kind| kind.words.contains(&word)) {
         return Some(kind);
     }
     if let Some((_, why)) = LEFT_OUT.iter().find(|(left_out, _)| *left_out == word) {
-        element.remark(format!("`{word}`: {why}"));
+        element.left_out(format!("`{word}`: {why}"));
         return None;
     }
     let words = KINDS.iter().flat_map(|kind| kind.words).copied();
     let near = names::nearest(word, words.clone()).map(|near| format!("did you mean `{near}`?"));
     let all: Vec<&str> = KINDS.iter().map(|kind| kind.words[0]).collect();
     let help = near.unwrap_or_else(|| format!("known here: {}", all.join(", ")));
-    element.warn(format!("no sensor is of type `{word:.40}`; it is left out"), Some(help));
+    element.unknown(format!("no sensor is of type `{word:.40}`; it is left out"), Some(help));
     None
 }
 
