@@ -16,7 +16,7 @@ mod raster;
 mod shade;
 mod shadow;
 mod tile;
-mod tiles;
+pub(crate) mod tiles;
 
 use crate::camera::View;
 use crate::image::Image;
@@ -24,6 +24,7 @@ use crate::scene::Scene;
 
 pub use flat::Flat;
 pub use raster::Raster;
+pub use tiles::Part;
 pub use shade::Daylight;
 
 /// What a frame should hold; what nobody wants costs nothing.
@@ -76,7 +77,21 @@ impl Frame {
 /// no pixels gives a frame of none.
 pub trait Renderer: Send {
     /// Draws.
-    fn render(&mut self, scene: &Scene, view: &View, wants: Wants) -> Frame;
+    fn render(&mut self, scene: &Scene, view: &View, wants: Wants) -> Frame {
+        self.render_part(scene, view, wants, None)
+    }
+
+    /// Draws what somebody looks at; where nobody does, nothing is said of the pixels.
+    fn render_part(
+        &mut self,
+        scene: &Scene,
+        view: &View,
+        wants: Wants,
+        part: Option<&Part>,
+    ) -> Frame;
+
+    /// Threads it may use.
+    fn n_threads(&self) -> usize;
 }
 
 /// Makes a renderer that uses up to so many threads.

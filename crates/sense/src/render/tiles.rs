@@ -61,6 +61,38 @@ impl Bins {
     }
 }
 
+/// The tiles of a picture that somebody looks at.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Part {
+    n_across: usize,
+    needed: Vec<bool>,
+}
+
+impl Part {
+    /// Nothing of a picture.
+    pub fn none(width: usize, height: usize) -> Part {
+        let n_across = width.div_ceil(WIDTH);
+        Part { n_across, needed: vec![false; n_across * height.div_ceil(HEIGHT)] }
+    }
+
+    /// Adds the tile that a pixel is in.
+    pub fn add(&mut self, column: usize, row: usize) {
+        self.needed[row / HEIGHT * self.n_across + column / WIDTH] = true;
+    }
+
+    /// How much of the picture it is.
+    pub fn share(&self) -> f64 {
+        let n_needed = self.needed.iter().filter(|is_needed| **is_needed).count();
+        n_needed as f64 / self.needed.len().max(1) as f64
+    }
+
+    /// Whether a tile is needed; all are where nobody says.
+    #[inline(always)]
+    pub(crate) fn needs(part: Option<&Part>, column: usize, row: usize) -> bool {
+        part.is_none_or(|part| part.needed[row * part.n_across + column])
+    }
+}
+
 /// A row of tiles: where it is in the image, and its part of what is made.
 pub(crate) struct Band<'a> {
     /// Which row of tiles.
