@@ -14,8 +14,10 @@ use crate::glob;
 /// Which sensors.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Choice {
-    /// Every one.
+    /// Every one but cameras that are not `<always_on>`: pictures are large.
     #[default]
+    Usual,
+    /// Every one.
     All,
     /// None: nothing about them is even read.
     None,
@@ -28,13 +30,16 @@ impl FromStr for Choice {
 
     fn from_str(text: &str) -> Result<Choice, String> {
         match text.trim() {
+            "usual" => Ok(Choice::Usual),
             "all" => Ok(Choice::All),
             "none" => Ok(Choice::None),
             text => {
                 let patterns = text.split(',').map(str::trim).map(str::to_string);
                 let patterns: Vec<String> = patterns.collect();
                 match patterns.iter().any(String::is_empty) {
-                    true => Err("say `all`, `none`, or topics: /robot/imu,*/gps".to_string()),
+                    true => {
+                        Err("say `usual`, `all`, `none`, or topics: /robot/imu,*/gps".to_string())
+                    }
                     false => Ok(Choice::Some(patterns)),
                 }
             }
@@ -45,6 +50,7 @@ impl FromStr for Choice {
 impl std::fmt::Display for Choice {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
+            Choice::Usual => f.write_str("usual"),
             Choice::All => f.write_str("all"),
             Choice::None => f.write_str("none"),
             Choice::Some(patterns) => f.write_str(&patterns.join(",")),
@@ -80,7 +86,11 @@ fn choose(
     declared: Vec<Declaration>,
     choice: &Choice,
 ) -> Result<Vec<Declaration>, Vec<Diagnostic>> {
-    let Choice::Some(patterns) = choice else { return Ok(declared) };
+    let patterns = match choice {
+        Choice::Some(patterns) => patterns,
+        Choice::Usual => return Ok(declared.into_iter().filter(|s| !s.waits).collect()),
+        Choice::All | Choice::None => return Ok(declared),
+    };
     let fits = |sensor: &Declaration, pattern: &str| {
         glob::matches(pattern, &sensor.topic) || glob::matches(pattern, &sensor.name)
     };

@@ -18,10 +18,10 @@ use headland_base::maths::Vec3;
 use headland_base::{Diagnostic, SimTime, Transform};
 use headland_record::door::ImportOptions;
 use headland_record::messages::{
-    self, Altimeter, Bool, CameraInfo, CompressedImage, Detection3D, Detection3DArray, Float64, FluidPressure, FootPressure,
-    Header, Imu, JointCommand, LaserScan, MagneticField, NavSatFix, NavSatStatus, ObjectHypothesis,
-    ObjectHypothesisWithPose, Odometry, PointCloud2, PointField, Range, Text, TfMessage,
-    TransformStamped,
+    self, Altimeter, Bool, CameraInfo, CompressedImage, Detection3D, Detection3DArray, Float64,
+    FluidPressure, FootPressure, Header, Imu, JointCommand, LaserScan, MagneticField, NavSatFix,
+    NavSatStatus, ObjectHypothesis, ObjectHypothesisWithPose, Odometry, PointCloud2, PointField,
+    Range, Text, TfMessage, TransformStamped,
 };
 use headland_record::{
     Compression, ContactRef, Decoder, Format, Item, Kind, LoadOptions, Reader, WriteOptions,
@@ -128,7 +128,8 @@ fn every_kind(w: &mut Writer) -> Result<(), Diagnostic> {
             ..Default::default()
         };
         w.message(channel(Kind::Image), next(), &picture)?;
-        let file = CompressedImage { header: header.clone(), format: "png".into(), data: vec![9; i] };
+        let file =
+            CompressedImage { header: header.clone(), format: "png".into(), data: vec![9; i] };
         w.message(channel(Kind::CompressedImage), next(), &file)?;
         let info = CameraInfo {
             header: header.clone(),

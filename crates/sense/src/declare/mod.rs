@@ -8,8 +8,9 @@
 //!
 //! What all kinds share is read here: `<update_rate>` (0 is every step), `<topic>`, `<pose>` with
 //! `relative_to`, `<frame_id>`, and of ours `<headland:phase>`, `<headland:latency>` and
-//! `<headland:dropout>`. `<always_on>`, `<visualize>`, `<enable_metrics>` and `<plugin>` change
-//! nothing: a run records every sensor it takes along.
+//! `<headland:dropout>`. `<visualize>`, `<enable_metrics>` and `<plugin>` change nothing: a run
+//! records every sensor it takes along. Pictures are large and slow to make, so a camera is taken
+//! along where it is `<always_on>` or asked for.
 //!
 //! A topic is `/robot/sensor` or what `<topic>` says, with a number where another has it. The
 //! frame of what is measured is `robot/link/sensor`, or what `<frame_id>` says.
@@ -30,7 +31,7 @@ use headland_world::{Places, join_scope};
 use crate::mounted::{Measure, Mount, Mounted};
 use crate::noise::Dropout;
 use crate::{
-    air, encoder, foot_pressure, force_torque, imu, magnetometer, navsat, odometry, touch,
+    air, camera, encoder, foot_pressure, force_torque, imu, magnetometer, navsat, odometry, touch,
 };
 use element::Element;
 use found::Found;
@@ -73,19 +74,13 @@ pub const KINDS: &[&Kind] = &[
     &air::BAROMETER,
     &magnetometer::KIND,
     &odometry::KIND,
+    &camera::CAMERA,
+    &camera::DEPTH,
+    &camera::BOTH,
+    &camera::SEGMENTATION,
+    &camera::SEVERAL,
+    &camera::WIDE,
 ];
-
-/// Kinds of SDF that a run does not take along, and why.
-const LEFT_OUT: &[(&str, &str)] = &[
-    ("camera", PICTURES),
-    ("depth", PICTURES),
-    ("depth_camera", PICTURES),
-    ("rgbd", PICTURES),
-    ("rgbd_camera", PICTURES),
-    ("segmentation", PICTURES),
-    ("segmentation_camera", PICTURES),
-];
-const PICTURES: &str = "a run does not record pictures; `headland render` draws them";
 
 /// Where a sensor was declared.
 pub struct Site<'a> {
@@ -113,6 +108,8 @@ pub struct Declaration {
     pub topic: String,
     /// When it looks.
     pub timing: Timing,
+    /// It makes pictures and is not `<always_on>`: it waits until somebody asks for it.
+    pub waits: bool,
     /// Where it was written.
     pub place: Option<Place>,
     /// What is wrong with it, and what is odd.
@@ -222,8 +219,9 @@ impl Declared {
         let sensor = measure.map(|measure| Mounted::new(measure, &topic, timing, dropout));
         self.taken.extend(sensor.iter().flat_map(|s| s.outputs()).map(|o| o.topic.clone()));
         let place = element.place();
+        let waits = kind.elements.contains(&"camera") && !element.flag("always_on", false);
         let (kind, findings) = (kind.words[0], Vec::new());
-        Some(Declaration { name, kind, topic, timing, place, findings, sensor })
+        Some(Declaration { name, kind, topic, timing, waits, place, findings, sensor })
     }
 }
 
@@ -252,10 +250,6 @@ fn known_kind(element: Element<'_>) -> Option<&'static Kind> {
     };
     if let Some(kind) = KINDS.iter().find(|kind| kind.words.contains(&word)) {
         return Some(kind);
-    }
-    if let Some((_, why)) = LEFT_OUT.iter().find(|(left_out, _)| *left_out == word) {
-        element.left_out(format!("`{word}`: {why}"));
-        return None;
     }
     let words = KINDS.iter().flat_map(|kind| kind.words).copied();
     let near = names::nearest(word, words.clone()).map(|near| format!("did you mean `{near}`?"));

@@ -7,6 +7,8 @@
 //! What no single pinhole can see, as with a fisheye, is seen by up to six that look along the
 //! sides of a cube.
 
+use std::ops::Range;
+
 use headland_base::maths::{PI, Vec2, atan2, sqrt, tan};
 use headland_base::{Diagnostic, Quat, Transform, Vec3};
 
@@ -97,7 +99,8 @@ impl Table {
             .collect::<Vec<_>>();
             let sources: Vec<Source> =
                 directions.iter().map(|direction| source(&mut pictures, *direction)).collect();
-            let n_drawn = |p: &Picture| p.part.share() * (p.pinhole.width * p.pinhole.height) as f64;
+            let n_drawn =
+                |p: &Picture| p.part.share() * (p.pinhole.width * p.pinhole.height) as f64;
             let n_drawn: f64 = pictures.iter().map(n_drawn).sum();
             (Table { width, height, pictures, sources, is_plain: false }, n_drawn)
         };
@@ -124,6 +127,11 @@ impl Table {
         self.pictures.iter().map(one).collect()
     }
 
+    /// Width and height of the image.
+    pub fn size(&self) -> (usize, usize) {
+        (self.width, self.height)
+    }
+
     /// Draws what the camera sees through its lens. Colours are mixed of four pixels; depths and
     /// ids, which cannot be mixed, are those of the nearest. Depth is along the camera's axis.
     pub fn render(
@@ -141,9 +149,44 @@ impl Table {
             renderer.render_part(scene, view, wants, Some(&picture.part))
         };
         let frames: Vec<Frame> = views.iter().zip(&self.pictures).map(draw).collect();
-        let n = |is_wanted: bool| if is_wanted { self.sources.len() } else { 0 };
+        self.gathered(&frames, wants, 0..self.height)
+    }
+
+    /// Some rows of the same, as a frame of so many rows.
+    pub fn render_rows(
+        &self,
+        renderer: &mut dyn Renderer,
+        scene: &Scene,
+        view: &View,
+        wants: Wants,
+        rows: Range<usize>,
+    ) -> Frame {
+        let mut views = self.views(view);
+        if self.is_plain {
+            views[0].pinhole.height = rows.len();
+            views[0].pinhole.centre.y -= rows.start as f64;
+            return renderer.render(scene, &views[0], wants);
+        }
+        let none = |p: &Picture| Part::none(p.pinhole.width, p.pinhole.height);
+        let mut parts: Vec<Part> = self.pictures.iter().map(none).collect();
+        for source in &self.sources[rows.start * self.width..rows.end * self.width] {
+            if let Some(part) = parts.get_mut(source.picture as usize) {
+                let width = self.pictures[source.picture as usize].pinhole.width;
+                part.add_four(source.at as usize % width, source.at as usize / width);
+            }
+        }
+        let draw =
+            |(view, part): (&View, &Part)| renderer.render_part(scene, view, wants, Some(part));
+        let frames: Vec<Frame> = views.iter().zip(&parts).map(draw).collect();
+        self.gathered(&frames, wants, rows)
+    }
+
+    /// Rows of the image from the pictures that it is made of.
+    fn gathered(&self, frames: &[Frame], wants: Wants, rows: Range<usize>) -> Frame {
+        let sources = &self.sources[rows.start * self.width..rows.end * self.width];
+        let n = |is_wanted: bool| if is_wanted { sources.len() } else { 0 };
         let mut rgb = vec![0; n(wants.colour) * 3];
-        mix(&frames, &self.sources, &mut rgb);
+        mix(frames, sources, &mut rgb);
         let nearest = |source: &Source| {
             let frame = frames.get(source.picture as usize)?;
             let right = usize::from(source.share_u >= 128);
@@ -162,10 +205,10 @@ impl Table {
             (along.z * f64::from(frame.depth[at])) as f32
         };
         let id = |source: &Source| nearest(source).map_or(NO_ITEM, |(frame, at)| frame.ids[at]);
-        let wanted = |is_wanted: bool| if is_wanted { &self.sources[..] } else { &[] };
+        let wanted = |is_wanted: bool| if is_wanted { sources } else { &[] };
         Frame {
             width: self.width,
-            height: self.height,
+            height: rows.len(),
             rgb,
             depth: wanted(wants.depth).iter().map(depth).collect(),
             ids: wanted(wants.ids).iter().map(id).collect(),
@@ -177,8 +220,7 @@ impl Table {
 fn directions(pinhole: &Pinhole, lens: &Lens, cutoff: f64) -> Vec<Option<Vec3>> {
     let fold = lens.fold();
     let at = |i: usize| Vec2::new((i % pinhole.width) as f64, (i / pinhole.width) as f64);
-    let is_inside =
-        |d: &Vec3| cutoff >= PI || atan2(sqrt(d.x * d.x + d.y * d.y), d.z) <= cutoff;
+    let is_inside = |d: &Vec3| cutoff >= PI || atan2(sqrt(d.x * d.x + d.y * d.y), d.z) <= cutoff;
     (0..pinhole.width * pinhole.height)
         .map(|i| lens.unproject_within(pinhole.direction(at(i)), fold).filter(is_inside))
         .collect()
@@ -198,9 +240,7 @@ fn source(pictures: &mut [Picture], direction: Option<Vec3>) -> Source {
             continue;
         }
         let (column, row) = (pixel.x as usize, pixel.y as usize);
-        for (u, v) in [(0, 0), (1, 0), (0, 1), (1, 1)] {
-            picture.part.add(column + u, row + v);
-        }
+        picture.part.add_four(column, row);
         let share = |x: f64| ((x - x.floor()) * 256.0) as u8;
         return Source {
             picture: i as u8,

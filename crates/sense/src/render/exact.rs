@@ -46,14 +46,7 @@ pub(crate) fn draw(bins: &mut Bins, scene: &Scene, view: &View, how: How<'_>) ->
     let (width, height) = (view.pinhole.width, view.pinhole.height);
     let canvas = Canvas::of_view(view);
     bins.fill(scene, &canvas, (0..scene.items().len()).filter(|i| counts(scene, *i)));
-    let n = |is_wanted: bool| if is_wanted { width * height } else { 0 };
-    let mut frame = Frame {
-        width,
-        height,
-        rgb: vec![0; n(wants.colour) * 3],
-        depth: vec![f32::INFINITY; n(wants.depth)],
-        ids: vec![NO_ITEM; n(wants.ids)],
-    };
+    let mut frame = Frame::empty(width, height, wants);
     let job = Job { scene, view, bins, rays: canvas.rays, how, width };
     let Frame { rgb, depth, ids, .. } = &mut frame;
     each_band(how.n_threads, (width, height), (rgb, depth, ids), Plane::new, |plane, band| {

@@ -24,8 +24,8 @@ use crate::scene::Scene;
 
 pub use flat::Flat;
 pub use raster::Raster;
-pub use tiles::Part;
 pub use shade::Daylight;
+pub use tiles::Part;
 
 /// What a frame should hold; what nobody wants costs nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,6 +65,32 @@ pub struct Frame {
 }
 
 impl Frame {
+    /// Black, with nothing in it.
+    pub fn empty(width: usize, height: usize, wants: Wants) -> Frame {
+        let n = |is_wanted: bool| if is_wanted { width * height } else { 0 };
+        Frame {
+            width,
+            height,
+            rgb: vec![0; n(wants.colour) * 3],
+            depth: vec![f32::INFINITY; n(wants.depth)],
+            ids: vec![NO_ITEM; n(wants.ids)],
+        }
+    }
+
+    /// Puts rows of another frame into this one.
+    pub(crate) fn put(&mut self, rows: std::ops::Range<usize>, slice: &Frame) {
+        let at = rows.start * self.width..rows.end * self.width;
+        if !self.rgb.is_empty() {
+            self.rgb[at.start * 3..at.end * 3].copy_from_slice(&slice.rgb);
+        }
+        if !self.depth.is_empty() {
+            self.depth[at.clone()].copy_from_slice(&slice.depth);
+        }
+        if !self.ids.is_empty() {
+            self.ids[at].copy_from_slice(&slice.ids);
+        }
+    }
+
     /// Its colours as a picture.
     pub fn into_image(self) -> Image {
         Image { width: self.width, height: self.height, rgb: self.rgb }

@@ -26,6 +26,8 @@ const PIECE: usize = 16;
 /// How much of a mark is seen through what hides it.
 const HIDDEN_MARK: f32 = 0.35;
 
+const NOTHING_WANTED: Wants = Wants { colour: false, depth: false, ids: false };
+
 /// The renderer people look at.
 pub struct Raster {
     n_threads: usize,
@@ -59,17 +61,10 @@ impl Renderer for Raster {
         part: Option<&Part>,
     ) -> Frame {
         let ideal = Wants { colour: false, ..wants };
-        let how =
-            exact::How { n_threads: self.n_threads, wants: ideal, background: [0; 3], part };
+        let how = exact::How { n_threads: self.n_threads, wants: ideal, background: [0; 3], part };
         let mut frame = match wants.depth || wants.ids {
             true => exact::draw(&mut self.exact, scene, view, how),
-            false => Frame {
-                width: view.pinhole.width,
-                height: view.pinhole.height,
-                rgb: Vec::new(),
-                depth: Vec::new(),
-                ids: Vec::new(),
-            },
+            false => Frame::empty(view.pinhole.width, view.pinhole.height, NOTHING_WANTED),
         };
         if wants.colour {
             frame.rgb = self.colours(scene, view, part);

@@ -75,9 +75,11 @@ impl Part {
         Part { n_across, needed: vec![false; n_across * height.div_ceil(HEIGHT)] }
     }
 
-    /// Adds the tile that a pixel is in.
-    pub fn add(&mut self, column: usize, row: usize) {
-        self.needed[row / HEIGHT * self.n_across + column / WIDTH] = true;
+    /// Adds the tiles that four pixels are in: one, those to the right and below, and the fourth.
+    pub fn add_four(&mut self, column: usize, row: usize) {
+        for (u, v) in [(0, 0), (1, 0), (0, 1), (1, 1)] {
+            self.needed[(row + v) / HEIGHT * self.n_across + (column + u) / WIDTH] = true;
+        }
     }
 
     /// How much of the picture it is.
