@@ -5,6 +5,7 @@ use std::str::FromStr;
 
 use headland_base::{Diagnostic, Severity, SimDuration, names};
 use headland_sense::declare::{Declaration, declare};
+use headland_sim::sensor::rate_hz;
 use headland_sim::{Model, Sensor};
 use headland_world::Places;
 
@@ -116,7 +117,7 @@ pub fn in_words(sensor: &Declaration) -> String {
     let timing = sensor.timing;
     let rate = match timing.period {
         SimDuration::ZERO => "every step".to_string(),
-        period => format!("{} Hz", (1e9 / period.secs()).round() / 1e9),
+        period => format!("{} Hz", rate_hz(period)),
     };
     let mut words = format!("{} {}, {rate}", sensor.kind, sensor.name);
     for (what, time) in [("phase", timing.phase), ("latency", timing.latency)] {

@@ -98,17 +98,23 @@ pub fn too_fast(sensors: &[Box<dyn Sensor>], step: SimDuration) -> Vec<Diagnosti
     let of = |sensor: &Box<dyn Sensor>| {
         let period = sensor.timing().period;
         (period > SimDuration::ZERO && period < step).then(|| {
-            let [asked, real] = [period, step].map(|period| 1.0 / period.secs());
+            let [asked, real] = [period, step].map(rate_hz);
             let topic = &sensor.outputs()[0].topic;
             let message = format!(
-                "`{topic}` is to be sampled at {asked:.6} Hz, and a run of {step} steps samples it \
-                 at {real:.6} Hz"
+                "`{topic}` is to be sampled at {asked} Hz, and a run of {step} steps samples it \
+                 at {real} Hz"
             );
             let help = "a smaller --step, or a lower <update_rate>; 0 is every step";
             Diagnostic::warning("sensor-too-fast", message).help(help)
         })
     };
     sensors.iter().filter_map(of).collect()
+}
+
+/// How often something happens every `period`, to four places: a period is whole nanoseconds,
+/// and 70 Hz are none.
+pub fn rate_hz(period: SimDuration) -> f64 {
+    (1e4 / period.secs()).round() / 1e4
 }
 
 /// When something that happens every `period` is due next, on a clock that only stops at

@@ -376,11 +376,6 @@ impl<'a> Element<'a> {
         self.push(make, message.into(), help);
     }
 
-    /// That it is left out although it is known.
-    pub fn left_out(self, message: impl Into<String>) {
-        self.push(|_, text| Diagnostic::remark("sensor-left-out", text), message.into(), None);
-    }
-
     /// Takes over what was found elsewhere, each finding once.
     pub fn add(self, findings: Vec<Diagnostic>) {
         let mut all = self.told.findings.borrow_mut();

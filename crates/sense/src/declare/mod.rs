@@ -22,6 +22,8 @@ mod found;
 mod frame;
 pub mod surroundings;
 
+use std::collections::BTreeMap;
+
 use headland_base::{Diagnostic, Place, SimDuration, names};
 
 use headland_sim::recorder::{free_topic, own_topics, topic_name};
@@ -131,7 +133,7 @@ impl Declaration {
 
 /// Every sensor of a World, in its order, and what was found about those that are none we know.
 pub fn declare(model: &Model, places: &Places) -> (Vec<Declaration>, Vec<Diagnostic>) {
-    let mut all = Declared { taken: Vec::new(), sensors: Vec::new(), findings: Vec::new() };
+    let mut all = Declared::default();
     let own = own_topics(model);
     let is_own = |topic: &str| {
         let parts = ["", "/pose", "/twist"].map(|part| format!("{topic}{part}"));
@@ -140,17 +142,49 @@ pub fn declare(model: &Model, places: &Places) -> (Vec<Declaration>, Vec<Diagnos
     for found in sensors_of(&model.world, places) {
         all.add(model, places, found, &is_own);
     }
+    let left_out = all.left_out.into_iter().map(|(word, (n, place))| {
+        let (_, why) =
+            LEFT_OUT.iter().find(|(left_out, _)| *left_out == word).expect("found there");
+        let sensors = if n == 1 { "sensor" } else { "sensors" };
+        let message = format!("{n} {sensors} of type `{word}` left out: {why}");
+        Diagnostic::remark("sensor-left-out", message).at_maybe(place)
+    });
+    all.findings.extend(left_out);
     (all.sensors, all.findings)
 }
 
+#[derive(Default)]
 struct Declared {
     /// Topics of the sensors before.
     taken: Vec<String>,
     sensors: Vec<Declaration>,
     findings: Vec<Diagnostic>,
+    /// How many of a type are known and left out, and where the first is.
+    left_out: BTreeMap<&'static str, (usize, Option<Place>)>,
 }
 
 impl Declared {
+    /// The kind of an element; says what is none.
+    fn kind(&mut self, element: Element<'_>) -> Option<&'static Kind> {
+        let Some(word) = element.attribute("type") else {
+            element.unknown("it has no `type`, and is left out", None);
+            return None;
+        };
+        if let Some(kind) = KINDS.iter().find(|kind| kind.words.contains(&word)) {
+            return Some(kind);
+        }
+        if let Some((word, _)) = LEFT_OUT.iter().find(|(left_out, _)| *left_out == word) {
+            self.left_out.entry(word).or_insert_with(|| (0, element.place())).0 += 1;
+            return None;
+        }
+        let words = KINDS.iter().flat_map(|kind| kind.words).copied();
+        let near = names::nearest(word, words).map(|near| format!("did you mean `{near}`?"));
+        let all: Vec<&str> = KINDS.iter().map(|kind| kind.words[0]).collect();
+        let help = near.unwrap_or_else(|| format!("known here: {}", all.join(", ")));
+        element.unknown(format!("no sensor is of type `{word:.40}`; it is left out"), Some(help));
+        None
+    }
+
     fn add(
         &mut self,
         model: &Model,
@@ -177,7 +211,7 @@ impl Declared {
         element: Element<'_>,
         is_own: &dyn Fn(&str) -> bool,
     ) -> Option<Declaration> {
-        let kind = known_kind(element)?;
+        let kind = self.kind(element)?;
         if found.joint.is_some() != (kind.on == On::Joint) && kind.on != On::Both {
             let (wanted, is) = match kind.on {
                 On::Joint => ("joint", "link"),
@@ -241,23 +275,6 @@ const COMMON: &[&str] = &[
     "update_rate",
     "visualize",
 ];
-
-/// The kind of an element; says what is none.
-fn known_kind(element: Element<'_>) -> Option<&'static Kind> {
-    let Some(word) = element.attribute("type") else {
-        element.unknown("it has no `type`, and is left out", None);
-        return None;
-    };
-    if let Some(kind) = KINDS.iter().find(|kind| kind.words.contains(&word)) {
-        return Some(kind);
-    }
-    let words = KINDS.iter().flat_map(|kind| kind.words).copied();
-    let near = names::nearest(word, words.clone()).map(|near| format!("did you mean `{near}`?"));
-    let all: Vec<&str> = KINDS.iter().map(|kind| kind.words[0]).collect();
-    let help = near.unwrap_or_else(|| format!("known here: {}", all.join(", ")));
-    element.unknown(format!("no sensor is of type `{word:.40}`; it is left out"), Some(help));
-    None
-}
 
 fn timing(element: Element<'_>) -> Timing {
     let not_negative = |value: f64| value >= 0.0;

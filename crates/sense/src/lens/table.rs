@@ -14,7 +14,6 @@ use headland_base::{Diagnostic, Quat, Transform, Vec3};
 
 use super::Lens;
 use crate::camera::{Pinhole, View};
-use crate::render::tiles::wide;
 use crate::render::{Frame, NO_ITEM, Part, Renderer, Wants};
 use crate::scene::Scene;
 
@@ -105,9 +104,9 @@ impl Table {
             (Table { width, height, pictures, sources, is_plain: false }, n_drawn)
         };
         // A barrel squeezes what is far from the axis, so more pixels are drawn than are shown.
-        // The picture is made coarser until that is not so, but not by much.
+        // The picture is made coarser until it is a little less, but never much coarser.
         let (table, n_drawn) = make(1.0);
-        let scale = sqrt((width * height) as f64 / n_drawn.max(1.0)).max(COARSEST);
+        let scale = sqrt(0.95 * (width * height) as f64 / n_drawn.max(1.0)).max(COARSEST);
         Ok(if scale < 0.99 { make(scale).0 } else { table })
     }
 
@@ -252,27 +251,27 @@ fn source(pictures: &mut [Picture], direction: Option<Vec3>) -> Source {
     none
 }
 
-wide! {
-    /// Mixes every pixel of the image of the four around its place, in integers: 256 shares along
-    /// u and along v. Eight bytes of both rows are taken at once, of which six are of use.
-    fn mix(frames: &[Frame], sources: &[Source], rgb: &mut [u8]) {
-        for (pixel, source) in rgb.as_chunks_mut::<3>().0.iter_mut().zip(sources) {
-            let Some(frame) = frames.get(source.picture as usize) else { continue };
-            let at = source.at as usize * 3;
-            let below = at + frame.width * 3;
-            let (Some(top), Some(bottom)) = (
-                frame.rgb.get(at..).and_then(|rest| rest.first_chunk::<8>()),
-                frame.rgb.get(below..).and_then(|rest| rest.first_chunk::<8>()),
-            ) else { continue };
-            let (f, g) = (u32::from(source.share_u), u32::from(source.share_v));
-            let mut rows = [0u32; 8];
-            for i in 0..8 {
-                rows[i] = u32::from(top[i]) * (256 - g) + u32::from(bottom[i]) * g;
-            }
-            for i in 0..3 {
-                pixel[i] = ((rows[i] * (256 - f) + rows[i + 3] * f + 0x8000) >> 16) as u8;
-            }
-        }
+/// Mixes every pixel of the image of the four around its place, in integers: 256 shares along v
+/// and then along u, of up to four bytes in one word of 16 bits each.
+fn mix(frames: &[Frame], sources: &[Source], rgb: &mut [u8]) {
+    const BYTES: u64 = 0x00ff_00ff_00ff_00ff;
+    const HALVES: u64 = 0x0080_0080_0080_0080;
+    for (pixel, source) in rgb.as_chunks_mut::<3>().0.iter_mut().zip(sources) {
+        let Some(frame) = frames.get(source.picture as usize) else { continue };
+        let eight = |at: usize| frame.rgb.get(at..)?.first_chunk::<8>().copied();
+        let at = source.at as usize * 3;
+        let (Some(top), Some(bottom)) = (eight(at), eight(at + frame.width * 3)) else { continue };
+        let (top, bottom) = (u64::from_le_bytes(top), u64::from_le_bytes(bottom));
+        let (f, g) = (u64::from(source.share_u), u64::from(source.share_v));
+        let down = |top: u64, bottom: u64| {
+            (((top & BYTES) * (256 - g) + (bottom & BYTES) * g + HALVES) >> 8) & BYTES
+        };
+        // Red, blue and the green of the next; green, and the red and blue of the next.
+        let (even, odd) = (down(top, bottom), down(top >> 8, bottom >> 8));
+        let left = (even & 0xff) | (odd & 0xff) << 16 | (even & 0xff_0000) << 16;
+        let right = (odd >> 16 & 0xff) | (even >> 32 & 0xff) << 16 | (odd & 0xff_0000_0000);
+        let mixed = (left * (256 - f) + right * f + HALVES) >> 8;
+        *pixel = [mixed as u8, (mixed >> 16) as u8, (mixed >> 32) as u8];
     }
 }
 
