@@ -73,6 +73,9 @@ pub fn take(
         return Ok(Taken::default());
     }
     let (declared, mut findings) = declare(model, places);
+    if *choice == Choice::Usual {
+        findings.extend(waiting(&declared));
+    }
     let chosen = choose(declared, choice)?;
     findings.extend(chosen.iter().flat_map(|sensor| sensor.findings.iter().cloned()));
     if findings.iter().any(|finding| finding.severity == Severity::Error) {
@@ -81,6 +84,16 @@ pub fn take(
     context.show(&findings);
     let notes = chosen.iter().map(|sensor| (sensor.topic.clone(), in_words(sensor))).collect();
     Ok((chosen.into_iter().filter_map(Declaration::into_sensor).collect(), notes))
+}
+
+/// What is said of cameras that nobody asked for.
+fn waiting(declared: &[Declaration]) -> Option<Diagnostic> {
+    let waiting: Vec<&Declaration> = declared.iter().filter(|sensor| sensor.waits).collect();
+    let (first, n) = (waiting.first()?, waiting.len());
+    let cameras = if n == 1 { "camera is" } else { "cameras are" };
+    let message = format!("{n} {cameras} left out: pictures are recorded where they are asked for");
+    let help = format!("--sensors all, or --sensors {}; or <always_on> in the file", first.topic);
+    Some(Diagnostic::remark("sensor-left-out", message).at_maybe(first.place.clone()).help(help))
 }
 
 fn choose(

@@ -19,6 +19,7 @@ mod air;
 mod axes;
 pub mod camera;
 pub mod declare;
+mod detect;
 mod encoder;
 pub mod fit;
 mod foot_pressure;

@@ -22,7 +22,6 @@ mod found;
 mod frame;
 pub mod surroundings;
 
-use std::collections::BTreeMap;
 
 use headland_base::{Diagnostic, Place, SimDuration, names};
 
@@ -32,8 +31,10 @@ use headland_world::{Places, join_scope};
 
 use crate::mounted::{Measure, Mount, Mounted};
 use crate::noise::Dropout;
+use crate::rays::{self, stage::Stage};
 use crate::{
-    air, camera, encoder, foot_pressure, force_torque, imu, magnetometer, navsat, odometry, touch,
+    air, camera, detect, encoder, foot_pressure, force_torque, imu, magnetometer, navsat, odometry,
+    touch,
 };
 use element::Element;
 use found::Found;
@@ -76,6 +77,13 @@ pub const KINDS: &[&Kind] = &[
     &air::BAROMETER,
     &magnetometer::KIND,
     &odometry::KIND,
+    &rays::lidar::KIND,
+    &rays::lidar::DRAWN,
+    &rays::range::PROXIMITY,
+    &rays::range::SONAR,
+    &rays::break_beam::KIND,
+    &detect::logical_camera::KIND,
+    &detect::detector::KIND,
     &camera::CAMERA,
     &camera::DEPTH,
     &camera::BOTH,
@@ -98,6 +106,8 @@ pub struct Site<'a> {
     pub joint: Option<JointSite>,
     /// When it looks.
     pub timing: Timing,
+    /// The scene that all sensors of a run look at.
+    pub stage: Stage,
 }
 
 /// A sensor that a World declares.
@@ -142,14 +152,6 @@ pub fn declare(model: &Model, places: &Places) -> (Vec<Declaration>, Vec<Diagnos
     for found in sensors_of(&model.world, places) {
         all.add(model, places, found, &is_own);
     }
-    let left_out = all.left_out.into_iter().map(|(word, (n, place))| {
-        let (_, why) =
-            LEFT_OUT.iter().find(|(left_out, _)| *left_out == word).expect("found there");
-        let sensors = if n == 1 { "sensor" } else { "sensors" };
-        let message = format!("{n} {sensors} of type `{word}` left out: {why}");
-        Diagnostic::remark("sensor-left-out", message).at_maybe(place)
-    });
-    all.findings.extend(left_out);
     (all.sensors, all.findings)
 }
 
@@ -159,23 +161,18 @@ struct Declared {
     taken: Vec<String>,
     sensors: Vec<Declaration>,
     findings: Vec<Diagnostic>,
-    /// How many of a type are known and left out, and where the first is.
-    left_out: BTreeMap<&'static str, (usize, Option<Place>)>,
+    stage: Stage,
 }
 
 impl Declared {
     /// The kind of an element; says what is none.
-    fn kind(&mut self, element: Element<'_>) -> Option<&'static Kind> {
+    fn kind(element: Element<'_>) -> Option<&'static Kind> {
         let Some(word) = element.attribute("type") else {
             element.unknown("it has no `type`, and is left out", None);
             return None;
         };
         if let Some(kind) = KINDS.iter().find(|kind| kind.words.contains(&word)) {
             return Some(kind);
-        }
-        if let Some((word, _)) = LEFT_OUT.iter().find(|(left_out, _)| *left_out == word) {
-            self.left_out.entry(word).or_insert_with(|| (0, element.place())).0 += 1;
-            return None;
         }
         let words = KINDS.iter().flat_map(|kind| kind.words).copied();
         let near = names::nearest(word, words).map(|near| format!("did you mean `{near}`?"));
@@ -211,7 +208,7 @@ impl Declared {
         element: Element<'_>,
         is_own: &dyn Fn(&str) -> bool,
     ) -> Option<Declaration> {
-        let kind = self.kind(element)?;
+        let kind = Declared::kind(element)?;
         if found.joint.is_some() != (kind.on == On::Joint) && kind.on != On::Both {
             let (wanted, is) = match kind.on {
                 On::Joint => ("joint", "link"),
@@ -248,7 +245,8 @@ impl Declared {
         self.taken.push(topic.clone());
         let dropout: Dropout = element.dropout();
         let joint = found.joint.clone();
-        let site = Site { model, places, name: &name, mount, joint, timing };
+        let stage = self.stage.clone();
+        let site = Site { model, places, name: &name, mount, joint, timing, stage };
         let measure = (kind.read)(element, &site);
         let sensor = measure.map(|measure| Mounted::new(measure, &topic, timing, dropout));
         self.taken.extend(sensor.iter().flat_map(|s| s.outputs()).map(|o| o.topic.clone()));

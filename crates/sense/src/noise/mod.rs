@@ -17,12 +17,14 @@ pub(crate) mod channel;
 mod dice;
 mod dropout;
 pub mod mixture;
+pub mod perception;
 pub mod sdf;
 
 pub use channel::{Channel, quantised};
 pub use dice::Dice;
 pub use dropout::{Dropout, Dropper};
 pub use mixture::{Cluster, Mixture, Sampler};
+pub use perception::{Perception, Score};
 
 use headland_base::Seed;
 use headland_base::maths::sqrt;

@@ -202,12 +202,12 @@ pub fn write_mixture(named: &NamedMixture, indent: usize) -> String {
     let n = named.axes.len();
     for cluster in named.mixture.clusters() {
         let mut upper = (0..n).flat_map(|i| (i..n).map(move |j| cluster.covariance[i * n + j]));
-        _ = writeln!(out, "{pad}  <headland:cluster weight=\"{:e}\">", cluster.weight);
+        _ = writeln!(out, "{pad}  <cluster weight=\"{:e}\">", cluster.weight);
         let mean = join(&mut cluster.mean.iter().copied());
-        _ = writeln!(out, "{pad}    <headland:mean>{mean}</headland:mean>");
+        _ = writeln!(out, "{pad}    <mean>{mean}</mean>");
         let upper = join(&mut upper);
-        _ = writeln!(out, "{pad}    <headland:covariance>{upper}</headland:covariance>");
-        _ = writeln!(out, "{pad}  </headland:cluster>");
+        _ = writeln!(out, "{pad}    <covariance>{upper}</covariance>");
+        _ = writeln!(out, "{pad}  </cluster>");
     }
     _ = writeln!(out, "{pad}</headland:mixture>");
     out

@@ -2,13 +2,20 @@
 //!
 //! ```text
 //! fan: where beams go ─┐
-//! stage: the scene ────┼─► beam: echo ─► reading ─► message
+//! stage: the scene ────┼─► beam: echo ─► receiver: reading ─► message
 //! pose of the sensor ──┘
 //! ```
 //!
-//! `ray` and `lidar` meet collisions, as Gazebo's CPU sensor does; `gpu_ray` and `gpu_lidar` meet
-//! visuals, as what it draws does. `<headland:sees>` says otherwise.
+//! `ray` and `lidar` meet collisions, as Gazebo's sensor on the CPU does; `gpu_ray` and
+//! `gpu_lidar` meet visuals, as what it draws does. `<headland:sees>` says otherwise. Shapes are
+//! met from outside, so a sensor inside its housing looks out of it; those of its own link are
+//! looked through where they are nearer than its smallest distance, as in Gazebo, and met beyond.
 
 pub mod beam;
+pub mod break_beam;
 pub mod fan;
+pub mod lidar;
+pub mod range;
 pub mod stage;
+
+mod read;

@@ -1,4 +1,4 @@
-//! The scene that all ray sensors of a run look at: made when the first of them looks, and moved
+//! The scene that all sensors of a run look at: made when the first of them looks, and moved
 //! once per moment, however many look.
 
 use std::cell::RefCell;
@@ -15,14 +15,14 @@ pub struct Stage(Rc<RefCell<Shared>>);
 
 #[derive(Debug, Default)]
 struct Shared {
-    visuals: Placed,
-    collisions: Placed,
+    placed: Vec<Placed>,
     poses: Vec<Transform>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Placed {
-    scene: Option<Scene>,
+    show: Show,
+    scene: Scene,
     at: Option<SimTime>,
 }
 
@@ -30,11 +30,15 @@ impl Stage {
     /// Shows the scene of a moment.
     pub fn see<T>(&self, show: Show, look: &Look<'_>, see: impl FnOnce(&Scene) -> T) -> T {
         let mut shared = self.0.borrow_mut();
-        let Shared { visuals, collisions, poses } = &mut *shared;
-        let placed = if show == Show::Collisions { collisions } else { visuals };
-        let scene = placed.scene.get_or_insert_with(|| Scene::of(&look.model.world, show));
-        if placed.at != Some(look.state.time) {
-            placed.at = Some(look.state.time);
+        let Shared { placed, poses } = &mut *shared;
+        let known = placed.iter().position(|placed| placed.show == show);
+        let i = known.unwrap_or_else(|| {
+            placed.push(Placed { show, scene: Scene::of(&look.model.world, show), at: None });
+            placed.len() - 1
+        });
+        let Placed { scene, at, .. } = &mut placed[i];
+        if *at != Some(look.state.time) {
+            *at = Some(look.state.time);
             poses.clear();
             poses.extend(look.model.bodies.iter().map(|body| {
                 look.state.rigids[body.rigid_idx].world_from_rigid * body.rigid_from_body
