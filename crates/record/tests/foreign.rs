@@ -154,6 +154,7 @@ fn every_kind(w: &mut Writer) -> Result<(), Diagnostic> {
         let one = TransformStamped { header: header.clone(), child_frame_id, ..Default::default() };
         w.message(channel(Kind::TfMessage), next(), &TfMessage { transforms: vec![one; i] })?;
         w.message(channel(Kind::Float64), next(), &Float64 { data: x })?;
+        w.message(channel(Kind::Bool), next(), &Bool { data: i % 2 == 0 })?;
         w.message(channel(Kind::Text), next(), &Text { data: format!("text {i} é") })?;
         let contact = messages::Contact {
             body_a: "a".repeat(i),

@@ -421,7 +421,6 @@ fn image_size(camera: Element<'_>) -> Option<(usize, usize)> {
 mod tests {
     use super::*;
     use headland_base::Vec3;
-    use headland_base::maths::{Vec2, tan};
     use headland_world::{Link, Model, Opaque};
 
     fn world(xml: &str) -> World {

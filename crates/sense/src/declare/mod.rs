@@ -22,7 +22,6 @@ mod found;
 mod frame;
 pub mod surroundings;
 
-
 use headland_base::{Diagnostic, Place, SimDuration, names};
 
 use headland_sim::recorder::{free_topic, own_topics, topic_name};
