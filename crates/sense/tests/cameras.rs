@@ -273,7 +273,7 @@ fn refused(sensor: &str) -> String {
     let errors: Vec<String> = all
         .filter(|f| f.severity == Severity::Error)
         .map(|f| {
-            let place = f.place.as_ref().map(|place| place.source.name.clone()).unwrap_or_default();
+            let place = f.place.as_ref().map(|place| place.source.path.clone()).unwrap_or_default();
             format!("{place}: {}", f.message)
         })
         .collect();

@@ -119,6 +119,8 @@ pub struct Declaration {
     pub topic: String,
     /// When it looks.
     pub timing: Timing,
+    /// It makes pictures.
+    pub makes_pictures: bool,
     /// It makes pictures and is not `<always_on>`: it waits until somebody asks for it.
     pub waits: bool,
     /// Where it was written.
@@ -250,9 +252,20 @@ impl Declared {
         let sensor = measure.map(|measure| Mounted::new(measure, &topic, timing, dropout));
         self.taken.extend(sensor.iter().flat_map(|s| s.outputs()).map(|o| o.topic.clone()));
         let place = element.place();
-        let waits = kind.elements.contains(&"camera") && !element.flag("always_on", false);
+        let makes_pictures = kind.elements.contains(&"camera");
+        let waits = makes_pictures && !element.flag("always_on", false);
         let (kind, findings) = (kind.words[0], Vec::new());
-        Some(Declaration { name, kind, topic, timing, waits, place, findings, sensor })
+        Some(Declaration {
+            name,
+            kind,
+            topic,
+            timing,
+            makes_pictures,
+            waits,
+            place,
+            findings,
+            sensor,
+        })
     }
 }
 
