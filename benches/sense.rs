@@ -2,8 +2,8 @@
 //! renderers people have: MuJoCo's on Mesa and PyBullet's TinyRenderer, which draw the same shapes
 //! from the same place in the same run.
 //!
-//! Targets: `raster` at 5 times MuJoCo's and TinyRenderer's frames with shadows; a lens adds at
-//! most 15 % to a frame; 271 beams among 1,000 objects at a million rays a second.
+//! Targets: `raster` at 5 times MuJoCo's and TinyRenderer's frames, with shadows and without; a
+//! lens adds at most 15 % to a frame; 271 beams among 1,000 objects at a million rays a second.
 //!
 //! `HEADLAND_PYTHON` names an interpreter with the peers; `benches/run` sets it up. Seconds are
 //! processor seconds, the least of some rounds.
@@ -27,6 +27,14 @@ use headland_world::{Geometry, Link, Model, Opaque, Places, ReadOptions, Visual,
 fn soccer() -> World {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../worlds/soccer-3v3.sdf");
     read(&path, &ReadOptions::default()).expect("a shipped world").world
+}
+
+/// The same world in a light that throws none.
+fn without_shadows(world: &World) -> World {
+    let mut world = world.clone();
+    world.lights.iter_mut().for_each(|light| light.cast_shadows = false);
+    assert!(!world.lights.is_empty(), "the sun of our own throws shadows");
+    world
 }
 
 const EYE: Vec3 = Vec3::new(-1.0, -4.5, 2.2);
@@ -105,6 +113,14 @@ fn frames() {
     let table = Table::new(&view.pinhole, &lens).expect("a lens that shows something");
     {
         let (mut raster, mut flat, mut bent) = (Raster::new(1), Flat::new(1), Raster::new(1));
+        let mut shadowless = Scene::of(&without_shadows(&world), Show::Visuals);
+        let mut raster_without = Raster::new(1);
+        let mut draw_shadowless = || {
+            for _ in 0..n_frames {
+                shadowless.place(&poses);
+                black_box(raster_without.render(&shadowless, &view, Wants::COLOUR));
+            }
+        };
         let mut draw_raster = || {
             for _ in 0..n_frames {
                 scene.place(&poses);
@@ -124,8 +140,10 @@ fn frames() {
                 black_box(flat.render(&unlit, &view, Wants::COLOUR));
             }
         };
-        let spent =
-            best_of_thread(n_rounds, &mut [&mut draw_raster, &mut draw_flat, &mut draw_bent]);
+        let spent = best_of_thread(
+            n_rounds,
+            &mut [&mut draw_raster, &mut draw_shadowless, &mut draw_flat, &mut draw_bent],
+        );
         seconds.extend(spent.iter().map(|(_, cpu)| cpu / n_frames as f64));
     }
     println!(
@@ -134,18 +152,20 @@ fn frames() {
         check_value(&pictures)
     );
     let mut rows = vec![
-        ("headland raster (shadows)".to_string(), seconds[0]),
-        ("headland flat".to_string(), seconds[1]),
-        ("headland raster, lens".to_string(), seconds[2]),
+        ("headland raster shadows".to_string(), seconds[0]),
+        ("headland raster no shadows".to_string(), seconds[1]),
+        ("headland flat".to_string(), seconds[2]),
+        ("headland raster shadows lens".to_string(), seconds[3]),
     ];
     let sun = Daylight::of(&scene).direction;
     rows.extend(peers(&as_json(&world, &view, sun), n_frames));
-    println!("{:<28}{:>10}{:>12}{:>18}", "renderer", "ms/frame", "frames/s", "raster is faster");
+    println!("{:<30}{:>10}{:>12}{:>18}", "renderer", "ms/frame", "frames/s", "raster is faster");
     for (name, secs) in &rows {
-        let times = secs / seconds[0];
-        println!("{name:<28}{:>10.2}{:>12.1}{times:>17.1}x", secs * 1e3, 1.0 / secs);
+        // Like with like.
+        let times = secs / seconds[usize::from(name.ends_with("no shadows"))];
+        println!("{name:<30}{:>10.2}{:>12.1}{times:>17.1}x", secs * 1e3, 1.0 / secs);
     }
-    println!("the lens adds {:.0} % to a frame", (seconds[2] / seconds[0] - 1.0) * 100.0);
+    println!("the lens adds {:.0} % to a frame", (seconds[3] / seconds[0] - 1.0) * 100.0);
 }
 
 const N_THINGS: usize = 1000;

@@ -187,8 +187,8 @@ pub struct HowArgs {
     /// Leave out the controllers that the world asks for
     #[arg(long, requires = "world")]
     pub no_controllers: bool,
-    /// Sensors of the world that are recorded: all, none, or topics, in which * is anything
-    #[arg(long, requires = "world", value_name = "WHICH", default_value_t = Choice::All)]
+    /// Sensors of the world that are recorded: usual (no cameras but those that are always on), all, none, or topics, in which * is anything
+    #[arg(long, requires = "world", value_name = "WHICH", default_value_t = Choice::Usual)]
     pub sensors: Choice,
     /// Gains of joints whose model gives none
     #[arg(long, requires = "world", value_name = "KP,KD", allow_hyphen_values = true, value_parser = gains)]
@@ -224,7 +224,7 @@ impl Default for HowArgs {
             threads: 2,
             command: None,
             no_controllers: false,
-            sensors: Choice::All,
+            sensors: Choice::Usual,
             gains: None,
             watchdog: None,
             detail: Vec::new(),

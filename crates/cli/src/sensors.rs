@@ -5,6 +5,7 @@ use std::str::FromStr;
 
 use headland_base::{Diagnostic, Severity, SimDuration, names};
 use headland_sense::declare::{Declaration, declare};
+use headland_sense::scene::bad_textures;
 use headland_sim::sensor::rate_hz;
 use headland_sim::{Model, Sensor};
 use headland_world::Places;
@@ -15,8 +16,10 @@ use crate::glob;
 /// Which sensors.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Choice {
-    /// Every one.
+    /// Every one but cameras that are not `<always_on>`: pictures are large.
     #[default]
+    Usual,
+    /// Every one.
     All,
     /// None: nothing about them is even read.
     None,
@@ -29,13 +32,16 @@ impl FromStr for Choice {
 
     fn from_str(text: &str) -> Result<Choice, String> {
         match text.trim() {
+            "usual" => Ok(Choice::Usual),
             "all" => Ok(Choice::All),
             "none" => Ok(Choice::None),
             text => {
                 let patterns = text.split(',').map(str::trim).map(str::to_string);
                 let patterns: Vec<String> = patterns.collect();
                 match patterns.iter().any(String::is_empty) {
-                    true => Err("say `all`, `none`, or topics: /robot/imu,*/gps".to_string()),
+                    true => {
+                        Err("say `usual`, `all`, `none`, or topics: /robot/imu,*/gps".to_string())
+                    }
                     false => Ok(Choice::Some(patterns)),
                 }
             }
@@ -46,6 +52,7 @@ impl FromStr for Choice {
 impl std::fmt::Display for Choice {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
+            Choice::Usual => f.write_str("usual"),
             Choice::All => f.write_str("all"),
             Choice::None => f.write_str("none"),
             Choice::Some(patterns) => f.write_str(&patterns.join(",")),
@@ -67,8 +74,14 @@ pub fn take(
         return Ok(Taken::default());
     }
     let (declared, mut findings) = declare(model, places);
+    if *choice == Choice::Usual {
+        findings.extend(waiting(&declared));
+    }
     let chosen = choose(declared, choice)?;
     findings.extend(chosen.iter().flat_map(|sensor| sensor.findings.iter().cloned()));
+    if chosen.iter().any(|sensor| sensor.makes_pictures) {
+        findings.extend(bad_textures(&model.world));
+    }
     if findings.iter().any(|finding| finding.severity == Severity::Error) {
         return Err(findings);
     }
@@ -77,11 +90,25 @@ pub fn take(
     Ok((chosen.into_iter().filter_map(Declaration::into_sensor).collect(), notes))
 }
 
+/// What is said of cameras that nobody asked for.
+fn waiting(declared: &[Declaration]) -> Option<Diagnostic> {
+    let waiting: Vec<&Declaration> = declared.iter().filter(|sensor| sensor.waits).collect();
+    let (first, n) = (waiting.first()?, waiting.len());
+    let cameras = if n == 1 { "camera is" } else { "cameras are" };
+    let message = format!("{n} {cameras} left out: pictures are recorded where they are asked for");
+    let help = format!("--sensors all, or --sensors {}; or <always_on> in the file", first.topic);
+    Some(Diagnostic::remark("sensor-left-out", message).at_maybe(first.place.clone()).help(help))
+}
+
 fn choose(
     declared: Vec<Declaration>,
     choice: &Choice,
 ) -> Result<Vec<Declaration>, Vec<Diagnostic>> {
-    let Choice::Some(patterns) = choice else { return Ok(declared) };
+    let patterns = match choice {
+        Choice::Some(patterns) => patterns,
+        Choice::Usual => return Ok(declared.into_iter().filter(|s| !s.waits).collect()),
+        Choice::All | Choice::None => return Ok(declared),
+    };
     let fits = |sensor: &Declaration, pattern: &str| {
         glob::matches(pattern, &sensor.topic) || glob::matches(pattern, &sensor.name)
     };

@@ -66,6 +66,18 @@ pub fn encode<M: Message>(message: &M) -> Vec<u8> {
     out
 }
 
+/// The same of a message that ends with bytes, which it has left out: they are put down in one
+/// go. A picture is nothing but such bytes.
+pub fn encode_with_data<M: Message>(without_data: &M, data: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(data.len() + 256);
+    encode_into(without_data, &mut out);
+    // The last field is a length of four bytes, of nothing so far.
+    out.truncate(out.len() - 4);
+    out.extend_from_slice(&(data.len() as u32).to_le_bytes());
+    out.extend_from_slice(data);
+    out
+}
+
 /// A message from its CDR bytes, either endianness.
 pub fn decode<M: Message>(payload: &[u8]) -> Result<M, Diagnostic> {
     let (head, body) = split_payload(payload)?;

@@ -82,6 +82,22 @@ const TYPES: &[(&str, &str)] = &[
          float32 time_increment\nfloat32 scan_time\nfloat32 range_min\nfloat32 range_max\n\
          float32[] ranges\nfloat32[] intensities\n",
     ),
+    (
+        "sensor_msgs/Image",
+        "std_msgs/Header header\nuint32 height\nuint32 width\nstring encoding\n\
+         uint8 is_bigendian\nuint32 step\nuint8[] data\n",
+    ),
+    ("sensor_msgs/CompressedImage", "std_msgs/Header header\nstring format\nuint8[] data\n"),
+    (
+        "sensor_msgs/RegionOfInterest",
+        "uint32 x_offset\nuint32 y_offset\nuint32 height\nuint32 width\nbool do_rectify\n",
+    ),
+    (
+        "sensor_msgs/CameraInfo",
+        "std_msgs/Header header\nuint32 height\nuint32 width\nstring distortion_model\n\
+         float64[] d\nfloat64[9] k\nfloat64[9] r\nfloat64[12] p\nuint32 binning_x\n\
+         uint32 binning_y\nRegionOfInterest roi\n",
+    ),
     ("sensor_msgs/PointField", "string name\nuint32 offset\nuint8 datatype\nuint32 count\n"),
     (
         "sensor_msgs/PointCloud2",

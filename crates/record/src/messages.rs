@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::definitions;
 
-pub use crate::cdr::{decode, encode};
+pub use crate::cdr::{decode, encode, encode_with_data};
 
 macro_rules! kinds {
     ($($(#[$doc:meta])* $kind:ident = $package:literal / $name:literal,)*) => {
@@ -63,6 +63,12 @@ kinds! {
     Range = "sensor_msgs" / "Range",
     /// Objects that were found, with poses.
     Detection3DArray = "vision_msgs" / "Detection3DArray",
+    /// A picture as it is.
+    Image = "sensor_msgs" / "Image",
+    /// A picture as a PNG or a JPEG.
+    CompressedImage = "sensor_msgs" / "CompressedImage",
+    /// How a camera maps directions to pixels.
+    CameraInfo = "sensor_msgs" / "CameraInfo",
     /// A pose and a twist with covariances.
     Odometry = "nav_msgs" / "Odometry",
     /// Several named transforms.
@@ -299,6 +305,71 @@ messages! {
         ranges: Vec<f32>,
         /// Strengths of the echoes, or empty.
         intensities: Vec<f32>,
+    }
+    /// `sensor_msgs/Image`.
+    Image: Image {
+        /// When, and in which frame: +z forward, +x right, +y down.
+        header: Header,
+        /// Rows.
+        height: u32,
+        /// Pixels of a row.
+        width: u32,
+        /// What a pixel is: `rgb8`, `mono8`, `32FC1`, …
+        encoding: String,
+        /// Whether numbers have their first byte first.
+        is_bigendian: u8,
+        /// Bytes of a row.
+        step: u32,
+        /// The pixels, row by row from the top.
+        data: Vec<u8>,
+    }
+    /// `sensor_msgs/CompressedImage`.
+    CompressedImage: CompressedImage {
+        /// When, and in which frame.
+        header: Header,
+        /// `png` or `jpeg`.
+        format: String,
+        /// The file.
+        data: Vec<u8>,
+    }
+    /// `sensor_msgs/RegionOfInterest`.
+    RegionOfInterest {
+        /// First column.
+        x_offset: u32,
+        /// First row.
+        y_offset: u32,
+        /// Rows; 0 is all.
+        height: u32,
+        /// Columns; 0 is all.
+        width: u32,
+        /// Whether it is to be rectified.
+        do_rectify: bool,
+    }
+    /// `sensor_msgs/CameraInfo`.
+    CameraInfo: CameraInfo {
+        /// When, and in which frame.
+        header: Header,
+        /// Rows.
+        height: u32,
+        /// Pixels of a row.
+        width: u32,
+        /// `plumb_bob` or `equidistant`.
+        distortion_model: String,
+        /// The coefficients in OpenCV's order.
+        d: Vec<f64>,
+        /// Row-major 3×3: focal lengths, skew and principal point of the image as it is.
+        k: [f64; 9],
+        /// Row-major 3×3: the rectified frame from the camera's.
+        r: [f64; 9],
+        /// Row-major 3×4 of the rectified image; its fourth column is where the other camera of
+        /// a pair is.
+        p: [f64; 12],
+        /// Pixels along a row that became one; 0 is 1.
+        binning_x: u32,
+        /// Rows that became one; 0 is 1.
+        binning_y: u32,
+        /// What of the sensor is shown; nothing is all.
+        roi: RegionOfInterest,
     }
     /// `sensor_msgs/PointField`.
     PointField {

@@ -18,10 +18,10 @@ use headland_base::maths::Vec3;
 use headland_base::{Diagnostic, SimTime, Transform};
 use headland_record::door::ImportOptions;
 use headland_record::messages::{
-    self, Altimeter, Bool, Detection3D, Detection3DArray, Float64, FluidPressure, FootPressure,
-    Header, Imu, JointCommand, LaserScan, MagneticField, NavSatFix, NavSatStatus, ObjectHypothesis,
-    ObjectHypothesisWithPose, Odometry, PointCloud2, PointField, Range, Text, TfMessage,
-    TransformStamped,
+    self, Altimeter, Bool, CameraInfo, CompressedImage, Detection3D, Detection3DArray, Float64,
+    FluidPressure, FootPressure, Header, Imu, JointCommand, LaserScan, MagneticField, NavSatFix,
+    NavSatStatus, ObjectHypothesis, ObjectHypothesisWithPose, Odometry, PointCloud2, PointField,
+    Range, Text, TfMessage, TransformStamped,
 };
 use headland_record::{
     Compression, ContactRef, Decoder, Format, Item, Kind, LoadOptions, Reader, WriteOptions,
@@ -107,7 +107,6 @@ fn every_kind(w: &mut Writer) -> Result<(), Diagnostic> {
             ..FootPressure::default()
         };
         w.message(channel(Kind::FootPressure), next(), &foot)?;
-        w.message(channel(Kind::Bool), next(), &Bool { data: i % 2 == 1 })?;
         let ranges = vec![x as f32; i];
         let scan =
             LaserScan { header: header.clone(), ranges, angle_min: 0.1, ..LaserScan::default() };
@@ -122,6 +121,24 @@ fn every_kind(w: &mut Writer) -> Result<(), Diagnostic> {
             ..Default::default()
         };
         w.message(channel(Kind::PointCloud2), next(), &cloud)?;
+        let picture = messages::Image {
+            header: header.clone(),
+            encoding: "rgb8".into(),
+            data: vec![i as u8; 3 * i],
+            ..Default::default()
+        };
+        w.message(channel(Kind::Image), next(), &picture)?;
+        let file =
+            CompressedImage { header: header.clone(), format: "png".into(), data: vec![9; i] };
+        w.message(channel(Kind::CompressedImage), next(), &file)?;
+        let info = CameraInfo {
+            header: header.clone(),
+            distortion_model: "plumb_bob".into(),
+            d: vec![x; i],
+            p: [x; 12],
+            ..Default::default()
+        };
+        w.message(channel(Kind::CameraInfo), next(), &info)?;
         let range = Range { header: header.clone(), range: x as f32, ..Default::default() };
         w.message(channel(Kind::Range), next(), &range)?;
         let mut result = ObjectHypothesisWithPose::default();
@@ -137,6 +154,7 @@ fn every_kind(w: &mut Writer) -> Result<(), Diagnostic> {
         let one = TransformStamped { header: header.clone(), child_frame_id, ..Default::default() };
         w.message(channel(Kind::TfMessage), next(), &TfMessage { transforms: vec![one; i] })?;
         w.message(channel(Kind::Float64), next(), &Float64 { data: x })?;
+        w.message(channel(Kind::Bool), next(), &Bool { data: i % 2 == 0 })?;
         w.message(channel(Kind::Text), next(), &Text { data: format!("text {i} é") })?;
         let contact = messages::Contact {
             body_a: "a".repeat(i),

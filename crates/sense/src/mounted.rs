@@ -16,6 +16,11 @@ pub trait Measure {
     /// What it says: behind the sensor's own topic, and in which message.
     fn outputs(&self) -> Vec<(&'static str, Kind)>;
 
+    /// The same where what is behind the topic is known only when it is read.
+    fn named_outputs(&self) -> Vec<(String, Kind)> {
+        self.outputs().into_iter().map(|(behind, kind)| (behind.to_string(), kind)).collect()
+    }
+
     /// Whether it looks at contacts.
     fn needs_contacts(&self) -> bool {
         false
@@ -74,11 +79,11 @@ impl Mounted {
         timing: Timing,
         dropout: Dropout,
     ) -> Mounted {
-        let output = |(behind, kind): (&str, Kind)| Output {
+        let output = |(behind, kind): (String, Kind)| Output {
             topic: format!("{topic}{behind}"),
             message_type: kind.name(),
         };
-        let outputs = measure.outputs().into_iter().map(output).collect();
+        let outputs = measure.named_outputs().into_iter().map(output).collect();
         Mounted { measure, outputs, timing, dropout, dropper: None }
     }
 

@@ -7,7 +7,6 @@ use headland_sim::{Model, Motion, State};
 
 use crate::camera::{Camera, Pinhole, View};
 use crate::image::Image;
-use crate::lens::Table;
 use crate::overlay::{self, Kind, Mark, Touch};
 use crate::poses::{self, Recorded};
 use crate::render::{Renderer, Wants};
@@ -99,12 +98,9 @@ impl<'a> Stage<'a> {
             around = around.union(interesting(&self.scene));
         }
         let table = match &shot.from {
-            From::Camera(camera) => {
-                let table = Table::new(&camera.pinhole, &camera.lens);
-                Some(table.map_err(|fault| {
-                    vec![fault.note(format!("the lens of camera `{}`", camera.name))]
-                })?)
-            }
+            From::Camera(camera) => Some(camera.table().map_err(|fault| {
+                vec![fault.note(format!("the lens of camera `{}`", camera.name))]
+            })?),
             From::Outside { .. } => None,
         };
         for (i, time) in times.iter().enumerate() {

@@ -96,6 +96,7 @@ pub enum Geometry {
 pub struct TriMesh {
     vertices: Vec<Vec3>,
     triangles: Vec<[u32; 3]>,
+    texture_places: Vec<[[f32; 2]; 3]>,
 }
 
 /// Why triangles were refused.
@@ -131,7 +132,7 @@ impl TriMesh {
                 return Err(TriMeshError::NoSuchVertex { triangle, index: *index });
             }
         }
-        Ok(TriMesh { vertices, triangles })
+        Ok(TriMesh { vertices, triangles, texture_places: Vec::new() })
     }
 
     /// Corner points \[m\].
@@ -142,6 +143,21 @@ impl TriMesh {
     /// Corners of each triangle, counter-clockwise seen from outside.
     pub fn triangles(&self) -> &[[u32; 3]] {
         &self.triangles
+    }
+
+    /// The same mesh with places on a texture: of the corners of every triangle, from the left
+    /// and from the top, 0 to 1 across it. Others than one set per triangle are left out.
+    pub fn with_texture_places(mut self, places: Vec<[[f32; 2]; 3]>) -> TriMesh {
+        let is_fit = places.len() == self.triangles.len();
+        let is_finite = |set: &[[f32; 2]; 3]| set.iter().flatten().all(|x| x.is_finite());
+        self.texture_places =
+            if is_fit && places.iter().all(is_finite) { places } else { Vec::new() };
+        self
+    }
+
+    /// Where the corners of every triangle are on a texture; empty where the file does not say.
+    pub fn texture_places(&self) -> &[[[f32; 2]; 3]] {
+        &self.texture_places
     }
 }
 

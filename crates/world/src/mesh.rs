@@ -5,7 +5,8 @@
 //! ```
 //!
 //! Lengths follow Gazebo: COLLADA's `unit` is applied, its `up_axis` is not, and glTF is
-//! taken as it stands. Colours, normals and textures are left behind: nothing here draws.
+//! taken as it stands. Colours, normals and the pictures that a file names are left behind; where
+//! its corners are on a texture is kept, of OBJ and glTF.
 //!
 //! Deliberately absent: repair. A mesh with holes is read as it is; [`crate::inertia`]
 //! says so when that matters.
@@ -54,11 +55,11 @@ pub(crate) fn load_noting(
         _ => (&bytes[..], None),
     };
     let parts = parts_of(path, bytes)?;
-    let mut corners = chosen(path, parts, submesh)?;
+    let (mut corners, places) = chosen(path, parts, submesh)?;
     if let Some((_, true)) = submesh {
         centre(&mut corners);
     }
-    Ok((weld(path, &corners, scale)?, warning))
+    Ok((weld(path, &corners, &places, scale)?, warning))
 }
 
 /// A named set of triangles: three corners each, in order.
@@ -67,6 +68,8 @@ struct Part {
     /// Every name a submesh may ask for it by: its node's, its geometry's.
     names: Vec<String>,
     corners: Vec<Vec3>,
+    /// Where each corner is on a texture, from the left and from the top; or empty.
+    places: Vec<[f32; 2]>,
 }
 
 /// A linear map and a translation; unlike a rigid transform it may stretch.
@@ -97,7 +100,7 @@ impl Affine {
     }
 }
 
-fn turn_around(corners: &mut [Vec3]) {
+fn turn_around<T>(corners: &mut [T]) {
     for triangle in corners.chunks_exact_mut(3) {
         triangle.swap(1, 2);
     }
@@ -185,7 +188,11 @@ fn simple_parts(
             Ok(Vec3::new(p[0].into(), p[1].into(), p[2].into()))
         };
         let corners = mesh.faces.iter().flatten().map(|i| corner(*i)).collect::<Result<_, _>>()?;
-        Ok(Part { names: vec![mesh.name.clone()], corners })
+        // From the bottom in the file, from the top here.
+        let place = |i: &u32| mesh.texcoords[0].get(*i as usize).map(|[u, v]| [*u, 1.0 - v]);
+        let places: Option<Vec<[f32; 2]>> = mesh.faces.iter().flatten().map(place).collect();
+        let places = places.unwrap_or_default();
+        Ok(Part { names: vec![mesh.name.clone()], corners, places })
     };
     scene.meshes.into_iter().map(part).collect()
 }
@@ -210,10 +217,8 @@ fn chosen(
     path: &Path,
     parts: Vec<Part>,
     submesh: Option<(&str, bool)>,
-) -> Result<Vec<Vec3>, Diagnostic> {
-    let Some((wanted, _)) = submesh else {
-        return Ok(parts.into_iter().flat_map(|part| part.corners).collect());
-    };
+) -> Result<Corners, Diagnostic> {
+    let Some((wanted, _)) = submesh else { return Ok(joined(parts)) };
     let is_wanted = |part: &Part| part.names.iter().any(|name| name == wanted);
     if !parts.iter().any(is_wanted) {
         let known: BTreeSet<&str> =
@@ -222,7 +227,24 @@ fn chosen(
         return Err(Diagnostic::error("no-submesh", message)
             .help_maybe(names::suggestion(wanted, known.iter().copied())));
     }
-    Ok(parts.into_iter().filter(is_wanted).flat_map(|part| part.corners).collect())
+    Ok(joined(parts.into_iter().filter(is_wanted).collect()))
+}
+
+/// Corners, and where they are on a texture; or nothing of that.
+type Corners = (Vec<Vec3>, Vec<[f32; 2]>);
+
+/// All corners; those of a part that does not say where they are on a texture are at its first.
+fn joined(parts: Vec<Part>) -> Corners {
+    let has_places = parts.iter().any(|part| !part.places.is_empty());
+    let (mut corners, mut places) = (Vec::new(), Vec::new());
+    for part in parts {
+        corners.extend_from_slice(&part.corners);
+        if has_places {
+            places.extend_from_slice(&part.places);
+            places.resize(corners.len(), [0.0; 2]);
+        }
+    }
+    (corners, places)
 }
 
 /// Moves the middle of the bounding box to the origin, as Gazebo does.
@@ -236,7 +258,12 @@ fn centre(corners: &mut [Vec3]) {
 
 /// Joins corners that are equal to the last bit, numbers them by first use, and drops
 /// triangles that have collapsed to a line.
-fn weld(path: &Path, corners: &[Vec3], scale: Vec3) -> Result<TriMesh, Diagnostic> {
+fn weld(
+    path: &Path,
+    corners: &[Vec3],
+    places: &[[f32; 2]],
+    scale: Vec3,
+) -> Result<TriMesh, Diagnostic> {
     // Equal corners are joined, and what is not a number equals itself to the last bit.
     if let Some(corner) = corners.iter().position(|corner| !corner.is_finite()) {
         return Err(bad(path, format!("corner {corner} is not a finite point")));
@@ -254,10 +281,13 @@ fn weld(path: &Path, corners: &[Vec3], scale: Vec3) -> Result<TriMesh, Diagnosti
     }
 
     let mut number = vec![u32::MAX; corners.len()];
-    let (mut vertices, mut triangles) = (Vec::new(), Vec::new());
-    for triangle in first_equal.chunks_exact(3) {
+    let (mut vertices, mut triangles, mut kept_places) = (Vec::new(), Vec::new(), Vec::new());
+    for (idx, triangle) in first_equal.chunks_exact(3).enumerate() {
         if triangle[0] == triangle[1] || triangle[1] == triangle[2] || triangle[2] == triangle[0] {
             continue;
+        }
+        if let Some([a, b, c]) = places.get(3 * idx..3 * idx + 3) {
+            kept_places.push([*a, *b, *c]);
         }
         triangles.push([triangle[0], triangle[1], triangle[2]].map(|i| {
             if number[i as usize] == u32::MAX {
@@ -269,8 +299,10 @@ fn weld(path: &Path, corners: &[Vec3], scale: Vec3) -> Result<TriMesh, Diagnosti
     }
     if scale.x * scale.y * scale.z < 0.0 {
         triangles.iter_mut().for_each(|triangle| triangle.swap(1, 2));
+        turn_places(&mut kept_places);
     }
-    TriMesh::new(vertices, triangles).map_err(|error| match error {
+    let mesh = TriMesh::new(vertices, triangles);
+    mesh.map(|mesh| mesh.with_texture_places(kept_places)).map_err(|error| match error {
         TriMeshError::Empty => Diagnostic::error(
             "empty-mesh",
             format!("there are no triangles in `{}`", path.display()),
@@ -280,6 +312,10 @@ fn weld(path: &Path, corners: &[Vec3], scale: Vec3) -> Result<TriMesh, Diagnosti
         }
         TriMeshError::NoSuchVertex { .. } => unreachable!("numbered above"),
     })
+}
+
+fn turn_places(places: &mut [[[f32; 2]; 3]]) {
+    places.iter_mut().for_each(|triangle| triangle.swap(1, 2));
 }
 
 fn bad(path: &Path, why: impl Into<String>) -> Diagnostic {

@@ -5,6 +5,8 @@
 //! includes and defaults, so whoever uses a World does arithmetic only, and a World that
 //! is written as SDF and read again is the same World.
 
+use std::sync::Arc;
+
 use headland_base::{SimDuration, Transform, Vec3};
 
 use crate::geometry::Geometry;
@@ -308,8 +310,25 @@ pub struct Material {
     pub laser_retro: Option<f64>,
     /// A texture image, as the file names it.
     pub texture: Option<String>,
+    /// The file that is meant, where it was found.
+    pub texture_file: Option<Arc<TextureFile>>,
     /// Material scripts, PBR maps and the like: kept, not interpreted.
     pub opaque: Vec<Opaque>,
+}
+
+/// A picture that a material names, as it is on disk: whoever draws decodes it.
+#[derive(Clone, PartialEq, Eq)]
+pub struct TextureFile {
+    /// Where it was found.
+    pub path: String,
+    /// All of it.
+    pub bytes: Vec<u8>,
+}
+
+impl std::fmt::Debug for TextureFile {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} ({} bytes)", self.path, self.bytes.len())
+    }
 }
 
 /// A named frame.
@@ -524,7 +543,7 @@ impl World {
 
 /// Names of files a world uses, for whoever moves the world.
 impl World {
-    /// The same world with every name of a mesh or heightmap changed by `rename`.
+    /// The same world with every name of a mesh, heightmap or texture changed by `rename`.
     pub fn with_uris(mut self, rename: &dyn Fn(&str) -> String) -> World {
         self.models.iter_mut().for_each(|model| rename_uris(model, rename));
         self
@@ -533,6 +552,8 @@ impl World {
 
 fn rename_uris(model: &mut Model, rename: &dyn Fn(&str) -> String) {
     for link in &mut model.links {
+        let textures = link.visuals.iter_mut().filter_map(|v| v.material.texture.as_mut());
+        textures.for_each(|texture| *texture = rename(texture));
         let touching = link.collisions.iter_mut().map(|collision| &mut collision.geometry);
         let seen = link.visuals.iter_mut().map(|visual| &mut visual.geometry);
         for geometry in touching.chain(seen) {

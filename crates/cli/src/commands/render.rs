@@ -37,6 +37,7 @@ pub fn run(context: &Context, args: &RenderArgs) -> Ended {
     refuse_same(&args.source, &output)?;
     let (read, recording, outcome) = source(context, args)?;
     let model = Model::compile_read(&Arc::new(read.world), &read.places)?;
+    context.show(&headland_sense::scene::bad_textures(&model.world));
     let mut stage = Stage::new(&model, recording.as_ref()).map_err(|fault| vec![fault])?;
     let times = moments(args, stage.span(), recording.is_some())?;
     let kept = (recording.is_some(), times.len() > 1);

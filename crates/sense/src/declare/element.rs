@@ -365,6 +365,11 @@ impl<'a> Element<'a> {
         self.push(Diagnostic::warning, message.into(), help);
     }
 
+    /// Something worth knowing.
+    pub fn remark(self, message: impl Into<String>) {
+        self.push(Diagnostic::remark, message.into(), None);
+    }
+
     /// That it is left out because nobody knows such a sensor.
     pub fn unknown(self, message: impl Into<String>, help: Option<String>) {
         let make = |_, text| Diagnostic::warning("unknown-sensor-type", text);

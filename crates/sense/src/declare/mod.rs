@@ -8,8 +8,9 @@
 //!
 //! What all kinds share is read here: `<update_rate>` (0 is every step), `<topic>`, `<pose>` with
 //! `relative_to`, `<frame_id>`, and of ours `<headland:phase>`, `<headland:latency>` and
-//! `<headland:dropout>`. `<always_on>`, `<visualize>`, `<enable_metrics>` and `<plugin>` change
-//! nothing: a run records every sensor it takes along.
+//! `<headland:dropout>`. `<visualize>`, `<enable_metrics>` and `<plugin>` change nothing: a run
+//! records every sensor it takes along. Pictures are large and slow to make, so a camera is taken
+//! along where it is `<always_on>` or asked for.
 //!
 //! A topic is `/robot/sensor` or what `<topic>` says, with a number where another has it. The
 //! frame of what is measured is `robot/link/sensor`, or what `<frame_id>` says.
@@ -21,8 +22,6 @@ mod found;
 mod frame;
 pub mod surroundings;
 
-use std::collections::BTreeMap;
-
 use headland_base::{Diagnostic, Place, SimDuration, names};
 
 use headland_sim::recorder::{free_topic, own_topics, topic_name};
@@ -33,7 +32,8 @@ use crate::mounted::{Measure, Mount, Mounted, Sight};
 use crate::noise::Dropout;
 use crate::rays::{self, stage::Stage};
 use crate::{
-    air, detect, encoder, foot_pressure, force_torque, imu, magnetometer, navsat, odometry, touch,
+    air, camera, detect, encoder, foot_pressure, force_torque, imu, magnetometer, navsat, odometry,
+    touch,
 };
 use element::Element;
 use found::Found;
@@ -83,19 +83,13 @@ pub const KINDS: &[&Kind] = &[
     &rays::break_beam::KIND,
     &detect::logical_camera::KIND,
     &detect::detector::KIND,
+    &camera::CAMERA,
+    &camera::DEPTH,
+    &camera::BOTH,
+    &camera::SEGMENTATION,
+    &camera::SEVERAL,
+    &camera::WIDE,
 ];
-
-/// Kinds of SDF that a run does not take along, and why.
-const LEFT_OUT: &[(&str, &str)] = &[
-    ("camera", PICTURES),
-    ("depth", PICTURES),
-    ("depth_camera", PICTURES),
-    ("rgbd", PICTURES),
-    ("rgbd_camera", PICTURES),
-    ("segmentation", PICTURES),
-    ("segmentation_camera", PICTURES),
-];
-const PICTURES: &str = "a run does not record pictures; `headland render` draws them";
 
 /// Where a sensor was declared.
 pub struct Site<'a> {
@@ -125,6 +119,10 @@ pub struct Declaration {
     pub topic: String,
     /// When it looks.
     pub timing: Timing,
+    /// It makes pictures.
+    pub makes_pictures: bool,
+    /// It makes pictures and is not `<always_on>`: it waits until somebody asks for it.
+    pub waits: bool,
     /// Where it was written.
     pub place: Option<Place>,
     /// What is wrong with it, and what is odd.
@@ -160,14 +158,6 @@ pub fn declare(model: &Model, places: &Places) -> (Vec<Declaration>, Vec<Diagnos
     for found in sensors_of(&model.world, places) {
         all.add(model, places, found, &is_own);
     }
-    let left_out = all.left_out.into_iter().map(|(word, (n, place))| {
-        let (_, why) =
-            LEFT_OUT.iter().find(|(left_out, _)| *left_out == word).expect("found there");
-        let sensors = if n == 1 { "sensor" } else { "sensors" };
-        let message = format!("{n} {sensors} of type `{word}` left out: {why}");
-        Diagnostic::remark("sensor-left-out", message).at_maybe(place)
-    });
-    all.findings.extend(left_out);
     (all.sensors, all.findings)
 }
 
@@ -177,24 +167,18 @@ struct Declared {
     taken: Vec<String>,
     sensors: Vec<Declaration>,
     findings: Vec<Diagnostic>,
-    /// How many of a type are known and left out, and where the first is.
-    left_out: BTreeMap<&'static str, (usize, Option<Place>)>,
     stage: Stage,
 }
 
 impl Declared {
     /// The kind of an element; says what is none.
-    fn kind(&mut self, element: Element<'_>) -> Option<&'static Kind> {
+    fn kind(element: Element<'_>) -> Option<&'static Kind> {
         let Some(word) = element.attribute("type") else {
             element.unknown("it has no `type`, and is left out", None);
             return None;
         };
         if let Some(kind) = KINDS.iter().find(|kind| kind.words.contains(&word)) {
             return Some(kind);
-        }
-        if let Some((word, _)) = LEFT_OUT.iter().find(|(left_out, _)| *left_out == word) {
-            self.left_out.entry(word).or_insert_with(|| (0, element.place())).0 += 1;
-            return None;
         }
         let words = KINDS.iter().flat_map(|kind| kind.words).copied();
         let near = names::nearest(word, words).map(|near| format!("did you mean `{near}`?"));
@@ -230,7 +214,7 @@ impl Declared {
         element: Element<'_>,
         is_own: &dyn Fn(&str) -> bool,
     ) -> Option<Declaration> {
-        let kind = self.kind(element)?;
+        let kind = Declared::kind(element)?;
         if found.joint.is_some() != (kind.on == On::Joint) && kind.on != On::Both {
             let (wanted, is) = match kind.on {
                 On::Joint => ("joint", "link"),
@@ -273,8 +257,20 @@ impl Declared {
         let sensor = measure.map(|measure| Mounted::new(measure, &topic, timing, dropout));
         self.taken.extend(sensor.iter().flat_map(|s| s.outputs()).map(|o| o.topic.clone()));
         let place = element.place();
+        let makes_pictures = kind.elements.contains(&"camera");
+        let waits = makes_pictures && !element.flag("always_on", false);
         let (kind, findings) = (kind.words[0], Vec::new());
-        Some(Declaration { name, kind, topic, timing, place, findings, sensor })
+        Some(Declaration {
+            name,
+            kind,
+            topic,
+            timing,
+            makes_pictures,
+            waits,
+            place,
+            findings,
+            sensor,
+        })
     }
 }
 

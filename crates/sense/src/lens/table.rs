@@ -1,42 +1,58 @@
 //! From pinhole pictures to what a lens shows: a camera goes in once, a table comes out; then a
 //! frame costs one look-up and a mix of four pixels each.
 //!
-//! The pinhole pictures have the camera's own focal length, so that nothing is lost where the
-//! lens shows most, and are as wide as its image reaches: a barrel's is wider than the camera's.
+//! The pinhole pictures are as wide as the image reaches: a barrel's is wider than the camera's.
+//! They have nearly the camera's focal length, so that little is lost where the lens shows most,
+//! and only those tiles are drawn that some pixel is mixed of.
 //! What no single pinhole can see, as with a fisheye, is seen by up to six that look along the
 //! sides of a cube.
 
-use headland_base::maths::{Vec2, tan};
+use std::ops::Range;
+
+use headland_base::maths::{PI, Vec2, atan2, sqrt, tan};
 use headland_base::{Diagnostic, Quat, Transform, Vec3};
 
 use super::Lens;
 use crate::camera::{Pinhole, View};
-use crate::render::{Frame, NO_ITEM, Renderer, Wants};
+use crate::render::{Frame, NO_ITEM, Part, Renderer, Wants};
 use crate::scene::Scene;
 
 /// Up to this tangent of the angle from the axis one picture will do: 63°.
 const ONE_PICTURE: f64 = 2.0;
 
-/// Where a pixel of the image comes from.
+/// The picture is at least this fine, as a share of the camera's focal length.
+const COARSEST: f64 = 0.86;
+
+/// Where a pixel of the image comes from: eight bytes, so that a table of them is read quickly.
 #[derive(Clone, Copy, Debug)]
 struct Source {
+    /// Where the upper left of the four pixels is among its picture's pixels.
+    at: u32,
+    /// How much of the right and of the lower pixels, of 256.
+    share_u: u8,
+    share_v: u8,
     /// Which picture; none where nothing is seen.
     picture: u8,
-    /// How much of the right and of the lower pixels, of 256.
-    share_u: u16,
-    share_v: u16,
-    /// Where the upper left of the four pixels is among its bytes.
-    at: u32,
 }
 
 const BLACK: u8 = u8::MAX;
+
+/// A picture that the image is made of.
+#[derive(Clone, Debug)]
+struct Picture {
+    pinhole: Pinhole,
+    /// The camera's optical frame from the picture's.
+    turn: Transform,
+    /// What of it is read.
+    part: Part,
+}
 
 /// How a camera with a lens sees, worked out once.
 #[derive(Clone, Debug)]
 pub struct Table {
     width: usize,
     height: usize,
-    pictures: Vec<(Pinhole, Transform)>,
+    pictures: Vec<Picture>,
     sources: Vec<Source>,
     /// Whether the lens is none, and the only picture is the image.
     is_plain: bool,
@@ -45,16 +61,18 @@ pub struct Table {
 impl Table {
     /// Of a camera; says so where its lens shows nothing.
     pub fn new(pinhole: &Pinhole, lens: &Lens) -> Result<Table, Diagnostic> {
+        Table::within(pinhole, lens, f64::INFINITY)
+    }
+
+    /// The same of a camera that sees nothing further from its axis than an angle \[rad\].
+    pub fn within(pinhole: &Pinhole, lens: &Lens, cutoff: f64) -> Result<Table, Diagnostic> {
         let (width, height) = (pinhole.width, pinhole.height);
-        if *lens == Lens::None {
-            let pictures = vec![(*pinhole, Transform::IDENTITY)];
+        if *lens == Lens::None && cutoff >= PI / 2.0 {
+            let part = Part::none(width, height);
+            let pictures = vec![Picture { pinhole: *pinhole, turn: Transform::IDENTITY, part }];
             return Ok(Table { width, height, pictures, sources: Vec::new(), is_plain: true });
         }
-        let fold = lens.fold();
-        let at = |i: usize| Vec2::new((i % width) as f64, (i / width) as f64);
-        let directions: Vec<Option<Vec3>> = (0..width * height)
-            .map(|i| lens.unproject_within(pinhole.direction(at(i)), fold))
-            .collect();
+        let directions = directions(pinhole, lens, cutoff);
         if width * height > 0 && directions.iter().all(Option::is_none) {
             let message = "the lens shows nothing: its image turns back before the first pixel";
             return Err(Diagnostic::error("bad-lens", message)
@@ -63,34 +81,33 @@ impl Table {
         let widest = directions.iter().flatten().map(|d| {
             if d.z > 0.0 { (d.x / d.z).abs().max((d.y / d.z).abs()) } else { f64::INFINITY }
         });
-        let pictures = match widest.fold(0.0, f64::max) {
-            widest if widest <= ONE_PICTURE => {
-                vec![(around(pinhole, &directions), Transform::IDENTITY)]
+        let is_one = widest.fold(0.0, f64::max) <= ONE_PICTURE;
+        let make = |scale: f64| {
+            let mut pictures = match is_one {
+                true => {
+                    let pinhole = Pinhole { focal: pinhole.focal * scale, ..*pinhole };
+                    vec![(around(&pinhole, &directions), Transform::IDENTITY)]
+                }
+                false => cube(pinhole, &directions, scale),
             }
-            _ => cube(pinhole, &directions),
+            .into_iter()
+            .map(|(pinhole, turn)| {
+                let part = Part::none(pinhole.width, pinhole.height);
+                Picture { pinhole, turn, part }
+            })
+            .collect::<Vec<_>>();
+            let sources: Vec<Source> =
+                directions.iter().map(|direction| source(&mut pictures, *direction)).collect();
+            let n_drawn =
+                |p: &Picture| p.part.share() * (p.pinhole.width * p.pinhole.height) as f64;
+            let n_drawn: f64 = pictures.iter().map(n_drawn).sum();
+            (Table { width, height, pictures, sources, is_plain: false }, n_drawn)
         };
-        let source = |direction: &Option<Vec3>| {
-            let none = Source { picture: BLACK, share_u: 0, share_v: 0, at: 0 };
-            let Some(direction) = direction else { return none };
-            let seen = pictures.iter().enumerate().find_map(|(i, (picture, turn))| {
-                let pixel = picture.project(turn.rotation.conjugate() * *direction)?;
-                // The four pixels around it must be in the picture.
-                let (most_u, most_v) = (picture.width as f64 - 1.0, picture.height as f64 - 1.0);
-                let inside =
-                    pixel.x >= 0.0 && pixel.y >= 0.0 && pixel.x < most_u && pixel.y < most_v;
-                let (column, row) = (pixel.x.floor(), pixel.y.floor());
-                let share = |x: f64| (x * 256.0 + 0.5) as u16;
-                inside.then(|| Source {
-                    picture: i as u8,
-                    share_u: share(pixel.x - column),
-                    share_v: share(pixel.y - row),
-                    at: ((row as usize * picture.width + column as usize) * 3) as u32,
-                })
-            });
-            seen.unwrap_or(none)
-        };
-        let sources = directions.iter().map(source).collect();
-        Ok(Table { width, height, pictures, sources, is_plain: false })
+        // A barrel squeezes what is far from the axis, so more pixels are drawn than are shown.
+        // The picture is made coarser until it is a little less, but never much coarser.
+        let (table, n_drawn) = make(1.0);
+        let scale = sqrt(0.95 * (width * height) as f64 / n_drawn.max(1.0)).max(COARSEST);
+        Ok(if scale < 0.99 { make(scale).0 } else { table })
     }
 
     /// The share of the image in which something is seen.
@@ -101,12 +118,17 @@ impl Table {
 
     /// The views that the image is made of.
     pub fn views(&self, view: &View) -> Vec<View> {
-        let one = |(pinhole, turn): &(Pinhole, Transform)| View {
-            pinhole: *pinhole,
-            world_from_optical: view.world_from_optical * *turn,
+        let one = |picture: &Picture| View {
+            pinhole: picture.pinhole,
+            world_from_optical: view.world_from_optical * picture.turn,
             ..*view
         };
         self.pictures.iter().map(one).collect()
+    }
+
+    /// Width and height of the image.
+    pub fn size(&self) -> (usize, usize) {
+        (self.width, self.height)
     }
 
     /// Draws what the camera sees through its lens. Colours are mixed of four pixels; depths and
@@ -118,27 +140,61 @@ impl Table {
         view: &View,
         wants: Wants,
     ) -> Frame {
-        let mut frames: Vec<Frame> =
-            self.views(view).iter().map(|view| renderer.render(scene, view, wants)).collect();
+        let views = self.views(view);
         if self.is_plain {
-            return frames.remove(0);
+            return renderer.render(scene, &views[0], wants);
         }
-        let n = |is_wanted: bool| if is_wanted { self.sources.len() } else { 0 };
-        let mut rgb = vec![0; n(wants.colour) * 3];
-        for (pixel, source) in rgb.as_chunks_mut::<3>().0.iter_mut().zip(&self.sources) {
-            if let Some(frame) = frames.get(source.picture as usize) {
-                *pixel = mixed(&frame.rgb, frame.width * 3, source);
+        let draw = |(view, picture): (&View, &Picture)| {
+            renderer.render_part(scene, view, wants, Some(&picture.part))
+        };
+        let frames: Vec<Frame> = views.iter().zip(&self.pictures).map(draw).collect();
+        self.gathered(&frames, wants, 0..self.height)
+    }
+
+    /// Some rows of the same, as a frame of so many rows.
+    pub fn render_rows(
+        &self,
+        renderer: &mut dyn Renderer,
+        scene: &Scene,
+        view: &View,
+        wants: Wants,
+        rows: Range<usize>,
+    ) -> Frame {
+        let mut views = self.views(view);
+        if self.is_plain {
+            views[0].pinhole.height = rows.len();
+            views[0].pinhole.centre.y -= rows.start as f64;
+            return renderer.render(scene, &views[0], wants);
+        }
+        let none = |p: &Picture| Part::none(p.pinhole.width, p.pinhole.height);
+        let mut parts: Vec<Part> = self.pictures.iter().map(none).collect();
+        for source in &self.sources[rows.start * self.width..rows.end * self.width] {
+            if let Some(part) = parts.get_mut(source.picture as usize) {
+                let width = self.pictures[source.picture as usize].pinhole.width;
+                part.add_four(source.at as usize % width, source.at as usize / width);
             }
         }
+        let draw =
+            |(view, part): (&View, &Part)| renderer.render_part(scene, view, wants, Some(part));
+        let frames: Vec<Frame> = views.iter().zip(&parts).map(draw).collect();
+        self.gathered(&frames, wants, rows)
+    }
+
+    /// Rows of the image from the pictures that it is made of.
+    fn gathered(&self, frames: &[Frame], wants: Wants, rows: Range<usize>) -> Frame {
+        let sources = &self.sources[rows.start * self.width..rows.end * self.width];
+        let n = |is_wanted: bool| if is_wanted { sources.len() } else { 0 };
+        let mut rgb = vec![0; n(wants.colour) * 3];
+        mix(frames, sources, &mut rgb);
         let nearest = |source: &Source| {
             let frame = frames.get(source.picture as usize)?;
             let right = usize::from(source.share_u >= 128);
             let below = if source.share_v >= 128 { frame.width } else { 0 };
-            Some((frame, source.at as usize / 3 + right + below))
+            Some((frame, source.at as usize + right + below))
         };
         let depth = |source: &Source| {
             let Some((frame, at)) = nearest(source) else { return f32::INFINITY };
-            let (pinhole, turn) = &self.pictures[source.picture as usize];
+            let Picture { pinhole, turn, .. } = &self.pictures[source.picture as usize];
             if *turn == Transform::IDENTITY {
                 return frame.depth[at];
             }
@@ -148,10 +204,10 @@ impl Table {
             (along.z * f64::from(frame.depth[at])) as f32
         };
         let id = |source: &Source| nearest(source).map_or(NO_ITEM, |(frame, at)| frame.ids[at]);
-        let wanted = |is_wanted: bool| if is_wanted { &self.sources[..] } else { &[] };
+        let wanted = |is_wanted: bool| if is_wanted { sources } else { &[] };
         Frame {
             width: self.width,
-            height: self.height,
+            height: rows.len(),
             rgb,
             depth: wanted(wants.depth).iter().map(depth).collect(),
             ids: wanted(wants.ids).iter().map(id).collect(),
@@ -159,20 +215,64 @@ impl Table {
     }
 }
 
-/// A mix of the four pixels around a place, in integers: 256 shares along u and along v.
-#[inline(always)]
-fn mixed(rgb: &[u8], stride: usize, source: &Source) -> [u8; 3] {
-    let at = source.at as usize;
-    let (Some(top), Some(bottom)) = (rgb.get(at..at + 6), rgb.get(at + stride..at + stride + 6))
-    else {
-        return [0; 3];
-    };
-    let (f, g) = (u32::from(source.share_u), u32::from(source.share_v));
-    std::array::from_fn(|i| {
-        let [a, b, c, d] = [top[i], top[i + 3], bottom[i], bottom[i + 3]].map(u32::from);
-        let (above, below) = (a * (256 - f) + b * f, c * (256 - f) + d * f);
-        ((above * (256 - g) + below * g + 0x8000) >> 16) as u8
-    })
+/// The direction of every pixel; none beyond the fold and the cutoff.
+fn directions(pinhole: &Pinhole, lens: &Lens, cutoff: f64) -> Vec<Option<Vec3>> {
+    let fold = lens.fold();
+    let at = |i: usize| Vec2::new((i % pinhole.width) as f64, (i / pinhole.width) as f64);
+    let is_inside = |d: &Vec3| cutoff >= PI || atan2(sqrt(d.x * d.x + d.y * d.y), d.z) <= cutoff;
+    (0..pinhole.width * pinhole.height)
+        .map(|i| lens.unproject_within(pinhole.direction(at(i)), fold).filter(is_inside))
+        .collect()
+}
+
+/// Finds a direction in the pictures, and notes which tile it reads.
+fn source(pictures: &mut [Picture], direction: Option<Vec3>) -> Source {
+    let none = Source { picture: BLACK, share_u: 0, share_v: 0, at: 0 };
+    let Some(direction) = direction else { return none };
+    for (i, picture) in pictures.iter_mut().enumerate() {
+        let Pinhole { width, height, .. } = picture.pinhole;
+        let in_picture = picture.turn.rotation.conjugate() * direction;
+        let Some(pixel) = picture.pinhole.project(in_picture) else { continue };
+        // The four pixels around it must be in the picture, and be two bytes more than they are.
+        let (most_u, most_v) = (width as f64 - 2.0, height as f64 - 2.0);
+        if !(pixel.x >= 0.0 && pixel.y >= 0.0 && pixel.x < most_u && pixel.y < most_v) {
+            continue;
+        }
+        let (column, row) = (pixel.x as usize, pixel.y as usize);
+        picture.part.add_four(column, row);
+        let share = |x: f64| ((x - x.floor()) * 256.0) as u8;
+        return Source {
+            picture: i as u8,
+            share_u: share(pixel.x),
+            share_v: share(pixel.y),
+            at: (row * width + column) as u32,
+        };
+    }
+    none
+}
+
+/// Mixes every pixel of the image of the four around its place, in integers: 256 shares along v
+/// and then along u, of up to four bytes in one word of 16 bits each.
+fn mix(frames: &[Frame], sources: &[Source], rgb: &mut [u8]) {
+    const BYTES: u64 = 0x00ff_00ff_00ff_00ff;
+    const HALVES: u64 = 0x0080_0080_0080_0080;
+    for (pixel, source) in rgb.as_chunks_mut::<3>().0.iter_mut().zip(sources) {
+        let Some(frame) = frames.get(source.picture as usize) else { continue };
+        let eight = |at: usize| frame.rgb.get(at..)?.first_chunk::<8>().copied();
+        let at = source.at as usize * 3;
+        let (Some(top), Some(bottom)) = (eight(at), eight(at + frame.width * 3)) else { continue };
+        let (top, bottom) = (u64::from_le_bytes(top), u64::from_le_bytes(bottom));
+        let (f, g) = (u64::from(source.share_u), u64::from(source.share_v));
+        let down = |top: u64, bottom: u64| {
+            (((top & BYTES) * (256 - g) + (bottom & BYTES) * g + HALVES) >> 8) & BYTES
+        };
+        // Red, blue and the green of the next; green, and the red and blue of the next.
+        let (even, odd) = (down(top, bottom), down(top >> 8, bottom >> 8));
+        let left = (even & 0xff) | (odd & 0xff) << 16 | (even & 0xff_0000) << 16;
+        let right = (odd >> 16 & 0xff) | (even >> 32 & 0xff) << 16 | (odd & 0xff_0000_0000);
+        let mixed = (left * (256 - f) + right * f + HALVES) >> 8;
+        *pixel = [mixed as u8, (mixed >> 16) as u8, (mixed >> 32) as u8];
+    }
 }
 
 /// A pinhole of the same focal length whose picture holds all the directions, and a pixel more.
@@ -187,15 +287,15 @@ fn around(pinhole: &Pinhole, directions: &[Option<Vec3>]) -> Pinhole {
         return Pinhole { width: 0, height: 0, ..*pinhole };
     }
     let low = low.floor() - Vec2::ONE;
-    let size = (high - low).ceil() + Vec2::splat(2.0);
+    let size = (high - low).ceil() + Vec2::splat(3.0);
     Pinhole { width: size.x as usize, height: size.y as usize, centre: -low, ..plain }
 }
 
 /// The sides of a cube that some direction goes through, each a picture of a little more than a
 /// right angle, so that mixing at its rim has all four pixels.
-fn cube(pinhole: &Pinhole, directions: &[Option<Vec3>]) -> Vec<(Pinhole, Transform)> {
-    let focal = pinhole.focal.x.max(pinhole.focal.y);
-    let half = (focal * tan(headland_base::maths::PI / 4.0)).ceil() + 2.0;
+fn cube(pinhole: &Pinhole, directions: &[Option<Vec3>], scale: f64) -> Vec<(Pinhole, Transform)> {
+    let focal = pinhole.focal.x.max(pinhole.focal.y) * scale;
+    let half = (focal * tan(headland_base::maths::PI / 4.0)).ceil() + 3.0;
     let side = (2.0 * half) as usize + 1;
     let picture = Pinhole {
         width: side,

@@ -8,7 +8,7 @@ use headland_base::maths::Vec2;
 use super::project::{Canvas, Form, Rays};
 use super::tile::{self, NOTHING, Pen, Plane, WIDTH};
 use super::tiles::{Band, Bins, each_band, wide};
-use super::{Frame, NO_ITEM, Wants};
+use super::{Frame, NO_ITEM, Part, Wants};
 use crate::camera::View;
 use crate::scene::{Ray, Scene};
 
@@ -21,40 +21,35 @@ pub(crate) fn counts(scene: &Scene, item_idx: usize) -> bool {
     look.opacity >= OPAQUE && !look.is_mark
 }
 
+/// How a frame is drawn.
+#[derive(Clone, Copy)]
+pub(crate) struct How<'a> {
+    pub n_threads: usize,
+    pub wants: Wants,
+    pub background: [u8; 3],
+    pub part: Option<&'a Part>,
+}
+
 /// What there is to know of a frame whose tiles are drawn.
 struct Job<'a> {
     scene: &'a Scene,
     view: &'a View,
     bins: &'a Bins,
     rays: Rays,
-    wants: Wants,
-    background: [u8; 3],
+    how: How<'a>,
     width: usize,
 }
 
 /// Draws ids, depths and plain colours.
-pub(crate) fn draw(
-    bins: &mut Bins,
-    n_threads: usize,
-    scene: &Scene,
-    view: &View,
-    wants: Wants,
-    background: [u8; 3],
-) -> Frame {
+pub(crate) fn draw(bins: &mut Bins, scene: &Scene, view: &View, how: How<'_>) -> Frame {
+    let wants = how.wants;
     let (width, height) = (view.pinhole.width, view.pinhole.height);
     let canvas = Canvas::of_view(view);
     bins.fill(scene, &canvas, (0..scene.items().len()).filter(|i| counts(scene, *i)));
-    let n = |is_wanted: bool| if is_wanted { width * height } else { 0 };
-    let mut frame = Frame {
-        width,
-        height,
-        rgb: vec![0; n(wants.colour) * 3],
-        depth: vec![f32::INFINITY; n(wants.depth)],
-        ids: vec![NO_ITEM; n(wants.ids)],
-    };
-    let job = Job { scene, view, bins, rays: canvas.rays, wants, background, width };
+    let mut frame = Frame::empty(width, height, wants);
+    let job = Job { scene, view, bins, rays: canvas.rays, how, width };
     let Frame { rgb, depth, ids, .. } = &mut frame;
-    each_band(n_threads, (width, height), (rgb, depth, ids), Plane::new, |plane, band| {
+    each_band(how.n_threads, (width, height), (rgb, depth, ids), Plane::new, |plane, band| {
         band_of(&job, plane, band);
     });
     frame
@@ -64,6 +59,9 @@ wide! {
     fn band_of(job: &Job<'_>, plane: &mut Plane, band: Band<'_>) {
         let mut band = band;
         for column in 0..job.width.div_ceil(WIDTH) {
+            if !Part::needs(job.how.part, column, band.row) {
+                continue;
+            }
             plane.clear::<true>((1.0 / job.view.far) as f32);
             let (u, v) = ((column * WIDTH) as f64, (band.row * tile::HEIGHT) as f64);
             let pen = Pen { u, v, nearest: (1.0 / job.view.near) as f32 };
@@ -82,7 +80,7 @@ fn finish(job: &Job<'_>, plane: &Plane, band: &mut Band<'_>, column: usize) {
     let n_rows = (band.rgb.len() / 3).max(band.depth.len()).max(band.ids.len()) / job.width;
     let top = band.row * tile::HEIGHT;
     for y in 0..n_rows {
-        let (mut last, mut colour, mut item) = (NOTHING, job.background, NO_ITEM);
+        let (mut last, mut colour, mut item) = (NOTHING, job.how.background, NO_ITEM);
         for x in 0..n_columns {
             let at = y * WIDTH + x;
             let patch = plane.patch[at];
@@ -101,18 +99,18 @@ fn finish(job: &Job<'_>, plane: &Plane, band: &mut Band<'_>, column: usize) {
             if item_here != item {
                 item = item_here;
                 colour = match item {
-                    NO_ITEM => job.background,
+                    NO_ITEM => job.how.background,
                     _ => bytes(job.scene.items()[item as usize].look.colour),
                 };
             }
             let out = y * job.width + left + x;
-            if job.wants.colour {
+            if job.how.wants.colour {
                 band.rgb[out * 3..out * 3 + 3].copy_from_slice(&colour);
             }
-            if job.wants.ids {
+            if job.how.wants.ids {
                 band.ids[out] = item;
             }
-            if job.wants.depth && item != NO_ITEM {
+            if job.how.wants.depth && item != NO_ITEM {
                 let (u, v) = ((left + x) as f64, (top + y) as f64);
                 band.depth[out] = depth.unwrap_or_else(|| depth_of(job, patch, u, v)) as f32;
             }
@@ -120,7 +118,7 @@ fn finish(job: &Job<'_>, plane: &Plane, band: &mut Band<'_>, column: usize) {
                 // The next pixel is not this one's.
                 last = NOTHING;
                 item = NO_ITEM;
-                colour = job.background;
+                colour = job.how.background;
             }
         }
     }

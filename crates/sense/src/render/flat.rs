@@ -2,7 +2,7 @@
 
 use super::exact;
 use super::tiles::Bins;
-use super::{Frame, Renderer, Wants};
+use super::{Frame, Part, Renderer, Wants};
 use crate::camera::View;
 use crate::scene::Scene;
 
@@ -23,7 +23,18 @@ impl Flat {
 }
 
 impl Renderer for Flat {
-    fn render(&mut self, scene: &Scene, view: &View, wants: Wants) -> Frame {
-        exact::draw(&mut self.bins, self.n_threads, scene, view, wants, BACKGROUND)
+    fn render_part(
+        &mut self,
+        scene: &Scene,
+        view: &View,
+        wants: Wants,
+        part: Option<&Part>,
+    ) -> Frame {
+        let how = exact::How { n_threads: self.n_threads, wants, background: BACKGROUND, part };
+        exact::draw(&mut self.bins, scene, view, how)
+    }
+
+    fn n_threads(&self) -> usize {
+        self.n_threads
     }
 }

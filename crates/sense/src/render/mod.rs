@@ -16,7 +16,7 @@ mod raster;
 mod shade;
 mod shadow;
 mod tile;
-mod tiles;
+pub(crate) mod tiles;
 
 use crate::camera::View;
 use crate::image::Image;
@@ -25,6 +25,7 @@ use crate::scene::Scene;
 pub use flat::Flat;
 pub use raster::Raster;
 pub use shade::Daylight;
+pub use tiles::Part;
 
 /// What a frame should hold; what nobody wants costs nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,6 +65,32 @@ pub struct Frame {
 }
 
 impl Frame {
+    /// Black, with nothing in it.
+    pub fn empty(width: usize, height: usize, wants: Wants) -> Frame {
+        let n = |is_wanted: bool| if is_wanted { width * height } else { 0 };
+        Frame {
+            width,
+            height,
+            rgb: vec![0; n(wants.colour) * 3],
+            depth: vec![f32::INFINITY; n(wants.depth)],
+            ids: vec![NO_ITEM; n(wants.ids)],
+        }
+    }
+
+    /// Puts rows of another frame into this one.
+    pub(crate) fn put(&mut self, rows: std::ops::Range<usize>, slice: &Frame) {
+        let at = rows.start * self.width..rows.end * self.width;
+        if !self.rgb.is_empty() {
+            self.rgb[at.start * 3..at.end * 3].copy_from_slice(&slice.rgb);
+        }
+        if !self.depth.is_empty() {
+            self.depth[at.clone()].copy_from_slice(&slice.depth);
+        }
+        if !self.ids.is_empty() {
+            self.ids[at].copy_from_slice(&slice.ids);
+        }
+    }
+
     /// Its colours as a picture.
     pub fn into_image(self) -> Image {
         Image { width: self.width, height: self.height, rgb: self.rgb }
@@ -76,7 +103,21 @@ impl Frame {
 /// no pixels gives a frame of none.
 pub trait Renderer: Send {
     /// Draws.
-    fn render(&mut self, scene: &Scene, view: &View, wants: Wants) -> Frame;
+    fn render(&mut self, scene: &Scene, view: &View, wants: Wants) -> Frame {
+        self.render_part(scene, view, wants, None)
+    }
+
+    /// Draws what somebody looks at; where nobody does, nothing is said of the pixels.
+    fn render_part(
+        &mut self,
+        scene: &Scene,
+        view: &View,
+        wants: Wants,
+        part: Option<&Part>,
+    ) -> Frame;
+
+    /// Threads it may use.
+    fn n_threads(&self) -> usize;
 }
 
 /// Makes a renderer that uses up to so many threads.

@@ -10,7 +10,7 @@ use super::shade::{Daylight, Shader};
 use super::shadow::ShadowMap;
 use super::tile::{self, Area, HEIGHT, NOTHING, Pen, Plane, WIDTH};
 use super::tiles::{Band, Bins, each_band, wide};
-use super::{Frame, Renderer, Wants};
+use super::{Frame, Part, Renderer, Wants};
 use crate::camera::View;
 use crate::scene::Scene;
 
@@ -25,6 +25,8 @@ const PIECE: usize = 16;
 
 /// How much of a mark is seen through what hides it.
 const HIDDEN_MARK: f32 = 0.35;
+
+const NOTHING_WANTED: Wants = Wants { colour: false, depth: false, ids: false };
 
 /// The renderer people look at.
 pub struct Raster {
@@ -51,22 +53,27 @@ impl Raster {
 }
 
 impl Renderer for Raster {
-    fn render(&mut self, scene: &Scene, view: &View, wants: Wants) -> Frame {
+    fn render_part(
+        &mut self,
+        scene: &Scene,
+        view: &View,
+        wants: Wants,
+        part: Option<&Part>,
+    ) -> Frame {
         let ideal = Wants { colour: false, ..wants };
+        let how = exact::How { n_threads: self.n_threads, wants: ideal, background: [0; 3], part };
         let mut frame = match wants.depth || wants.ids {
-            true => exact::draw(&mut self.exact, self.n_threads, scene, view, ideal, [0; 3]),
-            false => Frame {
-                width: view.pinhole.width,
-                height: view.pinhole.height,
-                rgb: Vec::new(),
-                depth: Vec::new(),
-                ids: Vec::new(),
-            },
+            true => exact::draw(&mut self.exact, scene, view, how),
+            false => Frame::empty(view.pinhole.width, view.pinhole.height, NOTHING_WANTED),
         };
         if wants.colour {
-            frame.rgb = self.colours(scene, view);
+            frame.rgb = self.colours(scene, view, part);
         }
         frame
+    }
+
+    fn n_threads(&self) -> usize {
+        self.n_threads
     }
 }
 
@@ -78,6 +85,7 @@ struct Job<'a> {
     shader: Shader<'a>,
     clear_shader: Shader<'a>,
     width: usize,
+    part: Option<&'a Part>,
 }
 
 /// What a thread works with.
@@ -88,7 +96,7 @@ struct Room {
 }
 
 impl Raster {
-    fn colours(&mut self, scene: &Scene, view: &View) -> Vec<u8> {
+    fn colours(&mut self, scene: &Scene, view: &View, part: Option<&Part>) -> Vec<u8> {
         let (width, height) = (view.pinhole.width, view.pinhole.height);
         let canvas = Canvas::of_view(view);
         let look = |i: usize| &scene.items()[i].look;
@@ -115,6 +123,7 @@ impl Raster {
                 &canvas.rays,
             ),
             width,
+            part,
         };
         let mut rgb = vec![0; width * height * 3];
         let room = || Room {
@@ -153,6 +162,9 @@ wide! {
     fn band_of(job: &Job<'_>, room: &mut Room, band: Band<'_>) {
         let n_rows = band.rgb.len() / 3 / job.width;
         for column in 0..job.width.div_ceil(WIDTH) {
+            if !Part::needs(job.part, column, band.row) {
+                continue;
+            }
             let n_columns = WIDTH.min(job.width - column * WIDTH);
             let (u, v) = ((column * WIDTH) as f64, (band.row * HEIGHT) as f64);
             let nearest = (1.0 / job.view.near) as f32;

@@ -1,6 +1,6 @@
 //! Colours: a patch, a place on it and the light go in, a colour comes out.
 //!
-//! One sun with a shadow; the sky from above and the ground from below, without; highlights
+//! One sun with a shadow; points and spots without; the sky from above and the ground from below, without; highlights
 //! where a material has them. Colours are mixed as they are written in files, without a detour
 //! over physical intensities, which is what Gazebo and MuJoCo do.
 
@@ -10,7 +10,8 @@ use headland_world::LightKind;
 
 use super::project::{Form, Patch, Rays};
 use super::shadow::ShadowMap;
-use crate::scene::{Look, Mesh, Scene, Surface};
+use crate::scene::texture::spot;
+use crate::scene::{Look, Mesh, Scene, Surface, Texture};
 
 /// The light of a scene.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -28,7 +29,7 @@ pub struct Daylight {
 }
 
 impl Daylight {
-    /// From the first directional light of the scene; a sun of our own where it has none.
+    /// From the first directional light of the scene; a sun of our own where it has no light.
     pub fn of(scene: &Scene) -> Daylight {
         let mut out = Daylight {
             direction: Vec3::new(0.45, 0.3, -0.84),
@@ -46,6 +47,10 @@ impl Daylight {
             let strength = 0.64 * light.intensity as f32;
             out.sun = [0, 1, 2].map(|i| light.diffuse[i] as f32 * strength);
             out.shadows = light.cast_shadows;
+        } else if !scene.lights().is_empty() {
+            // The world has light, and no sun.
+            (out.sun, out.shadows) = ([0.0; 3], false);
+            out.ambient = out.ambient.map(|c| c.map(|x| 0.5 * x));
         }
         if let Some(background) = scene.background() {
             out.sky = [background; 3];
@@ -76,6 +81,7 @@ pub(crate) struct Shader<'a> {
     light: Daylight,
     /// Towards the sun.
     to_sun: [f32; 3],
+    lamps: Vec<Lamp>,
     pub shadows: &'a ShadowMap,
     eye: Vec3,
     /// Direction at pixel (0, 0), and along u and v, in the world.
@@ -97,6 +103,71 @@ fn unit(v: [f32; 3]) -> [f32; 3] {
     v.map(|x| x * scale)
 }
 
+/// Blinn's highlight to the power of 32.
+#[inline(always)]
+fn gleam(direction: [f32; 3], to_light: [f32; 3], normal: [f32; 3]) -> f32 {
+    let to_eye = unit(direction.map(|d| -d));
+    let between = unit(std::array::from_fn(|i| to_eye[i] + to_light[i]));
+    let mut gleam = dot(between, normal).max(0.0);
+    for _ in 0..5 {
+        gleam *= gleam;
+    }
+    gleam
+}
+
+/// A light that is somewhere: a point or a spot. It throws no shadow.
+struct Lamp {
+    /// Along the world's axes from the eye.
+    position: [f32; 3],
+    colour: [f32; 3],
+    /// Range, and how it fades: constant, linear, quadratic.
+    fades: [f32; 4],
+    /// Of a spot: where it shines, and the cosines of its inner and outer half angle.
+    cone: Option<([f32; 3], f32, f32)>,
+}
+
+impl Lamp {
+    /// How much of it arrives at a place, towards which it is seen that way.
+    #[inline(always)]
+    fn strength(&self, to_lamp: [f32; 3], distance: f32) -> f32 {
+        let [range, constant, linear, quadratic] = self.fades;
+        if distance > range {
+            return 0.0;
+        }
+        let faded = constant + (linear + quadratic * distance) * distance;
+        let in_cone = self.cone.map_or(1.0, |(along, inner, outer)| {
+            let s = ((-dot(along, to_lamp) - outer) / (inner - outer).max(1e-6)).clamp(0.0, 1.0);
+            s * s * (3.0 - 2.0 * s)
+        });
+        in_cone / faded.max(1e-3)
+    }
+
+    /// Every point and spot of a scene.
+    fn all(scene: &Scene, eye: Vec3) -> Vec<Lamp> {
+        let lamp = |placed: &crate::scene::PlacedLight| {
+            let light = &placed.light;
+            if light.kind == LightKind::Directional {
+                return None;
+            }
+            let carried = placed.link_idx.map(|i| scene.world_from_link()[i]);
+            let pose = carried.map_or(light.scope_from_light, |c| c * light.scope_from_light);
+            let along = pose.vector(light.direction);
+            let cone =
+                light.spot.filter(|_| light.kind == LightKind::Spot).map(|[inner, outer, _]| {
+                    let half = |angle: f64| headland_base::maths::cos(angle * 0.5) as f32;
+                    (unit(single(along)), half(inner.min(outer)), half(outer))
+                });
+            Some(Lamp {
+                position: single(pose.translation - eye),
+                colour: [0, 1, 2].map(|i| (light.diffuse[i] * light.intensity) as f32),
+                fades: light.attenuation.map(|x| x as f32),
+                cone,
+            })
+        };
+        scene.lights().iter().filter_map(lamp).collect()
+    }
+}
+
 impl<'a> Shader<'a> {
     pub fn new(
         scene: &'a Scene,
@@ -113,6 +184,7 @@ impl<'a> Shader<'a> {
             bends,
             light,
             to_sun: single(-light.direction),
+            lamps: Lamp::all(scene, eye),
             shadows,
             eye,
             rays: rays.direction.map(single),
@@ -144,13 +216,70 @@ impl<'a> Shader<'a> {
         &self.scene.items()[self.patches[patch as usize].item as usize].look
     }
 
+    #[inline(always)]
+    fn texture(&self, patch: u32) -> Option<&Texture> {
+        self.scene.items()[self.patches[patch as usize].item as usize].texture.as_deref()
+    }
+
+    /// The colour of a patch that has a picture on it; a pixel shows more of what is further away
+    /// and of what is seen at a slant, of which the mean of both ways is taken.
+    fn textured(
+        &self,
+        patch: u32,
+        look: &Look,
+        point: [f32; 3],
+        normal: [f32; 3],
+        (direction, t): ([f32; 3], f32),
+    ) -> [f32; 3] {
+        let Some(texture) = self.texture(patch) else { return look.colour };
+        let about = &self.patches[patch as usize];
+        let item_idx = about.item as usize;
+        let point = Vec3::from_array(point.map(f64::from)) + self.eye;
+        let p = self.scene.item_from_world(item_idx).point(point);
+        let spot = spot(&self.scene.items()[item_idx].solid, about.part as usize, p);
+        let slant = (-dot(normal, unit(direction))).max(0.02);
+        let metres_a_pixel = t * dot(self.rays[1], self.rays[1]).sqrt();
+        let seen = texture.colour(spot.at, spot.per_metre * metres_a_pixel / slant.sqrt());
+        std::array::from_fn(|i| look.colour[i] * seen[i])
+    }
+
+    /// What the lamps add at a place: their light by its colour, and highlights.
+    fn lamps_at(
+        &self,
+        look: &Look,
+        colour: [f32; 3],
+        point: [f32; 3],
+        normal: [f32; 3],
+        direction: [f32; 3],
+    ) -> [f32; 3] {
+        let mut out = [0.0; 3];
+        for lamp in &self.lamps {
+            let to: [f32; 3] = std::array::from_fn(|i| lamp.position[i] - point[i]);
+            let distance = dot(to, to).sqrt();
+            let to = to.map(|x| x / distance.max(1e-6));
+            let facing = dot(normal, to);
+            let strength = lamp.strength(to, distance);
+            if facing <= 0.0 || strength <= 0.0 {
+                continue;
+            }
+            let gleam = match look.shine > 0.0 {
+                true => look.shine * gleam(direction, to, normal),
+                false => 0.0,
+            };
+            (0..3).for_each(|i| {
+                out[i] += lamp.colour[i] * strength * (colour[i] * facing + gleam);
+            });
+        }
+        out
+    }
+
     /// Colours in and out of the shadow, of a patch that has no others; `None` for one that
     /// changes from place to place.
     #[inline]
     pub fn plain(&self, patch: u32) -> Option<([f32; 3], [[f32; 3]; 2])> {
         let Bend::Flat(normal) = self.bends[patch as usize] else { return None };
         let look = self.look(patch);
-        if look.shine > 0.0 {
+        if look.shine > 0.0 || !self.lamps.is_empty() || self.texture(patch).is_some() {
             return None;
         }
         Some((normal, [0.0, 1.0].map(|sun| self.lit(look, normal, sun))))
@@ -177,12 +306,17 @@ impl<'a> Shader<'a> {
 
     #[inline(always)]
     fn lit(&self, look: &Look, normal: [f32; 3], sun: f32) -> [f32; 3] {
+        self.lit_colour(look, look.colour, normal, sun)
+    }
+
+    #[inline(always)]
+    fn lit_colour(&self, look: &Look, colour: [f32; 3], normal: [f32; 3], sun: f32) -> [f32; 3] {
         let [above, below] = &self.light.ambient;
         let up = 0.5 + 0.5 * normal[2];
         let direct = dot(normal, self.to_sun).max(0.0) * sun;
         std::array::from_fn(|i| {
             let light = below[i] + (above[i] - below[i]) * up + self.light.sun[i] * direct;
-            look.colour[i] * light + look.glow[i]
+            colour[i] * light + look.glow[i]
         })
     }
 
@@ -202,17 +336,15 @@ impl<'a> Shader<'a> {
         let look = self.look(patch);
         let facing = dot(normal, self.to_sun);
         let sun = if facing > 0.0 { self.shadows.light_at(point, normal) } else { 0.0 };
-        let mut out = self.lit(look, normal, sun);
+        let colour = self.textured(patch, look, point, normal, (direction, t));
+        let mut out = self.lit_colour(look, colour, normal, sun);
         if look.shine > 0.0 && sun > 0.0 {
-            // Blinn's highlight to the power of 32.
-            let to_eye = unit(direction.map(|d| -d));
-            let between = unit(std::array::from_fn(|i| to_eye[i] + self.to_sun[i]));
-            let mut gleam = dot(between, normal).max(0.0);
-            for _ in 0..5 {
-                gleam *= gleam;
-            }
-            let gleam = gleam * sun * look.shine;
+            let gleam = gleam(direction, self.to_sun, normal) * sun * look.shine;
             (0..3).for_each(|i| out[i] += gleam * self.light.sun[i]);
+        }
+        if !self.lamps.is_empty() {
+            let more = self.lamps_at(look, colour, point, normal, direction);
+            (0..3).for_each(|i| out[i] += more[i]);
         }
         out
     }

@@ -61,6 +61,40 @@ impl Bins {
     }
 }
 
+/// The tiles of a picture that somebody looks at.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Part {
+    n_across: usize,
+    needed: Vec<bool>,
+}
+
+impl Part {
+    /// Nothing of a picture.
+    pub fn none(width: usize, height: usize) -> Part {
+        let n_across = width.div_ceil(WIDTH);
+        Part { n_across, needed: vec![false; n_across * height.div_ceil(HEIGHT)] }
+    }
+
+    /// Adds the tiles that four pixels are in: one, those to the right and below, and the fourth.
+    pub fn add_four(&mut self, column: usize, row: usize) {
+        for (u, v) in [(0, 0), (1, 0), (0, 1), (1, 1)] {
+            self.needed[(row + v) / HEIGHT * self.n_across + (column + u) / WIDTH] = true;
+        }
+    }
+
+    /// How much of the picture it is.
+    pub fn share(&self) -> f64 {
+        let n_needed = self.needed.iter().filter(|is_needed| **is_needed).count();
+        n_needed as f64 / self.needed.len().max(1) as f64
+    }
+
+    /// Whether a tile is needed; all are where nobody says.
+    #[inline(always)]
+    pub(crate) fn needs(part: Option<&Part>, column: usize, row: usize) -> bool {
+        part.is_none_or(|part| part.needed[row * part.n_across + column])
+    }
+}
+
 /// A row of tiles: where it is in the image, and its part of what is made.
 pub(crate) struct Band<'a> {
     /// Which row of tiles.

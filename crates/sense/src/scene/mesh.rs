@@ -19,6 +19,8 @@ pub struct Mesh {
     triangles: Vec<[u32; 3]>,
     /// Outwards at each corner of each triangle; unit vectors.
     normals: Vec<[[f32; 3]; 3]>,
+    /// Where each corner of each triangle is on a texture; or empty.
+    texture_places: Vec<[[f32; 2]; 3]>,
     is_closed: bool,
     bvh: Bvh,
 }
@@ -33,16 +35,26 @@ pub(crate) struct Met {
 impl Mesh {
     /// From corners and triangles that run counter-clockwise seen from outside. A closed surface
     /// that is inside out is turned around, and an open one is seen from both sides.
-    pub fn new(corners: Vec<Vec3>, mut triangles: Vec<[u32; 3]>) -> Mesh {
+    pub fn new(corners: Vec<Vec3>, triangles: Vec<[u32; 3]>) -> Mesh {
+        Mesh::textured(corners, triangles, Vec::new())
+    }
+
+    /// The same with the places of the triangles' corners on a texture.
+    pub fn textured(
+        corners: Vec<Vec3>,
+        mut triangles: Vec<[u32; 3]>,
+        mut texture_places: Vec<[[f32; 2]; 3]>,
+    ) -> Mesh {
         let is_closed = is_closed(&triangles);
         if is_closed && volume(&corners, &triangles) < 0.0 {
             triangles.iter_mut().for_each(|triangle| triangle.swap(1, 2));
+            texture_places.iter_mut().for_each(|places| places.swap(1, 2));
         }
         let at = |i: u32| corners[i as usize];
         let boxes: Vec<Bounds> = triangles.iter().map(|t| Bounds::of(t.map(at))).collect();
         let bvh = Bvh::build(&boxes);
         let normals = smoothed(&corners, &triangles);
-        Mesh { corners, triangles, normals, is_closed, bvh }
+        Mesh { corners, triangles, normals, texture_places, is_closed, bvh }
     }
 
     /// Corner points \[m\].
@@ -58,6 +70,11 @@ impl Mesh {
     /// The normals at the corners of a triangle.
     pub fn normals(&self, triangle: usize) -> &[[f32; 3]; 3] {
         &self.normals[triangle]
+    }
+
+    /// Where the corners of a triangle are on a texture, where that is known.
+    pub fn texture_places(&self, triangle: usize) -> Option<&[[f32; 2]; 3]> {
+        self.texture_places.get(triangle)
     }
 
     /// Whether its surface has no rim: then only its outside is seen.

@@ -16,11 +16,12 @@ pub mod bvh;
 pub mod mesh;
 mod reflection;
 pub mod solid;
+pub mod texture;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use headland_base::{Transform, Vec3};
+use headland_base::{Diagnostic, Transform, Vec3};
 use headland_world::geometry::corners_in;
 use headland_world::{Geometry, Light, Material, World};
 
@@ -30,6 +31,7 @@ pub use bvh::{Bounds, Bvh, Ray};
 pub use mesh::Mesh;
 pub use reflection::Reflection;
 pub use solid::{Planes, Solid, Surface};
+pub use texture::Texture;
 
 /// Which shapes of a World are in a scene.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -127,6 +129,8 @@ pub struct Item {
     pub look: Look,
     /// What a laser gets back of it.
     pub reflection: Reflection,
+    /// A picture on it, by which its colour is multiplied.
+    pub texture: Option<Arc<Texture>>,
 }
 
 /// What a ray meets.
@@ -190,6 +194,7 @@ impl Scene {
             shared.insert((key, planes), Arc::clone(&made));
             Some(made)
         };
+        let mut textures = Textures::default();
         let mut models: Vec<String> = Vec::new();
         let mut items = Vec::new();
         let mut lights: Vec<PlacedLight> = Vec::new();
@@ -201,15 +206,28 @@ impl Scene {
             });
             let link = placed.link;
             let unsaid = if placed.is_static { Look::PLAIN } else { Look::told_apart(model_idx) };
-            let mut add = |name: &str, link_from_item, solid, look: Look, reflection| {
+            let mut add = |name: &str, link_from_item, solid, look: Look, reflection, texture| {
                 let Some(solid) = solid else { return };
                 let name = format!("{}::{name}", placed.name);
-                let item =
-                    Item { name, link_idx, model_idx, link_from_item, solid, look, reflection };
-                items.push(item);
+                items.push(Item {
+                    name,
+                    link_idx,
+                    model_idx,
+                    link_from_item,
+                    solid,
+                    look,
+                    reflection,
+                    texture,
+                });
             };
             if show != Show::Collisions {
                 for visual in &link.visuals {
+                    let texture = textures.of(&visual.material);
+                    // The picture is the colour, where the file gives no other beside it.
+                    let unsaid = match texture {
+                        Some(_) => Look { colour: [1.0; 3], ..unsaid },
+                        None => unsaid,
+                    };
                     let look = Look::of_material(
                         &visual.material,
                         unsaid,
@@ -218,7 +236,7 @@ impl Scene {
                     );
                     let solid = solid(&visual.geometry, Planes::Drawn);
                     let reflection = Reflection::of_visual(visual);
-                    add(&visual.name, visual.link_from_shape, solid, look, reflection);
+                    add(&visual.name, visual.link_from_shape, solid, look, reflection, texture);
                 }
             }
             let is_bare = link.visuals.is_empty();
@@ -227,7 +245,8 @@ impl Scene {
                 for collision in &link.collisions {
                     let solid = solid(&collision.geometry, planes);
                     let reflection = Reflection::of_collision(collision, link);
-                    add(&collision.name, collision.link_from_shape, solid, unsaid, reflection);
+                    let at = collision.link_from_shape;
+                    add(&collision.name, at, solid, unsaid, reflection, None);
                 }
             }
             let carried = link.lights.iter().cloned();
@@ -288,6 +307,7 @@ impl Scene {
             solid: mark.solid,
             look: mark.look,
             reflection: Reflection::PLAIN,
+            texture: None,
         });
         let items = self.items.iter().cloned().chain(marks).collect();
         let one_more = |names: &[String]| [names, &["marks".to_string()]].concat();
@@ -431,6 +451,39 @@ impl Scene {
         self.tree.walk(&rest, |i, max| meet(self.bounded[i as usize], max));
         best
     }
+}
+
+/// Textures that were decoded: one file is decoded once. What cannot be decoded is not drawn;
+/// [`bad_textures`] says so.
+#[derive(Default)]
+struct Textures(BTreeMap<usize, Option<Arc<Texture>>>);
+
+impl Textures {
+    fn of(&mut self, material: &Material) -> Option<Arc<Texture>> {
+        let file = material.texture_file.as_ref()?;
+        let made = self.0.entry(Arc::as_ptr(file) as usize);
+        made.or_insert_with(|| Texture::decode(&file.bytes).ok().map(Arc::new)).clone()
+    }
+}
+
+/// What is wrong with the textures of a World: files that are no pictures.
+pub fn bad_textures(world: &World) -> Vec<Diagnostic> {
+    let mut told: BTreeMap<String, Diagnostic> = BTreeMap::new();
+    for placed in world.links() {
+        for visual in &placed.link.visuals {
+            let Some(file) = &visual.material.texture_file else { continue };
+            if told.contains_key(&file.path) {
+                continue;
+            }
+            if let Err(why) = Texture::decode(&file.bytes) {
+                let message = format!("cannot draw the texture `{}`: {why}", file.path);
+                let help = "the surface has its plain colour; write the picture as PNG or JPEG";
+                let warning = Diagnostic::warning("bad-texture", message).help(help);
+                told.insert(file.path.clone(), warning);
+            }
+        }
+    }
+    told.into_values().collect()
 }
 
 /// The `<background>` of SDF's `<scene>`, unless it asks for a `<sky>`.

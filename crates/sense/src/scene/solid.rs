@@ -183,7 +183,8 @@ impl Solid {
             Geometry::Plane { normal, .. } => (vec![Surface::Endless { normal: *normal }], None),
             Geometry::Mesh { mesh, .. } => {
                 let (corners, triangles) = (mesh.vertices().to_vec(), mesh.triangles().to_vec());
-                return Some(Solid::of_mesh(Mesh::new(corners, triangles)));
+                let places = mesh.texture_places().to_vec();
+                return Some(Solid::of_mesh(Mesh::textured(corners, triangles, places)));
             }
             Geometry::Heightmap { size, position, heights, .. } => {
                 let form::Triangles { mut corners, triangles } =

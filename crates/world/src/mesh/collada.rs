@@ -178,6 +178,7 @@ impl<'a, 'i> Reader<'a, 'i, '_> {
         self.parts.push(Part {
             names: names.flatten().map(str::to_string).collect(),
             corners: scene_from_geometry.corners(&corners),
+            places: Vec::new(),
         });
         Ok(())
     }

@@ -12,7 +12,9 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use headland_base::{Diagnostic, Mat3, Vec3, maths};
 
-use super::{Affine, MOST_BYTES, Part, bad, check_count, guarded, read_bounded};
+use super::{
+    Affine, Corners, MOST_BYTES, Part, bad, check_count, guarded, read_bounded, turn_around,
+};
 
 /// The deepest chain of nodes that is followed.
 const MOST_DEPTH: usize = 200;
@@ -132,22 +134,31 @@ impl Reader<'_> {
         scene_from_mesh: Affine,
     ) -> Result<(), Diagnostic> {
         names.extend(mesh.name().map(str::to_string));
-        let mut corners = Vec::new();
+        let (mut corners, mut places) = (Vec::new(), Vec::new());
         for primitive in mesh.primitives() {
-            corners.extend(self.corners_of(&primitive)?);
+            let (of_it, places_of_it) = self.corners_of(&primitive)?;
+            places.extend(places_of_it);
+            corners.extend(of_it);
             check_count(self.path, self.n_triangles + corners.len() / 3)?;
         }
         self.n_triangles += corners.len() / 3;
-        self.parts.push(Part { names, corners: scene_from_mesh.corners(&corners) });
+        // All primitives say where they are on a texture, or none does.
+        places.truncate(if places.len() == corners.len() { places.len() } else { 0 });
+        if scene_from_mesh.linear.determinant() < 0.0 {
+            turn_around(&mut places);
+        }
+        self.parts.push(Part { names, corners: scene_from_mesh.corners(&corners), places });
         Ok(())
     }
 
-    fn corners_of(&self, primitive: &Primitive<'_>) -> Result<Vec<Vec3>, Diagnostic> {
+    fn corners_of(&self, primitive: &Primitive<'_>) -> Result<Corners, Diagnostic> {
         let mode = primitive.mode();
         if !matches!(mode, Mode::Triangles | Mode::TriangleStrip | Mode::TriangleFan) {
-            return Ok(Vec::new()); // points and lines have no surface
+            return Ok(Corners::default()); // points and lines have no surface
         }
-        let Some(accessor) = primitive.get(&Semantic::Positions) else { return Ok(Vec::new()) };
+        let Some(accessor) = primitive.get(&Semantic::Positions) else {
+            return Ok(Corners::default());
+        };
         let positions = self.positions(&accessor)?;
         let indices = match primitive.indices() {
             Some(accessor) => self.indices(&accessor)?,
@@ -169,7 +180,25 @@ impl Reader<'_> {
             let found = positions.get(i as usize).copied();
             found.ok_or_else(|| bad(self.path, format!("index {i} is past the last vertex")))
         };
-        triangles.iter().flatten().map(|i| corner(*i)).collect()
+        let corners = triangles.iter().flatten().map(|i| corner(*i)).collect::<Result<_, _>>()?;
+        let on_texture = match primitive.get(&Semantic::TexCoords(0)) {
+            Some(accessor) => self.places(&accessor)?,
+            None => Vec::new(),
+        };
+        let place = |i: &u32| on_texture.get(*i as usize).copied();
+        let places: Option<Vec<[f32; 2]>> = triangles.iter().flatten().map(place).collect();
+        Ok((corners, places.unwrap_or_default()))
+    }
+
+    /// Places on a texture; none where they are not written as floats, which few do.
+    fn places(&self, accessor: &Accessor<'_>) -> Result<Vec<[f32; 2]>, Diagnostic> {
+        if (accessor.data_type(), accessor.dimensions()) != (DataType::F32, Dimensions::Vec2) {
+            return Ok(Vec::new());
+        }
+        let float = |item: &[u8], at: usize| {
+            f32::from_le_bytes([item[at], item[at + 1], item[at + 2], item[at + 3]])
+        };
+        Ok(self.items(accessor, 8)?.map(|item| [float(item, 0), float(item, 4)]).collect())
     }
 
     fn positions(&self, accessor: &Accessor<'_>) -> Result<Vec<Vec3>, Diagnostic> {

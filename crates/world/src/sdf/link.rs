@@ -1,16 +1,23 @@
 //! `link`: mass, shapes, looks and lights of one rigid body.
 
+use std::sync::Arc;
+
 use headland_base::{Diagnostic, Mat3, Place, Vec3};
 use roxmltree::Node;
 
 use super::auto::Derive;
-use super::frames::Pose;
+use super::frames::{Named, Pose};
 use super::reader::{Reader, UNNAMED};
 use super::siblings::Siblings;
+use crate::files;
 use crate::xml::{self, HEADLAND_NAMESPACE};
 use crate::{
-    Collision, Geometry, InertiaOrigin, Inertial, Light, LightKind, Link, Material, Twist, Visual,
+    Collision, Geometry, InertiaOrigin, Inertial, Light, LightKind, Link, Material, TextureFile,
+    Twist, Visual,
 };
+
+/// The largest picture of a texture \[bytes\].
+const MOST_TEXTURE_BYTES: u64 = 64 << 20;
 
 /// A link whose own place, and that of some of its parts, is still to be worked out.
 pub(super) struct LinkDraft {
@@ -293,9 +300,44 @@ impl Reader<'_, '_> {
         material.texture = map
             .map(|map| xml::text_of(map).trim().to_string())
             .filter(|texture| !texture.is_empty());
+        if let Some(uri) = map.filter(|_| material.texture.is_some()).and_then(|m| self.text(m)) {
+            self.texture(&uri, material);
+        }
         let elements = node.descendants().filter(Node::is_element).count();
         if material.texture.is_none() || elements > 3 {
             material.opaque.push(self.keep(node));
+        }
+    }
+
+    /// The file of a texture. Without it the surface has its plain colours, which is said.
+    fn texture(&mut self, uri: &Named, material: &mut Material) {
+        let found = self.shared.options.resources.resolve(&uri.name, &self.dir);
+        let read = found.and_then(|path| {
+            let unread = |why: files::Unread| match why {
+                files::Unread::Irregular(diagnostic) => diagnostic,
+                files::Unread::Failed(error) => {
+                    Diagnostic::error("missing-file", format!("{}: {error}", path.display()))
+                }
+                files::Unread::TooLarge(n_bytes) => Diagnostic::error(
+                    "missing-file",
+                    format!("{}: {n_bytes} bytes are too many", path.display()),
+                ),
+            };
+            let bytes = files::bytes_of(&path, MOST_TEXTURE_BYTES).map_err(unread)?;
+            Ok((path, bytes))
+        });
+        match read {
+            Ok((path, bytes)) => {
+                material.texture = Some(self.uri_from_root(uri.name.clone(), &path));
+                let path = path.display().to_string();
+                material.texture_file = Some(Arc::new(TextureFile { path, bytes }));
+            }
+            Err(why) => {
+                let message =
+                    format!("no texture `{}`; the surface has its plain colour", uri.name);
+                let warning = Diagnostic::warning("missing-texture", message).note(why.message);
+                self.xml.findings.push(warning.help_maybe(why.help).at(uri.place.clone()));
+            }
         }
     }
 

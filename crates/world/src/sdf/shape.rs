@@ -258,7 +258,7 @@ impl Reader<'_, '_> {
     /// A name for the file that means the same from the outermost file's folder, which is
     /// where a World's names are looked up. Nothing changes unless the file that says it
     /// was included from elsewhere, or found around it and on no search path.
-    fn uri_from_root(&self, uri: String, path: &Path) -> String {
+    pub(super) fn uri_from_root(&self, uri: String, path: &Path) -> String {
         let resources = &self.shared.options.resources;
         if self.shared.chain.len() <= 1 {
             return resources.uri_anywhere(&uri, path);

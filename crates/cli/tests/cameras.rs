@@ -1,0 +1,87 @@
+//! The shipped world of cameras, run and read back by readers that are not ours.
+//!
+//! OpenCV and the MCAP library are Python packages (`tests/foreign/requirements.txt`). Set
+//! `HEADLAND_PYTHON` to an interpreter that has them; without it the test says that it was
+//! skipped, and with `HEADLAND_REQUIRE_FOREIGN=1` that is a failure.
+
+mod common;
+
+use std::collections::BTreeMap;
+use std::process::Command;
+
+use common::{ROOT, expect, text};
+
+/// What a reader found out, by the first word of each line.
+fn read(recording: &std::path::Path) -> Option<BTreeMap<String, Vec<String>>> {
+    let Some(python) = std::env::var_os("HEADLAND_PYTHON") else {
+        let required = std::env::var_os("HEADLAND_REQUIRE_FOREIGN").is_some();
+        assert!(!required, "HEADLAND_PYTHON is not set");
+        eprintln!("skipped: HEADLAND_PYTHON is not set");
+        return None;
+    };
+    let script = format!("{ROOT}/tests/foreign/camera_check.py");
+    let output = Command::new(python).arg("-B").arg(script).arg(recording).output().expect("ran");
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let line = |line: &str| {
+        let mut words = line.split_whitespace().map(str::to_string);
+        let first = words.next().unwrap_or_default();
+        let rest: Vec<String> = words.collect();
+        match first.as_str() {
+            "compressed" => (format!("{first} {}", rest[0]), rest[1..].to_vec()),
+            _ => (first, rest),
+        }
+    };
+    Some(text(&output.stdout).lines().map(line).collect())
+}
+
+#[test]
+fn pictures_of_a_run_are_what_opencv_expects() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let dir = folder.path();
+    let world = format!("{ROOT}/worlds/cameras.sdf");
+    let run = |threads: &str, output: &str| {
+        let words = ["run", &world, "-d", "0.3", "--threads", threads, "-o", output, "-q"];
+        expect(dir, &words, 0);
+        std::fs::read(dir.join(output)).expect("written")
+    };
+    assert!(run("1", "one.mcap") == run("3", "three.mcap"), "threads change nothing");
+    let Some(said) = read(&dir.join("one.mcap")) else { return };
+    let number = |key: &str, i: usize| {
+        said[key][i].parse::<f64>().unwrap_or_else(|_| panic!("{key}: {:?}", said[key]))
+    };
+    assert!(number("undistorted", 0) < 1.0, "grey levels: {:?}", said["undistorted"]);
+    assert!(number("undistorted", 1) > 0.7);
+    assert_eq!((number("compressed lens", 0), number("compressed worn", 0)), (4.0, 3.0));
+    let (ours, theirs) = (number("disparity", 1), number("disparity", 0));
+    assert!((ours - theirs).abs() <= 1.0 && ours > 4.0, "{ours} {theirs}");
+    assert!(number("points", 0) < 1e-3, "{:?}", said["points"]);
+    assert_eq!(said["labels"].join(" "), "[0, 1, 2, 3]");
+    assert!((number("latency", 0) - 0.03).abs() < 1e-9);
+    assert_eq!(number("latency", 1), 50e6, "from its phase on");
+}
+
+/// Pictures are large: nobody gets them unasked.
+#[test]
+fn cameras_wait_until_they_are_asked_for() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let dir = folder.path();
+    let world = std::fs::read_to_string(format!("{ROOT}/worlds/cameras.sdf")).expect("shipped");
+    let waiting = world.replace("<always_on>true</always_on>", "").replace("textures/", "no/");
+    std::fs::write(dir.join("w.sdf"), waiting).expect("written");
+    let run = |sensors: &[&str]| {
+        let words = [&["run", "w.sdf", "-d", "0.01", "-o", "r.mcap"][..], sensors].concat();
+        let said = expect(dir, &words, 0);
+        let info = expect(dir, &["--json", "info", "r.mcap"], 0);
+        (text(&said.stderr), text(&info.stdout))
+    };
+    let (said, topics) = run(&[]);
+    assert!(said.contains("7 cameras are left out") && !topics.contains("image_raw"), "{said}");
+    assert!(said.contains("no texture `no/brick.png`"), "{said}");
+    let (said, topics) = run(&["--sensors", "/rig/eye"]);
+    assert!(topics.contains("/rig/eye/image_raw") && topics.contains("/rig/eye/camera_info"));
+    assert!(!topics.contains("/rig/stereo") && !said.contains("left out"), "{said}");
+    let (_, topics) = run(&["--sensors", "all"]);
+    assert!(topics.contains("/rig/stereo/right/image_raw") && topics.contains("/rig/fisheye"));
+    let (_, topics) = run(&["--sensors", "none"]);
+    assert!(!topics.contains("/rig/eye"));
+}

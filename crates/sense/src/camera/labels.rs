@@ -1,0 +1,87 @@
+//! Labels: which number a thing has in the pictures of a segmentation camera.
+//!
+//! A thing is an outermost model of the world, numbered from 1 in its order; 0 is where nothing
+//! is. A class is what a model says of itself, `<plugin name="gz::sim::systems::Label"><label>`,
+//! as in Gazebo; a model that says nothing is of class 0. In a world where none says anything,
+//! classes are things.
+
+use headland_world::{Model, Opaque, World};
+use roxmltree::Document;
+
+use crate::render::NO_ITEM;
+use crate::scene::Scene;
+
+/// The label of every item of a scene.
+pub struct Labels(Vec<u16>);
+
+impl Labels {
+    /// Things.
+    pub fn things(scene: &Scene) -> Labels {
+        Labels(scene.items().iter().map(|item| item.model_idx as u16 + 1).collect())
+    }
+
+    /// Classes.
+    pub fn classes(world: &World, scene: &Scene) -> Labels {
+        let models = world.models.iter();
+        let said: Vec<(&str, Option<u16>)> =
+            models.map(|model| (model.name.as_str(), label(model))).collect();
+        if said.iter().all(|(_, label)| label.is_none()) {
+            return Labels::things(scene);
+        }
+        let of_item = |item: &crate::scene::Item| {
+            let name = scene.models()[item.model_idx].as_str();
+            let found = said.iter().find(|(known, _)| *known == name);
+            found.and_then(|(_, label)| *label).unwrap_or(0)
+        };
+        Labels(scene.items().iter().map(of_item).collect())
+    }
+
+    /// The label of what a pixel shows.
+    pub fn of(&self, item: u32) -> u16 {
+        if item == NO_ITEM { 0 } else { self.0.get(item as usize).copied().unwrap_or(0) }
+    }
+}
+
+/// What a model, or the first of its links that does, says of itself.
+fn label(model: &Model) -> Option<u16> {
+    let links = model.links.iter().flat_map(|link| &link.opaque);
+    model.opaque.iter().chain(links).find_map(of_plugin)
+}
+
+fn of_plugin(kept: &Opaque) -> Option<u16> {
+    if kept.kind != "plugin" || !kept.xml.contains("Label") {
+        return None;
+    }
+    let document = Document::parse(&kept.xml).ok()?;
+    let node = document.descendants().find(|node| node.tag_name().name() == "label")?;
+    node.text()?.trim().parse().ok()
+}
+
+/// A colour for a label: far from its neighbours', black for 0.
+pub fn colour(label: u16) -> [u8; 3] {
+    if label == 0 {
+        return [0; 3];
+    }
+    // Bits of the number spread over the three colours, the lowest first to the highest bit, as
+    // the Pascal dataset colours its classes.
+    let mut rgb = [0u8; 3];
+    for bit in 0..15 {
+        let is_set = label >> bit & 1 == 1;
+        rgb[bit % 3] |= u8::from(is_set) << (7 - bit / 3);
+    }
+    rgb
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_two_labels_have_one_colour() {
+        let mut all: Vec<[u8; 3]> = (0..32_768).map(colour).collect();
+        all.sort_unstable();
+        all.dedup();
+        assert_eq!(all.len(), 32_768);
+        assert_eq!((colour(0), colour(1), colour(2)), ([0; 3], [128, 0, 0], [0, 128, 0]));
+    }
+}

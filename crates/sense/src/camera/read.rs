@@ -1,0 +1,482 @@
+//! Cameras as a World declares them: `<sensor>` with `<camera>` goes in, a [`Camera`] comes out,
+//! or everything that is wrong with it.
+//!
+//! | type | shows |
+//! |---|---|
+//! | `camera`, `wideanglecamera` | colours |
+//! | `depth_camera`, `depth` | depths |
+//! | `rgbd_camera`, `rgbd` | both, and points |
+//! | `segmentation_camera`, `segmentation` | which thing or class is where |
+//! | `multicamera` | colours, of several cameras at the same moment |
+//!
+//! Of ours: `headland:renderer`, `headland:encoding`, `headland:imperfections`.
+
+use headland_base::maths::PI;
+use headland_base::{Diagnostic, Transform};
+use headland_world::{Places, World, join_scope};
+
+use super::{MOST_PIXELS, MOST_PIXELS_A_SIDE, Pinhole, View, sensor_from_optical};
+use crate::declare::element::Element;
+use crate::declare::sensors_of;
+use crate::imperfect::Imperfections;
+use crate::lens::{Lens, Table};
+use crate::render::RENDERERS;
+
+/// A camera that a World declares.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Camera {
+    /// The whole name: `robot::head::head_camera`; `robot::head::stereo::left` of one of several.
+    pub name: String,
+    /// The link that carries it, in the order of [`World::links`].
+    pub link_idx: usize,
+    /// Where its optical frame is in the link.
+    pub link_from_optical: Transform,
+    /// What it would see without a lens.
+    pub pinhole: Pinhole,
+    /// What its lens does.
+    pub lens: Lens,
+    /// Nothing further from the axis is seen \[rad\].
+    pub cutoff: f64,
+    /// Nothing nearer or further is seen \[m\].
+    pub clip: (f64, f64),
+    /// Images per second; every step where the file says nothing.
+    pub rate: Option<f64>,
+    /// What it shows.
+    pub shows: Shows,
+    /// How a pixel of colour is written.
+    pub format: Format,
+    /// How a picture of colour is sent.
+    pub coding: Coding,
+    /// Who draws for it: a name of [`RENDERERS`].
+    pub renderer: &'static str,
+    /// What is wrong with its pictures.
+    pub imperfections: Imperfections,
+    /// The frame of its messages, where the file names one.
+    pub optical_frame_id: Option<String>,
+}
+
+/// What a camera shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shows {
+    /// Colours.
+    Colour,
+    /// Depths.
+    Depth,
+    /// Colours, depths and points.
+    Both,
+    /// The class of what is seen.
+    Classes,
+    /// Which thing is seen.
+    Things,
+}
+
+/// How a pixel of colour is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// Three bytes.
+    Rgb8,
+    /// Three bytes, blue first.
+    Bgr8,
+    /// One byte of brightness.
+    Mono8,
+    /// Two bytes of brightness.
+    Mono16,
+    /// One byte, of which colour depends on the place: the names say the first two of the first
+    /// row and the first two of the second.
+    Bayer([u8; 4]),
+}
+
+impl Format {
+    /// Every format with SDF's word for it.
+    pub const ALL: &[(&str, Format)] = &[
+        ("R8G8B8", Format::Rgb8),
+        ("RGB_INT8", Format::Rgb8),
+        ("B8G8R8", Format::Bgr8),
+        ("BGR_INT8", Format::Bgr8),
+        ("L8", Format::Mono8),
+        ("L_INT8", Format::Mono8),
+        ("L16", Format::Mono16),
+        ("L_INT16", Format::Mono16),
+        ("BAYER_RGGB8", Format::Bayer([0, 1, 1, 2])),
+        ("BAYER_BGGR8", Format::Bayer([2, 1, 1, 0])),
+        ("BAYER_GBRG8", Format::Bayer([1, 2, 0, 1])),
+        ("BAYER_GRBG8", Format::Bayer([1, 0, 2, 1])),
+    ];
+}
+
+/// How a picture of colour is sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Coding {
+    /// As it is.
+    Raw,
+    /// As a PNG: the same, smaller and slower.
+    Png,
+    /// As a JPEG of a quality from 1 to 100: nearly the same, much smaller.
+    Jpeg(u8),
+}
+
+impl Camera {
+    /// The camera where its link is now.
+    pub fn view(&self, world_from_link: &[Transform]) -> View {
+        self.view_on(world_from_link[self.link_idx])
+    }
+
+    /// The camera on its link.
+    pub fn view_on(&self, world_from_link: Transform) -> View {
+        View {
+            pinhole: self.pinhole,
+            world_from_optical: world_from_link * self.link_from_optical,
+            near: self.clip.0,
+            far: self.clip.1,
+        }
+    }
+
+    /// How its lens makes pictures; says so where it shows nothing.
+    pub fn table(&self) -> Result<Table, Diagnostic> {
+        Table::within(&self.pinhole, &self.lens, self.cutoff)
+    }
+}
+
+/// Types of sensors that take pictures, and what those show.
+const TYPES: &[(&str, Shows)] = &[
+    ("camera", Shows::Colour),
+    ("wideanglecamera", Shows::Colour),
+    ("wide_angle_camera", Shows::Colour),
+    ("multicamera", Shows::Colour),
+    ("depth", Shows::Depth),
+    ("depth_camera", Shows::Depth),
+    ("rgbd", Shows::Both),
+    ("rgbd_camera", Shows::Both),
+    ("segmentation", Shows::Classes),
+    ("segmentation_camera", Shows::Classes),
+];
+
+/// Every camera of a World, in its order, and what is wrong with the others.
+pub fn cameras(world: &World, places: &Places) -> (Vec<Camera>, Vec<Diagnostic>) {
+    let (mut cameras, mut faults) = (Vec::new(), Vec::new());
+    for found in sensors_of(world, places).iter().filter(|found| found.joint.is_none()) {
+        let (mut of_it, mut is_camera) = (Vec::new(), false);
+        let mut wrong = found.read(("camera", "bad-camera"), |sensor| {
+            if is_one(sensor) {
+                is_camera = true;
+                let name = join_scope(&found.owner, sensor.attribute("name").unwrap_or("sensor"));
+                let link_from_sensor = found.owner_from_sensor(sensor);
+                of_it.extend(cameras_of(sensor, &name, found.body_idx, link_from_sensor));
+            }
+        });
+        wrong.retain(|finding| finding.severity == headland_base::Severity::Error);
+        match wrong.is_empty() {
+            true => cameras.extend(of_it),
+            false if is_camera => faults.extend(wrong),
+            false => {}
+        }
+    }
+    (cameras, faults)
+}
+
+fn is_one(sensor: Element<'_>) -> bool {
+    let word = sensor.attribute("type").unwrap_or_default();
+    TYPES.iter().any(|(known, _)| *known == word)
+}
+
+/// The cameras of a sensor that takes pictures; what is wrong is said.
+pub(crate) fn cameras_of(
+    sensor: Element<'_>,
+    name: &str,
+    link_idx: usize,
+    link_from_sensor: Transform,
+) -> Vec<Camera> {
+    let word = sensor.attribute("type").unwrap_or_default();
+    let shows = TYPES.iter().find(|(known, _)| *known == word).map_or(Shows::Colour, |(_, s)| *s);
+    let nodes: Vec<Element<'_>> = sensor.children("camera").collect();
+    if nodes.is_empty() {
+        sensor.error("there is no <camera> in it");
+    }
+    if nodes.len() > 1 && word != "multicamera" {
+        nodes[1].fault(
+            "there is more than one <camera> in it",
+            Some("a sensor of type `multicamera` has several".to_string()),
+        );
+    }
+    let mut names: Vec<String> = Vec::new();
+    let one = |(i, node): (usize, &Element<'_>)| {
+        let own = node.attribute("name").map_or_else(|| format!("camera_{i}"), str::to_string);
+        if names.contains(&own) {
+            node.error(format!("two cameras in it are called `{own:.40}`"));
+        }
+        names.push(own.clone());
+        let name = if word == "multicamera" { join_scope(name, &own) } else { name.to_string() };
+        camera(sensor, *node, name, link_idx, link_from_sensor, shows)
+    };
+    nodes.iter().enumerate().filter_map(one).collect()
+}
+
+/// What may be in a `<camera>`.
+const KNOWN: &[&str] = &[
+    "box_type",
+    "camera_info_topic",
+    "clip",
+    "depth_camera",
+    "distortion",
+    "headland:encoding",
+    "headland:imperfections",
+    "headland:renderer",
+    "horizontal_fov",
+    "image",
+    "lens",
+    "noise",
+    "optical_frame_id",
+    "pose",
+    "save",
+    "segmentation_type",
+    "trigger_topic",
+    "triggered",
+    "visibility_mask",
+];
+
+fn camera(
+    sensor: Element<'_>,
+    node: Element<'_>,
+    name: String,
+    link_idx: usize,
+    link_from_sensor: Transform,
+    shows: Shows,
+) -> Option<Camera> {
+    node.only(KNOWN);
+    if let Some(save) = node.child("save") {
+        save.remark("<save> is passed over: pictures go into the recording");
+    }
+    if node.flag("triggered", false) {
+        node.warn("it is not triggered by a topic, but looks at its own rate", None);
+    }
+    let (pinhole, lens, cutoff) = optics(node)?;
+    let clip = clip(node)?;
+    let rate = Some(sensor.number("update_rate", 0.0)).filter(|rate| *rate > 0.0);
+    let (sensor_from_camera, frame) = node.pose();
+    if let Some((at, frame)) = frame {
+        at.error(format!("its pose is relative to `{frame}`; only that in its link is understood"));
+    }
+    let link_from_optical = link_from_sensor * sensor_from_camera * sensor_from_optical();
+    let format =
+        node.child("image").map_or(Format::Rgb8, |image| image.word("format", Format::ALL));
+    let renderers: Vec<(&str, &str)> =
+        RENDERERS.iter().map(|(name, _, _)| (*name, *name)).collect();
+    let renderer = node.word("headland:renderer", &renderers);
+    let shows = match shows {
+        Shows::Classes => node.word("segmentation_type", SEGMENTATIONS),
+        other => other,
+    };
+    let mut imperfections = Imperfections::read(node);
+    let noise = node.noise();
+    // One knob: where both are given, the element of ours is meant.
+    if imperfections.noise == 0.0 {
+        imperfections.noise = noise.stddev.abs();
+        imperfections.noise_mean = noise.mean;
+    }
+    let optical_frame_id = node.text_in("optical_frame_id").map(str::to_string);
+    Some(Camera {
+        name,
+        link_idx,
+        link_from_optical,
+        pinhole,
+        lens: lens.or_none(),
+        cutoff,
+        clip,
+        rate,
+        shows,
+        format,
+        coding: coding(node),
+        renderer,
+        imperfections,
+        optical_frame_id,
+    })
+}
+
+const SEGMENTATIONS: &[(&str, Shows)] =
+    &[("semantic", Shows::Classes), ("instance", Shows::Things), ("panoptic", Shows::Things)];
+
+/// `raw`, `png`, `jpeg`, or `jpeg` of a quality: `<headland:encoding quality="80">jpeg</…>`.
+fn coding(node: Element<'_>) -> Coding {
+    let codings = [("raw", Coding::Raw), ("png", Coding::Png), ("jpeg", Coding::Jpeg(90))];
+    let coding = node.word("headland:encoding", &codings);
+    let said = node.child("headland:encoding").and_then(|e| Some((e, e.attribute("quality")?)));
+    match (coding, said) {
+        (Coding::Jpeg(_), Some((element, said))) => {
+            let quality = said.parse::<u8>().ok().filter(|quality| (1..=100).contains(quality));
+            if quality.is_none() {
+                element.error(format!("a quality of `{said:.20}` is not a number from 1 to 100"));
+            }
+            Coding::Jpeg(quality.unwrap_or(90))
+        }
+        _ => coding,
+    }
+}
+
+/// Nearest and furthest; those of a depth camera may stand in its own element.
+fn clip(node: Element<'_>) -> Option<(f64, f64)> {
+    let outer = node.child("clip");
+    let inner = node.at(&["depth_camera", "clip"]);
+    let of = |name: &str, default: f64| {
+        let default = outer.map_or(default, |clip| clip.number(name, default));
+        inner.map_or(default, |clip| clip.number(name, default))
+    };
+    let clip = (of("near", 0.1), of("far", 100.0));
+    if clip.0 > 0.0 && clip.0 < clip.1 {
+        return Some(clip);
+    }
+    let what = format!("it sees from {} m to {} m, which is nothing", clip.0, clip.1);
+    inner.or(outer).unwrap_or(node).fault(what, Some("<clip>: 0 < near < far".to_string()));
+    None
+}
+
+/// What a `<lens>` does with angles.
+#[derive(Clone, Copy, PartialEq)]
+enum Mapping {
+    Pinhole,
+    Equidistant,
+}
+
+/// Pixels, lens, and the angle beyond which it sees nothing.
+fn optics(node: Element<'_>) -> Option<(Pinhole, Lens, f64)> {
+    let (width, height) = image_size(node)?;
+    let element = node.child("lens");
+    let mappings = [
+        ("gnomonical", Mapping::Pinhole),
+        ("gnomonic", Mapping::Pinhole),
+        ("equidistant", Mapping::Equidistant),
+    ];
+    let mapping = element.map_or(Mapping::Pinhole, |lens| lens.word("type", &mappings));
+    let fov = node.number("horizontal_fov", 1.047);
+    let most = if mapping == Mapping::Equidistant { 2.0 * PI } else { PI };
+    if !(fov > 0.0 && fov < most) {
+        let what = format!("a horizontal_fov of {fov} rad is no angle of a pinhole");
+        let help = "give more than 0 and less than π; a fisheye (<lens><type>equidistant) sees \
+                    up to 2 π";
+        node.fault(what, Some(help.to_string()));
+        return None;
+    }
+    let mut pinhole = match mapping {
+        Mapping::Pinhole => Pinhole::from_fov(width, height, fov),
+        Mapping::Equidistant => {
+            // Any angle of a pinhole: only the pixels and the middle are of use.
+            let mut pinhole = Pinhole::from_fov(width, height, 1.0);
+            pinhole.focal = headland_base::maths::Vec2::splat(width as f64 / fov);
+            pinhole
+        }
+    };
+    if let Some(intrinsics) = element.and_then(|lens| lens.child("intrinsics")) {
+        pinhole.focal.x = intrinsics.number("fx", pinhole.focal.x);
+        pinhole.focal.y = intrinsics.number("fy", pinhole.focal.y);
+        // Gazebo counts from the corner of the image, where its default is the middle.
+        pinhole.centre.x = intrinsics.number("cx", pinhole.centre.x + 0.5) - 0.5;
+        pinhole.centre.y = intrinsics.number("cy", pinhole.centre.y + 0.5) - 0.5;
+        pinhole.skew = intrinsics.number("s", 0.0) / pinhole.focal.x;
+    }
+    if !(pinhole.focal.x > 0.0 && pinhole.focal.y > 0.0) {
+        node.error("its focal lengths are not positive");
+        return None;
+    }
+    let of = |name: &str| node.child("distortion").map_or(0.0, |lens| lens.number(name, 0.0));
+    let lens = match mapping {
+        Mapping::Pinhole => {
+            Lens::Bouguet { k: [of("k1"), of("k2"), of("k3")], p: [of("p1"), of("p2")] }
+        }
+        Mapping::Equidistant => {
+            Lens::Fisheye { k: [of("k1"), of("k2"), of("k3"), of("headland:k4")] }
+        }
+    };
+    // SDF's default is a quarter turn, which cuts a fisheye of more.
+    let cutoff = match (mapping, element) {
+        (Mapping::Equidistant, Some(lens)) => {
+            lens.number_that("cutoff_angle", (fov * 0.5).max(PI * 0.5), "above 0", |x| x > 0.0)
+        }
+        _ => f64::INFINITY,
+    };
+    Some((pinhole, lens, cutoff))
+}
+
+/// Width and height; SDF's defaults are 320 and 240.
+fn image_size(camera: Element<'_>) -> Option<(usize, usize)> {
+    let image = camera.child("image");
+    let side = |what: &str, default: f64| {
+        let n = image.map_or(default, |image| image.number(what, default));
+        if n >= 1.0 && n <= MOST_PIXELS_A_SIDE as f64 && n.fract() == 0.0 {
+            return Some(n as usize);
+        }
+        let way = if what == "width" { "wide" } else { "high" };
+        let help = format!("give a whole number from 1 to {MOST_PIXELS_A_SIDE}");
+        image.unwrap_or(camera).fault(format!("its image is {n} pixels {way}"), Some(help));
+        None
+    };
+    let (width, height) = (side("width", 320.0), side("height", 240.0));
+    let (width, height) = (width?, height?);
+    if width * height > MOST_PIXELS {
+        camera.error(format!("its image of {width} × {height} pixels is too large"));
+        return None;
+    }
+    Some((width, height))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use headland_base::Vec3;
+    use headland_world::{Link, Model, Opaque};
+
+    fn world(xml: &str) -> World {
+        let sensor = Opaque {
+            format: "sdf",
+            kind: "sensor".to_string(),
+            name: Some("eye".to_string()),
+            xml: xml.to_string(),
+        };
+        let link = Link { name: "head".to_string(), opaque: vec![sensor], ..Link::default() };
+        let model = Model { name: "robot".to_string(), links: vec![link], ..Model::default() };
+        World { models: vec![model], ..World::default() }
+    }
+
+    #[test]
+    fn cameras_are_read_from_sdf() {
+        let (found, faults) = cameras(
+            &world(
+                "<sensor name='eye' type='camera'><pose>1 0 0 0 0 0</pose><update_rate>20</update_rate>\
+             <camera><horizontal_fov>2</horizontal_fov><image><width>64</width><height>48</height>\
+             </image><clip><near>0.02</near><far>30</far></clip>\
+             <distortion><k1>-0.1</k1><p2>0.01</p2></distortion></camera></sensor>",
+            ),
+            &Places::default(),
+        );
+        assert!(faults.is_empty());
+        let camera = &found[0];
+        assert_eq!((camera.name.as_str(), camera.link_idx), ("robot::head::eye", 0));
+        assert_eq!(camera.pinhole, Pinhole::from_fov(64, 48, 2.0));
+        assert_eq!(camera.lens, Lens::Bouguet { k: [-0.1, 0.0, 0.0], p: [0.0, 0.01] });
+        assert_eq!((camera.clip, camera.rate), ((0.02, 30.0), Some(20.0)));
+        let view = camera.view(&[Transform::IDENTITY]);
+        assert_eq!(view.world_from_optical.translation, Vec3::X);
+        let (found, faults) =
+            cameras(&world("<sensor name='eye' type='imu'/>"), &Places::default());
+        assert!(found.is_empty() && faults.is_empty());
+    }
+
+    #[test]
+    fn cameras_that_cannot_be_are_refused_in_words() {
+        let of = |inside: &str| {
+            let xml = format!("<sensor type='camera'><camera>{inside}</camera></sensor>");
+            let (found, faults) = cameras(&world(&xml), &Places::default());
+            assert!(found.is_empty(), "{inside}");
+            assert_eq!(faults[0].code, "bad-camera");
+            faults[0].message.clone()
+        };
+        assert!(of("<image><width>0</width></image>").contains("0 pixels wide"));
+        assert!(of("<image><height>2.5</height></image>").contains("2.5 pixels high"));
+        assert!(of("<image><width>16384</width><height>16384</height></image>").contains("pixels"));
+        assert!(of("<horizontal_fov>3.5</horizontal_fov>").contains("3.5 rad"));
+        assert!(of("<horizontal_fov>wide</horizontal_fov>").contains("`wide`"));
+        assert!(of("<clip><near>2</near><far>1</far></clip>").contains("from 2 m to 1 m"));
+        assert!(of("<pose>1 2 3</pose>").contains("not 6 numbers"));
+        assert!(of("<pose relative_to='map'>0 0 0 0 0 0</pose>").contains("`map`"));
+        let (_, faults) = cameras(&world("<sensor type='camera'/>"), &Places::default());
+        assert!(faults[0].message.contains("no <camera>"));
+    }
+}

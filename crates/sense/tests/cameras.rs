@@ -1,0 +1,330 @@
+//! Cameras as a run asks them: messages of every kind hold what was seen, on any number of
+//! threads, and odd cameras are defined or refused before the run.
+#![allow(clippy::unwrap_used)]
+
+use std::path::Path;
+use std::sync::Arc;
+
+use headland_base::maths::{Vec2, tan};
+use headland_base::{Diagnostic, Seed, Severity, Source, Vec3};
+use headland_record::messages::{CameraInfo, CompressedImage, Image, PointCloud2, decode};
+use headland_sense::camera::Pinhole;
+use headland_sense::declare::declare;
+use headland_sense::image;
+use headland_sim::{Look, Model, State};
+use headland_world::{ReadOptions, read_text};
+
+const THINGS: &str = "
+  <light name='sun' type='directional'><direction>0.3 0.4 -0.8</direction></light>
+  <model name='ground'><static>true</static><link name='link'><visual name='v'>
+    <geometry><plane><size>20 20</size></plane></geometry>
+    <material><diffuse>0.5 0.6 0.5 1</diffuse></material></visual></link></model>
+  <model name='wall'><static>true</static><pose>3 0 1 0 0 0</pose>
+    <plugin name='gz::sim::systems::Label' filename='gz-sim-label-system'><label>40</label></plugin>
+    <link name='link'><visual name='v'><geometry><box><size>0.2 3 2</size></box></geometry>
+    <material><diffuse>0.8 0.3 0.2 1</diffuse></material></visual></link></model>
+  <model name='ball'><pose>2 0.4 0.9 0 0 0</pose><link name='link'>
+    <visual name='v'><geometry><sphere><radius>0.3</radius></sphere></geometry>
+    <material><diffuse>0.2 0.3 0.8 1</diffuse></material></visual></link></model>";
+
+/// A world with a robot that carries these sensors, 1 m above the ground, looking along +x.
+fn model(sensors: &str) -> (Model, headland_world::Places) {
+    let text = format!(
+        "<?xml version='1.0'?><sdf version='1.11' xmlns:headland='urn:headland:sdf'>
+         <world name='w'>{THINGS}
+         <model name='robot'><pose>0 0 1 0 0 0</pose><link name='head'>{sensors}</link></model>
+         </world></sdf>"
+    );
+    let source = Source::new("cameras.sdf", text);
+    let read = read_text(source, Path::new(""), &ReadOptions::default()).unwrap();
+    (Model::compile_read(&Arc::new(read.world), &read.places).unwrap(), read.places)
+}
+
+/// What the sensors say at time zero: topics and bytes.
+fn said(sensors: &str, n_threads: usize) -> Vec<(String, Vec<u8>)> {
+    let (model, places) = model(sensors);
+    let (declared, findings) = declare(&model, &places);
+    let told: Vec<&Diagnostic> =
+        declared.iter().flat_map(|d| &d.findings).chain(&findings).collect();
+    assert!(told.iter().all(|f| f.severity < Severity::Warning), "{told:?}");
+    let mut state = State::initial(&model);
+    for (rigid, about) in state.rigids.iter_mut().zip(&model.rigids) {
+        let name = &model.bodies[about.body_idxs[0]].name;
+        if name.starts_with("robot") {
+            rigid.twist.angular = Vec3::new(0.0, 0.0, 2.0);
+        }
+    }
+    let mut out = Vec::new();
+    for declaration in declared {
+        let mut sensor = declaration.into_sensor().unwrap();
+        let topics: Vec<String> = sensor.outputs().iter().map(|o| o.topic.clone()).collect();
+        sensor.start(&model, &Seed::new(3).child(&topics[0]));
+        let look = Look { model: &model, state: &state, last_step: None, n_threads };
+        sensor.sample(&look, &mut |output, cdr| out.push((topics[output].clone(), cdr)));
+    }
+    out
+}
+
+fn camera(kind: &str, name: &str, inside: &str) -> String {
+    format!(
+        "<sensor name='{name}' type='{kind}'><update_rate>10</update_rate><camera name='{name}'>
+         <horizontal_fov>1.2</horizontal_fov><image><width>96</width><height>64</height></image>
+         {inside}</camera></sensor>"
+    )
+}
+
+fn message<M: headland_record::messages::Message>(all: &[(String, Vec<u8>)], topic: &str) -> M {
+    let known: Vec<&str> = all.iter().map(|(topic, _)| topic.as_str()).collect();
+    let found = all.iter().find(|(known, _)| known == topic);
+    decode(&found.unwrap_or_else(|| panic!("no {topic} in {known:?}")).1).unwrap()
+}
+
+#[test]
+fn every_kind_of_camera_says_what_it_sees() {
+    let sensors = [
+        camera("camera", "eye", ""),
+        camera("depth_camera", "depth", ""),
+        camera("rgbd_camera", "both", ""),
+        camera("segmentation_camera", "things", "<segmentation_type>instance</segmentation_type>"),
+        camera("segmentation", "classes", ""),
+    ]
+    .concat();
+    let all = said(&sensors, 1);
+    let image: Image = message(&all, "/robot/eye/image_raw");
+    assert_eq!((image.width, image.height, image.step), (96, 64, 288));
+    assert_eq!((image.encoding.as_str(), image.data.len()), ("rgb8", 96 * 64 * 3));
+    assert_eq!(image.header.frame_id, "robot/head/eye_optical");
+    let info: CameraInfo = message(&all, "/robot/eye/camera_info");
+    let focal = 48.0 / tan(0.6);
+    assert_eq!((info.k[0], info.k[2], info.k[5]), (focal, 47.5, 31.5));
+    assert_eq!((info.p[0], info.p[3], info.d), (focal, 0.0, vec![0.0; 5]));
+    assert_eq!(info.distortion_model, "plumb_bob");
+
+    // The wall's near side is 2.9 m away, wherever it is seen.
+    let depth: Image = message(&all, "/robot/depth/depth/image_raw");
+    assert_eq!(depth.encoding, "32FC1");
+    let depths: Vec<f32> =
+        depth.data.as_chunks::<4>().0.iter().map(|b| f32::from_le_bytes(*b)).collect();
+    let at = |x: usize, y: usize| depths[y * 96 + x];
+    assert!((at(80, 31) - 2.9).abs() < 1e-6, "{}", at(80, 31));
+    assert!(at(48, 0).is_infinite() && at(48, 0) > 0.0, "the sky is infinitely far");
+    let ball = depths.iter().copied().fold(f32::INFINITY, f32::min);
+    assert!(ball < 1.9, "{ball}");
+
+    // Points lie on the rays of their pixels, and their z is the depth.
+    let both: Image = message(&all, "/robot/both/depth/image_raw");
+    assert_eq!(both.data, depth.data);
+    assert_eq!(message::<Image>(&all, "/robot/both/image_raw").data, image.data);
+    let cloud: PointCloud2 = message(&all, "/robot/both/points");
+    assert_eq!((cloud.width, cloud.height, cloud.data.len()), (96, 64, 96 * 64 * 16));
+    let pinhole = Pinhole::from_fov(96, 64, 1.2);
+    for (i, point) in cloud.data.as_chunks::<16>().0.iter().enumerate() {
+        let number = |at: usize| f32::from_le_bytes(point[at..at + 4].try_into().unwrap());
+        if depths[i].is_infinite() {
+            assert!(number(8).is_nan());
+            continue;
+        }
+        let pixel = pinhole.project(Vec3::new(
+            f64::from(number(0)),
+            f64::from(number(4)),
+            f64::from(number(8)),
+        ));
+        let own = Vec2::new((i % 96) as f64, (i / 96) as f64);
+        assert!((pixel.unwrap() - own).length() < 1e-4 && number(8) == depths[i]);
+        let rgb = &image.data[i * 3..i * 3 + 3];
+        assert_eq!(point[12..16], [rgb[2], rgb[1], rgb[0], 0]);
+    }
+
+    // Things are numbered in the order of the file; classes are what models say.
+    let label = |topic: &str, x: usize, y: usize| {
+        let labels: Image = message(&all, topic);
+        assert_eq!(labels.encoding, "16UC1");
+        let at = (y * 96 + x) * 2;
+        u16::from_le_bytes([labels.data[at], labels.data[at + 1]])
+    };
+    let things = "/robot/things/labels_map";
+    assert_eq!(
+        [(48, 0), (80, 31), (48, 63), (33, 34)].map(|(x, y)| label(things, x, y)),
+        [0, 2, 1, 3]
+    );
+    let classes = "/robot/classes/labels_map";
+    assert_eq!([(80, 31), (48, 63)].map(|(x, y)| label(classes, x, y)), [40, 0]);
+    let coloured: Image = message(&all, "/robot/things/colored_map");
+    assert_eq!(coloured.data[(31 * 96 + 80) * 3..][..3], [0, 128, 0]);
+}
+
+#[test]
+fn formats_and_codings_hold_the_same_picture() {
+    let format = |word: &str| {
+        let xml = camera("camera", word, "");
+        xml.replace("</height>", &format!("</height><format>{word}</format>"))
+    };
+    let coding = |name: &str, xml: &str| {
+        camera("camera", name, &format!("<headland:encoding{xml}</headland:encoding>"))
+    };
+    let words = ["R8G8B8", "B8G8R8", "L8", "L16", "BAYER_RGGB8", "BAYER_GRBG8"];
+    let mut sensors: String = words.map(format).concat();
+    sensors += &coding("png", ">png");
+    sensors += &coding("jpeg", " quality='95'>jpeg");
+    let all = said(&sensors, 1);
+    let of = |word: &str| message::<Image>(&all, &format!("/robot/{word}/image_raw"));
+    let rgb = of("R8G8B8");
+    let pixel = |i: usize| [rgb.data[i * 3], rgb.data[i * 3 + 1], rgb.data[i * 3 + 2]];
+    let names = words.map(|word| of(word).encoding);
+    assert_eq!(names, ["rgb8", "bgr8", "mono8", "mono16", "bayer_rggb8", "bayer_grbg8"]);
+    for i in 0..96 * 64 {
+        let [r, g, b] = pixel(i);
+        assert_eq!(of("B8G8R8").data[i * 3..i * 3 + 3], [b, g, r]);
+        if i > 300 {
+            break;
+        }
+    }
+    let (bayer, other, grey) = (of("BAYER_RGGB8").data, of("BAYER_GRBG8").data, of("L8").data);
+    for (x, y, first, second) in [(0, 0, 0, 1), (1, 0, 1, 0), (0, 1, 1, 2), (1, 1, 2, 1)] {
+        let i = (y + 20) * 96 + x + 40;
+        assert_eq!((bayer[i], other[i]), (pixel(i)[first], pixel(i)[second]));
+        let [r, g, b] = pixel(i).map(f64::from);
+        assert!((f64::from(grey[i]) - (0.299 * r + 0.587 * g + 0.114 * b)).abs() < 0.51);
+    }
+    let wide = of("L16").data;
+    assert!(wide.as_chunks::<2>().0.iter().zip(&grey).all(|(wide, grey)| {
+        (f64::from(u16::from_le_bytes(*wide)) / 257.0 - f64::from(*grey)).abs() < 0.51
+    }));
+    let png: CompressedImage = message(&all, "/robot/png/image_raw/compressed");
+    assert_eq!(png.format, "png");
+    assert_eq!(image::Image::from_png(&png.data).unwrap().rgb, rgb.data);
+    let jpeg: CompressedImage = message(&all, "/robot/jpeg/image_raw/compressed");
+    assert_eq!((jpeg.format.as_str(), &jpeg.data[..3]), ("jpeg", &[0xff, 0xd8, 0xff][..]));
+}
+
+/// The baseline is in the right camera's P, and a point shifts by f·b/z between the pictures.
+#[test]
+fn a_pair_of_cameras_knows_its_baseline() {
+    let one = |name: &str, y: f64| {
+        format!(
+            "<camera name='{name}'><pose>0 {y} 0 0 0 0</pose><horizontal_fov>1.2</horizontal_fov>
+             <image><width>320</width><height>200</height></image></camera>"
+        )
+    };
+    let pair = format!(
+        "<sensor name='pair' type='multicamera'>{}{}</sensor>",
+        one("left", 0.06),
+        one("right", -0.06)
+    );
+    let all = said(&pair, 1);
+    let [left, right]: [CameraInfo; 2] =
+        ["left", "right"].map(|side| message(&all, &format!("/robot/pair/{side}/camera_info")));
+    assert_eq!(left.p[3], 0.0);
+    assert!((right.p[3] + right.p[0] * 0.12).abs() < 1e-9, "{:?}", right.p);
+    assert_eq!(left.header.frame_id, "robot/head/pair/left_optical");
+    assert_eq!(left.header.stamp, right.header.stamp);
+    // The blue ball's middle.
+    let [a, b]: [Image; 2] =
+        ["left", "right"].map(|side| message(&all, &format!("/robot/pair/{side}/image_raw")));
+    let middle = |image: &Image| {
+        let blue = |i: &usize| {
+            let p = &image.data[i * 3..i * 3 + 3];
+            p[2] > 90 && p[2] > p[0] + 40 && i / 320 > 60 && p[0] < 90
+        };
+        let columns: Vec<f64> = (0..320 * 200).filter(blue).map(|i| (i % 320) as f64).collect();
+        assert!(columns.len() > 500);
+        columns.iter().sum::<f64>() / columns.len() as f64
+    };
+    let shift = middle(&a) - middle(&b);
+    let expected = right.p[0] * 0.12 / 2.0;
+    assert!((shift - expected).abs() < 1.0, "{shift} {expected}");
+}
+
+#[test]
+fn a_fisheye_of_sdf_is_equidistant_and_ends_at_its_cutoff() {
+    let fisheye = "<sensor name='fish' type='wideanglecamera'><camera>
+        <horizontal_fov>3.4</horizontal_fov><image><width>121</width><height>121</height></image>
+        <lens><type>equidistant</type><cutoff_angle>1.2</cutoff_angle></lens></camera></sensor>";
+    let all = said(fisheye, 1);
+    let info: CameraInfo = message(&all, "/robot/fish/camera_info");
+    assert_eq!((info.distortion_model.as_str(), info.d.len()), ("equidistant", 4));
+    assert!((info.k[0] - 121.0 / 3.4).abs() < 1e-12);
+    let image: Image = message(&all, "/robot/fish/image_raw");
+    let is_black = |x: usize| image.data[(60 * 121 + x) * 3..][..3] == [0, 0, 0];
+    let reach = (1.2 * info.k[0]) as usize;
+    assert!(!is_black(60 + reach) && is_black(60 + reach + 2), "{reach}");
+}
+
+/// Every kind with every knob: the same bytes on one thread and on three.
+#[test]
+fn the_number_of_threads_changes_no_byte() {
+    let knobs = "<noise><type>gaussian</type><stddev>0.01</stddev></noise>
+        <distortion><k1>-0.2</k1></distortion><headland:imperfections>
+        <motion_blur>0.02</motion_blur><rolling_shutter>0.03</rolling_shutter><drops>5</drops>
+        <leaf>0.1</leaf><dirt>0.1</dirt><defocus>1</defocus><glare>0.2</glare><flare>0.5</flare>
+        <exposure>0.5</exposure><low_contrast>0.2</low_contrast><bayer>1</bayer><jpeg>40</jpeg>
+        </headland:imperfections>";
+    let sensors = [camera("camera", "worn", knobs), camera("rgbd_camera", "both", knobs)].concat();
+    assert!(said(&sensors, 1) == said(&sensors, 3));
+    // One more sensor changes nothing that the others say.
+    let more = [camera("camera", "new", knobs), sensors.clone()].concat();
+    assert!(said(&more, 2).ends_with(&said(&sensors, 1)));
+}
+
+fn refused(sensor: &str) -> String {
+    let (model, places) = model(sensor);
+    let (declared, findings) = declare(&model, &places);
+    let all = declared.iter().flat_map(|d| &d.findings).chain(&findings);
+    let errors: Vec<String> = all
+        .filter(|f| f.severity == Severity::Error)
+        .map(|f| {
+            let place = f.place.as_ref().map(|place| place.source.path.clone()).unwrap_or_default();
+            format!("{place}: {}", f.message)
+        })
+        .collect();
+    errors.join("\n")
+}
+
+#[test]
+fn odd_cameras_are_defined_or_refused_before_the_run() {
+    // One pixel.
+    let one =
+        "<sensor name='one' type='rgbd_camera'><camera><image><width>1</width><height>1</height>
+        </image><distortion><k1>-0.1</k1></distortion><headland:imperfections><defocus>1</defocus>
+        <glare>0.5</glare><bayer>1</bayer><jpeg>50</jpeg><drops>2</drops><leaf>0.5</leaf>
+        <motion_blur>0.1</motion_blur><rolling_shutter>0.1</rolling_shutter>
+        </headland:imperfections></camera></sensor>";
+    assert_eq!(message::<Image>(&said(one, 1), "/robot/one/image_raw").data.len(), 3);
+    // Inside of a body: the ball's own outside is not seen from within.
+    let inside =
+        "<sensor name='in' type='depth_camera'><pose>2 0.4 -0.1 0 0 0</pose><camera/></sensor>";
+    let depth: Image = message(&said(inside, 1), "/robot/in/depth/image_raw");
+    let middle = (120 * 320 + 160) * 4;
+    let depth = f32::from_le_bytes(depth.data[middle..middle + 4].try_into().unwrap());
+    assert!((depth - 0.9).abs() < 1e-3, "the wall is seen: {depth}");
+    // A lens that folds inside the image is black there; one that shows nothing is refused.
+    let folds = camera("camera", "fold", "<distortion><k1>-1.5</k1></distortion>");
+    let image: Image = message(&said(&folds, 1), "/robot/fold/image_raw");
+    assert_eq!(image.data[..3], [0, 0, 0]);
+    assert!(image.data[(32 * 96 + 48) * 3] > 0);
+    let cases = [
+        ("<image><width>0</width></image>", "0 pixels wide"),
+        ("<image><width>640</width><height>480</height><format>R7</format></image>", "`R7`"),
+        ("<clip><near>2</near><far>2</far></clip>", "from 2 m to 2 m, which is nothing"),
+        ("<headland:renderer>opengl</headland:renderer>", "`opengl`"),
+        ("<headland:encoding>gif</headland:encoding>", "`gif`"),
+        ("<headland:encoding quality='0'>jpeg</headland:encoding>", "`0`"),
+        ("<lens><type>stereographic</type></lens>", "`stereographic`"),
+        (
+            "<headland:imperfections><dirt>7</dirt></headland:imperfections>",
+            "<dirt> is 7, and must be from 0 to 0.9",
+        ),
+    ];
+    for (inside, expected) in cases {
+        let sensor = format!("<sensor name='bad' type='camera'><camera>{inside}</camera></sensor>");
+        let told = refused(&sensor);
+        assert!(told.contains(expected), "{inside}: {told}");
+        assert!(told.starts_with("cameras.sdf:"), "{told}");
+    }
+    assert!(refused("<sensor name='bad' type='camera'/>").contains("there is no <camera> in it"));
+    let two = "<sensor name='bad' type='camera'><camera/><camera/></sensor>";
+    assert!(refused(two).contains("more than one <camera>"));
+    let alike =
+        "<sensor name='bad' type='multicamera'><camera name='a'/><camera name='a'/></sensor>";
+    assert!(refused(alike).contains("are called `a`"));
+}
