@@ -11,7 +11,7 @@ use headland_sim::{Model, Sensor};
 use headland_world::Places;
 
 use crate::context::Context;
-use crate::glob;
+use headland_judge::glob;
 
 /// Which sensors.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
