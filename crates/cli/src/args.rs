@@ -138,9 +138,10 @@ pub struct RunArgs {
     /// The recording to write, "-" for stdout [default: the world file's name with .mcap, here]
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,
-    /// The engine that moves it; `headland engines` lists them
-    #[arg(long, alias = "physics-engine", default_value = "rapier", value_name = "NAME")]
-    pub engine: String,
+    /// The engine that moves it; `headland engines` lists them [default: rapier; native where the
+    /// world or an option asks for details, a contact law or an integrator of it]
+    #[arg(long, alias = "physics-engine", value_name = "NAME")]
+    pub engine: Option<String>,
     /// Judge the run as it goes by this test; its verdict decides the exit code
     #[arg(long, value_name = "TEST", num_args = 1..)]
     pub test: Vec<PathBuf>,

@@ -20,7 +20,7 @@ use crate::args::integrator_in_words;
 use crate::beat::{Stage, beat, reached};
 use crate::context::{BUILD, Context, is_stdout};
 use crate::live::{Judge, LiveCode, LiveVerdict, Names};
-use crate::prepare::{Commanded, last_moment};
+use crate::prepare::{Commanded, NATIVE, last_moment};
 use crate::progress::Progress;
 use crate::signals::interrupted;
 use crate::test_file::TestFile;
@@ -233,7 +233,7 @@ fn describe(writer: &mut Writer, job: &Job<'_>, checked: &[Diagnostic]) -> Resul
     if let Some(watchdog) = setup.watchdog {
         facts.insert("watchdog_ns", watchdog.nanos().to_string());
     }
-    facts.extend(cast_facts(world));
+    facts.extend(cast_facts(world, job.engine));
     let facts = facts.into_iter().map(|(key, value)| (key.to_string(), value));
     writer.metadata(headland_record::recording::FACTS, facts.collect())?;
     let realised = checked.iter().filter(|d| d.code == "realised").enumerate();
@@ -259,8 +259,9 @@ fn describe(writer: &mut Writer, job: &Job<'_>, checked: &[Diagnostic]) -> Resul
     writer.attach("world.sdf", "application/sdf+xml", text.into_bytes())
 }
 
-/// Who moves what, and what the native engine is asked for, by the world or the command line.
-fn cast_facts(world: &World) -> Vec<(&'static str, String)> {
+/// Who moves what, and what the native engine is asked for, by the world or the command line;
+/// another engine does not heed that.
+fn cast_facts(world: &World, engine: &EngineEntry) -> Vec<(&'static str, String)> {
     let (mut details, mut controllers) = (Vec::new(), Vec::new());
     world.visit_models(&mut |at| {
         details.extend(at.model.detail.map(|detail| format!("{}={}", at.scope, detail.word())));
@@ -274,7 +275,9 @@ fn cast_facts(world: &World) -> Vec<(&'static str, String)> {
         ("law", native.law.map(|law| law.word().to_string())),
         ("integrator", native.integrator.map(integrator_in_words)),
     ];
-    facts.into_iter().filter_map(|(key, value)| Some((key, value?))).collect()
+    let is_heeded = |key: &str| key == "controllers" || engine.name == NATIVE;
+    let facts = facts.into_iter().filter(|(key, _)| is_heeded(key));
+    facts.filter_map(|(key, value)| Some((key, value?))).collect()
 }
 
 /// The most numbers of meshes and heightmaps that go into a recording with its world: as text

@@ -98,9 +98,43 @@ fn ask_native(world: &mut World, how: &HowArgs) -> Result<(), Vec<Diagnostic>> {
     Ok(())
 }
 
+/// The engine of a world where nobody names one: our own where the world, or the command line,
+/// wants something that only that has.
+pub fn default_engine(world: &World) -> &'static EngineEntry {
+    let name = if wishes(world).is_empty() { "rapier" } else { NATIVE };
+    headland_engines::find(name).expect("it is part of headland")
+}
+
+/// The engine that has details, contact laws and integrators to choose from.
+pub const NATIVE: &str = "native";
+
+/// What a world wants of the native engine.
+fn wishes(world: &World) -> Vec<&'static str> {
+    let mut has_details = false;
+    world.visit_models(&mut |at| has_details |= at.model.detail.is_some());
+    let native = &world.physics.native;
+    let asked = [
+        ("details of robots", has_details),
+        ("a contact law", native.law.is_some()),
+        ("an integrator", native.integrator.is_some()),
+    ];
+    asked.into_iter().filter(|(_, is_asked)| *is_asked).map(|(what, _)| what).collect()
+}
+
+/// What the world asks, and not the command line, that this engine does not heed.
+pub fn unheeded(how: &HowArgs, world: &World, engine: &EngineEntry) -> Option<Diagnostic> {
+    let wishes = wishes(world);
+    let is_told = !ignored(how, engine).is_empty();
+    if engine.name == NATIVE || wishes.is_empty() || is_told {
+        return None;
+    }
+    let name = engine.name;
+    let message = format!("the world asks for {}, which `{name}` leaves out", wishes.join(", "));
+    Some(Diagnostic::remark("wish-ignored", message).help("--engine native has them"))
+}
+
 /// What the command line asks that this engine does not heed.
 pub fn ignored(how: &HowArgs, engine: &EngineEntry) -> Vec<Diagnostic> {
-    const NATIVE: &str = "native";
     let remark = |message: String| Diagnostic::remark("option-ignored", message);
     if engine.name == NATIVE {
         let message =

@@ -804,3 +804,23 @@ fn names_in_any_bytes_and_a_full_standard_error_change_no_exit_code() {
         assert_eq!(ran.status.code(), Some(code), "{file:?}");
     }
 }
+
+/// A world that asks for details is moved by the engine that has them, and another says that it
+/// has not.
+#[test]
+fn details_of_a_world_choose_the_engine() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let world = format!("{ROOT}/worlds/soccer-3v3.sdf");
+    let run = |more: &[&str]| {
+        let args = [&["run", &world, "-d", "0.02", "-o", "a.mcap"], more].concat();
+        let said = text(&expect(dir.path(), &args, 0).stderr);
+        let info = text(&expect(dir.path(), &["info", "a.mcap"], 0).stdout);
+        (said, info)
+    };
+    let (said, info) = run(&[]);
+    assert!(!said.contains("wish-ignored"), "{said}");
+    assert!(info.contains("engine native") && info.contains("blue_supporter=com"), "{info}");
+    let (said, info) = run(&["--engine", "rapier"]);
+    assert!(said.contains("note[wish-ignored]: the world asks for details of robots"), "{said}");
+    assert!(info.contains("engine rapier") && !info.contains("blue_supporter=com"), "{info}");
+}

@@ -15,13 +15,16 @@ use crate::args::RunArgs;
 use crate::context::{Context, Ended, Outcome, is_stdout, refuse_same};
 use crate::job::{Job, Recorded, record};
 use crate::live::LiveVerdict;
-use crate::prepare::{Prepared, ignored, odd_end, prepare};
+use crate::prepare::{Prepared, default_engine, ignored, odd_end, prepare, unheeded};
 use crate::test_file::TestFile;
 
 pub fn run(context: &Context, args: &RunArgs) -> Ended {
-    let engine = headland_engines::find(&args.engine)?;
+    let engine = args.engine.as_deref().map(headland_engines::find).transpose()?;
     let output = args.output.clone().unwrap_or_else(|| default_output(&args.world));
-    if engine.housing == Housing::Library && !apart::is_apart() {
+    if let Some(engine) = engine
+        && engine.housing == Housing::Library
+        && !apart::is_apart()
+    {
         let patience = Duration::from_secs(args.how.patience);
         return apart::again(context, engine, &output, patience);
     }
@@ -35,13 +38,15 @@ pub fn run(context: &Context, args: &RunArgs) -> Ended {
 fn run_here(
     context: &Context,
     args: &RunArgs,
-    engine: &'static EngineEntry,
+    named: Option<&'static EngineEntry>,
     output: &Path,
 ) -> Ended {
     let Prepared { model, setup, mut cast, commands, sensors } =
         prepare(context, &args.world, &args.how)?;
+    let engine = named.unwrap_or_else(|| default_engine(&model.world));
     context.show(&odd_end(&setup));
     context.show(&ignored(&args.how, engine));
+    context.show(unheeded(&args.how, &model.world, engine).as_slice());
     let sources = [Some(&args.world), args.how.command.as_ref()].into_iter().flatten();
     for source in sources.chain(&args.test) {
         refuse_same(source, output)?;
