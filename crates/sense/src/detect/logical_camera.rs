@@ -1,5 +1,5 @@
-//! The logical camera: every object of which a shape's box reaches into its sight, where it really is. Nothing
-//! hides anything from it.
+//! The logical camera: every object of which the box around a shape reaches into its sight, where
+//! it really is. Nothing hides anything from it.
 
 use headland_base::Seed;
 use headland_record::messages::{Detection3DArray, Kind as Message, encode};
