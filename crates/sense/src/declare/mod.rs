@@ -22,8 +22,9 @@ mod found;
 mod frame;
 pub mod surroundings;
 
-use headland_base::{Diagnostic, Place, SimDuration, names};
+use std::collections::BTreeSet;
 
+use headland_base::{Diagnostic, Place, SimDuration, names};
 use headland_sim::recorder::{free_topic, own_topics, topic_name};
 use headland_sim::{Model, Sensor, Timing};
 use headland_world::{Places, join_scope};
@@ -136,7 +137,7 @@ impl Declaration {
         self.sensor.as_ref().map_or(&[], |sensor| sensor.outputs())
     }
 
-    /// The sensor, for a run; none where something is wrong with it.
+    /// The sensor, for a run; none where it could not be made. Ask `findings` first.
     pub fn into_sensor(self) -> Option<Box<dyn Sensor>> {
         self.sensor.map(|sensor| Box::new(sensor) as Box<dyn Sensor>)
     }
@@ -159,7 +160,7 @@ pub fn declare(model: &Model, places: &Places) -> (Vec<Declaration>, Vec<Diagnos
 #[derive(Default)]
 struct Declared {
     /// Topics of the sensors before.
-    taken: Vec<String>,
+    taken: BTreeSet<String>,
     sensors: Vec<Declaration>,
     findings: Vec<Diagnostic>,
     stage: Stage,
@@ -236,22 +237,17 @@ impl Declared {
         let mut known = COMMON.to_vec();
         known.extend(kind.elements);
         element.only(&known);
+        let (joint, place) = (found.joint.clone(), element.place());
+        let stage = self.stage.clone();
+        let site = Site { model, places, name: &name, mount, joint, timing, stage };
+        let measure = (kind.read)(element, &site);
         let topic = match element.text_in("topic") {
             Some(said) => topic_name(&said.trim_start_matches('/').replace('/', "::")),
             None => topic_name(&join_scope(&found.robot, sensor_name)),
         };
-        let topic = free_topic(&topic, |topic| {
-            is_own(topic) || self.taken.iter().any(|taken| taken == topic)
-        });
-        self.taken.push(topic.clone());
+        let topic = self.free_topic(&topic, measure.as_deref(), is_own);
         let dropout: Dropout = element.dropout();
-        let joint = found.joint.clone();
-        let stage = self.stage.clone();
-        let site = Site { model, places, name: &name, mount, joint, timing, stage };
-        let measure = (kind.read)(element, &site);
         let sensor = measure.map(|measure| Mounted::new(measure, &topic, timing, dropout));
-        self.taken.extend(sensor.iter().flat_map(|s| s.outputs()).map(|o| o.topic.clone()));
-        let place = element.place();
         let makes_pictures = kind.elements.contains(&"camera");
         let waits = makes_pictures && !element.flag("always_on", false);
         let (kind, findings) = (kind.words[0], Vec::new());
@@ -266,6 +262,23 @@ impl Declared {
             findings,
             sensor,
         })
+    }
+
+    /// A topic under which nothing that it says is already said; taken from now on.
+    fn free_topic(
+        &mut self,
+        topic: &str,
+        measure: Option<&dyn Measure>,
+        is_own: &dyn Fn(&str) -> bool,
+    ) -> String {
+        let said = measure.map(|measure| measure.named_outputs()).unwrap_or_default();
+        let mut behind: Vec<String> = said.into_iter().map(|(behind, _)| behind).collect();
+        behind.push(String::new());
+        let all = |topic: &str| behind.iter().map(|b| format!("{topic}{b}")).collect::<Vec<_>>();
+        let is_taken = |topic: &String| is_own(topic) || self.taken.contains(topic);
+        let topic = free_topic(topic, |topic| all(topic).iter().any(is_taken));
+        self.taken.extend(all(&topic));
+        topic
     }
 }
 
