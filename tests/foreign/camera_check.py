@@ -3,8 +3,9 @@
 camera_check.py RECORDING: reads it with mcap-ros2-support and OpenCV, and prints one line per thing
 that is found out:
 
-  undistorted MEAN SHARE   `lens`, undistorted with its own CameraInfo, against `eye`: the mean
-                           difference in grey levels where both see, and how much that is
+  undistorted MEAN ALONE   `lens`, undistorted with its own CameraInfo, against `eye`: the mean
+                           difference in grey levels; and that of `eye` itself, distorted and
+                           undistorted by OpenCV, which is what mixing pixels twice does
   compressed TOPIC N       pictures of a topic that OpenCV decodes to the size of their CameraInfo
   disparity OURS THEIRS    how far the crate is shifted between the stereo pictures by matching
                            blocks, against fx * baseline / depth
@@ -48,8 +49,16 @@ info = first("/rig/lens/camera_info")
 k, d = np.array(info.k).reshape(3, 3), np.array(info.d)
 assert info.distortion_model == "plumb_bob"
 back = cv2.undistort(lens, k, d).astype(float)
-seen = cv2.undistort(np.full_like(lens, 255), k, d)[:, :, 0] == 255
-print("undistorted", np.abs(back - eye)[seen].mean(), seen.mean())
+height, width = lens.shape[:2]
+pixels = np.stack(np.meshgrid(np.arange(width), np.arange(height)), -1).reshape(-1, 1, 2)
+source = cv2.undistortPoints(pixels.astype(float), k, d, P=k).reshape(height, width, 2)
+source = source.astype(np.float32)
+itself = cv2.remap(eye, source[..., 0], source[..., 1], cv2.INTER_LINEAR)
+itself = cv2.undistort(itself, k, d)
+# What the pinhole does not see, OpenCV cannot distort.
+inner = np.s_[12:-12, 12:-12]
+off = [np.abs(picture - eye)[inner].mean() for picture in (back, itself)]
+print("undistorted", off[0], off[1])
 
 for name in ["lens", "worn"]:
     info = first(f"/rig/{name}/camera_info")

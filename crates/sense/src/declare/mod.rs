@@ -22,11 +22,8 @@ mod found;
 mod frame;
 pub mod surroundings;
 
-<<<<<<< HEAD
-=======
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
->>>>>>> s2
 use headland_base::{Diagnostic, Place, SimDuration, names};
 use headland_sim::recorder::{free_topic, own_topics, topic_name};
 use headland_sim::{Model, Sensor, Timing};
@@ -279,9 +276,9 @@ impl Declared {
         measure: Option<&dyn Measure>,
         is_own: &dyn Fn(&str) -> bool,
     ) -> String {
-        let said = measure.map(|measure| measure.outputs()).unwrap_or_default();
-        let mut behind: Vec<&str> = said.into_iter().map(|(behind, _)| behind).collect();
-        behind.push("");
+        let said = measure.map(|measure| measure.named_outputs()).unwrap_or_default();
+        let mut behind: Vec<String> = said.into_iter().map(|(behind, _)| behind).collect();
+        behind.push(String::new());
         let all = |topic: &str| behind.iter().map(|b| format!("{topic}{b}")).collect::<Vec<_>>();
         let is_taken = |topic: &String| is_own(topic) || self.taken.contains(topic);
         let topic = free_topic(topic, |topic| all(topic).iter().any(is_taken));
