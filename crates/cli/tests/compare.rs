@@ -6,6 +6,7 @@ use std::fs;
 use std::path::Path;
 
 use common::{expect, json, text};
+use headland_base::maths::sin;
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -258,7 +259,7 @@ fn reports_and_drawings() {
     let rows = |late: f64| {
         let row = |i: i32| {
             let t = f64::from(i) * 0.01;
-            format!("{t:.2},{},{}\n", (3.0 * (t - late)).sin(), t * t)
+            format!("{t:.2},{},{}\n", sin(3.0 * (t - late)), t * t)
         };
         format!("time,a<b>/x,y\n{}", (0..300).map(row).collect::<String>())
     };
