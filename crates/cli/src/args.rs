@@ -89,7 +89,7 @@ pub enum Command {
     Cat(CatArgs),
     /// Write a recording as CSV, TUM or a rosbag2 folder
     Export(ExportArgs),
-    /// Make a recording from an MCAP, a rosbag2 folder, a CSV or a TUM file
+    /// Make a recording from an MCAP, a bag, a table or a trajectory
     Import(ImportArgs),
     /// Say how far one recording is from another, key by key
     Compare(Box<CompareArgs>),
@@ -451,12 +451,12 @@ pub struct ExportArgs {
     headland import measured.csv -o measured.mcap\n  \
     headland import trajectory.tum --object robot -o robot.mcap")]
 pub struct ImportArgs {
-    /// An MCAP, a rosbag2 folder, a CSV with scoped keys, or a TUM file
+    /// An MCAP, a bag of ROS 1 or 2, a table with scoped keys, a TUM, KITTI or EuRoC file
     pub source: PathBuf,
     /// The recording to write
     #[arg(long, short, value_name = "FILE")]
     pub output: PathBuf,
-    /// The name of the object a TUM file describes [default: the file's name]
+    /// The name of the object a trajectory describes [default: the file's name]
     #[arg(long)]
     pub object: Option<String>,
 }

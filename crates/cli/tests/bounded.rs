@@ -90,3 +90,23 @@ fn ten_times_the_rows_take_the_same_memory() {
     expect(dirs[1].path(), &["export", "c.mcap", "-o", "c.csv"], 0);
     assert!(read("c.csv") == read("back.csv"), "out, in and out again is the same table");
 }
+
+/// Of a table only the columns that are asked for are kept: one of forty is compared, and the
+/// rest of the table leaves no trace.
+#[test]
+fn a_comparison_keeps_the_columns_it_needs() {
+    const N_COLUMNS: usize = 40;
+    let dir = tempfile::tempdir().expect("a folder");
+    let mut text = String::from("time");
+    (0..N_COLUMNS).for_each(|i| _ = write!(text, ",key_{i}"));
+    for row in 0..60_000 {
+        _ = write!(text, "\n{row}e-3");
+        (0..N_COLUMNS).for_each(|i| _ = write!(text, ",{}", (row * (i + 7)) % 977));
+    }
+    fs::write(dir.path().join("a.csv"), text + "\n").expect("written");
+    let all = peak_kib(dir.path(), &["compare", "a.csv", "a.csv"]);
+    let one = peak_kib(dir.path(), &["compare", "a.csv", "a.csv", "--key", "key_11"]);
+    println!("compare 40 columns: {all} KiB, one of them: {one} KiB");
+    // Forty columns of two sides have 73 MiB of times and numbers.
+    assert!(one + (60 << 10) < all, "{one} KiB of {all} KiB");
+}

@@ -22,12 +22,12 @@ use crate::format::{Format, open};
 use crate::kitti;
 use crate::layout::Layout;
 use crate::load::{Columns, LoadOptions};
-use crate::reader::Reader;
 use crate::recording::Recording;
 use crate::rosbag2;
 use crate::sample::{Goal, Sample, Sort};
 use crate::sampler::Sampler;
 use crate::save::Channels;
+use crate::stream::open_any;
 use crate::tum::{self, TrajectoryGoal};
 use crate::writer::{WriteOptions, Writer, Written};
 
@@ -78,7 +78,7 @@ fn samples(
     let shown = path.display().to_string();
     let input = || open(path).map(BufReader::new).map_err(alone);
     match format {
-        Format::Mcap | Format::Rosbag2 => {
+        Format::Mcap | Format::Rosbag2 | Format::Ros1 => {
             let (parts, warning) = open_parts(path, format)?;
             let mut sampler = Sampler::new(&options.load);
             for part in parts {
@@ -126,8 +126,8 @@ fn open_parts(
     format: Format,
 ) -> Result<(rosbag2::Parts, Option<Diagnostic>), Vec<Diagnostic>> {
     match format {
-        Format::Rosbag2 => rosbag2::open_parts(path),
-        _ => Ok((vec![Reader::open(path).map_err(alone)?], None)),
+        Format::Rosbag2 if path.is_dir() => rosbag2::open_parts(path),
+        _ => Ok((vec![open_any(path).map_err(alone)?], None)),
     }
 }
 
@@ -158,7 +158,7 @@ pub fn convert(
 ) -> Result<Converted, Vec<Diagnostic>> {
     let format = options.format.map_or_else(|| Format::detect(source), Ok).map_err(alone)?;
     let (writer, findings) = match format {
-        Format::Mcap | Format::Rosbag2 => copied(source, format, target, write)?,
+        Format::Mcap | Format::Rosbag2 | Format::Ros1 => copied(source, format, target, write)?,
         Format::Csv | Format::Tum | Format::Kitti | Format::Euroc => {
             let mut late = LateWriter::new(target, write);
             let read = samples(source, format, options, &mut late);
@@ -279,7 +279,7 @@ pub fn export(
         // A bag holds the messages as they are; nothing is decoded.
         Format::Rosbag2 => rosbag2::export(source, target, write),
         Format::Csv | Format::Tum => export_text(source, target, format, object, None),
-        Format::Kitti | Format::Euroc => {
+        Format::Kitti | Format::Euroc | Format::Ros1 => {
             let message = format!("{} is read and not written", format.name());
             Err(alone(Diagnostic::error("which-format", message)))
         }

@@ -261,3 +261,97 @@ impl<'a> Cursor<'a> {
         Ok(String::from_utf8_lossy(bytes).into_owned())
     }
 }
+
+// --- from ROS 1 --------------------------------------------------------------------------
+
+impl Definition {
+    /// A message as ROS 1 wrote it, in the way of ROS 2: little-endian CDR, and headers without
+    /// their `seq`. `None` where the bytes are no such message.
+    pub(crate) fn cdr_of_ros1(&self, bytes: &[u8]) -> Option<Vec<u8>> {
+        let mut copy = Copying { rest: bytes, out: vec![0, 1, 0, 0], n_values: 0 };
+        copy.message(self, self.types.len() - 1)?;
+        copy.rest.is_empty().then_some(copy.out)
+    }
+}
+
+/// The fields a header of ROS 1 has.
+const ROS1_HEADER: [&str; 3] = ["seq", "stamp", "frame_id"];
+
+struct Copying<'a> {
+    rest: &'a [u8],
+    out: Vec<u8>,
+    n_values: usize,
+}
+
+impl<'a> Copying<'a> {
+    fn take(&mut self, n: usize) -> Option<&'a [u8]> {
+        let (taken, rest) = self.rest.split_at_checked(n)?;
+        self.rest = rest;
+        Some(taken)
+    }
+
+    fn length(&mut self) -> Option<usize> {
+        Some(u32::from_le_bytes(self.take(4)?.try_into().ok()?) as usize)
+    }
+
+    /// Aligned, as CDR wants it.
+    fn put(&mut self, bytes: &[u8]) {
+        let at = self.out.len() - 4;
+        self.out.resize(4 + at.next_multiple_of(bytes.len().max(1)), 0);
+        self.out.extend_from_slice(bytes);
+    }
+
+    fn message(&mut self, definition: &Definition, number: usize) -> Option<()> {
+        let fields = &definition.types[number].fields;
+        if fields.is_empty() {
+            self.put(&[0]); // ROS 2 pads a message without fields
+        }
+        let is_header = fields.iter().map(|field| &*field.name).eq(ROS1_HEADER);
+        for (i, field) in fields.iter().enumerate() {
+            if is_header && i == 0 {
+                self.take(4)?;
+                continue;
+            }
+            self.field(definition, field)?;
+        }
+        Some(())
+    }
+
+    fn field(&mut self, definition: &Definition, field: &Field) -> Option<()> {
+        let count = match field.count {
+            Count::One => 1,
+            Count::Fixed(count) => count,
+            Count::Any => {
+                let count = self.length()?;
+                self.put(&(count as u32).to_le_bytes());
+                count
+            }
+        };
+        if let Element::Scalar(Scalar::Int { bytes: 1, .. } | Scalar::Bool) = field.element {
+            let bytes = self.take(count)?;
+            self.out.extend_from_slice(bytes);
+            return Some(());
+        }
+        for _ in 0..count {
+            self.n_values += 1;
+            if self.n_values > VALUES_MAX {
+                return None;
+            }
+            match &field.element {
+                Element::Scalar(scalar) => {
+                    let bytes = self.take(scalar.bytes())?;
+                    self.put(bytes);
+                }
+                Element::Text => {
+                    let n = self.length()?;
+                    let text = self.take(n)?;
+                    self.put(&u32::try_from(n + 1).ok()?.to_le_bytes());
+                    self.out.extend_from_slice(text);
+                    self.out.push(0);
+                }
+                Element::Message(number) => self.message(definition, *number)?,
+            }
+        }
+        Some(())
+    }
+}

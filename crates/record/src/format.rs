@@ -14,7 +14,7 @@ use headland_base::Diagnostic;
 pub enum Format {
     /// One `.mcap` with ROS 2 messages: our own form, and that of most robots.
     Mcap,
-    /// A rosbag2 folder with MCAP storage.
+    /// A rosbag2 folder with MCAP or SQLite storage, or a database of one; written as MCAP.
     Rosbag2,
     /// A table with a header of scoped keys.
     Csv,
@@ -24,6 +24,8 @@ pub enum Format {
     Kitti,
     /// One trajectory as the EuRoC data sets have it: a table with its own names of columns.
     Euroc,
+    /// A ROS 1 bag.
+    Ros1,
 }
 
 /// Every format that is read and written, with the name people type, in the order help pages
@@ -36,7 +38,8 @@ pub const FORMATS: &[(&str, Format)] = &[
 ];
 
 /// Formats that are read and never written.
-pub const READ_ONLY: &[(&str, Format)] = &[("kitti", Format::Kitti), ("euroc", Format::Euroc)];
+pub const READ_ONLY: &[(&str, Format)] =
+    &[("kitti", Format::Kitti), ("euroc", Format::Euroc), ("ros1", Format::Ros1)];
 
 impl Format {
     /// Whether it holds the poses of one object whose name it does not say.
@@ -91,17 +94,17 @@ impl Format {
             return Ok(Format::Mcap); // the first letters of it will do: it may be cut
         }
         if head.starts_with(b"#ROSBAG") {
-            return refused("a ROS 1 bag", "convert it: `rosbags-convert --src BAG --dst FOLDER`");
+            return Ok(Format::Ros1);
         }
         if head.starts_with(b"SQLite format 3") {
-            let help = "convert it: `rosbags-convert --src BAG --dst NEW --dst-storage mcap`";
-            return refused("a database of a ROS 2 bag", help);
+            return Ok(Format::Rosbag2);
         }
         if extension(path) == "mcap" {
             return Ok(Format::Mcap); // empty or damaged; its reader says so best
         }
         if head.contains(&0) {
-            return refused("no text and no recording", "MCAP, rosbag2, CSV and TUM are read");
+            let help = "MCAP, bags of ROS 1 and 2, tables and trajectories are read";
+            return refused("no text and no recording", help);
         }
         let is_tum = extension(path) == "tum";
         Ok(match n_numbers(head) {

@@ -17,6 +17,7 @@
 //! | `sample`, `sampler` | one moment of one track, from any source to any goal |
 //! | `load`, `save` | recordings from messages and back |
 //! | `csv`, `tum`, `kitti`, `rosbag2` | other formats; `layout` finds their keys |
+//! | `stream`, `ros1`, `sqlite` | bags of other storages, read as if they were MCAP |
 //! | `align`, `aligner` | tracks sampled at different times on one time base, in memory and on the way |
 //! | `overview`, `copy` | what is in a file; a cut file made whole |
 //! | `door`, `format` | any format in, any format out |
@@ -66,11 +67,14 @@ pub mod messages;
 pub mod overview;
 pub mod reader;
 pub mod recording;
+mod ros1;
 pub mod rosbag2;
 mod sample;
 mod sampler;
 pub mod save;
 pub mod sink;
+mod sqlite;
+mod stream;
 pub mod track;
 pub mod tum;
 pub mod writer;

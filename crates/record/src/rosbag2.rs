@@ -1,11 +1,11 @@
-//! The rosbag2 folder: one `.mcap` and a `metadata.yaml` that says what is in it.
+//! The rosbag2 folder: one `.mcap`, or a database of older releases, and a `metadata.yaml` that
+//! says what is in it.
 //!
 //! The folder is for tools that insist on it; a bare `.mcap` is a whole recording. Only
 //! the few lines of YAML that name the files are read back, the rest is in the files.
 
 use std::fmt::Write as _;
-use std::fs::{self, File};
-use std::io::BufReader;
+use std::fs;
 use std::path::{Component, Path, PathBuf};
 
 use headland_base::{Diagnostic, Findings};
@@ -13,6 +13,7 @@ use headland_base::{Diagnostic, Findings};
 use crate::copy::{copy, refuse_unreadable};
 use crate::overview::{Overview, overview};
 use crate::reader::Reader;
+use crate::stream::{AnyReader, open_any};
 use crate::writer::{WriteOptions, Writer};
 
 /// Makes a folder `folder` out of the recording `source`. A recording that is whole and all
@@ -123,7 +124,7 @@ fn quoted(text: &str) -> String {
 const METADATA_BYTES_MAX: u64 = 16 << 20;
 
 /// The files of a bag, or the one of a recording.
-pub(crate) type Parts = Vec<Reader<BufReader<File>>>;
+pub(crate) type Parts = Vec<AnyReader>;
 
 /// The files of a bag, opened, in order. A bag whose recorder was killed has no
 /// `metadata.yaml`; its files then come in the order of their numbers, with a warning.
@@ -136,7 +137,7 @@ pub(crate) fn open_parts(folder: &Path) -> Result<(Parts, Option<Diagnostic>), V
     };
     let (mut parts, mut faults) = (Vec::new(), Vec::new());
     for file in &files {
-        match Reader::open(file) {
+        match open_any(file) {
             Ok(reader) if has_zstd_payloads => parts.push(reader.with_zstd_payloads()),
             Ok(reader) => parts.push(reader),
             Err(fault) => faults.push(fault),
@@ -160,8 +161,9 @@ fn found_files(folder: &Path) -> Result<Vec<PathBuf>, Vec<Diagnostic>> {
         fault(format!("cannot open the folder `{}`: {io_fault}", folder.display()))
     })?;
     let paths = entries.filter_map(|entry| entry.ok().map(|entry| entry.path()));
-    let mut files: Vec<PathBuf> =
-        paths.filter(|path| path.extension().is_some_and(|end| end == "mcap")).collect();
+    let mut files: Vec<PathBuf> = paths
+        .filter(|path| path.extension().is_some_and(|end| end == "mcap" || end == "db3"))
+        .collect();
     files.sort_by_key(|path| (path.as_os_str().len(), path.clone()));
     if files.is_empty() {
         let message = format!("no recording in the folder `{}`", folder.display());
@@ -189,7 +191,7 @@ fn named_files(folder: &Path, metadata: &Path) -> Result<(Vec<PathBuf>, bool), V
     };
     let value = |key| value_of(&text, key).unwrap_or_default();
     let storage = value("storage_identifier");
-    if storage != "mcap" {
+    if !["mcap", "sqlite3"].contains(&storage.as_str()) {
         return Err(refused(format!("storage is `{storage:.40}`")));
     }
     // An MCAP that compresses its own chunks says so in the file.

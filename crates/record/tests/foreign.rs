@@ -272,13 +272,40 @@ fn a_bag_of_others_is_imported_to_the_bit() {
     // The folder, and the file in it by itself.
     let bare = fs::read_dir(&bag).unwrap().map(|entry| entry.unwrap().path());
     let bare = bare.into_iter().find(|path| path.extension().is_some_and(|end| end == "mcap"));
-    for path in [bag, bare.unwrap()] {
+    // The same in the storages of older releases.
+    let at = |name: &str| folder.path().join(name);
+    let convert = |target: &Path, options: &[&str]| {
+        let options = options.iter().map(Path::new);
+        let arguments: Vec<&Path> = [&*bag, target].into_iter().chain(options).collect();
+        run("convert_bag.py", &arguments).expect("there is an interpreter");
+    };
+    convert(&at("plain.bag"), &[]);
+    convert(&at("lz4.bag"), &["--compress", "lz4"]);
+    convert(&at("bz2.bag"), &["--compress", "bz2"]);
+    convert(&at("sql"), &["--dst-storage", "sqlite3", "--dst-version", "8"]);
+    convert(
+        &at("zstd"),
+        &[
+            "--dst-storage",
+            "sqlite3",
+            "--dst-version",
+            "8",
+            "--compress",
+            "zstd",
+            "--compress-mode",
+            "message",
+        ],
+    );
+    let others = ["plain.bag", "lz4.bag", "sql", "sql/sql.db3", "zstd"].map(at);
+    let refused = import(&at("bz2.bag"), &ImportOptions::default()).unwrap_err();
+    assert!(refused[0].message.contains("rosbag decompress"), "{refused:?}");
+    for path in [bag.clone(), bare.unwrap()].into_iter().chain(others) {
         let imported = import(&path, &ImportOptions::default()).unwrap();
-        assert!(imported.findings.is_empty(), "{:?}", imported.findings.into_vec());
+        assert!(imported.findings.is_empty(), "{path:?}: {:?}", imported.findings.into_vec());
         for (key, (times, values)) in &expected {
             let column = imported.recording.column(key).unwrap_or_else(|| panic!("no {key}"));
             let got: Vec<i64> = column.times.iter().map(|time| time.nanos()).collect();
-            assert_eq!(got, *times, "{key}");
+            assert_eq!(got, *times, "{path:?} {key}");
             let got: Vec<u64> = column.values.iter().map(|value| value.to_bits()).collect();
             assert_eq!(got, *values, "{key}");
         }

@@ -416,8 +416,8 @@ fn what_cannot_come_in_is_said() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("x");
     for (bytes, code) in [
-        (&b"#ROSBAG V2.0\n"[..], "unknown-format"),
-        (b"SQLite format 3\0", "unknown-format"),
+        (&b"#ROSBAG V1.1\n"[..], "read-failed"),
+        (b"SQLite format 3\0", "bad-bag"),
         (b"\x00\x01binary", "unknown-format"),
         (b"a,b\n1,2\n", "no-time-column"),
         (b"", "empty-table"),

@@ -76,6 +76,9 @@ pub fn umeyama(a: &[Vec3], b: &[Vec3], fit: Fit) -> Result<Similarity, Diagnosti
             }
         }
     }
+    if !(square_a.is_finite() && square_b.is_finite()) {
+        return Err(refused("their places are too far apart for numbers"));
+    }
     if square_a == 0.0 || square_b == 0.0 {
         return Err(refused("one of them never leaves its place"));
     }

@@ -1,0 +1,314 @@
+//! `headland compare` from outside: what it says of two logs, and of logs that are hardly any.
+
+mod common;
+
+use std::fs;
+use std::path::Path;
+
+use common::{expect, json, text};
+use headland_base::maths::sin;
+use serde_json::Value;
+use tempfile::TempDir;
+
+fn folder(files: &[(&str, &str)]) -> TempDir {
+    let dir = tempfile::tempdir().expect("a folder");
+    for (name, content) in files {
+        fs::write(dir.path().join(name), content).expect("written");
+    }
+    dir
+}
+
+/// Compares `a.csv` with `b.csv`, wants this exit code, and gives what is said on both outputs.
+fn compared(dir: &TempDir, more: &[&str], code: i32) -> (Value, String) {
+    let args = [&["compare", "a.csv", "b.csv", "--json"][..], more].concat();
+    let output = expect(dir.path(), &args, code);
+    let found = if output.stdout.is_empty() { Value::Null } else { json(&output.stdout) };
+    (found, text(&output.stderr))
+}
+
+fn key<'v>(found: &'v Value, name: &str) -> &'v Value {
+    let keys = found["keys"].as_array().expect("keys");
+    keys.iter().find(|key| key["key"] == name).unwrap_or_else(|| panic!("no {name} in {found}"))
+}
+
+#[test]
+fn hardly_a_log() {
+    const GOOD: &str = "time,x\n0,1\n1,2\n2,3\n";
+    for (a, code, said) in [
+        ("", 2, "empty-table"),
+        ("time,x\n", 3, "no-pair"),
+        ("x,y\n1,2\n", 2, "no-time-column"),
+        ("time,x\n0,\n1,nan\n", 3, "no-numbers"),
+        ("time,x\n0,1\n1,two\n2,3\n", 3, "not-a-number"),
+        ("time,x\n1700000000000,1\n", 2, "which-time-unit"),
+    ] {
+        let dir = folder(&[("a.csv", a), ("b.csv", GOOD)]);
+        let (_, err) = compared(&dir, &[], code);
+        assert!(err.contains(said), "{a:?}: {err}");
+        // The other way round as well.
+        let output = expect(dir.path(), &["compare", "b.csv", "a.csv", "--ignore-unknown"], code);
+        assert!(text(&output.stderr).contains(said), "{a:?}: {}", text(&output.stderr));
+    }
+    let missing = folder(&[("a.csv", GOOD)]);
+    assert!(compared(&missing, &[], 2).1.contains("cannot-open"));
+}
+
+#[test]
+fn one_row_and_constant_time() {
+    let dir = folder(&[("a.csv", "time,x\n5,1\n"), ("b.csv", "time,x\n5,3\n")]);
+    let (found, _) = compared(&dir, &[], 0);
+    let x = key(&found, "x");
+    assert_eq!(x["statistics"]["n"], 1);
+    assert_eq!(x["statistics"]["bias"], 2.0);
+    assert!(x["statistics"]["r2"].is_null() && x["lag"].is_null(), "{x}");
+    let rows = "time,x\n5,1\n5,2\n5,7\n4,9\n";
+    let dir = folder(&[("a.csv", rows), ("b.csv", rows)]);
+    let (found, _) = compared(&dir, &[], 0);
+    let x = key(&found, "x");
+    assert_eq!(x["statistics"]["n"], 1);
+    assert_eq!(x["dropped_a"]["duplicate"], 2);
+    assert_eq!(x["dropped_b"]["backward"], 1);
+}
+
+/// 992 rows of which 42 repeat a time and 32 go back: 918 are kept, and each is accounted for.
+#[test]
+fn corrupted_stamps_are_dropped_and_counted() {
+    let mut rows = String::from("time,q/position,i\n");
+    let mut t = 0;
+    for k in 0..918 {
+        t += [8, 10, 12][k % 3];
+        rows += &format!("{}e-3,{k},{k}\n", t);
+        if k % 21 == 20 && k / 21 < 42 {
+            rows += &format!("{}e-3,-5,-5\n", t);
+        }
+        if k % 28 == 27 && k / 28 < 32 {
+            rows += &format!("{}e-3,-9,-9\n", t - 5);
+        }
+    }
+    let n_rows = rows.lines().count() - 1;
+    let dir = folder(&[("a.csv", &rows), ("b.csv", &rows)]);
+    let (found, _) = compared(&dir, &[], 0);
+    for name in ["q/position", "i"] {
+        let one = key(&found, name);
+        let n = |what: &str| one["dropped_a"][what].as_u64().expect("a count") as usize;
+        assert_eq!(one["samples_a"], 918);
+        assert_eq!(918 + n("duplicate") + n("backward"), n_rows, "{one}");
+        assert_eq!((n("duplicate"), n("backward")), (42, 32));
+        assert_eq!(one["statistics"]["rmse"], 0.0);
+    }
+}
+
+#[test]
+fn samples_in_no_pair_are_counted_and_clocks_are_brought_together() {
+    let a = "time,x\n100.0,0\n100.1,1\n100.2,2\n100.3,3\n";
+    let b = "time,x\n0.0,0.5\n0.1,1.5\n0.104,9\n0.2,2.5\n";
+    let dir = folder(&[("a.csv", a), ("b.csv", b)]);
+    let (found, err) = compared(&dir, &[], 3);
+    assert!(err.contains("from 100.000 s to 100.300 s") && err.contains("from 0.000 s to 0.200 s"));
+    assert!(err.contains("--relative"), "{err}");
+    assert_eq!(key(&found, "x")["unmatched_a"], 4.0);
+    for shift in [&["--relative"][..], &["--t-offset", "100"]] {
+        let (found, _) = compared(&dir, &[shift, &["--tolerance", "0.01"]].concat(), 0);
+        let x = key(&found, "x");
+        assert_eq!((&x["unmatched_a"], &x["unmatched_b"]), (&1.0.into(), &1.0.into()));
+        assert_eq!(x["statistics"]["bias"], 0.5);
+        assert_eq!(x["coverage_a"], 0.75);
+    }
+    let trimmed = ["--relative", "--start", "0.05", "--end", "0.25", "--sampling", "exact"];
+    let (found, _) = compared(&dir, &trimmed, 0);
+    assert_eq!(key(&found, "x")["statistics"]["n"], 2);
+    let (_, err) = compared(&dir, &["--sampling", "exact", "--tolerance", "1"], 2);
+    assert!(err.contains("bad-option"));
+}
+
+#[test]
+fn keys_nobody_knows_are_named_with_the_nearest() {
+    let dir = folder(&[
+        ("a.csv", "time,wrist_0/linear_vel/x,wrist0/linear_vel/y\n0,1,2\n1,2,3\n"),
+        ("b.csv", "time,wrist_0/linear_vel/x,wrist_0/linear_vel/y\n0,1,2\n1,2,3\n"),
+    ]);
+    let (_, err) = compared(&dir, &[], 2);
+    assert!(err.contains("unknown-key") && err.contains("`wrist_0/linear_vel/y`"), "{err}");
+    let (found, _) = compared(&dir, &["--ignore-unknown"], 0);
+    assert_eq!(found["only_a"][0]["nearest"], "wrist_0/linear_vel/y");
+    assert_eq!(found["keys"].as_array().map(Vec::len), Some(1));
+    fs::write(dir.path().join("map"), "wrist0/* -> wrist_0/*\n").expect("written");
+    assert_eq!(compared(&dir, &["--map", "map"], 0).0["keys"].as_array().map(Vec::len), Some(2));
+    for (more, said) in [
+        (["--key", "wrist_0/linear_vle/x"], "did you mean `wrist_0/linear_vel/x`"),
+        (["--fail-if", "*:rsme>1"], "did you mean `rmse`"),
+        (["--fail-if", "elbow:rmse>1"], "unknown-key"),
+        (["--report", "out.pdf"], "which-format"),
+        (["--phases", "a.csv"], "bad-phase"),
+        (["--map", "a.csv"], "bad-key-map"),
+    ] {
+        let (_, err) = compared(&dir, &[&more[..], &["--ignore-unknown"]].concat(), 2);
+        assert!(err.contains(said), "{more:?}: {err}");
+    }
+}
+
+#[test]
+fn limits_decide_the_exit_code() {
+    let dir = folder(&[
+        ("a.csv", "time,x,flat\n0,1,5\n1,2,5\n2,3,5\n"),
+        ("b.csv", "time,x,flat\n0,1.1,5\n1,2.1,5\n2,3.1,5\n"),
+    ]);
+    for (limit, code) in [
+        ("x:rmse>0.2", 0),
+        ("x:rmse>0.05", 1),
+        ("*:max_abs>=0.2", 0),
+        ("x:r2<0.9", 0),
+        ("x:coverage_a<=1", 1),
+        ("flat:r2<0.9", 3), // undefined: nobody can say
+    ] {
+        let (found, _) = compared(&dir, &["--fail-if", limit], code);
+        let broken = [Value::from(false), Value::from(true), Value::Null];
+        assert_eq!(
+            found["thresholds"][0]["broken"],
+            broken[[0, 1, 9, 2][code as usize]],
+            "{limit}"
+        );
+    }
+    compared(&dir, &["--fail-if", "flat:r2<0.9", "--fail-if", "x:rmse>0.05"], 1);
+}
+
+/// A pose is a place and an orientation; a joint has no full turns; a table meets a recording.
+#[test]
+fn poses_and_joints_and_any_format() {
+    let head = "time,arm::elbow/position [deg],tip/pose/x,tip/pose/y,tip/pose/z,tip/pose/roll,\
+                tip/pose/pitch,tip/pose/yaw";
+    let rows = |elbow: [f64; 4], yaw: f64| {
+        let row = |i: usize| format!("\n{}.5,{},{i},{},0,0,0,{yaw}", i, elbow[i], i * i);
+        format!("{head}{}\n", (0..4).map(row).collect::<String>())
+    };
+    let dir = folder(&[
+        ("a.csv", &rows([179.0, 170.0, -179.0, 10.0], 3.1)),
+        ("b.csv", &rows([-179.0, 172.0, 179.0, 12.0], -3.1)),
+    ]);
+    expect(dir.path(), &["import", "b.csv", "-o", "b.mcap"], 0);
+    expect(dir.path(), &["export", "b.mcap", "--to", "rosbag2", "-o", "bag"], 0);
+    expect(dir.path(), &["export", "b.mcap", "-o", "tip.tum"], 0);
+    let mut answers = Vec::new();
+    for b in ["b.csv", "b.mcap", "bag"] {
+        let output = expect(dir.path(), &["compare", "a.csv", b, "--json"], 0);
+        let mut found = json(&output.stdout);
+        let elbow = key(&found, "elbow/position")["statistics"]["max_abs"].as_f64();
+        assert!((elbow.expect("a number").to_degrees() - 2.0).abs() < 1e-9);
+        let turn = key(&found, "tip/pose/orientation");
+        assert_eq!(turn["unit"], "deg");
+        let turn = turn["statistics"]["rmse"].as_f64().expect("a number");
+        assert!((turn - (std::f64::consts::TAU - 6.2).to_degrees()).abs() < 1e-9, "{turn}");
+        assert_eq!(key(&found, "tip/pose/position")["statistics"]["rmse"], 0.0);
+        found["b"] = Value::Null;
+        answers.push(found);
+    }
+    assert_eq!(answers[0], answers[1]);
+    assert_eq!(answers[0], answers[2]);
+    let whole = ["compare", "a.csv", "b.csv", "--json", "--no-wrap", "--key", "elbow/*"];
+    let found = json(&expect(dir.path(), &whole, 0).stdout);
+    assert!(key(&found, "elbow/position")["statistics"]["max_abs"].as_f64() > Some(6.0));
+    // A trajectory has no name of its own and takes that of the other side.
+    let args = ["compare", "a.csv", "tip.tum", "--json", "--key", "tip/pose/*"];
+    let found = json(&expect(dir.path(), &args, 0).stdout);
+    assert_eq!(key(&found, "tip/pose/position")["statistics"]["n"], 4);
+}
+
+/// EuRoC and KITTI are the same path as TUM.
+#[test]
+fn trajectories_of_every_form() {
+    let mut tum = String::new();
+    let mut kitti = String::new();
+    let mut euroc = String::from(
+        "#timestamp [ns], p_RS_R_x [m], p_RS_R_y [m], p_RS_R_z [m], q_RS_w [], q_RS_x [], \
+         q_RS_y [], q_RS_z [], v_RS_R_x [m s^-1]\n",
+    );
+    for i in 0..6 {
+        let (x, y) = (f64::from(i), f64::from(i * i) * 0.1);
+        tum += &format!("{i} {x} {y} 1 0 0 0.6 0.8\n");
+        kitti += &format!("0.28 -0.96 0 {x} 0.96 0.28 0 {y} 0 0 1 1\n");
+        euroc += &format!("{i}000000000,{x},{y},1,0.8,0,0,0.6,1\n");
+    }
+    let dir = folder(&[("t.tum", &tum), ("k.txt", &kitti), ("e.csv", &euroc)]);
+    let answer = |other: &str| {
+        let args = ["compare", "t.tum", other, "--json", "--align", "rigid", "--key", "*pose*"];
+        json(&expect(dir.path(), &args, 0).stdout)
+    };
+    for (other, most) in [("k.txt", 1e-6), ("e.csv", 1e-12), ("t.tum", 1e-12)] {
+        let found = answer(other);
+        for name in ["position", "orientation", "ape", "rpe", "ape_angle", "rpe_angle"] {
+            let worst = &key(&found, &format!("trajectory/pose/{name}"))["statistics"]["max_abs"];
+            assert!(worst.as_f64().is_some_and(|worst| worst < most), "{other} {name}: {worst}");
+        }
+    }
+    let output = expect(dir.path(), &["import", "e.csv", "-o", "e.mcap"], 0);
+    assert!(text(&output.stdout).contains("from euroc"));
+}
+
+#[test]
+fn a_line_has_no_best_turn() {
+    let line: String = (0..5).map(|i| format!("{i} {i} 0 0 0 0 0 1\n")).collect();
+    let dir = folder(&[("a.tum", &line), ("b.tum", &line)]);
+    let output = expect(dir.path(), &["compare", "a.tum", "b.tum", "--align", "rigid"], 0);
+    assert!(text(&output.stderr).contains("align-degenerate"));
+    let args = ["compare", "a.tum", "b.tum", "--align", "rigid", "--fail-if", "*/ape:rmse>1"];
+    expect(dir.path(), &args, 3);
+}
+
+#[test]
+fn reports_and_drawings() {
+    let rows = |late: f64| {
+        let row = |i: i32| {
+            let t = f64::from(i) * 0.01;
+            format!("{t:.2},{},{}\n", sin(3.0 * (t - late)), t * t)
+        };
+        format!("time,a<b>/x,y\n{}", (0..300).map(row).collect::<String>())
+    };
+    let dir = folder(&[("a.csv", &rows(0.0)), ("b.csv", &rows(0.05)), ("p", "0 1 first\n")]);
+    let args = [
+        "compare",
+        "a.csv",
+        "b.csv",
+        "--report",
+        "r.html",
+        "--report",
+        "r.json",
+        "--report",
+        "r.csv",
+        "--report",
+        "r.md",
+        "--plot",
+        "drawings",
+        "--phases",
+        "p",
+        "--bootstrap",
+        "--seed",
+        "3",
+        "--estimate-lag=0.5",
+    ];
+    let first = expect(dir.path(), &args, 0);
+    let read = |name: &str| fs::read_to_string(dir.path().join(name)).expect(name);
+    let found = json(read("r.json").as_bytes());
+    let wave = key(&found, "a<b>/x");
+    let lag = wave["lag"].as_f64().expect("a lag");
+    assert!((lag - 0.05).abs() < 1e-4, "{lag}");
+    assert!(wave["intervals"]["rmse"][0].as_f64() < wave["statistics"]["rmse"].as_f64());
+    assert_eq!(wave["phases"][0]["statistics"]["n"], 100);
+    let page = read("r.html");
+    assert!(page.contains("a&lt;b&gt;/x") && !page.contains("a<b>") && !page.contains("<script"));
+    assert!(!page.contains("http://") && !page.contains("https://"));
+    let svg = read("drawings/a%3cb%3e.x.svg");
+    let drawing = roxmltree::Document::parse(&svg).expect("well-formed");
+    assert!(drawing.descendants().filter(|node| node.has_tag_name("path")).count() >= 4);
+    assert_eq!(read("r.csv").lines().count(), 1 + 2 * 2);
+    assert!(read("r.md").contains("| a\\<b>/x |"));
+    // The same bytes again, on any number of threads.
+    let saved = [page, read("r.json"), read("r.csv"), svg];
+    let again = expect(dir.path(), &[&args[..], &["--threads", "7"]].concat(), 0);
+    assert_eq!(first.stdout, again.stdout);
+    assert!(
+        saved == [read("r.html"), read("r.json"), read("r.csv"), read("drawings/a%3cb%3e.x.svg")]
+    );
+    let same = ["compare", "a.csv", "b.csv", "--report", "a.csv"];
+    assert!(text(&expect(dir.path(), &same, 2).stderr).contains("same-file"));
+    assert!(Path::new(dir.path()).join("a.csv").exists());
+}
