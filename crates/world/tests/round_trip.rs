@@ -168,6 +168,7 @@ fn link(name: &'static str) -> impl Strategy<Value = Link> {
                 emissive: colours[3],
                 laser_retro: (transparency > 0.5).then_some(transparency),
                 texture,
+                texture_file: None,
                 opaque: Vec::new(),
             },
             transparency,
