@@ -95,7 +95,7 @@ pub trait Sensor {
 
 /// What is known before a run about sensors that cannot be as fast as they were asked to be.
 pub fn too_fast(sensors: &[Box<dyn Sensor>], step: SimDuration) -> Vec<Diagnostic> {
-    let of = |sensor: &Box<dyn Sensor>| {
+    let of = |sensor: &dyn Sensor| {
         let period = sensor.timing().period;
         (period > SimDuration::ZERO && period < step).then(|| {
             let [asked, real] = [period, step].map(rate_hz);
@@ -108,7 +108,7 @@ pub fn too_fast(sensors: &[Box<dyn Sensor>], step: SimDuration) -> Vec<Diagnosti
             Diagnostic::warning("sensor-too-fast", message).help(help)
         })
     };
-    sensors.iter().filter_map(of).collect()
+    sensors.iter().filter_map(|sensor| of(sensor.as_ref())).collect()
 }
 
 /// How often something happens every `period`, to four places: a period is whole nanoseconds,

@@ -42,20 +42,17 @@ impl Engine for Mover {
     }
 }
 
-/// Says where things were before the step, where they are, and what chance it was given.
+/// Says where things were before the step, and where they are.
 struct Eye {
     timing: Timing,
     outputs: Vec<Output>,
     needs_contacts: bool,
-    seed: Option<Seed>,
 }
 
-impl Eye {
-    fn new(topic: &str, timing: Timing, needs_contacts: bool) -> Box<dyn Sensor> {
-        let output = |topic: String| Output { topic, message_type: "std_msgs/msg/Float64" };
-        let outputs = vec![output(topic.to_string()), output(format!("{topic}/more"))];
-        Box::new(Eye { timing, outputs, needs_contacts, seed: None })
-    }
+fn eye(topic: &str, timing: Timing, needs_contacts: bool) -> Box<dyn Sensor> {
+    let output = |topic: String| Output { topic, message_type: "std_msgs/msg/Float64" };
+    let outputs = vec![output(topic.to_string()), output(format!("{topic}/more"))];
+    Box::new(Eye { timing, outputs, needs_contacts })
 }
 
 impl Sensor for Eye {
@@ -69,7 +66,8 @@ impl Sensor for Eye {
         self.needs_contacts
     }
     fn start(&mut self, _: &Model, seed: &Seed) {
-        self.seed = Some(seed.clone());
+        let wanted = Seed::new(0).child("sensor").child(&self.outputs[0].topic);
+        assert_eq!(*seed, wanted, "from the run's seed and its own topic");
     }
     fn sample(&mut self, look: &Look<'_>, say: &mut dyn FnMut(usize, Vec<u8>)) {
         let x =
@@ -131,7 +129,7 @@ fn sensors_look_at_their_moments_and_are_heard_later() {
     let (phase, latency) = (SimDuration::from_nanos(1_500_000), SimDuration::from_nanos(2_500_000));
     let late = Timing { period: millis(4), phase, latency };
     let prompt = Timing::every(millis(5));
-    let sensors = vec![Eye::new("/late", late, false), Eye::new("/prompt", prompt, false)];
+    let sensors = vec![eye("/late", late, false), eye("/prompt", prompt, false)];
     let (ears, _, n_under_way) = go(sensors);
     let wanted = [
         (2, 0, 0, vec![255, 0]),
@@ -154,22 +152,21 @@ fn sensors_look_at_their_moments_and_are_heard_later() {
 fn contacts_are_wanted_by_those_who_feel_them() {
     let last = 10; // the last state is observed
     let timing = Timing::every(millis(3));
-    assert_eq!(go(vec![Eye::new("/a", timing, false)]).1, [last]);
-    assert_eq!(go(vec![Eye::new("/a", timing, true)]).1, [3, 6, 9, last]);
-    assert_eq!(go(vec![Eye::new("/a", Timing::default(), true)]).1, (1..=10).collect::<Vec<_>>());
+    assert_eq!(go(vec![eye("/a", timing, false)]).1, [last]);
+    assert_eq!(go(vec![eye("/a", timing, true)]).1, [3, 6, 9, last]);
+    assert_eq!(go(vec![eye("/a", Timing::default(), true)]).1, (1..=10).collect::<Vec<_>>());
 }
 
 #[test]
 fn a_sensor_that_cannot_keep_its_rate_is_warned_of() {
-    let sensors = [4000, 1000, 999].map(|rate| {
-        Eye::new("/a", Timing::every(SimDuration::from_nanos(1_000_000_000 / rate)), false)
-    });
+    let sensors = [4000, 1000, 999]
+        .map(|rate| eye("/a", Timing::every(SimDuration::from_nanos(1_000_000_000 / rate)), false));
     let told = headland_sim::too_fast(&sensors, millis(1));
     assert_eq!(told.len(), 1);
     assert_eq!(
         told[0].message,
         "`/a` is to be sampled at 4000 Hz, and a run of 0.001 s steps samples it at 1000 Hz"
     );
-    let every_step = [Eye::new("/a", Timing::default(), false)];
+    let every_step = [eye("/a", Timing::default(), false)];
     assert!(headland_sim::too_fast(&every_step, millis(1)).is_empty());
 }
