@@ -33,7 +33,7 @@ const PAGE: &[(&str, Option<&str>)] = &[
 const RAYS: &[(&str, Option<&str>)] = &[
     ("run worlds/beams.sdf --duration 1 --record-rate 50 --quiet", None),
     (
-        "render beams.mcap --draw beams --at-time 0.5 --eye -3,-3.2,2.7 --at 0,-0.2,0.5 -o beams.png",
+        "render beams.mcap --draw beams --at-time 0.5 --eye -3.2,-4.6,3.2 --at -0.1,-0.3,0.35 -o beams.png",
         Some("beams.png"),
     ),
 ];

@@ -82,7 +82,7 @@ fn csv(rows: usize, cell: impl Fn(usize) -> (f64, f64)) -> String {
 
 /// Numbers without a pattern, but the same everywhere.
 fn spread(i: usize) -> f64 {
-    let x = (i as f64 * 12.9898).sin() * 43_758.545_3;
+    let x = headland_base::maths::sin(i as f64 * 12.9898) * 43_758.545_3;
     x - x.floor() - 0.5
 }
 
