@@ -11,15 +11,18 @@
 use std::hint::black_box;
 use std::path::Path;
 use std::process::Command;
+use std::sync::Arc;
 
 use headland_base::maths::{PI, atan, cos, sin, tan};
-use headland_base::{Transform, Vec3};
+use headland_base::{Seed, SimDuration, Transform, Vec3};
 use headland_bench::{best_of_thread, check_value, is_full};
 use headland_sense::camera::{Pinhole, View};
+use headland_sense::declare::{Declaration, declare};
 use headland_sense::lens::{Lens, Table};
 use headland_sense::render::{Daylight, Flat, Raster, Renderer, Wants};
 use headland_sense::scene::{Ray, Scene, Show};
-use headland_world::{Geometry, Link, Model, ReadOptions, Visual, World, read};
+use headland_sim::Look;
+use headland_world::{Geometry, Link, Model, Opaque, Places, ReadOptions, Visual, World, read};
 
 fn soccer() -> World {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../worlds/soccer-3v3.sdf");
@@ -165,9 +168,12 @@ fn frames() {
     println!("the lens adds {:.0} % to a frame", (seconds[3] / seconds[0] - 1.0) * 100.0);
 }
 
-/// 271 beams over 270°, as of a common scanner, in the middle of 1,000 things.
-fn beams() {
-    let n_things = 1000;
+const N_THINGS: usize = 1000;
+const N_BEAMS: usize = 271;
+
+/// A thousand things around the origin, and a lidar among them of 271 beams over 270°, as of a
+/// common scanner.
+fn crowd(noise: &str) -> World {
     let thing = |i: usize| {
         // Spread by the golden angle, so that none is in another's place.
         let (radius, turn) = (0.5 * (i as f64 + 4.0).sqrt(), 2.399_963 * i as f64);
@@ -188,35 +194,88 @@ fn beams() {
         let at = Vec3::new(radius * cos(turn), radius * sin(turn), 0.0);
         Model {
             name: format!("thing_{i}"),
+            is_static: true,
             parent_from_model: Transform::from_xyz_rpy(at, Vec3::new(0.0, 0.0, turn)),
             links: vec![Link { name: "link".to_string(), visuals: vec![shape], ..Link::default() }],
             ..Model::default()
         }
     };
-    let world = World { models: (0..n_things).map(thing).collect(), ..World::default() };
-    let mut scene = Scene::of(&world, Show::Visuals);
-    let poses: Vec<Transform> = scene.world_from_link().to_vec();
+    let xml = format!(
+        "<sensor name='lidar' type='gpu_lidar'><lidar><scan><horizontal><samples>{N_BEAMS}\
+         </samples><min_angle>-2.356194</min_angle><max_angle>2.356194</max_angle></horizontal>\
+         </scan><range><min>0.05</min><max>30</max></range>{noise}</lidar></sensor>"
+    );
+    let sensor =
+        Opaque { format: "sdf", kind: "sensor".to_string(), name: Some("lidar".to_string()), xml };
+    let base = Link { name: "base".to_string(), opaque: vec![sensor], ..Link::default() };
+    let robot = Model { name: "robot".to_string(), links: vec![base], ..Model::default() };
+    let models = std::iter::once(robot).chain((0..N_THINGS).map(thing)).collect();
+    World { models, ..World::default() }
+}
+
+/// Rays alone, and the whole sensor: scene, beams, noise and the message in bytes.
+fn beams() {
     let n_scans = if is_full() { 400 } else { 2 };
+    let n_rounds = if is_full() { 5 } else { 1 };
+    let per_second = |secs: f64| (N_BEAMS * n_scans) as f64 / secs * 1e-6;
+    let at = |s: usize| Vec3::new(0.3 * sin(s as f64), 0.3 * cos(s as f64), 0.05);
+
+    let world = crowd("");
+    let mut scene = Scene::of(&world, Show::Visuals);
+    let mut poses: Vec<Transform> = scene.world_from_link().to_vec();
     let mut sum = 0.0;
-    let mut scan = || {
+    let mut cast = || {
         for s in 0..n_scans {
-            let origin = Vec3::new(0.3 * sin(s as f64), 0.3 * cos(s as f64), 0.05);
-            for beam in 0..271 {
+            for beam in 0..N_BEAMS {
                 let angle = (beam as f64 - 135.0) * PI / 180.0;
                 let ray =
-                    Ray { max: 30.0, ..Ray::new(origin, Vec3::new(cos(angle), sin(angle), 0.0)) };
+                    Ray { max: 30.0, ..Ray::new(at(s), Vec3::new(cos(angle), sin(angle), 0.0)) };
                 sum += scene.cast(&ray).map_or(0.0, |hit| hit.distance);
             }
         }
     };
-    let spent = best_of_thread(if is_full() { 5 } else { 1 }, &mut [&mut scan])[0].1;
-    let refit = best_of_thread(3, &mut [&mut || scene.place(&poses)])[0].1;
+    let rays = best_of_thread(n_rounds, &mut [&mut cast])[0].1;
+    let refit = best_of_thread(
+        3,
+        &mut [&mut || {
+            poses.iter_mut().for_each(|pose| pose.translation.z += 1e-9);
+            scene.place(&poses);
+        }],
+    )[0]
+    .1;
     println!(
-        "271 beams among {n_things} things: {:.2} million rays a second; moving them all {:.0} µs; check {}",
-        271.0 * n_scans as f64 / spent * 1e-6,
-        refit * 1e6,
+        "a lidar of {N_BEAMS} beams among {N_THINGS} things, one core; check {}",
         check_value(&sum.to_le_bytes())
     );
+    println!("  rays alone            {:>6.2} million a second", per_second(rays));
+    println!("  moving all the things {:>6.0} µs", refit * 1e6);
+    let noise = "<noise type='gaussian'><stddev>0.01</stddev></noise>";
+    for (name, noise) in [("exact", ""), ("with noise", noise)] {
+        let world = Arc::new(crowd(noise));
+        let places = Places::default();
+        let model = headland_sim::Model::compile_read(&world, &places).expect("a sound world");
+        let (declared, _) = declare(&model, &places);
+        let sensor = declared.into_iter().find_map(Declaration::into_sensor);
+        let mut sensor = sensor.expect("a lidar");
+        sensor.start(&model, &Seed::new(0));
+        let mut state = headland_sim::State::initial(&model);
+        let body = model.bodies.iter().find(|body| body.name == "robot::base").expect("a base");
+        let mut bytes = Vec::new();
+        let mut scan = || {
+            for s in 0..n_scans {
+                state.time += SimDuration::from_nanos(1_000_000);
+                state.rigids[body.rigid_idx].world_from_rigid.translation = at(s);
+                let look = Look { model: &model, state: &state, last_step: None, n_threads: 1 };
+                sensor.sample(&look, &mut |_, cdr| bytes = cdr);
+            }
+        };
+        let secs = best_of_thread(n_rounds, &mut [&mut scan])[0].1;
+        let rate = per_second(secs);
+        println!(
+            "  scans, {name:<14} {rate:>6.2} million rays a second, {} bytes each",
+            bytes.len()
+        );
+    }
 }
 
 fn main() {

@@ -64,6 +64,7 @@ fn main() -> ExitCode {
         Command::Export(args) => commands::export::run(&context, args),
         Command::Import(args) => commands::import::run(&context, args),
         Command::Render(args) => commands::render::run(&context, args),
+        Command::FitNoise(args) => commands::fit_noise::run(&context, args),
         Command::Engines(args) => commands::engines::run(&context, args),
         Command::Demo(args) => commands::demo::run(&context, args),
         Command::Completions(args) => commands::completions::run(&context, args),

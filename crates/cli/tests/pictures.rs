@@ -29,6 +29,21 @@ const PAGE: &[(&str, Option<&str>)] = &[
     ("render gripper.mcap --draw contacts,forces,com --size 640x480 -o held.png", Some("held.png")),
 ];
 
+/// The same of the page on sensors with rays.
+const RAYS: &[(&str, Option<&str>)] = &[
+    ("run worlds/beams.sdf --duration 1 --record-rate 50 --quiet", None),
+    (
+        "render beams.mcap --draw beams --at-time 0.5 --eye -3,-3.2,2.7 --at 0,-0.2,0.5 -o beams.png",
+        Some("beams.png"),
+    ),
+];
+
+/// The same of the page on cameras.
+const CAMERAS: &[(&str, Option<&str>)] = &[
+    ("render worlds/cameras.sdf --camera eye -o eye.png", Some("eye.png")),
+    ("render worlds/cameras.sdf --camera fisheye -o fisheye.png", Some("fisheye.png")),
+];
+
 fn image(path: &Path) -> Image {
     let bytes = std::fs::read(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     Image::from_png(&bytes).unwrap_or_else(|| panic!("{} is no PNG", path.display()))
@@ -46,10 +61,24 @@ fn folder() -> tempfile::TempDir {
 
 #[test]
 fn the_books_pictures_are_drawn_by_its_commands() {
+    compare("render.md", PAGE);
+}
+
+#[test]
+fn the_picture_of_beams_is_drawn_by_its_commands() {
+    compare("ray-sensors.md", RAYS);
+}
+
+#[test]
+fn the_pictures_of_cameras_are_drawn_by_its_commands() {
+    compare("cameras.md", CAMERAS);
+}
+
+fn compare(page: &str, commands: &[(&str, Option<&str>)]) {
     let folder = folder();
-    let page = std::fs::read_to_string(format!("{ROOT}/docs/src/render.md")).expect("the page");
+    let page = std::fs::read_to_string(format!("{ROOT}/docs/src/{page}")).expect("the page");
     let mut different = Vec::new();
-    for (command, picture) in PAGE {
+    for (command, picture) in commands {
         assert!(page.contains(&format!("$ headland {command}\n")), "not in the page: {command}");
         let words: Vec<&str> = command.split(' ').collect();
         expect(folder.path(), &words, 0);

@@ -13,6 +13,7 @@
 
 mod group;
 mod header;
+mod numbers;
 mod write;
 
 use std::fmt::Display;
@@ -28,6 +29,7 @@ use crate::sample::Goal;
 use group::{Group, Taken, groups};
 use header::{ColumnHead, Delimiter, header_cells, heads, is_marked_header};
 
+pub use numbers::{NumberChoice, NumberColumn, NumberRow, read_numbers};
 pub(crate) use write::TableGoal;
 pub use write::write;
 

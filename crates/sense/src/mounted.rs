@@ -8,6 +8,8 @@ use headland_sim::{Look, Model, Output, RigidState, Sensor, Timing};
 use headland_world::Twist;
 
 use crate::noise::{Dropout, Dropper};
+use crate::rays::beam::Beam;
+use crate::scene::Show;
 
 /// One kind of sensor: what it says of what it is shown.
 pub trait Measure {
@@ -27,8 +29,36 @@ pub trait Measure {
     /// Called once before the run: all chance comes from the seed.
     fn start(&mut self, model: &Model, seed: &Seed);
 
+    /// Where it looks, for people to see; nothing where it looks nowhere.
+    fn sight(&self) -> Option<Sight<'_>> {
+        None
+    }
+
     /// What there is to say now, by output.
     fn measure(&mut self, look: &Look<'_>, say: &mut dyn FnMut(usize, Vec<u8>));
+}
+
+/// Where a sensor looks, in its own frame.
+#[derive(Clone, Copy, Debug)]
+pub enum Sight<'a> {
+    /// Along beams.
+    Beams {
+        /// Where it is.
+        mount: &'a Mount,
+        /// Unit vectors.
+        directions: &'a [Vec3],
+        /// What each is like.
+        beam: &'a Beam,
+        /// What they meet.
+        show: Show,
+    },
+    /// At all that is within a pyramid.
+    Pyramid {
+        /// Where it is.
+        mount: &'a Mount,
+        /// Its near corners in a circle, then its far ones.
+        corners: [Vec3; 8],
+    },
 }
 
 /// Something measured, as a run takes part in it.
@@ -55,6 +85,11 @@ impl Mounted {
         };
         let outputs = measure.named_outputs().into_iter().map(output).collect();
         Mounted { measure, outputs, timing, dropout, dropper: None }
+    }
+
+    /// Where it looks.
+    pub fn sight(&self) -> Option<Sight<'_>> {
+        self.measure.sight()
     }
 }
 

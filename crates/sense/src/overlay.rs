@@ -10,8 +10,10 @@ use std::sync::Arc;
 use headland_base::maths::sqrt;
 use headland_base::{Quat, Transform, Vec3};
 use headland_sim::{Model, Motion};
-use headland_world::{Geometry, World};
+use headland_world::{Geometry, Places, World};
 
+use crate::declare::{Declaration, declare};
+use crate::mounted::{Mount, Sight};
 use crate::scene::{Look, Planes, Scene, Show, Solid};
 
 /// Every kind of mark with what it shows, in the order help lists them.
@@ -25,6 +27,11 @@ pub const KINDS: &[(&str, &str, Kind)] = &[
     ("com", "the centre of mass of everything that moves", Kind::Com),
     ("frames", "the axes of every link that moves: x red, y green, z blue", Kind::Frames),
     ("collisions", "the shapes that touch", Kind::Collisions),
+    (
+        "beams",
+        "what lidars, range finders and barriers meet, and what detectors have in sight",
+        Kind::Beams,
+    ),
     ("trajectories", "the way of everything that moves up to now", Kind::Trajectories),
 ];
 
@@ -41,6 +48,8 @@ pub enum Kind {
     Frames,
     /// Shapes.
     Collisions,
+    /// Points, lines and edges.
+    Beams,
     /// Lines.
     Trajectories,
 }
@@ -195,6 +204,60 @@ pub fn collisions(world: &World, world_from_link: &[Transform]) -> Vec<Mark> {
         look: paint(ORANGE, 0.45),
     };
     bounded.map(one).filter(|mark| mark.world_from_mark.is_finite()).collect()
+}
+
+/// A sensor of more beams is drawn by where they end alone.
+const MOST_LINES: usize = 24;
+
+/// Where the beams of sensors end, with lines where they are few, and the edges of what detectors
+/// and logical cameras have in sight. Without noise, and at this moment.
+pub fn beams(model: &Model, world_from_link: &[Transform], size: f64) -> Vec<Mark> {
+    let (declared, _) = declare(model, &Places::default());
+    let mut scenes: Vec<(Show, Scene)> = Vec::new();
+    let mut marks = Vec::new();
+    for sight in declared.iter().filter_map(Declaration::sight) {
+        match sight {
+            Sight::Beams { mount, directions, beam, show } => {
+                let known = scenes.iter().position(|(known, _)| *known == show);
+                let i = known.unwrap_or_else(|| {
+                    let mut scene = Scene::of(&model.world, show);
+                    scene.place(world_from_link);
+                    scenes.push((show, scene));
+                    scenes.len() - 1
+                });
+                let pose = sensor_pose(model, mount, world_from_link);
+                for direction in directions {
+                    let (from, along) = (pose.translation, pose.vector(*direction));
+                    let echo = beam.echo(&scenes[i].1, from, along, mount.body_idx);
+                    if directions.len() <= MOST_LINES {
+                        let length = echo.map_or(beam.max, |echo| echo.distance).min(50.0);
+                        let colour = if echo.is_some() { RED } else { GREEN };
+                        marks.extend(stick(from, along * length, size * 0.0012, colour));
+                    }
+                    let far = echo.filter(|echo| echo.distance >= beam.min);
+                    let point = far.map(|echo| from + along * echo.distance);
+                    marks.extend(point.and_then(|point| ball(point, size * 0.0035, RED)));
+                }
+            }
+            Sight::Pyramid { mount, corners } => {
+                let pose = sensor_pose(model, mount, world_from_link);
+                let corners = corners.map(|corner| pose.point(corner));
+                for i in 0..4 {
+                    for (a, b) in [(i, (i + 1) % 4), (i + 4, (i + 1) % 4 + 4), (i, i + 4)] {
+                        let edge = corners[b] - corners[a];
+                        marks.extend(stick(corners[a], edge, size * 0.0015, BLUE));
+                    }
+                }
+            }
+        }
+    }
+    marks
+}
+
+fn sensor_pose(model: &Model, mount: &Mount, world_from_link: &[Transform]) -> Transform {
+    let body = &model.bodies[mount.body_idx];
+    let world_from_rigid = world_from_link[mount.body_idx] * body.rigid_from_body.inverse();
+    world_from_rigid * mount.rigid_from_sensor
 }
 
 /// A line through points.

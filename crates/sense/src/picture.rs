@@ -133,6 +133,7 @@ impl<'a> Stage<'a> {
             Kind::Com => overlay::centres_of_mass(self.model, links, size),
             Kind::Frames => overlay::frames(&self.scene, size),
             Kind::Collisions => overlay::collisions(&self.model.world, links),
+            Kind::Beams => overlay::beams(self.model, links, size),
             Kind::Trajectories => self.paths(time, size),
         };
         kinds.iter().flat_map(of).collect()

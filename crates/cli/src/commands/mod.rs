@@ -9,6 +9,7 @@ pub mod completions;
 pub mod demo;
 pub mod engines;
 pub mod export;
+pub mod fit_noise;
 pub mod import;
 pub mod info;
 pub mod man;

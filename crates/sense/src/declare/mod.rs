@@ -29,7 +29,7 @@ use headland_sim::recorder::{free_topic, own_topics, topic_name};
 use headland_sim::{Model, Sensor, Timing};
 use headland_world::{Places, join_scope};
 
-use crate::mounted::{Measure, Mount, Mounted};
+use crate::mounted::{Measure, Mount, Mounted, Sight};
 use crate::noise::Dropout;
 use crate::rays::{self, stage::Stage};
 use crate::{
@@ -135,6 +135,11 @@ impl Declaration {
     /// What it says, topics and types of messages.
     pub fn outputs(&self) -> &[headland_sim::Output] {
         self.sensor.as_ref().map_or(&[], |sensor| sensor.outputs())
+    }
+
+    /// Where it looks, for people to see.
+    pub fn sight(&self) -> Option<Sight<'_>> {
+        self.sensor.as_ref().and_then(Mounted::sight)
     }
 
     /// The sensor, for a run; none where it could not be made. Ask `findings` first.

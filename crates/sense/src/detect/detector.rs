@@ -35,7 +35,7 @@ use super::frustum::Frustum;
 use super::objects::{Object, objects};
 use crate::declare::element::Element;
 use crate::declare::{Kind, On, Site};
-use crate::mounted::{Measure, Mount};
+use crate::mounted::{Measure, Mount, Sight};
 use crate::noise::perception::AXES;
 use crate::noise::sdf::NamedMixture;
 use crate::noise::{Dice, Dropper, Perception, Sampler};
@@ -194,6 +194,10 @@ impl Measure for Detector {
         (self.seed, self.known) = (seed.clone(), None);
     }
 
+    fn sight(&self) -> Option<Sight<'_>> {
+        Some(Sight::Pyramid { mount: &self.mount, corners: self.frustum.corners() })
+    }
+
     fn measure(&mut self, look: &Look<'_>, say: &mut dyn FnMut(usize, Vec<u8>)) {
         let header = self.mount.header(look);
         let stage = self.stage.clone();
@@ -247,7 +251,7 @@ impl Detector {
         let score = self.perception.score.map_or(1.0, |score| score.draw(&mut known.score));
         let object = &known.object;
         let sensor_from_world = world_from_sensor.inverse();
-        let is_in_sight = self.frustum.meets(sensor_from_world, object.bounds_now(scene));
+        let is_in_sight = self.frustum.meets_any(sensor_from_world, object.boxes_now(scene));
         if is_lost || !is_in_sight || !self.is_visible(scene, world_from_sensor.translation, object)
         {
             return None;

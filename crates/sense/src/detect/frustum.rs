@@ -41,9 +41,29 @@ impl Frustum {
         Some(Frustum::new(near, far, fov, aspect))
     }
 
-    /// Whether some of a box along the world's axes may be in sight: it is beyond none of the six
-    /// sides, which is how Gazebo asks.
-    pub fn meets(&self, sensor_from_world: Transform, bounds: Bounds) -> bool {
+    /// Its near corners in a circle, then its far ones.
+    pub fn corners(&self) -> [Vec3; 8] {
+        let (wide, high) = self.slope;
+        let around = [(1.0, 1.0), (-1.0, 1.0), (-1.0, -1.0), (1.0, -1.0)];
+        std::array::from_fn(|i| {
+            let x = if i < 4 { self.near } else { self.far };
+            let (y, z) = around[i % 4];
+            Vec3::new(x, y * wide * x, z * high * x)
+        })
+    }
+
+    /// Whether one of some boxes along the world's axes may be in sight.
+    pub fn meets_any(
+        &self,
+        sensor_from_world: Transform,
+        mut boxes: impl Iterator<Item = Bounds>,
+    ) -> bool {
+        boxes.any(|bounds| self.meets(sensor_from_world, bounds))
+    }
+
+    /// Whether some of a box may be in sight: it is beyond none of the six sides. Gazebo asks the
+    /// same of one box around a whole model.
+    fn meets(&self, sensor_from_world: Transform, bounds: Bounds) -> bool {
         if bounds.is_empty() {
             return false;
         }

@@ -1,5 +1,5 @@
-//! The logical camera: every object whose box reaches into its sight, where it really is. Nothing
-//! hides anything from it.
+//! The logical camera: every object of which the box around a shape reaches into its sight, where
+//! it really is. Nothing hides anything from it.
 
 use headland_base::Seed;
 use headland_record::messages::{Detection3DArray, Kind as Message, encode};
@@ -9,7 +9,7 @@ use super::frustum::Frustum;
 use super::objects::{Object, objects};
 use crate::declare::element::Element;
 use crate::declare::{Kind, On, Site};
-use crate::mounted::{Measure, Mount};
+use crate::mounted::{Measure, Mount, Sight};
 use crate::rays::stage::Stage;
 use crate::scene::{Scene, Show};
 
@@ -41,6 +41,10 @@ impl Measure for LogicalCamera {
 
     fn start(&mut self, _model: &Model, _seed: &Seed) {}
 
+    fn sight(&self) -> Option<Sight<'_>> {
+        Some(Sight::Pyramid { mount: &self.mount, corners: self.frustum.corners() })
+    }
+
     fn measure(&mut self, look: &Look<'_>, say: &mut dyn FnMut(usize, Vec<u8>)) {
         let sensor_from_world = self.mount.world_from_sensor(&look.state.rigids).inverse();
         let header = self.mount.header(look);
@@ -48,9 +52,9 @@ impl Measure for LogicalCamera {
         let see = |scene: &Scene| {
             let known =
                 self.objects.get_or_insert_with(|| objects(look.model, scene, self.mount.body_idx));
-            let in_sight = known
-                .iter()
-                .filter(|object| self.frustum.meets(sensor_from_world, object.bounds_now(scene)));
+            let in_sight = known.iter().filter(|object| {
+                self.frustum.meets_any(sensor_from_world, object.boxes_now(scene))
+            });
             let report = |object: &Object| {
                 let pose = sensor_from_world * object.world_from_model(scene);
                 object.detection(&header, pose, Default::default(), 1.0, &object.name)

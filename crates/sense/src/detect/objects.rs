@@ -74,10 +74,9 @@ impl Object {
         scene.world_from_link()[self.link_idx] * self.link_from_model
     }
 
-    /// A box around it now, along the world's axes.
-    pub fn bounds_now(&self, scene: &Scene) -> Bounds {
-        let boxes = self.items.iter().map(|i| scene.item_bounds(*i));
-        boxes.fold(Bounds::EMPTY, Bounds::union)
+    /// Boxes around its shapes now, along the world's axes.
+    pub fn boxes_now(&self, scene: &Scene) -> impl Iterator<Item = Bounds> {
+        self.items.iter().map(|i| scene.item_bounds(*i))
     }
 
     /// Points of it to look at: its middle, and corners of a box around it, drawn in.

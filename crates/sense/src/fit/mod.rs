@@ -10,6 +10,7 @@
 //! Deliberately absent: tables and files; that is `headland fit-noise`.
 
 mod em;
+pub mod measured;
 mod start;
 
 use headland_base::Seed;

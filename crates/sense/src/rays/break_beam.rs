@@ -13,7 +13,7 @@ use super::lidar::ELEMENTS;
 use super::range::{Finder, finder};
 use crate::declare::element::Element;
 use crate::declare::{Kind, On, Site};
-use crate::mounted::Measure;
+use crate::mounted::{Measure, Sight};
 
 /// A light barrier.
 pub const KIND: Kind =
@@ -32,6 +32,10 @@ impl Measure for BreakBeam {
 
     fn start(&mut self, _model: &Model, seed: &Seed) {
         self.0.switch_on(seed);
+    }
+
+    fn sight(&self) -> Option<Sight<'_>> {
+        self.0.sight()
     }
 
     fn measure(&mut self, look: &Look<'_>, say: &mut dyn FnMut(usize, Vec<u8>)) {

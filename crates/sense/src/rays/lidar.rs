@@ -20,7 +20,7 @@ use super::read::{Optics, optics};
 use super::stage::Stage;
 use crate::declare::element::Element;
 use crate::declare::{Kind, On, Site};
-use crate::mounted::{Measure, Mount, Since};
+use crate::mounted::{Measure, Mount, Sight, Since};
 use crate::scene::{Scene, Show};
 
 /// `<sensor type="lidar">` and its elder names, and a laser profiler, which is a fine one: they
@@ -80,6 +80,11 @@ impl Measure for Lidar {
 
     fn start(&mut self, _model: &Model, seed: &Seed) {
         self.receiver = Some(Receiver::new(self.optics.beam, seed));
+    }
+
+    fn sight(&self) -> Option<Sight<'_>> {
+        let Optics { fan, beam, show, .. } = &self.optics;
+        Some(Sight::Beams { mount: &self.mount, directions: fan.directions(), beam, show: *show })
     }
 
     fn measure(&mut self, look: &Look<'_>, say: &mut dyn FnMut(usize, Vec<u8>)) {

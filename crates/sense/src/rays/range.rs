@@ -11,7 +11,7 @@ use super::read::{optics, sees};
 use super::stage::Stage;
 use crate::declare::element::Element;
 use crate::declare::{Kind, On, Site};
-use crate::mounted::{Measure, Mount, Since};
+use crate::mounted::{Measure, Mount, Sight, Since};
 use crate::scene::{Scene, Show};
 
 /// A proximity sensor or a range finder: the nearest echo of its beams.
@@ -167,6 +167,11 @@ impl Measure for Finder {
 
     fn start(&mut self, _model: &Model, seed: &Seed) {
         self.switch_on(seed);
+    }
+
+    fn sight(&self) -> Option<Sight<'_>> {
+        let Finder { mount, directions, beam, show, .. } = self;
+        Some(Sight::Beams { mount, directions, beam, show: *show })
     }
 
     fn measure(&mut self, look: &Look<'_>, say: &mut dyn FnMut(usize, Vec<u8>)) {

@@ -72,6 +72,9 @@ impl Surface {
         let (o, d) = (ray.origin, ray.direction);
         let (distance, normal) = match *self {
             Surface::Face { corners, normal, two_sided } => {
+                if !two_sided && d.dot(normal) >= 0.0 {
+                    return None; // from behind: half of the faces of a box
+                }
                 let corners = corners.map(|corner| corner - o);
                 let shear = Shear::along(d);
                 if !shear.is_around(&corners.map(|corner| shear.flat(corner)), !two_sided) {

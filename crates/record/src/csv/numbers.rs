@@ -1,0 +1,133 @@
+//! Tables of numbers without times: measurements, one per row. Some columns are chosen by name,
+//! and their numbers come out row by row, in SI, so that a table may be longer than memory.
+
+use std::io::BufRead;
+
+use headland_base::{Diagnostic, Findings};
+
+use super::header::{self, ColumnHead, Delimiter, header_cells, heads};
+use super::{Header, number_of};
+use crate::lines::Lines;
+
+/// A column of a table.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NumberColumn {
+    /// Its name without the unit.
+    pub name: String,
+    /// The unit that stands behind the name, where one does.
+    pub unit: Option<String>,
+}
+
+/// One row of the columns that were chosen.
+#[derive(Debug)]
+pub struct NumberRow<'a> {
+    /// The line of the file, from 1.
+    pub line: usize,
+    /// Numbers in SI; not a number where a cell is empty or is none.
+    pub numbers: &'a [f64],
+    /// The word in the column that was chosen for words; empty without one.
+    pub word: &'a str,
+}
+
+/// Which columns are wanted.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct NumberChoice {
+    /// Columns of numbers, in the order rows give them.
+    pub numbers: Vec<usize>,
+    /// A column of words.
+    pub word: Option<usize>,
+}
+
+/// Reads a table: `choose` is asked once which columns are wanted, `each` gets every row. What is
+/// wrong with a cell is found and the cell is not a number. Gives the number of rows.
+pub fn read_numbers(
+    input: impl BufRead,
+    name: &str,
+    choose: impl FnOnce(&[NumberColumn]) -> Result<NumberChoice, Diagnostic>,
+    mut each: impl FnMut(NumberRow<'_>),
+) -> (usize, Findings) {
+    let mut findings = Findings::new();
+    let mut lines = Lines::new(input, name);
+    let Some(Header { text, .. }) = Header::next(&mut lines, &mut findings) else {
+        findings.push(Diagnostic::error("empty-table", format!("`{name}` has no header")));
+        return (0, findings);
+    };
+    let delimiter = Delimiter::of_header(&text);
+    let cells = header_cells(delimiter, &text);
+    if cells.len() > header::COLUMNS_MAX {
+        let message = format!("`{name}` has {} columns", cells.len());
+        findings.push(Diagnostic::error("too-many-columns", message));
+        return (0, findings);
+    }
+    let heads = heads(&cells, name, &mut findings);
+    let column =
+        |head: &ColumnHead| NumberColumn { name: head.key.clone(), unit: head.unit.clone() };
+    let chosen = match choose(&heads.iter().map(column).collect::<Vec<_>>()) {
+        Ok(chosen) => chosen,
+        Err(fault) => {
+            findings.push(fault);
+            return (0, findings);
+        }
+    };
+    let (mut n_rows, mut numbers) = (0, vec![f64::NAN; chosen.numbers.len()]);
+    while let Some(line) = lines.next(&mut findings) {
+        let text = line.text.trim();
+        if text.is_empty() || text.starts_with('#') {
+            continue;
+        }
+        let number = line.number;
+        let cells = delimiter.split(line.text, heads.len());
+        for (slot, i) in numbers.iter_mut().zip(&chosen.numbers) {
+            let cell = cells.get(*i).map_or("", String::as_str);
+            *slot = match number_of(cell) {
+                Ok(Some(value)) if value.is_finite() => value * heads[*i].factor,
+                Ok(None) => f64::NAN,
+                _ => {
+                    let key = &heads[*i].key;
+                    let message = format!(
+                        "`{name}` line {number}: `{cell:.40}` in column `{key:.60}` is no number"
+                    );
+                    findings.push(Diagnostic::error("not-a-number", message));
+                    f64::NAN
+                }
+            };
+        }
+        let word = chosen.word.and_then(|i| cells.get(i)).map_or("", String::as_str);
+        each(NumberRow { line: number, numbers: &numbers, word });
+        n_rows += 1;
+    }
+    (n_rows, findings)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_are_chosen_by_name_and_numbers_are_in_si() {
+        let table = "part,x [mm],y [m],note\na,1.5,2,\"far, away\"\nb,,3,x\n# no row\nc,zz,4,\n";
+        let mut rows = Vec::new();
+        let choose = |columns: &[NumberColumn]| {
+            assert_eq!(columns[1], NumberColumn { name: "x".into(), unit: Some("mm".into()) });
+            Ok(NumberChoice { numbers: vec![2, 1], word: Some(0) })
+        };
+        let (n, findings) = read_numbers(table.as_bytes(), "t.csv", choose, |row| {
+            rows.push((row.line, row.numbers.to_vec(), row.word.to_string()));
+        });
+        assert_eq!(n, 3);
+        assert_eq!(rows[0], (2, vec![2.0, 0.0015], "a".to_string()));
+        assert!(rows[1].1[1].is_nan() && rows[2].1[1].is_nan() && rows[2].0 == 5);
+        let said: Vec<String> = findings.into_vec().into_iter().map(|f| f.message).collect();
+        assert_eq!(said, ["`t.csv` line 5: `zz` in column `x` is no number"]);
+    }
+
+    #[test]
+    fn nothing_and_a_refusal_are_findings() {
+        let none = |_: &[NumberColumn]| Ok(NumberChoice::default());
+        let (n, findings) = read_numbers("".as_bytes(), "t", none, |_| {});
+        assert_eq!((n, findings.into_vec()[0].code), (0, "empty-table"));
+        let refuse = |_: &[NumberColumn]| Err(Diagnostic::error("no", "none of these"));
+        let (n, findings) = read_numbers("a,b\n1,2\n".as_bytes(), "t", refuse, |_| panic!());
+        assert_eq!((n, findings.into_vec()[0].code), (0, "no"));
+    }
+}
