@@ -80,7 +80,7 @@ pub(super) fn maximise(points: &Points, shares: &[f64], k: usize) -> Option<Mixt
     for c in 0..k {
         let shared = || points.iter().zip(shares.iter().skip(c).step_by(k));
         let total: f64 = shared().map(|(_, share)| share).sum();
-        if !(total >= d as f64 + 1.0) {
+        if total.is_nan() || total < d as f64 + 1.0 {
             return None;
         }
         let mut mean = vec![0.0; d];
