@@ -38,6 +38,12 @@ const RAYS: &[(&str, Option<&str>)] = &[
     ),
 ];
 
+/// The same of the page on cameras.
+const CAMERAS: &[(&str, Option<&str>)] = &[
+    ("render worlds/cameras.sdf --camera eye -o eye.png", Some("eye.png")),
+    ("render worlds/cameras.sdf --camera fisheye -o fisheye.png", Some("fisheye.png")),
+];
+
 fn image(path: &Path) -> Image {
     let bytes = std::fs::read(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     Image::from_png(&bytes).unwrap_or_else(|| panic!("{} is no PNG", path.display()))
@@ -61,6 +67,11 @@ fn the_books_pictures_are_drawn_by_its_commands() {
 #[test]
 fn the_picture_of_beams_is_drawn_by_its_commands() {
     compare("ray-sensors.md", RAYS);
+}
+
+#[test]
+fn the_pictures_of_cameras_are_drawn_by_its_commands() {
+    compare("cameras.md", CAMERAS);
 }
 
 fn compare(page: &str, commands: &[(&str, Option<&str>)]) {

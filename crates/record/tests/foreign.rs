@@ -141,8 +141,8 @@ fn every_kind(w: &mut Writer) -> Result<(), Diagnostic> {
         w.message(channel(Kind::CameraInfo), next(), &info)?;
         let range = Range { header: header.clone(), range: x as f32, ..Default::default() };
         w.message(channel(Kind::Range), next(), &range)?;
-        let mut result = ObjectHypothesisWithPose::default();
-        result.hypothesis = ObjectHypothesis { class_id: "gear".into(), score: x };
+        let hypothesis = ObjectHypothesis { class_id: "gear".into(), score: x };
+        let result = ObjectHypothesisWithPose { hypothesis, ..Default::default() };
         let found = Detection3D { id: "7".into(), results: vec![result; i], ..Default::default() };
         let array = Detection3DArray { header: header.clone(), detections: vec![found; i % 3] };
         w.message(channel(Kind::Detection3DArray), next(), &array)?;

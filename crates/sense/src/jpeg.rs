@@ -128,7 +128,7 @@ fn square(rgb: &[u8], (width, height): (usize, usize), left: usize, top: usize) 
         let (x, y) = ((left + i % 8).min(width - 1), (top + i / 8).min(height - 1));
         let at = (y * width + x) * 3;
         let ycc = to_ycc([rgb[at], rgb[at + 1], rgb[at + 2]].map(f32::from));
-        (0..3).for_each(|c| out[c][i] = ycc[c]);
+        out.iter_mut().zip(ycc).for_each(|(colour, value)| colour[i] = value);
     }
     out
 }
@@ -147,7 +147,7 @@ pub fn coarsen(rgb: &mut [u8], (width, height): (usize, usize), quality: u8) {
             for i in 0..64 {
                 let (x, y) = (left + i % 8, top + i / 8);
                 if x < width && y < height {
-                    let pixel = from_ycc([colours[0][i], colours[1][i], colours[2][i]]);
+                    let pixel = from_ycc(colours.map(|colour| colour[i]));
                     let at = (y * width + x) * 3;
                     (0..3).for_each(|c| rgb[at + c] = (pixel[c] + 0.5) as u8);
                 }

@@ -22,7 +22,7 @@ const MOST_LOOKS: usize = 60;
 #[derive(Clone, Debug, PartialEq)]
 pub enum From {
     /// A camera of the world, through its lens.
-    Camera(Camera),
+    Camera(Box<Camera>),
     /// Wherever everything that moves is in the picture; an eye, or a point to look at, is kept.
     Outside {
         /// How large the picture is and how wide it sees.

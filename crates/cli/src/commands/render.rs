@@ -108,7 +108,10 @@ fn report(
 
 /// Refuses a strip that is wider than a picture can be before it is drawn.
 fn refuse_long_strip(args: &RenderArgs, shot: &Shot) -> Result<(), Vec<Diagnostic>> {
-    let (From::Camera(Camera { pinhole, .. }) | From::Outside { pinhole, .. }) = &shot.from;
+    let pinhole = match &shot.from {
+        From::Camera(camera) => &camera.pinhole,
+        From::Outside { pinhole, .. } => pinhole,
+    };
     let width = usize::from(args.strip.unwrap_or(0)) * (pinhole.width + 4);
     if width <= MOST_STRIP {
         return Ok(());
@@ -259,7 +262,7 @@ fn shot(
         ]);
     }
     let from = match &args.camera {
-        Some(name) => From::Camera(find_camera(model, places, name)?),
+        Some(name) => From::Camera(Box::new(find_camera(model, places, name)?)),
         None => {
             let (width, height) = args.size.unwrap_or(match args.strip {
                 Some(_) => (480, 360),

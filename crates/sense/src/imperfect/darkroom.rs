@@ -64,7 +64,7 @@ impl Darkroom {
     }
 
     /// Changes a picture: red, green and blue bytes, row by row.
-    pub fn develop(&mut self, rgb: &mut Vec<u8>, sun: Option<Sun>) {
+    pub fn develop(&mut self, rgb: &mut [u8], sun: Option<Sun>) {
         let (how, size) = (self.how, (self.width, self.height));
         if size.0 * size.1 == 0 {
             return;

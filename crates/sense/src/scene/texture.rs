@@ -83,7 +83,7 @@ impl Texture {
 /// How often a number can be halved before it is below 1, and how much is left of one more: its
 /// logarithm, straight between the powers of two, which is the same on every machine.
 fn halvings(n: f32) -> (usize, f32) {
-    if !(n > 1.0) {
+    if n.is_nan() || n <= 1.0 {
         return (0, 0.0);
     }
     let bits = n.to_bits();
