@@ -139,7 +139,7 @@ fn keys_nobody_knows_are_named_with_the_nearest() {
         (["--fail-if", "*:rsme>1"], "did you mean `rmse`"),
         (["--fail-if", "elbow:rmse>1"], "unknown-key"),
         (["--report", "out.pdf"], "which-format"),
-        (["--phases", "a.csv"], "bad-phase"),
+        (["--phases", "map"], "bad-phase"),
         (["--map", "a.csv"], "bad-key-map"),
     ] {
         let (_, err) = compared(&dir, &[&more[..], &["--ignore-unknown"]].concat(), 2);

@@ -75,7 +75,7 @@ pub(crate) fn shown(value: Option<f64>) -> String {
     text.trim_end_matches('0').trim_end_matches('.').to_string()
 }
 
-fn header<'s>(statistics: &'s [String]) -> Vec<(&'s str, Align)> {
+fn header(statistics: &[String]) -> Vec<(&str, Align)> {
     let mut header = vec![("key", Align::Left), ("unit", Align::Left)];
     header.extend(statistics.iter().map(|name| (name.as_str(), Align::Right)));
     header

@@ -26,10 +26,18 @@ pub(super) struct Workshop<'s> {
     a: &'s Side<'s>,
     b: &'s Side<'s>,
     options: &'s Options,
-    /// Times of the last key and its pairs.
-    last: Option<(Vec<SimTime>, Vec<SimTime>, Option<SimDuration>, Arc<Pairing>)>,
+    /// The pairs of the last key.
+    last: Option<LastPairs>,
     /// Paths that could not be aligned.
     pub refused: Vec<Diagnostic>,
+}
+
+/// The times of a key and the pairs they make.
+struct LastPairs {
+    times_a: Vec<SimTime>,
+    times_b: Vec<SimTime>,
+    tolerance: Option<SimDuration>,
+    pairing: Arc<Pairing>,
 }
 
 /// What errors are measured by.
@@ -335,16 +343,21 @@ impl<'s> Workshop<'s> {
         times_a: &[SimTime],
         times_b: &[SimTime],
     ) -> (Arc<Pairing>, Option<SimDuration>) {
-        if let Some((a, b, tolerance, pairing)) = &self.last
-            && a == times_a
-            && b == times_b
+        if let Some(last) = &self.last
+            && last.times_a == times_a
+            && last.times_b == times_b
         {
-            return (pairing.clone(), *tolerance);
+            return (last.pairing.clone(), last.tolerance);
         }
         let tolerance = self.tolerance(times_a, times_b);
         let Options { sampling, rule, .. } = self.options;
         let pairing = Arc::new(pair(times_a, times_b, *sampling, *rule, tolerance));
-        self.last = Some((times_a.to_vec(), times_b.to_vec(), tolerance, pairing.clone()));
+        self.last = Some(LastPairs {
+            times_a: times_a.to_vec(),
+            times_b: times_b.to_vec(),
+            tolerance,
+            pairing: pairing.clone(),
+        });
         (pairing, tolerance)
     }
 

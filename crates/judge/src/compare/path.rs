@@ -134,9 +134,9 @@ fn eigen<const N: usize>(mut m: [[f64; N]; N]) -> ([f64; N], [[f64; N]; N]) {
                 for row in m.iter_mut() {
                     (row[p], row[q]) = (c * row[p] - s * row[q], s * row[p] + c * row[q]);
                 }
-                for k in 0..N {
-                    (m[p][k], m[q][k]) = (c * m[p][k] - s * m[q][k], s * m[p][k] + c * m[q][k]);
-                }
+                let (row_p, row_q) = (m[p], m[q]);
+                m[p] = std::array::from_fn(|k| c * row_p[k] - s * row_q[k]);
+                m[q] = std::array::from_fn(|k| s * row_p[k] + c * row_q[k]);
                 for row in v.iter_mut() {
                     (row[p], row[q]) = (c * row[p] - s * row[q], s * row[p] + c * row[q]);
                 }
