@@ -13,8 +13,6 @@
 //!
 //! Deliberately absent: which rows there are. That is the engine's.
 
-mod assembly;
 mod blocks;
 
-pub use assembly::Assembly;
-pub use blocks::{Block, Blocks};
+pub use blocks::{Block, Blocks, Entry};

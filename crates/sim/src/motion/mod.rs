@@ -20,14 +20,13 @@ mod follow;
 mod links;
 mod needs;
 mod one_body;
-mod seen;
 mod soles;
 mod stages;
 mod stance;
 mod turning;
 mod vehicle;
 
-use headland_base::Vec3;
+use headland_base::{Transform, Vec3};
 use headland_world::Detail;
 
 use crate::engine::Inputs;
@@ -38,10 +37,8 @@ use crate::tree::{Half, Lane, Lanes, Tree, V3, V6};
 pub use articulated::Articulated;
 pub use columns::Columns;
 pub use commanded::Commanded;
-pub use links::take_faster;
 pub use needs::needs;
 pub use one_body::OneBody;
-pub use seen::Seen;
 pub use stages::{DORMAND_PRINCE, Method, RK4};
 pub use stance::{Feet, Stance, TOUCH};
 pub use vehicle::{Vehicle, Wheels};
@@ -113,11 +110,14 @@ pub trait Pack: Send {
     /// Finds out where every link is and how it moves. `state` has what carries them.
     fn place(&mut self, state: &State);
 
-    /// Squares of the largest two speeds that its links were placed with \[m²/s²\].
-    fn fastest(&self) -> [f64; 2];
+    /// Where a link is; the pose of its rigid.
+    fn pose(&self, robot: usize, node: usize) -> Transform;
 
     /// Where in the world the motions and forces of a robot are written about.
     fn origin(&self, robot: usize) -> Vec3;
+
+    /// How a link moves, about the robot's origin.
+    fn motion(&self, robot: usize, node: usize) -> V6<f64>;
 
     /// A force on a link, about the robot's origin, for the coming acceleration.
     fn push(&mut self, robot: usize, node: usize, force: V6<f64>);
@@ -145,6 +145,9 @@ pub trait Pack: Send {
 
     /// What a unit effort on a column does on its way to the base; the first of the six counts.
     fn half_of_column(&self, robot: usize, column: usize, half: &mut Half);
+
+    /// How much every column gives way, for [`Half::response`].
+    fn give(&self, robot: usize, column: usize) -> f64;
 
     /// An impulse on a link, about the robot's origin.
     fn kick(&mut self, robot: usize, node: usize, impulse: V6<f64>);
