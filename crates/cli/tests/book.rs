@@ -11,7 +11,6 @@
 //! `TRYCMD=overwrite cargo test -p headland --test book` rewrites the answers in the pages;
 //! read the diff before you keep it.
 
-#[allow(dead_code, reason = "each test file uses what it needs")]
 mod common;
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -345,6 +345,9 @@ fn what_is_exported_comes_back() {
 #[test]
 fn a_world_written_as_sdf_moves_the_same() {
     let dir = tempfile::tempdir().expect("a folder");
+    // What a sensor names lies beside its world.
+    let noise = "gears.noise.xml";
+    fs::copy(format!("{ROOT}/worlds/{noise}"), dir.path().join(noise)).expect("copied");
     for world in common::shipped_worlds() {
         let world = world.to_str().expect("plain");
         expect(dir.path(), &["check", world, "--write-sdf", "again.sdf"], 0);
@@ -450,7 +453,8 @@ fn a_recording_says_enough_to_run_it_again() {
 fn details_law_and_integrator_are_recorded() {
     let dir = tempfile::tempdir().expect("a folder");
     let world = format!("{ROOT}/worlds/pendulum.sdf");
-    let asked = ["--detail", "pendulum=com-fixed", "--detail", "all=com", "--law", "soft-coulomb"];
+    let asked =
+        ["--detail", "pendulum=articulated", "--detail", "all=com", "--law", "soft-coulomb"];
     let integrator = ["--integrator", "adaptive:1e-9", "--duration", "0.1", "-o", "a.mcap"];
     let args = [&["run", &world][..], &asked, &integrator].concat();
     expect(dir.path(), &args, 0);
@@ -458,7 +462,7 @@ fn details_law_and_integrator_are_recorded() {
     let info: Value = serde_json::from_slice(&info).unwrap();
     let facts = &info["metadata"]["headland"];
     let of = |key: &str| facts[key].as_str().unwrap_or_default().to_string();
-    assert_eq!(of("detail"), "pendulum=com-fixed", "one robot is an exception to all");
+    assert_eq!(of("detail"), "pendulum=articulated", "one robot is an exception to all");
     assert_eq!((of("law"), of("integrator")), ("soft-coulomb".into(), "adaptive:1e-9".into()));
     let attached = expect(dir.path(), &["cat", "a.mcap", "--attachment", "world.sdf"], 0).stdout;
     fs::write(dir.path().join("again.sdf"), &attached).unwrap();

@@ -45,9 +45,8 @@ fn a_cell_full_of_rays_is_read_by_others() {
         let count = |i: usize| sums[i].as_u64().expect("a count");
         (it["messages"].as_u64().expect("n"), count(0), count(1), sums[2].as_f64().expect("sum"))
     };
-    // None at time zero: a whole turn must be over before the first scan.
     let (n, n_beams, n_finite, _) = sums("/cart/lidar");
-    assert_eq!((n, n_beams), (14, 14 * 271));
+    assert_eq!((n, n_beams), (15, 15 * 271));
     assert!(n_finite > n_beams / 10 && n_finite < n_beams, "{n_finite}");
     let (n, n_points, n_finite, sum) = sums("/gantry/lidar_3d");
     assert_eq!((n, n_points), (6, 6 * 2500));

@@ -1,14 +1,15 @@
 //! Lidars: one row of beams makes a `LaserScan`, several make an organised `PointCloud2`.
 //!
 //! All beams are sent at one instant, or, with `<headland:rolling>`, one column after the other
-//! over that many seconds up to the moment of the look. The sensor is then where it was as each
-//! beam went out, by its velocity now; everything else stands where it is now.
+//! over that many seconds from the moment of the look on. The sensor is then where its velocity of
+//! now takes it until each beam goes out; everything else stands where it is now.
 //!
-//! A message of a rolling sensor carries the moment of its first beam, as ROS wants it, and there
-//! is none before a whole turn is over.
+//! So a message carries the moment of its first beam, as ROS wants it, and that is the moment of
+//! the look, at which live tests have a snapshot as recordings do. A real one is known when the
+//! turn is over: that is for `<headland:latency>` to say.
 
 use headland_base::maths::quat_from_rotation_vector;
-use headland_base::{Seed, SimDuration, SimTime, Transform, Vec3};
+use headland_base::{Seed, SimDuration, Transform, Vec3};
 use headland_record::messages::{
     Header, Kind as Message, LaserScan, PointCloud2, PointField, encode,
 };
@@ -99,12 +100,7 @@ impl Measure for Lidar {
         };
         let stage = self.stage.clone();
         stage.see(self.optics.show, look, |scene| self.scan(scene, &sweep, dt_secs));
-        let before = SimDuration::from_secs(sweep.secs_before(0)).unwrap_or_default();
-        let stamp = now - before;
-        if stamp < SimTime::ZERO {
-            return;
-        }
-        let header = Header::new(stamp, &self.mount.frame_id);
+        let header = self.mount.header(look);
         let message = match self.optics.fan.vertical.n {
             1 => encode(&self.laser_scan(header, &sweep)),
             _ => encode(&self.cloud(header, &sweep)),
@@ -122,11 +118,6 @@ struct Sweeping {
 }
 
 impl Sweeping {
-    /// How long before now a column goes out \[s\].
-    fn secs_before(&self, column: usize) -> f64 {
-        self.increment() * (self.n_columns - 1 - column) as f64
-    }
-
     /// Between one column and the next \[s\].
     fn increment(&self) -> f64 {
         self.rolling_secs / self.n_columns as f64
@@ -136,9 +127,9 @@ impl Sweeping {
         if self.rolling_secs == 0.0 {
             return self.now;
         }
-        let secs = self.secs_before(column);
-        let turn = quat_from_rotation_vector(self.twist.angular * -secs);
-        let place = self.now.translation - self.twist.linear * secs;
+        let secs = self.increment() * column as f64;
+        let turn = quat_from_rotation_vector(self.twist.angular * secs);
+        let place = self.now.translation + self.twist.linear * secs;
         Transform::new(turn * self.now.rotation, place)
     }
 }

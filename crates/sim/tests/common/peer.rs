@@ -1,5 +1,6 @@
 //! What a comparison of trees with another program is made of: asking it, computing the same
 //! here, and taking both to the coordinates of the other.
+#![allow(clippy::unwrap_used)]
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
