@@ -3,7 +3,8 @@
 //! Definitions are those of NumPy: `std` is of the population, percentiles lie on the line
 //! between two values. What is undefined is `None` and said so: nothing can be explained of a
 //! reference that never changes. Sums are compensated, so that the answer does not depend on
-//! how long a recording is.
+//! how long a recording is; numbers whose squares a double cannot hold are measured by the
+//! largest of them, so that it does not depend on the unit either.
 
 use headland_base::SimTime;
 use headland_base::maths::sqrt;
@@ -50,8 +51,8 @@ pub struct Stats {
 /// What a reference is like, as far as errors are measured by it.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Spread {
-    /// Σ(a − ā)², where A is not constant.
-    pub sum_squares: Option<f64>,
+    /// Standard deviation of A, of the population, where A is not constant.
+    pub std: Option<f64>,
     /// Highest less lowest, where A is not constant and has such.
     pub range: Option<f64>,
     /// Correlation with B, where neither is constant.
@@ -67,12 +68,10 @@ impl Stats {
             return None;
         }
         let count = n as f64;
-        let bias = sum(errors.iter().copied()) / count;
-        let sse = sum(errors.iter().map(|e| e * e));
-        let variance = sum(errors.iter().map(|e| (e - bias) * (e - bias))) / count;
-        let rmse = sqrt(sse / count);
+        let bias = mean(errors);
+        let rmse = root_mean_square(errors.iter().copied());
         let mut sizes: Vec<f64> = errors.iter().map(|e| e.abs()).collect();
-        let mae = sum(sizes.iter().copied()) / count;
+        let mae = mean(&sizes);
         let first = |is_better: &dyn Fn(f64, f64) -> bool| {
             let mut best = 0;
             for (i, e) in errors.iter().enumerate() {
@@ -86,24 +85,23 @@ impl Stats {
         let worst = first(&|e, best| e.abs() > best.abs());
         let p95_abs = percentile(&mut sizes, 0.95);
         let median_abs = percentile(&mut sizes, 0.5);
-        let spread_std = spread.sum_squares.map(|sum| sqrt(sum / count));
         Some(Stats {
             n,
             bias,
             mae,
             rmse,
-            std: sqrt(variance),
-            sse,
+            std: root_mean_square(errors.iter().map(|e| e - bias)),
+            sse: sum(errors.iter().map(|e| e * e)),
             min,
             max,
             max_abs: (worst.0.abs(), worst.1),
             median_abs,
             p95_abs,
             nrmse_range: spread.range.map(|range| rmse / range),
-            nrmse_std: spread_std.map(|std| rmse / std),
-            r2: spread.sum_squares.map(|sum| 1.0 - sse / sum),
+            nrmse_std: spread.std.map(|std| rmse / std),
+            r2: spread.std.map(|std| 1.0 - (rmse / std) * (rmse / std)),
             correlation: spread.correlation,
-            fit: spread.sum_squares.map(|sum| 100.0 * (1.0 - sqrt(sse / sum))),
+            fit: spread.std.map(|std| 100.0 * (1.0 - rmse / std)),
             mismatch: errors.iter().filter(|e| **e != 0.0).count() as f64 / count,
         })
     }
@@ -116,22 +114,26 @@ impl Spread {
         if range_a == 0.0 {
             return Spread::default();
         }
-        let sum_squares = squares_about_mean(a);
+        let std = deviation(a);
         let correlation = (range_b > 0.0).then(|| {
             let (mean_a, mean_b) = (mean(a), mean(b));
-            let cross = sum(a.iter().zip(b).map(|(a, b)| (a - mean_a) * (b - mean_b)));
-            let both = sqrt(sum_squares) * sqrt(squares_about_mean(b));
-            (cross / both).clamp(-1.0, 1.0)
+            let (unit_a, unit_b) = (unit(range_a), unit(range_b));
+            let one = |(a, b): (&f64, &f64)| ((a - mean_a) / unit_a) * ((b - mean_b) / unit_b);
+            let cross = sum(a.iter().zip(b).map(one)) / a.len() as f64;
+            (cross / (std / unit_a * (deviation(b) / unit_b))).clamp(-1.0, 1.0)
         });
-        Spread { sum_squares: Some(sum_squares), range: Some(range_a), correlation }
+        Spread { std: Some(std), range: Some(range_a), correlation }
     }
 
     /// Of several numbers over time together.
     pub fn of_vector(components: &[Vec<f64>]) -> Spread {
         let is_constant = components.iter().all(|column| range(column).unwrap_or(0.0) == 0.0);
-        let sum_squares =
-            (!is_constant).then(|| sum(components.iter().map(|c| squares_about_mean(c))));
-        Spread { sum_squares, range: None, correlation: None }
+        // The squares of all components at a moment add up.
+        let together = || {
+            let each = components.iter().map(|c| deviation(c));
+            root_mean_square(each) * sqrt(components.len() as f64)
+        };
+        Spread { std: (!is_constant).then(together), range: None, correlation: None }
     }
 }
 
@@ -141,13 +143,33 @@ fn range(values: &[f64]) -> Option<f64> {
     Some(high - low)
 }
 
+/// Of values that are there.
 pub(super) fn mean(values: &[f64]) -> f64 {
-    sum(values.iter().copied()) / values.len() as f64
+    let unit = unit(largest(values.iter().copied()));
+    unit * (sum(values.iter().map(|v| v / unit)) / values.len() as f64)
 }
 
-fn squares_about_mean(values: &[f64]) -> f64 {
+/// Standard deviation, of the population.
+fn deviation(values: &[f64]) -> f64 {
     let mean = mean(values);
-    sum(values.iter().map(|v| (v - mean) * (v - mean)))
+    root_mean_square(values.iter().map(|v| v - mean))
+}
+
+fn root_mean_square(values: impl ExactSizeIterator<Item = f64> + Clone) -> f64 {
+    let count = values.len() as f64;
+    let unit = unit(largest(values.clone()));
+    unit * sqrt(sum(values.map(|v| (v / unit) * (v / unit))) / count)
+}
+
+fn largest(values: impl Iterator<Item = f64>) -> f64 {
+    values.fold(0.0, |largest, v| v.abs().max(largest))
+}
+
+/// What numbers up to `largest` are measured by so that their squares neither vanish nor
+/// overflow: one, for all that people measure.
+fn unit(largest: f64) -> f64 {
+    let is_usual = largest == 0.0 || (1e-130..1e130).contains(&largest);
+    if is_usual || !largest.is_finite() { 1.0 } else { largest }
 }
 
 /// Neumaier's sum: what a large number swallows of a small one is kept beside.
@@ -284,6 +306,35 @@ mod tests {
         let one = stats(&[1.0], &[3.0]);
         assert_eq!((one.n, one.std, one.p95_abs, one.r2), (1, 0.0, 2.0, None));
         assert!(Stats::of(&[], &[], &Spread::default()).is_none());
+    }
+
+    /// Volts of a nerve or metres to a star: the unit is the user's business.
+    #[test]
+    fn the_unit_changes_nothing() {
+        let (a, b) = ([0.0, 1.0, 2.0, 3.0, 0.5], [1.0, 1.0, 0.0, 3.0, 0.25]);
+        let plain = stats(&a, &b);
+        // Powers of two, so that nothing is rounded.
+        for power in [-1000, -700, -500, 500, 700, 1000] {
+            let unit = headland_base::maths::pow(2.0, f64::from(power));
+            let far = stats(&a.map(|v| v * unit), &b.map(|v| v * unit));
+            let close = |got: f64, want: f64| (got - want).abs() <= 1e-14 * want.abs();
+            for (got, want) in [
+                (far.bias, plain.bias),
+                (far.mae, plain.mae),
+                (far.rmse, plain.rmse),
+                (far.std, plain.std),
+            ] {
+                assert!(close(got / unit, want), "2^{power}: {got} for {want}");
+            }
+            for (got, want) in [
+                (far.r2, plain.r2),
+                (far.fit, plain.fit),
+                (far.correlation, plain.correlation),
+                (far.nrmse_std, plain.nrmse_std),
+            ] {
+                assert!(close(got.unwrap(), want.unwrap()), "2^{power}: {got:?} for {want:?}");
+            }
+        }
     }
 
     #[test]
