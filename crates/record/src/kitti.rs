@@ -12,9 +12,8 @@ use headland_base::{Diagnostic, Findings, SimDuration, SimTime, Transform};
 
 use crate::decimal::{TimeUnit, parse_time};
 use crate::lines::Lines;
-use crate::messages::Kind;
-use crate::sample::{Goal, Sample, Sort};
-use crate::track::LeftOut;
+use crate::pose_lines;
+use crate::sample::Goal;
 
 /// How far a matrix may be from a rotation: the files have seven digits.
 const SLACK: f64 = 1e-3;
@@ -30,36 +29,12 @@ pub(crate) fn read_samples(
 ) -> Result<Findings, Diagnostic> {
     let mut findings = Findings::new();
     let mut clock = Clock::new(times);
-    let mut lines = Lines::new(input, name);
-    let (mut last, mut n_backward) = (None, 0);
-    goal.track(&format!("/{object}/pose"), Kind::PoseStamped.name(), Sort::Poses)?;
-    while let Some(line) = lines.next(&mut findings) {
-        let text = line.text.trim();
-        if text.is_empty() || text.starts_with('#') {
-            continue;
-        }
-        if goal.is_full() {
-            break;
-        }
-        let Some(time) = clock.next(&mut findings) else { break };
-        match parse_line(text) {
-            Ok(pose) if last.is_none_or(|last| time >= last) => {
-                last = Some(time);
-                goal.sample(0, time, "", Sample::Pose(pose))?;
-            }
-            Ok(_) => n_backward += 1,
-            Err(fault) => findings.push(Diagnostic::error(
-                "bad-pose",
-                format!("`{name}` line {}: {fault}", line.number),
-            )),
-        }
-    }
-    if n_backward > 0 {
-        goal.left_out(0, LeftOut { n_backward, n_duplicate: 0 });
-        let message = format!("{n_backward} poses of `{name}` are earlier than the one before");
-        findings.push(Diagnostic::warning("time-went-back", message).note("they were left out"));
-    }
-    if clock.lines.is_none() && last.is_some() {
+    let parse = |text: &str, findings: &mut Findings| {
+        let time = clock.next(findings)?;
+        Some(parse_line(text).map(|pose| (time, pose)))
+    };
+    let has_poses = pose_lines::read(input, name, object, goal, &mut findings, parse)?;
+    if clock.lines.is_none() && has_poses {
         let message = format!("`{name}` has no times; its poses are taken to be a second apart");
         let help = "put the sequence's `times.txt` beside it";
         findings.push(Diagnostic::remark("no-times", message).help(help));

@@ -65,6 +65,7 @@ mod lines;
 pub mod load;
 pub mod messages;
 pub mod overview;
+mod pose_lines;
 pub mod reader;
 pub mod recording;
 mod ros1;

@@ -185,6 +185,14 @@ impl<R: Read> Reader<R> {
         self.offset
     }
 
+    /// The same, with something to say that is known before the first byte.
+    pub(crate) fn saying(mut self, finding: Option<Diagnostic>) -> Reader<R> {
+        if let Some(finding) = finding {
+            self.findings.push(finding);
+        }
+        self
+    }
+
     /// What was found wrong so far.
     pub fn findings(&self) -> &Findings {
         &self.findings

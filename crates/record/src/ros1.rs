@@ -321,17 +321,7 @@ mod tests {
     }
 
     fn numbers(bytes: &[u8]) -> (Vec<f64>, usize) {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("x.bag");
-        std::fs::write(&path, bytes).unwrap();
-        match crate::import(&path, &crate::ImportOptions::default()) {
-            Ok(read) => {
-                let column = read.recording.column("n");
-                let found = column.map_or(Vec::new(), |column| column.values.to_vec());
-                (found, read.findings.into_vec().len())
-            }
-            Err(faults) => (Vec::new(), faults.len()),
-        }
+        crate::stream::numbers(bytes, "x.bag", None)
     }
 
     #[test]

@@ -95,17 +95,31 @@ pub(crate) fn open_any(path: &Path) -> Result<AnyReader, Diagnostic> {
     read.map_err(|fault| {
         Diagnostic::error("cannot-open", format!("cannot read `{shown}`: {fault}"))
     })?;
+    let mut finding = None;
     let input: Box<dyn Read + Send> = if head.starts_with(b"#ROSBAG") {
         as_mcap(Bag::new(buffered(path)?))
     } else if head.starts_with(b"SQLite format 3") {
         let database = Database::open(open(path)?).map_err(|fault| {
             Diagnostic::error("bad-bag", format!("`{shown}` is no database of a bag: {fault}"))
         })?;
+        finding = not_in_the_database(path);
         as_mcap(database)
     } else {
         Box::new(buffered(path)?)
     };
-    Ok(Reader::new(input, &shown))
+    Ok(Reader::new(input, &shown).saying(finding))
+}
+
+/// What a recorder that was killed wrote into the log beside a database and never moved over.
+fn not_in_the_database(path: &Path) -> Option<Diagnostic> {
+    let mut log = path.as_os_str().to_owned();
+    log.push("-wal");
+    let log = Path::new(&log);
+    let n_bytes = log.metadata().ok()?.len();
+    let message =
+        format!("{n_bytes} bytes of `{}` are not in the database and not read", log.display());
+    let help = format!("sqlite3 '{}' 'PRAGMA wal_checkpoint(TRUNCATE)' moves them", path.display());
+    (n_bytes > 0).then(|| Diagnostic::warning("log-not-read", message).help(help))
 }
 
 fn buffered(path: &Path) -> Result<BufReader<File>, Diagnostic> {
@@ -115,4 +129,24 @@ fn buffered(path: &Path) -> Result<BufReader<File>, Diagnostic> {
 fn as_mcap(stored: impl Stored + Send + 'static) -> Box<dyn Read + Send> {
     let container = Some(Container::new("", Compression::None));
     Box::new(AsMcap { stored, container, bytes: Vec::new(), at: 0, fault: None })
+}
+
+/// The numbers that a bag of these bytes has under `n`, and how many findings; with a log
+/// beside it where there is one.
+#[cfg(test)]
+pub(crate) fn numbers(bytes: &[u8], name: &str, log: Option<&[u8]>) -> (Vec<f64>, usize) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join(name);
+    std::fs::write(&path, bytes).unwrap();
+    if let Some(log) = log {
+        std::fs::write(folder.path().join(format!("{name}-wal")), log).unwrap();
+    }
+    match crate::import(&path, &crate::ImportOptions::default()) {
+        Ok(read) => {
+            let column = read.recording.column("n");
+            let found = column.map_or(Vec::new(), |column| column.values.to_vec());
+            (found, read.findings.into_vec().len())
+        }
+        Err(faults) => (Vec::new(), faults.len()),
+    }
 }

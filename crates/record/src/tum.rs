@@ -10,13 +10,11 @@ use headland_base::{Diagnostic, Findings, SimTime, Transform};
 
 use crate::decimal::{TimeUnit, parse_time, write_float, write_seconds};
 use crate::layout::Layout;
-use crate::lines::Lines;
 use crate::load::{Columns, LoadOptions};
-use crate::messages::Kind;
+use crate::pose_lines;
 use crate::recording::{Recording, pose_numbers};
 use crate::sample::{Goal, Sample, Sort};
 use crate::save::for_each_sample;
-use crate::track::LeftOut;
 
 /// Reads one trajectory as the poses of `object`. Lines that are no pose are findings.
 pub fn read(input: impl BufRead, name: &str, object: &str) -> (Recording, Findings) {
@@ -35,34 +33,8 @@ pub(crate) fn read_samples(
     goal: &mut dyn Goal,
 ) -> Result<Findings, Diagnostic> {
     let mut findings = Findings::new();
-    let mut lines = Lines::new(input, name);
-    let (mut last, mut n_backward) = (None, 0);
-    goal.track(&format!("/{object}/pose"), Kind::PoseStamped.name(), Sort::Poses)?;
-    while let Some(line) = lines.next(&mut findings) {
-        let text = line.text.trim();
-        if text.is_empty() || text.starts_with('#') {
-            continue;
-        }
-        if goal.is_full() {
-            break;
-        }
-        match parse_line(text) {
-            Ok((time, pose)) if last.is_none_or(|last| time >= last) => {
-                last = Some(time);
-                goal.sample(0, time, "", Sample::Pose(pose))?;
-            }
-            Ok(_) => n_backward += 1,
-            Err(fault) => findings.push(Diagnostic::error(
-                "bad-pose",
-                format!("`{name}` line {}: {fault}", line.number),
-            )),
-        }
-    }
-    if n_backward > 0 {
-        goal.left_out(0, LeftOut { n_backward, n_duplicate: 0 });
-        let message = format!("{n_backward} poses of `{name}` are earlier than the one before");
-        findings.push(Diagnostic::warning("time-went-back", message).note("they were left out"));
-    }
+    let parse = |text: &str, _: &mut Findings| Some(parse_line(text));
+    pose_lines::read(input, name, object, goal, &mut findings, parse)?;
     Ok(findings)
 }
 
