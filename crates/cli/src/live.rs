@@ -140,7 +140,7 @@ impl LiveCode {
         let compiled = tests.iter().map(|test| {
             let (code, findings) = test.compile(&names.vocabulary);
             all.extend(findings);
-            all.extend(unseen::reads(&code, sensors));
+            all.extend(unseen::reads(&code, &names.vocabulary, sensors));
             if let Err(why) = end {
                 all.extend(unseen::ends(&code, why));
             }

@@ -439,6 +439,14 @@ fn what_a_run_does_not_show_is_refused_before_it() {
     assert!(said.contains("error[not-seen-live]: `verdicts` reads verdicts"), "{said}");
     assert!(said.contains("meta.lrp:1:41"), "{said}");
     assert!(!dir.path().join("a.mcap").exists(), "nothing was run");
+    let test = "(machine m (state a) (state green)\n\
+        (on [pod odometry pose x > 1] a -> green)\n\
+        (on [(recording joint: 'mast::encoder::hinge') position > 1] a -> green))\n(spawn m a)\n";
+    fs::write(dir.path().join("sensed.lrp"), test).unwrap();
+    let world = format!("{ROOT}/worlds/sensors.sdf");
+    let said = text(&expect(dir.path(), &["run", &world, "--test", "sensed.lrp"], 2).stderr);
+    assert!(said.contains("`pod odometry` reads a sensor"), "{said}");
+    assert!(said.contains("sensed.lrp:3:5") && said.contains("encoder::hinge')` reads"), "{said}");
 }
 
 /// A test that reckons with the end of the run would be told otherwise by the recording.
