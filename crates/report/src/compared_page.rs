@@ -55,7 +55,7 @@ pub fn comparison_page(all: &Comparison, build: &str) -> String {
     let mut out = format!("<h1>{}{pill}</h1>\n", escaped(&title));
     out += &said(all);
     out += &overview(all);
-    let drawn = all.compared.keys.iter().filter(|key| key.drawn.is_some());
+    let drawn = all.compared.keys.iter().filter(|key| is_worth_drawing(key));
     for (i, key) in drawn.clone().take(MOST_DRAWN).enumerate() {
         out += &section(key, (all.name_a, all.name_b), i);
     }
@@ -66,12 +66,32 @@ pub fn comparison_page(all: &Comparison, build: &str) -> String {
     framed(&title, &out, build)
 }
 
+/// Whoever looks for differences has no use for a flat line.
+fn is_worth_drawing(key: &KeyCompared) -> bool {
+    key.drawn.is_some() && key.stats.as_ref().is_some_and(|stats| stats.max_abs.0 > 0.0)
+}
+
+/// How many keys differ, as a sentence.
+fn glance(keys: &[KeyCompared]) -> String {
+    let paired: Vec<_> = keys.iter().filter_map(|key| key.stats.as_ref()).collect();
+    let n_same = paired.iter().filter(|stats| stats.max_abs.0 == 0.0).count();
+    let n = paired.len();
+    let keys = if n == 1 { "key was" } else { "keys were" };
+    match n_same {
+        _ if n == 0 => "No pair was found.".to_string(),
+        0 => format!("{n} {keys} compared."),
+        _ if n_same == n => format!("{n} {keys} compared, and nothing differs."),
+        _ => format!("{n} {keys} compared; {n_same} do not differ at all and are not drawn."),
+    }
+}
+
 fn said(all: &Comparison) -> String {
     let a = escaped(all.name_a);
     let b = escaped(all.name_b);
     let mut out = format!(
         "<p>A is <b>{a}</b>, the reference; B is <b>{b}</b>. An error is B − A. A cell without a \
-         value is undefined: nothing can be explained of a reference that never changes.</p>\n"
+         value is undefined: nothing can be explained of a reference that never changes. {}</p>\n",
+        glance(&all.compared.keys)
     );
     let lines: Vec<String> = all.held.iter().map(held_words).chain(remarks(all.compared)).collect();
     if !lines.is_empty() {
@@ -98,7 +118,7 @@ fn overview(all: &Comparison) -> String {
     let mut n_drawn = 0;
     for key in &all.compared.keys {
         let name = escaped(&key.key);
-        let name = match key.drawn.is_some() && n_drawn < MOST_DRAWN {
+        let name = match is_worth_drawing(key) && n_drawn < MOST_DRAWN {
             true => {
                 n_drawn += 1;
                 format!("<a href=\"#k{}\">{name}</a>", n_drawn - 1)
