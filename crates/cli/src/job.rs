@@ -112,7 +112,7 @@ pub fn record(
     let mut checked = engine.check(job.model, &job.setup.engine_options());
     drop(watchdog);
     checked.extend(headland_sim::coarse_step(job.model, job.setup.step));
-    checked.extend(headland_sim::too_fast(&cast.sensors, job.setup.step));
+    checked.extend(headland_sim::too_fast(cast, job.setup.step));
     if checked.iter().any(|diagnostic| diagnostic.severity == Severity::Error) {
         return Err(checked);
     }

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use headland_base::{Diagnostic, SimDuration, SimTime, names};
+use headland_record::Recording;
 use headland_record::csv::{self, TableOptions};
 use headland_record::recording::scoped_joint;
 use headland_sim::{Command, Commands, Controller, Dof, Mode, Model, Setup, State};
@@ -28,10 +29,11 @@ impl Schedule {
     ) -> Result<(Schedule, Vec<Diagnostic>, Vec<u8>), Vec<Diagnostic>> {
         let name = path.display().to_string();
         let text = read_bytes(path)?;
-        let (table, _, findings) = csv::read(&text[..], &name, &TableOptions::default());
+        let (table, _, mut findings) = csv::read(&text[..], &name, &TableOptions::default());
         if findings.has_errors() {
             return Err(findings.into_vec());
         }
+        findings.extend(ignored_columns(&table, &name));
         let mut commands = Vec::new();
         let mut wrong = Vec::new();
         let joints = table.tracks().iter().flat_map(|(topic, track)| {
@@ -118,6 +120,25 @@ impl Controller for Schedule {
             self.next += 1;
         }
     }
+}
+
+/// Columns that are no command, all in one warning.
+fn ignored_columns(table: &Recording, file: &str) -> Option<Diagnostic> {
+    let is_command = |key: &String| {
+        let parts = key.rsplit_once('/');
+        parts.is_some_and(|(_, property)| Mode::ALL.iter().any(|(word, _)| *word == property))
+    };
+    let ignored: Vec<String> = table.keys().into_iter().filter(|key| !is_command(key)).collect();
+    let shown: Vec<String> = ignored.iter().take(5).map(|key| format!("`{key:.80}`")).collect();
+    let first = shown.first()?;
+    let message = match ignored.len() {
+        1 => format!("`{file}`: the column {first} commands nothing"),
+        n => format!("`{file}`: {n} columns command nothing"),
+    };
+    let which = format!("{}{}", shown.join(", "), if ignored.len() > 5 { ", …" } else { "" });
+    let help = "columns are named JOINT/position, JOINT/velocity or JOINT/effort";
+    let told = Diagnostic::warning("column-ignored", message).help(help);
+    Some(if ignored.len() > 1 { told.note(which) } else { told })
 }
 
 fn unknown_joint(model: &Model, joint: &str, file: &str) -> Diagnostic {

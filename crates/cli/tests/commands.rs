@@ -411,6 +411,11 @@ fn a_table_that_cannot_be_meant_is_refused_before_the_run() {
         assert!(said.contains(words), "{table:?}\n{said}");
         assert!(!dir.path().join("a.mcap").exists(), "nothing was run");
     }
+    fs::write(dir.path().join("moves.csv"), "time,hinge/effort,hinge/temperature\n0,1,20\n")
+        .unwrap();
+    let args = ["run", &world, "--command", "moves.csv", "-o", "a.mcap", "--duration", "0.1"];
+    let said = text(&expect(dir.path(), &args, 0).stderr);
+    assert!(said.contains("the column `hinge/temperature` commands nothing"), "{said}");
 }
 
 #[test]

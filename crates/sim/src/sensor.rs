@@ -11,7 +11,9 @@ use std::collections::BTreeMap;
 
 use headland_base::{Diagnostic, Seed, SimDuration, SimTime};
 
+use crate::control::Controller;
 use crate::model::Model;
+use crate::run::Cast;
 use crate::state::{RigidState, State};
 
 /// One thing a sensor says.
@@ -93,22 +95,36 @@ pub trait Sensor {
     fn sample(&mut self, look: &Look<'_>, say: &mut dyn FnMut(usize, Vec<u8>));
 }
 
-/// What is known before a run about sensors that cannot be as fast as they were asked to be.
-pub fn too_fast(sensors: &[Box<dyn Sensor>], step: SimDuration) -> Vec<Diagnostic> {
-    let of = |sensor: &dyn Sensor| {
-        let period = sensor.timing().period;
-        (period > SimDuration::ZERO && period < step).then(|| {
-            let [asked, real] = [period, step].map(rate_hz);
-            let topic = &sensor.outputs()[0].topic;
-            let message = format!(
-                "`{topic}` is to be sampled at {asked} Hz, and a run of {step} steps samples it \
-                 at {real} Hz"
-            );
-            let help = "a smaller --step, or a lower <update_rate>; 0 is every step";
-            Diagnostic::warning("sensor-too-fast", message).help(help)
-        })
+/// What is known before a run about sensors and controllers that cannot be as fast as they were
+/// asked to be.
+pub fn too_fast(cast: &Cast, step: SimDuration) -> Vec<Diagnostic> {
+    let is_too_fast =
+        |period: SimDuration| (period > SimDuration::ZERO && period < step).then_some(period);
+    let real = rate_hz(step);
+    let seen = |sensor: &dyn Sensor| {
+        let asked = rate_hz(is_too_fast(sensor.timing().period)?);
+        let topic = &sensor.outputs()[0].topic;
+        let message = format!(
+            "`{topic}` is to be sampled at {asked} Hz, and a run of {step} steps samples it at \
+             {real} Hz"
+        );
+        let help = "a smaller --step, or a lower <update_rate>; 0 is every step";
+        Some(Diagnostic::warning("sensor-too-fast", message).help(help))
     };
-    sensors.iter().filter_map(|sensor| of(sensor.as_ref())).collect()
+    let steered = |controller: &dyn Controller| {
+        let asked = rate_hz(is_too_fast(controller.period())?);
+        let name = controller.name();
+        let message = format!(
+            "the controller `{name}` is to act at {asked} Hz, and a run of {step} steps lets it \
+             act at {real} Hz"
+        );
+        let note = "what it does in its own time takes longer in the world's";
+        let help = format!("a step of {} s or less", 1.0 / asked);
+        Some(Diagnostic::warning("controller-too-fast", message).note(note).help(help))
+    };
+    let sensors = cast.sensors.iter().filter_map(|sensor| seen(&**sensor));
+    let controllers = cast.controllers.iter().filter_map(|it| steered(&**it));
+    sensors.chain(controllers).collect()
 }
 
 /// How often something happens every `period`, to four places: a period is whole nanoseconds,

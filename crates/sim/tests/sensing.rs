@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use headland_base::{Diagnostic, Seed, SimDuration, SimTime, Vec3};
 use headland_sim::{
-    Cast, Ending, Engine, EngineOptions, Fault, Inputs, Letter, Look, Model, Observer, Output,
-    Sensor, Setup, State, Timing, run,
+    Cast, Commands, Controller, Ending, Engine, EngineOptions, Fault, Inputs, Letter, Look, Model,
+    Observer, Output, Sensor, Setup, State, Timing, run,
 };
 use headland_world::{Inertial, Link, Model as Robot, World};
 
@@ -157,16 +157,36 @@ fn contacts_are_wanted_by_those_who_feel_them() {
     assert_eq!(go(vec![eye("/a", Timing::default(), true)]).1, (1..=10).collect::<Vec<_>>());
 }
 
+/// Does nothing, at its own rate.
+struct Slow(SimDuration);
+
+impl Controller for Slow {
+    fn name(&self) -> &str {
+        "slow"
+    }
+    fn period(&self) -> SimDuration {
+        self.0
+    }
+    fn update(&mut self, _: &Model, _: &State, _: &mut Commands) {}
+}
+
 #[test]
-fn a_sensor_that_cannot_keep_its_rate_is_warned_of() {
-    let sensors = [4000, 1000, 999]
-        .map(|rate| eye("/a", Timing::every(SimDuration::from_nanos(1_000_000_000 / rate)), false));
-    let told = headland_sim::too_fast(&sensors, millis(1));
-    assert_eq!(told.len(), 1);
+fn who_cannot_keep_a_rate_is_warned_of() {
+    let period = |rate: i64| SimDuration::from_nanos(1_000_000_000 / rate);
+    let rates = [4000, 1000, 999];
+    let sensors = rates.map(|rate| eye("/a", Timing::every(period(rate)), false));
+    let controllers = rates.map(|rate| Box::new(Slow(period(rate))) as Box<dyn Controller>);
+    let mut cast = Cast { sensors: sensors.into(), controllers: controllers.into() };
+    let told: Vec<String> =
+        headland_sim::too_fast(&cast, millis(1)).into_iter().map(|told| told.message).collect();
     assert_eq!(
-        told[0].message,
-        "`/a` is to be sampled at 4000 Hz, and a run of 0.001 s steps samples it at 1000 Hz"
+        told,
+        [
+            "`/a` is to be sampled at 4000 Hz, and a run of 0.001 s steps samples it at 1000 Hz",
+            "the controller `slow` is to act at 4000 Hz, and a run of 0.001 s steps lets it act \
+             at 1000 Hz",
+        ]
     );
-    let every_step = [eye("/a", Timing::default(), false)];
-    assert!(headland_sim::too_fast(&every_step, millis(1)).is_empty());
+    cast = Cast { sensors: vec![eye("/a", Timing::default(), false)], ..Cast::default() };
+    assert!(headland_sim::too_fast(&cast, millis(1)).is_empty());
 }

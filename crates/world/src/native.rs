@@ -228,6 +228,11 @@ impl World {
             return self.set_every_detail(detail);
         }
         if let Some(model) = self.model_mut(whole) {
+            if model.is_static {
+                let message = format!("`{whole}` is static: at no detail does it move");
+                return Err(Diagnostic::error("static-model", message)
+                    .help("take <static> out of the model, or name another"));
+            }
             model.detail = Some(detail);
             return Ok(());
         }
@@ -380,6 +385,7 @@ mod tests {
         assert_eq!(details, wanted.map(|(name, detail)| (name.to_string(), detail)));
         let fault = world.set_detail("robto", Detail::Com).unwrap_err();
         assert_eq!(fault.help.as_deref(), Some("did you mean `robot`?"));
+        assert_eq!(world.set_detail("goal", Detail::Com).unwrap_err().code, "static-model");
         world.models.remove(0);
         assert!(world.set_detail("all", Detail::Com).is_err(), "nobody is meant");
     }

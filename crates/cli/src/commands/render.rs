@@ -168,14 +168,20 @@ fn source(
             let name = format!("{}: world.sdf", args.source.display());
             let folder = args.source.parent().unwrap_or(Path::new(""));
             // What was worth a word about this world was said when it was run.
-            headland_world::read_text(
-                Source::new(name, text),
-                folder,
-                &read_options(&args.world_args),
-            )?
+            let options = read_options(&args.world_args);
+            let read = headland_world::read_text(Source::new(name, text), folder, &options);
+            read.map_err(|faults| faults.into_iter().map(beside_its_world).collect::<Vec<_>>())?
         }
     };
     Ok((read, Some(recording), outcome))
+}
+
+/// Files that a world names lie beside the world, which may be elsewhere than its recording.
+fn beside_its_world(fault: Diagnostic) -> Diagnostic {
+    match fault.code {
+        "missing-file" => fault.help("say which world it shows, with its files: --world WORLD"),
+        _ => fault,
+    }
 }
 
 /// A world; notes on how it will move are not for somebody who looks at it.
