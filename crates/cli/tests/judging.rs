@@ -593,23 +593,25 @@ fn tests_that_ship_say_what_they_should_live_and_on_the_recording() {
     }
 }
 
-/// Worlds that play, on which engine and for how long, and what is wanted of them.
+/// Worlds that play, how and for how long, and what is wanted of them.
 const PLAYED: &[(&str, &str, &str, &str)] = &[
-    ("penalty_kick", "rapier", "10", "scores"),
-    ("penalty_kick", "native", "10", "stays_up"),
-    ("slalom", "native", "44", "passes_poles"),
-    ("soccer-3v3", "native", "10", "kicks_off"),
+    ("penalty_kick", "--engine rapier", "10", "scores"),
+    ("penalty_kick", "--engine native", "10", "stays_up"),
+    ("penalty_kick", "--law soft", "10", "scores"),
+    ("penalty_kick", "--law soft-coulomb", "10", "scores"),
+    ("slalom", "--engine native", "44", "passes_poles"),
+    ("soccer-3v3", "--engine native", "10", "kicks_off"),
 ];
 
 #[test]
 fn players_do_what_their_worlds_want() {
     let dir = tempfile::tempdir().expect("a folder");
-    for (world, engine, secs, test) in PLAYED {
+    for (world, how, secs, test) in PLAYED {
         let world = format!("{ROOT}/worlds/{world}.sdf");
         let test = format!("{ROOT}/worlds/tests/{test}.lrp");
-        let how = ["--engine", engine, "--duration", secs, "--record-rate", "50"];
-        let how = [&how[..], &["-o", "played.mcap", "-q"]].concat();
-        expect(dir.path(), &[&["run", &world, "--test", &test], &how[..]].concat(), 0);
+        let how: Vec<&str> = how.split(' ').collect();
+        let always = ["--duration", secs, "--record-rate", "50", "-o", "played.mcap", "-q"];
+        expect(dir.path(), &[&["run", &world, "--test", &test], &how[..], &always].concat(), 0);
         let checked = expect(dir.path(), &["check", &test], 0);
         assert_eq!(text(&checked.stderr), "", "{test}");
     }
