@@ -1,0 +1,339 @@
+//! How sure a fit is: intervals, and what the data could not see.
+//!
+//! The textbook's interval is `t·√(s²·[(JᵀJ)⁻¹]ᵢᵢ)` with `s² = r·r/(n - p)`: right where
+//! residuals are independent. Those of a simulation beside a recording are not: what the model
+//! gets wrong, it gets wrong for many samples in a row, and a hundred samples that say the same
+//! count for one. So the spread of the estimate is also taken from the residuals as they are, by
+//! the sandwich `(JᵀJ)⁻¹·M·(JᵀJ)⁻¹` whose middle sums the products of `Jᵀr` at moments up to some
+//! lag apart (Newey and West, 1987; the lag by Andrews' rule, 1991, after prewhitening). The wider of the two is
+//! what is told, and the degrees of freedom are those of so many independent samples as would
+//! give it.
+
+use headland_base::maths::{cbrt, sqrt};
+
+use super::Bounds;
+use super::dense::{Columns, back_substitute, dot, singular, triangle};
+use super::student::quantile;
+
+/// To which moment a residual belongs. Residuals are correlated within a series (a recording, or
+/// a window of one), not across.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Moment {
+    /// Which series.
+    pub series: usize,
+    /// When in it.
+    pub at_nanos: i64,
+}
+
+/// How sure one parameter is.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Sureness {
+    /// Half the width of the interval; none where the data does not bound it.
+    pub half_width: Option<f64>,
+    /// The textbook's half width, of independent residuals.
+    pub textbook_half_width: Option<f64>,
+    /// So many independent samples would say as much.
+    pub n_effective: f64,
+    /// It stands at the lower (false) or upper (true) bound.
+    pub at_bound: Option<bool>,
+}
+
+/// Parameters that can change together without the data telling.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Unseen {
+    /// How much of each, as shares of their ranges; the largest is 1.
+    pub direction: Vec<f64>,
+    /// Standard error along it, in ranges; infinite where the data says nothing at all.
+    pub standard_error: f64,
+}
+
+/// What a fit is worth.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Worth {
+    /// One per parameter.
+    pub parameters: Vec<Sureness>,
+    /// What the data cannot see, least seen first.
+    pub unseen: Vec<Unseen>,
+    /// Spread of a residual \[weighted\]: `√(r·r/(n - p))`.
+    pub residual_spread: f64,
+    /// Correlations between estimates, a column per parameter.
+    pub correlations: Columns,
+    /// Covariances of the estimates as told.
+    pub covariance: Columns,
+}
+
+/// Within this share of its range a parameter stands at its bound.
+const AT_BOUND: f64 = 1e-3;
+
+/// Along a direction whose residuals change by less than this share of those of the clearest,
+/// slopes by differences are noise.
+const NOISE: f64 = 1e-7;
+
+/// A standard error of so many ranges says that the data cannot tell one end of the range from
+/// the other.
+const UNSEEN: f64 = 0.5;
+
+/// What a fit at `x` is worth, from its residuals, their slopes and to which moments they belong.
+/// `confidence` is 0.95 for intervals that hold the truth in 95 of 100 experiments.
+pub fn worth(
+    x: &[f64],
+    bounds: &Bounds,
+    residuals: &[f64],
+    slopes: &Columns,
+    moments: &[Moment],
+    confidence: f64,
+) -> Worth {
+    let (n, p) = (residuals.len(), x.len());
+    let degrees = (n as f64 - p as f64).max(0.0);
+    let variance = if degrees > 0.0 { dot(residuals, residuals) / degrees } else { f64::INFINITY };
+
+    // In shares of the ranges, so that units do not matter.
+    let widths: Vec<f64> = x.iter().enumerate().map(|(i, x)| bounds.width(i, *x)).collect();
+    let scaled: Columns = slopes
+        .iter()
+        .zip(&widths)
+        .map(|(column, width)| column.iter().map(|j| j * width).collect())
+        .collect();
+    let (r, _) = triangle(scaled.clone(), vec![0.0; n]);
+    let (values, vectors) = singular(&r);
+    let clearest = values.first().copied().unwrap_or(0.0);
+    let is_noise = |value: f64| !(value > NOISE * clearest);
+
+    // (JᵀJ)⁻¹ over what can be seen.
+    let mut bread: Columns = vec![vec![0.0; p]; p];
+    for (value, vector) in values.iter().zip(&vectors).filter(|(value, _)| !is_noise(**value)) {
+        for i in 0..p {
+            for j in 0..p {
+                bread[i][j] += vector[i] * vector[j] / (value * value);
+            }
+        }
+    }
+    let middle = middle(&scaled, residuals, moments);
+    let small = if degrees > 0.0 { n as f64 / degrees } else { 1.0 };
+    let sandwich = product(&product(&bread, &middle), &bread);
+
+    let mut is_lost = vec![false; p];
+    let mut unseen = Vec::new();
+    for (value, vector) in values.iter().zip(&vectors).rev() {
+        let along = product_along(&sandwich, vector) * small;
+        let error = if is_noise(*value) {
+            f64::INFINITY
+        } else {
+            sqrt(along.max(variance / (value * value)))
+        };
+        if error > UNSEEN {
+            let most =
+                vector.iter().fold(0.0_f64, |most, v| if v.abs() > most.abs() { *v } else { most });
+            unseen.push(Unseen {
+                direction: vector.iter().map(|v| v / most).collect(),
+                standard_error: error,
+            });
+        }
+        if error.is_infinite() {
+            is_lost.iter_mut().zip(vector).for_each(|(lost, v)| *lost |= v.abs() > 1e-3);
+        }
+    }
+
+    let mut deviations = vec![0.0; p];
+    let parameters = (0..p)
+        .map(|i| {
+            let plain = variance * bread[i][i];
+            let robust = sandwich[i][i] * small;
+            // Never fewer than two: what comes out of so few is wide enough.
+            let n_effective = n as f64 * (plain / robust.max(plain)).clamp(2.0 / n as f64, 1.0);
+            let told = robust.max(plain);
+            deviations[i] = sqrt(told);
+            let level = 0.5 + 0.5 * confidence;
+            let half = |variance: f64, degrees: f64| {
+                let half = widths[i] * sqrt(variance) * quantile(level, degrees);
+                (!is_lost[i] && half.is_finite()).then_some(half)
+            };
+            let room = AT_BOUND * (bounds.upper[i] - bounds.lower[i]);
+            let at_bound = match () {
+                () if x[i] - bounds.lower[i] <= room && room.is_finite() => Some(false),
+                () if bounds.upper[i] - x[i] <= room && room.is_finite() => Some(true),
+                () => None,
+            };
+            Sureness {
+                half_width: half(told, (n_effective - p as f64).max(1.0).min(degrees)),
+                textbook_half_width: half(plain, degrees),
+                n_effective,
+                at_bound,
+            }
+        })
+        .collect();
+    let correlation = |i: usize, j: usize| {
+        let scale = sqrt(bread[i][i] * bread[j][j]);
+        if scale > 0.0 { bread[i][j] / scale } else { f64::from(i == j) }
+    };
+    let correlations: Columns =
+        (0..p).map(|j| (0..p).map(|i| correlation(i, j)).collect()).collect();
+    let covariance = (0..p)
+        .map(|j| {
+            let entry = |i: usize| {
+                correlations[j][i] * deviations[i] * deviations[j] * widths[i] * widths[j]
+            };
+            (0..p).map(entry).collect()
+        })
+        .collect();
+    Worth { parameters, unseen, residual_spread: sqrt(variance), correlations, covariance }
+}
+
+/// `Σ w(lag)·Σ gₜ·gₜ₊ₗₐ₉ᵀ` with `g = Jᵀr` summed over the residuals of each moment.
+fn middle(slopes: &Columns, residuals: &[f64], moments: &[Moment]) -> Columns {
+    let p = slopes.len();
+    let mut rows: Vec<usize> = (0..residuals.len()).collect();
+    rows.sort_by_key(|row| (moments[*row], *row));
+    // One score per moment, series by series.
+    let mut scores: Vec<(usize, Vec<f64>)> = Vec::new();
+    let mut last = None;
+    for row in rows {
+        if last != Some(moments[row]) {
+            scores.push((moments[row].series, vec![0.0; p]));
+            last = Some(moments[row]);
+        }
+        let score = &mut scores.last_mut().expect("one was pushed").1;
+        for (sum, column) in score.iter_mut().zip(slopes) {
+            *sum += column[row] * residuals[row];
+        }
+    }
+    // What a first-order process explains is taken out first and put back into the sum: the lags
+    // that are left are few (Andrews and Monahan, 1992).
+    let memory: Vec<f64> = (0..p).map(|i| carried(&scores, i)).collect();
+    let mut fresh: Vec<(usize, Vec<f64>)> = Vec::with_capacity(scores.len());
+    for series in scores.chunk_by(|a, b| a.0 == b.0) {
+        for (t, (name, score)) in series.iter().enumerate() {
+            let rest = |i: usize| match t {
+                // As spread out as the others.
+                0 => score[i] * sqrt(1.0 - memory[i] * memory[i]),
+                _ => score[i] - memory[i] * series[t - 1].1[i],
+            };
+            fresh.push((*name, (0..p).map(rest).collect()));
+        }
+    }
+    let mut sum = lagged_sum(&fresh, p);
+    for (j, column) in sum.iter_mut().enumerate() {
+        for (i, entry) in column.iter_mut().enumerate() {
+            *entry /= (1.0 - memory[i]) * (1.0 - memory[j]);
+        }
+    }
+    sum
+}
+
+/// The sum of products up to a lag, each lag with a smaller weight: never negative.
+fn lagged_sum(scores: &[(usize, Vec<f64>)], p: usize) -> Columns {
+    let longest = scores.chunk_by(|a, b| a.0 == b.0).map(<[_]>::len).max().unwrap_or(0);
+    let n_lags = lags(scores, p).min(longest.saturating_sub(1));
+    let mut sum = vec![vec![0.0; p]; p];
+    for series in scores.chunk_by(|a, b| a.0 == b.0) {
+        for lag in 0..=n_lags.min(series.len() - 1) {
+            let weight = 1.0 - lag as f64 / (n_lags + 1) as f64;
+            for (early, late) in series.iter().zip(&series[lag..]) {
+                for i in 0..p {
+                    for j in 0..p {
+                        let both = if lag == 0 {
+                            early.1[i] * late.1[j]
+                        } else {
+                            early.1[i] * late.1[j] + late.1[i] * early.1[j]
+                        };
+                        sum[j][i] += weight * both;
+                    }
+                }
+            }
+        }
+    }
+    sum
+}
+
+/// How much of a score is carried over from one moment to the next.
+fn carried(scores: &[(usize, Vec<f64>)], i: usize) -> f64 {
+    let (mut cross, mut own) = (0.0, 0.0);
+    for series in scores.chunk_by(|a, b| a.0 == b.0) {
+        for pair in series.windows(2) {
+            cross += pair[0].1[i] * pair[1].1[i];
+            own += pair[0].1[i] * pair[0].1[i];
+        }
+    }
+    if own > 0.0 { (cross / own).clamp(-0.97, 0.97) } else { 0.0 }
+}
+
+/// Andrews' lag for triangular weights, each score taken for a first-order process.
+fn lags(scores: &[(usize, Vec<f64>)], p: usize) -> usize {
+    let (mut over, mut under) = (0.0, 0.0);
+    for i in 0..p {
+        let rho = carried(scores, i);
+        // Every parameter weighs the same, whatever its units: by its own variance.
+        let (minus, plus) = (1.0 - rho, 1.0 + rho);
+        over += 4.0 * rho * rho / (minus * minus * minus * minus * minus * minus * plus * plus);
+        under += 1.0 / (minus * minus * minus * minus);
+    }
+    if under <= 0.0 {
+        return 0;
+    }
+    (1.1447 * cbrt(over / under * scores.len() as f64)) as usize
+}
+
+fn product(a: &Columns, b: &Columns) -> Columns {
+    b.iter()
+        .map(|column| {
+            (0..a.len()).map(|i| (0..a.len()).map(|k| a[k][i] * column[k]).sum()).collect()
+        })
+        .collect()
+}
+
+fn product_along(matrix: &Columns, v: &[f64]) -> f64 {
+    matrix.iter().zip(v).map(|(column, vj)| vj * dot(column, v)).sum()
+}
+
+/// The point that least squares of a linear problem has, for whoever tests with one.
+pub fn linear_solution(slopes: &Columns, right: &[f64]) -> Vec<f64> {
+    let (r, right) = triangle(slopes.clone(), right.to_vec());
+    back_substitute(&r, &right)
+}
+
+/// What a person is told of parameters at a bound and of what was not seen.
+pub fn warnings(
+    names: &[String],
+    x: &[f64],
+    bounds: &Bounds,
+    worth: &Worth,
+) -> Vec<(&'static str, String)> {
+    let mut out = Vec::new();
+    for (i, sureness) in worth.parameters.iter().enumerate() {
+        if let Some(is_upper) = sureness.at_bound {
+            let (word, bound) =
+                if is_upper { ("upper", bounds.upper[i]) } else { ("lower", bounds.lower[i]) };
+            out.push((
+                "at-bound",
+                format!("`{}` = {} stands at its {word} bound {bound}: the best value may be beyond, and its interval means little", names[i], x[i]),
+            ));
+        }
+    }
+    for unseen in &worth.unseen {
+        let parts: Vec<(usize, f64)> = unseen
+            .direction
+            .iter()
+            .copied()
+            .enumerate()
+            .filter(|(_, share)| share.abs() > 0.05)
+            .collect();
+        let [(i, _)] = parts.as_slice() else {
+            let terms: Vec<String> = parts
+                .iter()
+                .map(|(i, share)| {
+                    format!("`{}` {:+.2e}", names[*i], share * bounds.width(*i, x[*i]))
+                })
+                .collect();
+            out.push(("unseen", format!("the data cannot tell these apart: {} together leave the error as it is; fix one of them, or move the robot otherwise", terms.join(", "))));
+            continue;
+        };
+        out.push((
+            "unseen",
+            format!(
+                "the data cannot see `{}`: any value of its range fits about as well",
+                names[*i]
+            ),
+        ));
+    }
+    out
+}
