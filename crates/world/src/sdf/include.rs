@@ -72,6 +72,7 @@ impl Reader<'_, '_> {
             _ => inside.of(asked.name.as_deref().unwrap_or_default()),
         };
         let casting = self.casting(node, &robot);
+        let paints = self.paints(node);
         match included {
             None => {
                 let name = asked.name.as_deref().filter(|_| !asked.merge);
@@ -82,6 +83,7 @@ impl Reader<'_, '_> {
                 draft.place = self.xml.place(node);
                 asked.override_in(&mut draft);
                 casting.override_in(&mut draft.model);
+                self.paint(&mut draft.model, &paints);
                 match merge {
                     true if inside.is_world() && !draft.model.links.is_empty() => {
                         let message = "a model with links cannot be merged into the world";

@@ -24,6 +24,7 @@
 //!              headland:wheel                 joint radius steers_by
 //!              headland:controller            type rate; parameters
 //! in include   headland:detail, touches, controller: instead of what the file says
+//!              headland:paint                 visual; a colour
 //! in link      headland:twist                 vx vy vz wx wy wz, in the world's frame
 //! on inertial  headland:derived="density"     computed from the shapes
 //!              headland:default="true"        nobody gave it
@@ -43,6 +44,7 @@ mod joint;
 mod link;
 mod model;
 mod native;
+mod paint;
 mod reader;
 mod schema;
 mod shape;

@@ -322,15 +322,20 @@ impl Reader<'_, '_> {
         }
     }
 
-    /// Red, green, blue, and alpha where it is given.
+    /// Red, green, blue, and alpha where it is given, of a child.
     pub fn colour_in(&mut self, node: Node<'_, '_>, name: &str) -> Option<[f64; 4]> {
         let child = self.one(node, name)?;
-        let text = xml::text_of(child);
+        self.colour(child)
+    }
+
+    /// The colour that an element is.
+    pub fn colour(&mut self, node: Node<'_, '_>) -> Option<[f64; 4]> {
+        let text = xml::text_of(node);
         if text.split_whitespace().count() == 3 {
-            let [r, g, b] = self.xml.array(child)?;
+            let [r, g, b] = self.xml.array(node)?;
             return Some([r, g, b, 1.0]);
         }
-        self.xml.array(child)
+        self.xml.array(node)
     }
 
     /// Keeps an element as written, and counts it for the note at the end of the file.

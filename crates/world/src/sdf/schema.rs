@@ -86,6 +86,7 @@ element!(
         leaf("headland:touches"),
         // Its parameters have names of their own; the reader looks at them.
         opaque("headland:controller"),
+        PAINT,
     ]
 );
 
@@ -609,4 +610,5 @@ element!(
     ["first", "second"],
     [leaf("stiffness"), leaf("separation"), leaf("sliding"), leaf("spinning"), leaf("mu")]
 );
+element!(PAINT, "headland:paint", ["visual"], []);
 element!(FOREIGN, "headland:foreign", ["format", "kind", "name"], []);
