@@ -9,6 +9,7 @@
 //! The frame does not depend on the number of threads, nor on how wide the processor's vector
 //! instructions are. Start reading at [`Renderer`]; `project` has the formulas.
 
+pub(crate) mod bent;
 mod exact;
 mod flat;
 mod project;
@@ -22,10 +23,10 @@ use crate::camera::View;
 use crate::image::Image;
 use crate::scene::Scene;
 
+pub use bent::Bent;
 pub use flat::Flat;
 pub use raster::Raster;
 pub use shade::Daylight;
-pub use tiles::Part;
 
 /// What a frame should hold; what nobody wants costs nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -104,16 +105,17 @@ impl Frame {
 pub trait Renderer: Send {
     /// Draws.
     fn render(&mut self, scene: &Scene, view: &View, wants: Wants) -> Frame {
-        self.render_part(scene, view, wants, None)
+        self.render_bent(scene, view, wants, None)
     }
 
-    /// Draws what somebody looks at; where nobody does, nothing is said of the pixels.
-    fn render_part(
+    /// Draws an image each pixel of which looks where it is said to in the pinhole's picture, as
+    /// through a lens; what looks nowhere is black, without depth and id.
+    fn render_bent(
         &mut self,
         scene: &Scene,
         view: &View,
         wants: Wants,
-        part: Option<&Part>,
+        bent: Option<&Bent>,
     ) -> Frame;
 
     /// Threads it may use.

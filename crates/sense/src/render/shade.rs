@@ -193,15 +193,15 @@ impl<'a> Shader<'a> {
 
     /// Direction of a pixel in the world.
     #[inline(always)]
-    fn direction(&self, u: f32, v: f32) -> [f32; 3] {
+    fn direction(&self, (u, v): (f32, f32)) -> [f32; 3] {
         let [d, du, dv] = &self.rays;
         std::array::from_fn(|i| d[i] + du[i] * u + dv[i] * v)
     }
 
     /// What is seen where there is nothing.
     #[inline(always)]
-    pub fn sky(&self, u: f32, v: f32) -> [f32; 3] {
-        let d = self.direction(u, v);
+    pub fn sky(&self, place: (f32, f32)) -> [f32; 3] {
+        let d = self.direction(place);
         let height = d[2] / dot(d, d).sqrt();
         let [top, horizon, ground] = &self.light.sky;
         // Fast near the horizon, slow above, as haze is; below, only at the rim.
@@ -229,7 +229,7 @@ impl<'a> Shader<'a> {
         look: &Look,
         point: [f32; 3],
         normal: [f32; 3],
-        (direction, t): ([f32; 3], f32),
+        (direction, pixel): ([f32; 3], f32),
     ) -> [f32; 3] {
         let Some(texture) = self.texture(patch) else { return look.colour };
         let about = &self.patches[patch as usize];
@@ -238,7 +238,7 @@ impl<'a> Shader<'a> {
         let p = self.scene.item_from_world(item_idx).point(point);
         let spot = spot(&self.scene.items()[item_idx].solid, about.part as usize, p);
         let slant = (-dot(normal, unit(direction))).max(0.02);
-        let metres_a_pixel = t * dot(self.rays[1], self.rays[1]).sqrt();
+        let metres_a_pixel = pixel * dot(self.rays[1], self.rays[1]).sqrt();
         let seen = texture.colour(spot.at, spot.per_metre * metres_a_pixel / slant.sqrt());
         std::array::from_fn(|i| look.colour[i] * seen[i])
     }
@@ -293,15 +293,15 @@ impl<'a> Shader<'a> {
 
     /// The part of the sun that a place of a patch sees.
     #[inline(always)]
-    pub fn sun_at(&self, normal: [f32; 3], u: f32, v: f32, w: f32) -> f32 {
-        self.shadows.light_at(self.point(u, v, w), normal)
+    pub fn sun_at(&self, normal: [f32; 3], place: (f32, f32), w: f32) -> f32 {
+        self.shadows.light_at(self.point(place, w), normal)
     }
 
     /// The point at a pixel, along the world's axes from the eye.
     #[inline(always)]
-    pub fn point(&self, u: f32, v: f32, w: f32) -> [f32; 3] {
+    pub fn point(&self, place: (f32, f32), w: f32) -> [f32; 3] {
         let t = 1.0 / w;
-        self.direction(u, v).map(|d| d * t)
+        self.direction(place).map(|d| d * t)
     }
 
     #[inline(always)]
@@ -320,9 +320,16 @@ impl<'a> Shader<'a> {
         })
     }
 
-    /// The colour of a patch at a place.
-    pub fn colour(&self, patch: u32, u: f32, v: f32, w: f32) -> [f32; 3] {
-        let direction = self.direction(u, v);
+    /// The colour of a patch at a place, for a pixel that shows so many of the pinhole's along its
+    /// side.
+    pub fn colour(
+        &self,
+        patch: u32,
+        place: (f32, f32),
+        w: f32,
+        footprint: f32,
+    ) -> [f32; 3] {
+        let direction = self.direction(place);
         let t = 1.0 / w;
         let point = direction.map(|d| d * t);
         let normal = match &self.bends[patch as usize] {
@@ -336,7 +343,7 @@ impl<'a> Shader<'a> {
         let look = self.look(patch);
         let facing = dot(normal, self.to_sun);
         let sun = if facing > 0.0 { self.shadows.light_at(point, normal) } else { 0.0 };
-        let colour = self.textured(patch, look, point, normal, (direction, t));
+        let colour = self.textured(patch, look, point, normal, (direction, t * footprint));
         let mut out = self.lit_colour(look, colour, normal, sun);
         if look.shine > 0.0 && sun > 0.0 {
             let gleam = gleam(direction, self.to_sun, normal) * sun * look.shine;
