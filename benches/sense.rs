@@ -140,6 +140,11 @@ fn frames() {
                 black_box(flat.render(&unlit, &view, Wants::COLOUR));
             }
         };
+        // The first frame of each makes what the others find made.
+        draw_raster();
+        draw_shadowless();
+        draw_flat();
+        draw_bent();
         let spent = best_of_thread(
             n_rounds,
             &mut [&mut draw_raster, &mut draw_shadowless, &mut draw_flat, &mut draw_bent],
@@ -234,6 +239,7 @@ fn beams() {
             }
         }
     };
+    cast();
     let rays = best_of_thread(n_rounds, &mut [&mut cast])[0].1;
     let refit = best_of_thread(
         3,
@@ -269,6 +275,8 @@ fn beams() {
                 sensor.sample(&look, &mut |_, cdr| bytes = cdr);
             }
         };
+        // The first scan makes the scene.
+        scan();
         let secs = best_of_thread(n_rounds, &mut [&mut scan])[0].1;
         let rate = per_second(secs);
         println!(

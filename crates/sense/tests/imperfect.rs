@@ -199,11 +199,9 @@ fn knobs_draw_from_streams_of_their_own() {
     // Drops leave black as it is; mud and leaf leave what has their colour. Whatever else is drawn
     // by chance is then as it is without them, in every byte.
     let (mud, green, black) = (even([70, 58, 44]), even([48, 74, 26]), grey(0));
-    for (veil, from) in [
-        (("dirt", 0.15), &mud),
-        (("leaf", 0.15), &green),
-        (("drops", 14.0), &black),
-    ] {
+    for (veil, from) in
+        [(("dirt", 0.15), &mud), (("leaf", 0.15), &green), (("drops", 14.0), &black)]
+    {
         assert_eq!(alone(veil, from), *from, "{veil:?}");
         for other in by_chance.iter().filter(|(name, _)| *name != veil.0) {
             // Mud lies over drops and the leaf; that one is seen under it is asked elsewhere.

@@ -162,3 +162,72 @@ fn lamps_light_what_is_near() {
     let spot = drawn(&world(folder.path(), &lamp("spot", &cone), wall, white), Vec3::X * 5.0);
     assert!((lit(&spot, 50) - middle).abs() < 1.0 && lit(&spot, 80).abs() < 1.0);
 }
+
+/// What stands before a lamp throws a shadow as large as rays say, unless the light or the thing
+/// throws none; and the bulb around a lamp does not hide it.
+#[test]
+fn lamps_throw_shadows() {
+    let folder = tempfile::tempdir().unwrap();
+    let shadow = |light: &str, plate: &str| {
+        let text = format!(
+            "<sdf version='1.11'><world name='w'>
+             <light name='lamp' type='point'><pose>2 0 0 0 0 0</pose><diffuse>0.5 0.5 0.5 1</diffuse>
+             <attenuation><range>9</range><constant>1</constant></attenuation>{light}</light>
+             <model name='wall'><static>true</static><link name='link'><visual name='v'>
+             <geometry><box><size>0.1 6 6</size></box></geometry>
+             <material><diffuse>1 1 1 1</diffuse></material></visual></link></model>
+             <model name='plate'><static>true</static><pose>1.025 0 0 0 0 0</pose><link name='link'>
+             <visual name='v'><geometry><box><size>0.01 0.2 0.2</size></box></geometry>{plate}
+             </visual></link></model></world></sdf>"
+        );
+        let read = read_text(Source::new("w.sdf", text), folder.path(), &ReadOptions::default());
+        let scene = Scene::of(&read.unwrap().world, Show::Visuals);
+        // From beside the plate, so that it does not hide its shadow.
+        let view = View::look_at(
+            Pinhole::from_fov(201, 201, 0.6),
+            Vec3::new(2.0, 3.0, 0.0),
+            Vec3::new(0.05, 0.0, 0.0),
+        );
+        let image = Raster::new(1).render(&scene, &view, Wants::COLOUR).into_image();
+        let level = |y: f64, z: f64| {
+            let in_optical = view.world_from_optical.inverse().point(Vec3::new(0.05, y, z));
+            let at = view.pinhole.project(in_optical).unwrap();
+            image.pixel(at.x.round() as usize, at.y.round() as usize)[0]
+        };
+        let lit = level(0.0, 0.35);
+        // 0.97 m from the lamp to the plate, 1.95 m to the wall: 0.1 becomes 0.2010.
+        let half = 0.1 * 1.95 / 0.97;
+        [-half + 0.02, half - 0.02, -half - 0.02, half + 0.02]
+            .map(|z| level(0.0, z) + 20 < lit)
+            .to_vec()
+    };
+    let on = "<cast_shadows>true</cast_shadows>";
+    assert_eq!(shadow(on, ""), [true, true, false, false]);
+    assert_eq!(shadow("<cast_shadows>false</cast_shadows>", ""), [false; 4]);
+    assert_eq!(shadow(on, "<cast_shadows>false</cast_shadows>"), [false; 4]);
+}
+
+/// Names of Gazebo's plain colours are those colours; others are told.
+#[test]
+fn materials_by_name_are_colours() {
+    let folder = tempfile::tempdir().unwrap();
+    let cube = "<box><size>1 1 1</size></box>";
+    let script = |name: &str, more: &str| {
+        format!(
+            "<script><uri>file://media/materials/scripts/gazebo.material</uri><name>{name}</name>\
+             </script>{more}"
+        )
+    };
+    let drawn = |material: &str| {
+        let read = world(folder.path(), "", cube, material);
+        (drawn(&read, -Vec3::X * 3.0).pixel(50, 50), bad_textures(&read.world))
+    };
+    let (red, told) = drawn(&script("Gazebo/Red", ""));
+    assert!(red[0] > 100 && red[1] == 0 && told.is_empty(), "{red:?} {told:?}");
+    let (green, _) = drawn(&script("Gazebo/Red", "<diffuse>0 1 0 1</diffuse>"));
+    assert!(green[1] > 100 && green[0] == 0, "what the file says itself goes first: {green:?}");
+    let (grey, told) = drawn(&script("Mine/Chequered", ""));
+    assert!(grey[0] == grey[1] && told.len() == 1, "{grey:?}");
+    assert_eq!(told[0].code, "unknown-material");
+    assert!(told[0].message.contains("`Mine/Chequered`"), "{}", told[0].message);
+}

@@ -162,8 +162,7 @@ impl Picture {
     /// Pixels of the image that look in this picture, with where.
     fn places(&self) -> impl Iterator<Item = (usize, Vec2)> {
         let (width, height) = self.bent.size();
-        (0..width * height)
-            .filter_map(move |i| Some((i, self.bent.place(i % width, i / width)?)))
+        (0..width * height).filter_map(move |i| Some((i, self.bent.place(i % width, i / width)?)))
     }
 
     /// A renderer's depths are along the picture's axis; a point's depth along the camera's is

@@ -88,8 +88,11 @@ impl Bent {
 
     /// Some rows of it, as an image of so many rows.
     pub fn cut(&self, rows: Range<usize>) -> Bent {
-        let places: Vec<Option<Vec2>> =
-            rows.clone().flat_map(|y| (0..self.width).map(move |x| (x, y))).map(|(x, y)| self.place(x, y)).collect();
+        let places: Vec<Option<Vec2>> = rows
+            .clone()
+            .flat_map(|y| (0..self.width).map(move |x| (x, y)))
+            .map(|(x, y)| self.place(x, y))
+            .collect();
         Bent::new(self.width, rows.len(), &places)
     }
 
@@ -150,38 +153,37 @@ impl BentTile {
             }
         }
         // The mean step from a pixel to the next; one of the picture where none has a neighbour.
-        let step = |i: usize, next: usize, is_one: bool| {
-            Some(all[next]? - all[i]?).filter(|_| is_one)
-        };
+        let step =
+            |i: usize, next: usize, is_one: bool| Some(all[next]? - all[i]?).filter(|_| is_one);
         let mean = |steps: &mut dyn Iterator<Item = Vec2>, alone: Vec2| {
             let (sum, n) = steps.fold((Vec2::ZERO, 0.0), |(sum, n), step| (sum + step, n + 1.0));
             if n > 0.0 { sum / n } else { alone }
         };
-        let along = mean(
-            &mut (0..AREA - 1).filter_map(|i| step(i, i + 1, i % WIDTH + 1 < WIDTH)),
-            Vec2::X,
-        );
+        let along =
+            mean(&mut (0..AREA - 1).filter_map(|i| step(i, i + 1, i % WIDTH + 1 < WIDTH)), Vec2::X);
         let down = mean(&mut (0..AREA - WIDTH).filter_map(|i| step(i, i + WIDTH, true)), Vec2::Y);
-        let (over_u, over_v) = ((along.x.abs() + down.x.abs()) * 0.5, (along.y.abs() + down.y.abs()) * 0.5);
+        let (over_u, over_v) =
+            ((along.x.abs() + down.x.abs()) * 0.5, (along.y.abs() + down.y.abs()) * 0.5);
         let reach = [u[0] - over_u, v[0] - over_v, u[1] + over_u, v[1] + over_v];
-        let lines = |axis: usize, n: usize, of: &dyn Fn(usize, usize) -> usize, m: usize, over: f64| {
-            let over = over as f32;
-            let mut out: Vec<[f32; 2]> = (0..n)
-                .map(|line| {
-                    let values = (0..m).map(|k| places[axis][of(line, k)]);
-                    values.fold([f32::INFINITY, f32::NEG_INFINITY], |[low, high], x| {
-                        // No number is passed over.
-                        [low.min(x - over), high.max(x + over)]
+        let lines =
+            |axis: usize, n: usize, of: &dyn Fn(usize, usize) -> usize, m: usize, over: f64| {
+                let over = over as f32;
+                let mut out: Vec<[f32; 2]> = (0..n)
+                    .map(|line| {
+                        let values = (0..m).map(|k| places[axis][of(line, k)]);
+                        values.fold([f32::INFINITY, f32::NEG_INFINITY], |[low, high], x| {
+                            // No number is passed over.
+                            [low.min(x - over), high.max(x + over)]
+                        })
                     })
-                })
-                .collect();
-            for i in 1..n {
-                out[i][1] = out[i][1].max(out[i - 1][1]);
-                let back = n - 1 - i;
-                out[back][0] = out[back][0].min(out[back + 1][0]);
-            }
-            out
-        };
+                    .collect();
+                for i in 1..n {
+                    out[i][1] = out[i][1].max(out[i - 1][1]);
+                    let back = n - 1 - i;
+                    out[back][0] = out[back][0].min(out[back + 1][0]);
+                }
+                out
+            };
         Some(BentTile {
             base,
             is_whole: seen().count() == n_pixels,

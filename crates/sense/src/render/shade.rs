@@ -1,7 +1,7 @@
 //! Colours: a patch, a place on it and the light go in, a colour comes out.
 //!
-//! One sun with a shadow; points and spots without; the sky from above and the ground from below, without; highlights
-//! where a material has them. Colours are mixed as they are written in files, without a detour
+//! One sun with a shadow, soft at its rim; points and spots with shadows that are sharp; the sky
+//! from above and the ground from below; highlights where a material has them. Colours are mixed as they are written in files, without a detour
 //! over physical intensities, which is what Gazebo and MuJoCo do.
 
 use headland_base::Vec3;
@@ -11,7 +11,7 @@ use headland_world::LightKind;
 use super::project::{Form, Patch, Rays};
 use super::shadow::ShadowMap;
 use crate::scene::texture::spot;
-use crate::scene::{Look, Mesh, Scene, Surface, Texture};
+use crate::scene::{Look, Mesh, Ray, Scene, Surface, Texture};
 
 /// The light of a scene.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -115,7 +115,8 @@ fn gleam(direction: [f32; 3], to_light: [f32; 3], normal: [f32; 3]) -> f32 {
     gleam
 }
 
-/// A light that is somewhere: a point or a spot. It throws no shadow.
+/// A light that is somewhere: a point or a spot. Its shadows are found by rays, so they are exact
+/// and cost as much as a beam for every pixel that it lights.
 struct Lamp {
     /// Along the world's axes from the eye.
     position: [f32; 3],
@@ -124,6 +125,9 @@ struct Lamp {
     fades: [f32; 4],
     /// Of a spot: where it shines, and the cosines of its inner and outer half angle.
     cone: Option<([f32; 3], f32, f32)>,
+    casts_shadows: bool,
+    /// The link that carries it, which throws no shadow of it: a bulb is around its light.
+    link_idx: Option<usize>,
 }
 
 impl Lamp {
@@ -162,6 +166,8 @@ impl Lamp {
                 colour: [0, 1, 2].map(|i| (light.diffuse[i] * light.intensity) as f32),
                 fades: light.attenuation.map(|x| x as f32),
                 cone,
+                casts_shadows: light.cast_shadows,
+                link_idx: placed.link_idx,
             })
         };
         scene.lights().iter().filter_map(lamp).collect()
@@ -259,7 +265,7 @@ impl<'a> Shader<'a> {
             let to = to.map(|x| x / distance.max(1e-6));
             let facing = dot(normal, to);
             let strength = lamp.strength(to, distance);
-            if facing <= 0.0 || strength <= 0.0 {
+            if facing <= 0.0 || strength <= 0.0 || self.is_shaded(lamp, point, normal) {
                 continue;
             }
             let gleam = match look.shine > 0.0 {
@@ -271,6 +277,28 @@ impl<'a> Shader<'a> {
             });
         }
         out
+    }
+
+    /// Whether something is between a place and a lamp.
+    fn is_shaded(&self, lamp: &Lamp, point: [f32; 3], normal: [f32; 3]) -> bool {
+        if !lamp.casts_shadows {
+            return false;
+        }
+        // Lifted by what rounding may have moved it, so that it does not shade itself.
+        let lift = 1e-4 + 1e-5 * dot(point, point).sqrt();
+        let from: [f32; 3] = std::array::from_fn(|i| point[i] + normal[i] * lift);
+        let to: [f32; 3] = std::array::from_fn(|i| lamp.position[i] - from[i]);
+        let ray = Ray {
+            origin: Vec3::from_array(from.map(f64::from)) + self.eye,
+            direction: Vec3::from_array(to.map(f64::from)),
+            min: 0.0,
+            max: 1.0,
+        };
+        self.scene.is_blocked(&ray, |i| {
+            let item = &self.scene.items()[i];
+            let is_own = lamp.link_idx == Some(item.link_idx);
+            item.look.casts_shadow && !item.look.is_mark && !is_own
+        })
     }
 
     /// Colours in and out of the shadow, of a patch that has no others; `None` for one that
@@ -322,13 +350,7 @@ impl<'a> Shader<'a> {
 
     /// The colour of a patch at a place, for a pixel that shows so many of the pinhole's along its
     /// side.
-    pub fn colour(
-        &self,
-        patch: u32,
-        place: (f32, f32),
-        w: f32,
-        footprint: f32,
-    ) -> [f32; 3] {
+    pub fn colour(&self, patch: u32, place: (f32, f32), w: f32, footprint: f32) -> [f32; 3] {
         let direction = self.direction(place);
         let t = 1.0 / w;
         let point = direction.map(|d| d * t);

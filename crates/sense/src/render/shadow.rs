@@ -149,12 +149,7 @@ impl ShadowMap {
     /// Whether all of a line on a plane lies in the sun for sure, asked by its ends and its middle:
     /// a straight line is one in the map too, so it stays in the box around them; one that a lens
     /// bends a little leaves it by less than a quarter of its size.
-    pub fn is_clear_along(
-        &self,
-        line: [[f32; 3]; 3],
-        is_straight: bool,
-        normal: [f32; 3],
-    ) -> bool {
+    pub fn is_clear_along(&self, line: [[f32; 3]; 3], is_straight: bool, normal: [f32; 3]) -> bool {
         let places = line.map(|point| self.place(point, normal));
         let over = if is_straight { 0.0 } else { 0.25 };
         // A step more than is weighed; below zero becomes zero.

@@ -185,8 +185,7 @@ pub(crate) fn draw<const EXACT: bool>(
     match pen.grid {
         Grid::Even { .. } => {
             let at = (pen.u + area.left as f64, pen.v + area.top as f64);
-            let rows =
-                Rows { plane, area, nearest: pen.nearest, patch_idx, places: [&[], &[]] };
+            let rows = Rows { plane, area, nearest: pen.nearest, patch_idx, places: [&[], &[]] };
             draw_at::<EXACT, false>(rows, at, patch);
         }
         Grid::Bent(tile) => {
@@ -198,11 +197,7 @@ pub(crate) fn draw<const EXACT: bool>(
 }
 
 #[inline(always)]
-fn draw_at<const EXACT: bool, const BENT: bool>(
-    rows: Rows<'_>,
-    (u, v): (f64, f64),
-    patch: &Patch,
-) {
+fn draw_at<const EXACT: bool, const BENT: bool>(rows: Rows<'_>, (u, v): (f64, f64), patch: &Patch) {
     let [[left, right], [top, bottom]] = rows.area.span;
     match &patch.form {
         Form::Flat { edges, n_edges, w } => {
@@ -396,9 +391,8 @@ fn round<const SLAB: bool, const EXACT: bool, const BENT: bool>(
 /// How much a quadratic changes per pixel at most in an area.
 #[inline(always)]
 fn steepest(q: &Quadratic, area: Area) -> f32 {
-    let [[left, right], [top, bottom]] = area.span.map(|[low, high]| {
-        [f64::from(low), f64::from(high) + 1.0]
-    });
+    let [[left, right], [top, bottom]] =
+        area.span.map(|[low, high]| [f64::from(low), f64::from(high) + 1.0]);
     let slope = |linear: f64, square: f64, low: f64, high: f64| {
         (linear + 2.0 * square * low).abs().max((linear + 2.0 * square * high).abs())
     };
