@@ -109,6 +109,39 @@ fn a_mesh_has_its_texture_where_its_file_says() {
     assert_eq!(seen(&whole), "rgb-");
 }
 
+/// COLLADA counts vertices and places on the texture apart, and from the bottom; a node that
+/// mirrors its mesh mirrors the picture on it.
+#[test]
+fn a_collada_mesh_has_its_texture_too() {
+    let folder = tempfile::tempdir().unwrap();
+    let dae = |places: &str, scale: &str| {
+        format!(
+            "<?xml version='1.0'?><COLLADA xmlns='http://www.collada.org/2005/11/COLLADASchema' version='1.4.1'>
+             <library_geometries><geometry id='g'><mesh>
+             <source id='p'><float_array id='pa' count='12'>0 -0.5 -0.5 0 0.5 -0.5 0 0.5 0.5 0 -0.5 0.5</float_array>
+             <technique_common><accessor source='#pa' count='4' stride='3'/></technique_common></source>
+             <source id='t'><float_array id='ta' count='8'>{places}</float_array>
+             <technique_common><accessor source='#ta' count='4' stride='2'/></technique_common></source>
+             <vertices id='v'><input semantic='POSITION' source='#p'/></vertices>
+             <polylist count='1'><input semantic='VERTEX' source='#v' offset='0'/>
+             <input semantic='TEXCOORD' source='#t' offset='1' set='0'/><vcount>4</vcount>
+             <p>0 3 1 2 2 1 3 0</p></polylist></mesh></geometry></library_geometries>
+             <library_visual_scenes><visual_scene id='s'><node><scale>{scale}</scale>
+             <instance_geometry url='#g'/></node></visual_scene></library_visual_scenes>
+             <scene><instance_visual_scene url='#s'/></scene></COLLADA>"
+        )
+    };
+    let mesh = "<mesh><uri>sheet.dae</uri></mesh>";
+    let shown = |text: String| {
+        std::fs::write(folder.path().join("sheet.dae"), text).unwrap();
+        seen(&drawn(&world(folder.path(), "", mesh, QUARTERS), Vec3::X * 3.0))
+    };
+    // Corners are counted the other way round than places.
+    assert_eq!(shown(dae("0 1 1 1 1 0 0 0", "1 1 1")), "rgb-");
+    assert_eq!(shown(dae("0 1 0.5 1 0.5 0.5 0 0.5", "1 1 1")), "rrrr");
+    assert_eq!(shown(dae("0 1 1 1 1 0 0 0", "1 -1 1")), "gr-b");
+}
+
 #[test]
 fn textures_that_are_not_there_or_no_pictures_are_told() {
     let folder = tempfile::tempdir().unwrap();

@@ -200,7 +200,10 @@ pub(crate) fn noise_text(
     let folder = place.as_ref().and_then(|place| Path::new(&place.source.path).parent());
     let path = resources
         .resolve(element.text(), folder.unwrap_or(Path::new("")))
-        .map_err(|why| (format!("`{}`: {}", element.text(), why.message), why.help))?;
+        .map_err(|why| {
+            let what = if why.code == "missing-file" { "it is not there" } else { &why.message };
+            (format!("`{}`: {what}", element.text()), why.help)
+        })?;
     let mut text = String::new();
     let read =
         File::open(&path).and_then(|file| file.take(MOST_BYTES + 1).read_to_string(&mut text));

@@ -163,7 +163,9 @@ pub fn missing(name: &str) -> Option<Diagnostic> {
         }
         #[cfg(feature = "wgpu")]
         "wgpu" => {
-            let why = Gpu::new(1).err()?;
+            // Asked once, however many cameras want it.
+            static WHY: std::sync::OnceLock<Option<String>> = std::sync::OnceLock::new();
+            let why = WHY.get_or_init(|| Gpu::new(1).err()).as_ref()?;
             let message = format!("the renderer `wgpu` finds nothing to draw with: {why}");
             Some(Diagnostic::error("no-renderer", message).help(help))
         }
