@@ -211,15 +211,19 @@ pub fn to_stderr(text: &str) {
 
 /// The options a world is read with.
 pub fn read_options(args: &WorldArgs) -> ReadOptions {
+    ReadOptions {
+        lenient: args.lenient,
+        resources: resources(),
+        derive_inertia: args.derive_inertia,
+    }
+}
+
+/// The folders that the environment says to look for files in.
+pub fn resources() -> Resources {
     let search = std::env::var_os("HEADLAND_RESOURCE_PATH");
     let search = search.iter().flat_map(std::env::split_paths);
     // An empty variable is no folder, and so is nothing between two colons.
-    let search = search.filter(|folder| !folder.as_os_str().is_empty()).collect();
-    ReadOptions {
-        lenient: args.lenient,
-        resources: Resources::new(search),
-        derive_inertia: args.derive_inertia,
-    }
+    Resources::new(search.filter(|folder| !folder.as_os_str().is_empty()).collect())
 }
 
 /// A test or a table, whole. A pipe or a device may have no end and is refused.

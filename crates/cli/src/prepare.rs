@@ -6,11 +6,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use headland_base::{Diagnostic, Seed, SimDuration, SimTime};
+use headland_sense::declare::with_noise_inside;
 use headland_sim::{Cast, Condition, EngineEntry, Gains, Model, Setup};
 use headland_world::{ALL_ROBOTS, World};
 
 use crate::args::HowArgs;
-use crate::context::Context;
+use crate::context::{Context, resources};
 use crate::schedule::Schedule;
 use crate::sensors;
 
@@ -48,6 +49,8 @@ pub fn prepare(
 ) -> Result<Prepared, Vec<Diagnostic>> {
     let mut read = context.read_world(world, &how.world_args)?;
     ask_native(&mut read.world, how)?;
+    // What is recorded with a run needs no files of noise.
+    read.world = with_noise_inside(&read.world, &read.places, &resources());
     if how.no_controllers {
         dismiss(&mut read.world.models);
     }

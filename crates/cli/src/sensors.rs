@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 use std::str::FromStr;
 
 use headland_base::{Diagnostic, Severity, SimDuration, names};
-use headland_sense::declare::{Declaration, declare};
+use headland_sense::declare::{Declaration, declare_with};
 use headland_sense::scene::bad_textures;
 use headland_sim::sensor::rate_hz;
 use headland_sim::{Model, Sensor};
 use headland_world::Places;
 
-use crate::context::Context;
+use crate::context::{Context, resources};
 use headland_judge::glob;
 
 /// Which sensors.
@@ -73,7 +73,7 @@ pub fn take(
     if *choice == Choice::None {
         return Ok(Taken::default());
     }
-    let (declared, mut findings) = declare(model, places);
+    let (declared, mut findings) = declare_with(model, places, &resources());
     if *choice == Choice::Usual {
         findings.extend(waiting(&declared));
     }

@@ -87,3 +87,18 @@ fn cameras_wait_until_they_are_asked_for() {
     let (_, topics) = run(&["--sensors", "none"]);
     assert!(!topics.contains("/rig/eye"));
 }
+
+/// The test that ships for this world, as the run goes and on its recording.
+#[test]
+fn what_the_cameras_look_at_stays_before_them() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (world, test) = (common::world("cameras"), common::test("in_sight"));
+    for engine in ["rapier", "native"] {
+        let words = ["run", &world, "--engine", engine, "-d", "2", "--sensors", "none"];
+        let words = [&words[..], &["--test", &test, "-o", "r.mcap"]].concat();
+        let said = text(&expect(folder.path(), &words, 0).stdout);
+        assert!(said.contains("green at 2.000 s"), "{engine}: {said}");
+        let judged = expect(folder.path(), &["test", &test, "--on", "r.mcap"], 0);
+        assert!(text(&judged.stdout).contains("1 green"), "{engine}");
+    }
+}

@@ -38,6 +38,15 @@ const RAYS: &[(&str, Option<&str>)] = &[
     ),
 ];
 
+/// The same of the page on sensors.
+const SENSORS: &[(&str, Option<&str>)] = &[
+    ("run worlds/sensors.sdf --duration 2 --quiet", None),
+    (
+        "render sensors.mcap --at-time 0.9 --draw frames,trajectories,forces --size 720x400 -o sensors.png",
+        Some("sensors.png"),
+    ),
+];
+
 /// The same of the page on cameras.
 const CAMERAS: &[(&str, Option<&str>)] = &[
     ("render worlds/cameras.sdf --camera eye -o eye.png", Some("eye.png")),
@@ -67,6 +76,11 @@ fn the_books_pictures_are_drawn_by_its_commands() {
 #[test]
 fn the_picture_of_beams_is_drawn_by_its_commands() {
     compare("ray-sensors.md", RAYS);
+}
+
+#[test]
+fn the_picture_of_sensors_is_drawn_by_its_commands() {
+    compare("sensors.md", SENSORS);
 }
 
 #[test]

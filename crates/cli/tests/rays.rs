@@ -165,3 +165,43 @@ fn a_long_table_is_thinned_out() {
     // A twelfth of a square millimetre.
     assert!((variance * 1e6 - 1.0 / 12.0).abs() < 0.002, "{variance}");
 }
+
+/// A detector's file of noise is found beside the world or on the search path; a world written
+/// into another folder, and the one in a recording, hold what it says and say the same without it.
+#[test]
+fn noise_goes_with_the_world() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let dir = folder.path();
+    for name in ["here", "there", "shelf"] {
+        std::fs::create_dir(dir.join(name)).expect("made");
+    }
+    let shipped = std::fs::read_to_string(format!("{ROOT}/worlds/beams.sdf")).expect("shipped");
+    std::fs::write(dir.join("here/beams.sdf"), &shipped).expect("written");
+    let noise = format!("{ROOT}/worlds/gears.noise.xml");
+    let failed = expect(dir, &["check", "here/beams.sdf"], 2);
+    let said = text(&failed.stderr);
+    assert!(said.contains("cannot use `gears.noise.xml`: it is not there"), "{said}");
+    assert!(said.contains("HEADLAND_RESOURCE_PATH"), "{said}");
+    std::fs::copy(noise, dir.join("shelf/gears.noise.xml")).expect("copied");
+    let with_shelf = |args: &[&str]| {
+        let mut command = common::headland(dir);
+        let output = command.env("HEADLAND_RESOURCE_PATH", "shelf").args(args).output();
+        let output = output.expect("the program runs");
+        assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    };
+    with_shelf(&["check", "here/beams.sdf", "--write-sdf", "there/beams.sdf"]);
+    let run = ["-d", "0.3", "--sensors", "*vision*", "--record-rate", "10", "-q"];
+    with_shelf(&[&["run", "here/beams.sdf", "-o", "a.mcap"][..], &run].concat());
+    // From here on nobody knows the file.
+    std::fs::remove_file(dir.join("shelf/gears.noise.xml")).expect("removed");
+    expect(dir, &[&["run", "there/beams.sdf", "-o", "b.mcap"][..], &run].concat(), 0);
+    let attached = expect(dir, &["cat", "a.mcap", "--attachment", "world.sdf"], 0);
+    std::fs::write(dir.join("there/again.sdf"), attached.stdout).expect("written");
+    expect(dir, &[&["run", "there/again.sdf", "-o", "c.mcap"][..], &run].concat(), 0);
+    let seen = |recording: &str| {
+        let topic = "/gantry/vision";
+        text(&expect(dir, &["cat", recording, "--topic", topic], 0).stdout)
+    };
+    let (a, b, c) = (seen("a.mcap"), seen("b.mcap"), seen("c.mcap"));
+    assert!(a.contains("gear_") && a == b && a == c, "{a}\n{b}\n{c}");
+}

@@ -3,6 +3,10 @@
 //! Baseline, every colour at full resolution, the tables of the standard (ITU-T T.81, annex K)
 //! scaled to a quality as libjpeg does. The same bytes for the same picture: all sums are in one
 //! order and cosines are our own.
+//!
+//! Why not a library: the encoders there are come under the licence of the Independent JPEG
+//! Group, which is not among those this project takes; they promise no bytes; and the imperfection
+//! `jpeg` needs the coarsening without the file.
 
 use std::sync::LazyLock;
 

@@ -3,12 +3,12 @@
 //! ```text
 //! World ─► scene ─┬─ cast(ray) ───────────────► lidars, beams
 //! poses ─► poses ─┘
-//!                 └─ render(view) ─► frame ─ lens ─► image
+//!                 └─ render(view, lens) ─► frame ─ imperfections ─► image
 //! ```
 //!
 //! A scene is the World as surfaces, with a tree over them; poses move it. A view is a camera at
 //! a place. A renderer draws a scene in a view, and there are several, one list of them. A lens
-//! bends what a pinhole saw.
+//! says where each of its pixels looks.
 //!
 //! Sensors that a World declares are read by `declare`, one file per kind, and take part in runs
 //! as `sim` asks of a sensor; `noise` is what all of them share.

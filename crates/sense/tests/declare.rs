@@ -69,8 +69,8 @@ fn every_defect_is_told_and_odd_elements_are_warned_of() {
     let text = sdf(
         "<sensor name='a' type='imu'><headland:latency>-1</headland:latency><updaterate>3</updaterate>\
          <imu><noize/></imu></sensor>\
-         <sensor name='b' type='force_torque'/>\
-         <sensor name='e' type='wireless_receiver'/>\
+         <sensor name='b' type='force_torque'/><sensor name='c' type='camera'/>\
+         <sensor name='d' type='camera'/><sensor name='e' type='wireless_receiver'/>\
          <sensor name='f' type='headland:encoder'/><sensor name='g' type='headland:foot_pressure'/>",
     )
     .replace("<sdf ", "<sdf xmlns:headland='urn:headland:sdf' ");
@@ -102,6 +102,9 @@ fn every_defect_is_told_and_odd_elements_are_warned_of() {
         let errors = sensors[i].findings.iter().filter(|d| d.severity == Severity::Error);
         errors.map(|d| d.message.clone()).collect::<Vec<_>>().join("\n")
     };
-    assert!(errors(1).contains("`m` has no joint that moves"), "{}", errors(1));
-    assert!(errors(2).contains("size of the sole"), "{}", errors(2));
+    for (i, name) in [(1, "c"), (2, "d")] {
+        assert_eq!(errors(i), format!("sensor `m::l::{name}`: there is no <camera> in it"));
+    }
+    assert!(errors(3).contains("`m` has no joint that moves"), "{}", errors(3));
+    assert!(errors(4).contains("size of the sole"), "{}", errors(4));
 }

@@ -159,3 +159,41 @@ fn one_more_object_moves_nobody_elses_numbers() {
     assert_eq!(alone, ask(&(gear(0, 2.0, -0.5) + &gear(1, 2.0, 0.5))));
     assert!(alone.len() > 25);
 }
+
+/// Objects that are not there: as many as their rate says, all in sight, and nothing else moves.
+#[test]
+fn false_detections_come_at_their_rate_and_move_nothing_else() {
+    let noise = "<headland:mixture axes='x'><cluster weight='1'><mean>0</mean>\
+        <covariance>1e-4</covariance></cluster></headland:mixture>";
+    let things = gear(1, 2.0, 0.0) + &gear(2, 1.0, 0.3);
+    let said = |rate: &str| {
+        let inside = format!("{noise}<false_rate>{rate}</false_rate>");
+        let mut bench = Bench::new(&(things.clone() + &detector(&inside)));
+        assert!(bench.findings.is_empty(), "{:?}", bench.findings);
+        bench.often::<Detection3DArray>(0, 2000)
+    };
+    let is_false = |d: &&Detection3D| d.id.contains("_false_");
+    let (with, without) = (said("0.7"), said("0"));
+    let (mut n, mut square, mut deep) = (0.0, 0.0, 0.0);
+    for (with, without) in with.iter().zip(&without) {
+        let real: Vec<&Detection3D> = with.detections.iter().filter(|d| !is_false(d)).collect();
+        assert_eq!(real, without.detections.iter().collect::<Vec<_>>());
+        let here = (with.detections.len() - real.len()) as f64;
+        (n, square) = (n + here, square + here * here);
+        for ghost in with.detections.iter().filter(is_false) {
+            let p = place(ghost);
+            let slope = headland_base::maths::tan(0.6);
+            assert!((0.2..=3.0).contains(&p.x) && p.y.abs() <= slope * p.x, "{p}");
+            assert_eq!(ghost.results[0].hypothesis.class_id, "gear");
+            deep += f64::from(u8::from(p.x > 3.0 * 0.5f64.cbrt()));
+        }
+    }
+    // Poisson: mean and variance are the rate, 3.29 standard errors for 99.9 %.
+    let (mean, variance) = (n / 2000.0, square / 2000.0 - (n / 2000.0) * (n / 2000.0));
+    assert!((mean - 0.7).abs() < 3.29 * sqrt(0.7 / 2000.0), "{mean}");
+    assert!((variance - 0.7).abs() < 0.1, "{variance}");
+    // Half of the sight lies beyond the cube root of a half of its depth.
+    assert!((deep / n - 0.5).abs() < 3.29 * 0.5 / sqrt(n), "{}", deep / n);
+    let names: Vec<&str> = with.iter().flat_map(|a| &a.detections).map(|d| d.id.as_str()).collect();
+    assert!(names.contains(&"gear_false_1") && names.contains(&"gear_false_2"));
+}

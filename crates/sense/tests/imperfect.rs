@@ -183,21 +183,68 @@ fn a_mosaic_keeps_what_is_even_and_guesses_the_rest() {
     assert_eq!([10, 11, 12].map(|x| spread[(10 * SIZE.0 + x) * 3]), [255, 128, 0]);
 }
 
-/// Turning a knob draws nothing from another's stream: what differs with and without noise does
-/// not depend on what else is on the lens.
+/// Turning one knob shifts no other. Of the four that draw by chance, each is looked at beside
+/// every other knob, where that other changes nothing by itself: there the bytes are the same.
 #[test]
 fn knobs_draw_from_streams_of_their_own() {
-    let noisy = developed(set("noise", 0.02), &grey(128), 9);
-    let also = Imperfections { drops: 20.0, dirt: 0.0, ..set("noise", 0.02) };
-    // Drops show an even grey but for their rims.
-    let wet = developed(also, &grey(128), 9);
-    let n_same = noisy.iter().zip(&wet).filter(|(a, b)| a == b).count();
-    assert!(n_same as f64 > 0.6 * noisy.len() as f64, "{n_same}");
-    let leaf = |also: f64| {
-        let how = Imperfections { leaf: 0.2, jpeg: also, ..Imperfections::default() };
-        developed(how, &grey(255), 5)
+    let both = |a: (&str, f64), b: (&str, f64), from: &[u8]| {
+        let mut how = set(a.0, a.1);
+        *KNOBS.iter().find(|(known, ..)| *known == b.0).unwrap().3(&mut how) = b.1;
+        developed(how, from, 9)
     };
-    let (alone, coarse) = (leaf(0.0), leaf(90.0));
-    let off = alone.iter().zip(&coarse).map(|(a, b)| f64::from(a.abs_diff(*b))).sum::<f64>();
-    assert!(off / (alone.len() as f64) < 2.0, "the same leaf");
+    let alone = |a: (&str, f64), from: &[u8]| developed(set(a.0, a.1), from, 9);
+    let even = |colour: [u8; 3]| colour.repeat(SIZE.0 * SIZE.1);
+    let by_chance = [("drops", 14.0), ("leaf", 0.15), ("dirt", 0.15), ("noise", 0.02)];
+
+    // Drops leave black as it is; mud and leaf leave what has their colour. Whatever else is drawn
+    // by chance is then as it is without them, in every byte.
+    let (mud, green, black) = (even([70, 58, 44]), even([48, 74, 26]), grey(0));
+    for (veil, from) in
+        [(("dirt", 0.15), &mud), (("leaf", 0.15), &green), (("drops", 14.0), &black)]
+    {
+        assert_eq!(alone(veil, from), *from, "{veil:?}");
+        for other in by_chance.iter().filter(|(name, _)| *name != veil.0) {
+            // Mud lies over drops and the leaf; that one is seen under it is asked elsewhere.
+            let is_under = (veil.0 == "dirt" && other.0 != "noise")
+                || (veil.0 == "leaf" && other.0 == "drops");
+            if !is_under {
+                assert_eq!(both(*other, veil, from), alone(*other, from), "{other:?} {veil:?}");
+            }
+        }
+    }
+    let grey = grey(128);
+    // The other way round: noise of less than half a level changes no byte, whatever it draws.
+    let faint = ("noise", 1e-4);
+    assert_eq!(alone(faint, &grey), grey);
+    for veil in &by_chance[..3] {
+        let off = |a: Vec<u8>, b: Vec<u8>| a.iter().zip(&b).map(|(a, b)| a.abs_diff(*b)).max();
+        assert!(off(both(*veil, faint, &grey), alone(*veil, &grey)) <= Some(1), "{veil:?}");
+        // JPEG comes last, of bytes: it makes of them what it makes of them alone.
+        let jpeg = ("jpeg", 90.0);
+        assert_eq!(both(*veil, jpeg, &grey), alone(jpeg, &alone(*veil, &grey)), "{veil:?}");
+    }
+    assert_eq!(
+        both(("noise", 0.02), ("jpeg", 90.0), &grey),
+        alone(("jpeg", 90.0), &alone(("noise", 0.02), &grey))
+    );
+    // The rest draws nothing. Exposure comes before noise: twice 60 is 120.
+    let (dark, light) = (vec![60; grey.len()], vec![120; grey.len()]);
+    let noisy = alone(("noise", 0.02), &light);
+    assert_eq!(both(("noise", 0.02), ("exposure", 1.0), &dark), noisy);
+    // Without any contrast every picture is the same grey under the same noise.
+    let faded = |from: &[u8]| both(("noise", 0.02), ("low_contrast", 1.0), from);
+    assert_eq!(faded(&dark), faded(&light));
+    // Blur and scattered light leave an even grey, up to rounding.
+    let noisy = alone(("noise", 0.02), &grey);
+    for other in [("defocus", 2.5), ("glare", 0.5), ("low_contrast", 1.0)] {
+        let beside = both(("noise", 0.02), other, &grey);
+        let most = beside.iter().zip(&noisy).map(|(a, b)| a.abs_diff(*b)).max();
+        assert!(most <= Some(1), "noise beside {other:?}: {most:?}");
+    }
+    // A mosaic keeps of each pixel the colour that its filter lets through.
+    let raw = both(("noise", 0.02), ("bayer", 1.0), &grey);
+    for i in 0..SIZE.0 * SIZE.1 {
+        let own = i * 3 + i / SIZE.0 % 2 + i % SIZE.0 % 2;
+        assert_eq!(raw[own], noisy[own], "pixel {i}");
+    }
 }

@@ -76,8 +76,13 @@ fn every_side_of_a_box_and_a_plane_shows_the_picture_upright() {
     assert_eq!(seen(&drawn(&flat, Vec3::Z * 3.0)), "g-rb");
     // A colour beside the picture tints it.
     let tinted = format!("<diffuse>1 0 0 1</diffuse>{QUARTERS}");
-    let red = drawn(&world(folder.path(), "", cube, &tinted), Vec3::X * 3.0);
-    assert!(red.pixel(60, 40)[1] < 5 && red.pixel(40, 40)[0] > 60);
+    let tinted = world(folder.path(), "", cube, &tinted);
+    // On the side where the sun is: red stays as it is, of the rest nothing is left.
+    let (red, plain) = (drawn(&tinted, -Vec3::X * 3.0), drawn(&read, -Vec3::X * 3.0));
+    assert!(red.pixel(40, 40)[0] > 100, "{:?}", red.pixel(40, 40));
+    for (x, y) in [(40, 40), (60, 40), (40, 60), (60, 60)] {
+        assert_eq!(red.pixel(x, y), [plain.pixel(x, y)[0], 0, 0], "{x} {y}");
+    }
     // Far away it is a mean, and does not flicker.
     let far = drawn(&read, Vec3::X * 900.0);
     let [r, g, b] = far.pixel(50, 50).map(i32::from);
@@ -102,6 +107,39 @@ fn a_mesh_has_its_texture_where_its_file_says() {
     .unwrap();
     let whole = drawn(&world(folder.path(), "", mesh, QUARTERS), Vec3::X * 3.0);
     assert_eq!(seen(&whole), "rgb-");
+}
+
+/// COLLADA counts vertices and places on the texture apart, and from the bottom; a node that
+/// mirrors its mesh mirrors the picture on it.
+#[test]
+fn a_collada_mesh_has_its_texture_too() {
+    let folder = tempfile::tempdir().unwrap();
+    let dae = |places: &str, scale: &str| {
+        format!(
+            "<?xml version='1.0'?><COLLADA xmlns='http://www.collada.org/2005/11/COLLADASchema' version='1.4.1'>
+             <library_geometries><geometry id='g'><mesh>
+             <source id='p'><float_array id='pa' count='12'>0 -0.5 -0.5 0 0.5 -0.5 0 0.5 0.5 0 -0.5 0.5</float_array>
+             <technique_common><accessor source='#pa' count='4' stride='3'/></technique_common></source>
+             <source id='t'><float_array id='ta' count='8'>{places}</float_array>
+             <technique_common><accessor source='#ta' count='4' stride='2'/></technique_common></source>
+             <vertices id='v'><input semantic='POSITION' source='#p'/></vertices>
+             <polylist count='1'><input semantic='VERTEX' source='#v' offset='0'/>
+             <input semantic='TEXCOORD' source='#t' offset='1' set='0'/><vcount>4</vcount>
+             <p>0 3 1 2 2 1 3 0</p></polylist></mesh></geometry></library_geometries>
+             <library_visual_scenes><visual_scene id='s'><node><scale>{scale}</scale>
+             <instance_geometry url='#g'/></node></visual_scene></library_visual_scenes>
+             <scene><instance_visual_scene url='#s'/></scene></COLLADA>"
+        )
+    };
+    let mesh = "<mesh><uri>sheet.dae</uri></mesh>";
+    let shown = |text: String| {
+        std::fs::write(folder.path().join("sheet.dae"), text).unwrap();
+        seen(&drawn(&world(folder.path(), "", mesh, QUARTERS), Vec3::X * 3.0))
+    };
+    // Corners are counted the other way round than places.
+    assert_eq!(shown(dae("0 1 1 1 1 0 0 0", "1 1 1")), "rgb-");
+    assert_eq!(shown(dae("0 1 0.5 1 0.5 0.5 0 0.5", "1 1 1")), "rrrr");
+    assert_eq!(shown(dae("0 1 1 1 1 0 0 0", "1 -1 1")), "gr-b");
 }
 
 #[test]
@@ -156,4 +194,73 @@ fn lamps_light_what_is_near() {
     );
     let spot = drawn(&world(folder.path(), &lamp("spot", &cone), wall, white), Vec3::X * 5.0);
     assert!((lit(&spot, 50) - middle).abs() < 1.0 && lit(&spot, 80).abs() < 1.0);
+}
+
+/// What stands before a lamp throws a shadow as large as rays say, unless the light or the thing
+/// throws none; and the bulb around a lamp does not hide it.
+#[test]
+fn lamps_throw_shadows() {
+    let folder = tempfile::tempdir().unwrap();
+    let shadow = |light: &str, plate: &str| {
+        let text = format!(
+            "<sdf version='1.11'><world name='w'>
+             <light name='lamp' type='point'><pose>2 0 0 0 0 0</pose><diffuse>0.5 0.5 0.5 1</diffuse>
+             <attenuation><range>9</range><constant>1</constant></attenuation>{light}</light>
+             <model name='wall'><static>true</static><link name='link'><visual name='v'>
+             <geometry><box><size>0.1 6 6</size></box></geometry>
+             <material><diffuse>1 1 1 1</diffuse></material></visual></link></model>
+             <model name='plate'><static>true</static><pose>1.025 0 0 0 0 0</pose><link name='link'>
+             <visual name='v'><geometry><box><size>0.01 0.2 0.2</size></box></geometry>{plate}
+             </visual></link></model></world></sdf>"
+        );
+        let read = read_text(Source::new("w.sdf", text), folder.path(), &ReadOptions::default());
+        let scene = Scene::of(&read.unwrap().world, Show::Visuals);
+        // From beside the plate, so that it does not hide its shadow.
+        let view = View::look_at(
+            Pinhole::from_fov(201, 201, 0.6),
+            Vec3::new(2.0, 3.0, 0.0),
+            Vec3::new(0.05, 0.0, 0.0),
+        );
+        let image = Raster::new(1).render(&scene, &view, Wants::COLOUR).into_image();
+        let level = |y: f64, z: f64| {
+            let in_optical = view.world_from_optical.inverse().point(Vec3::new(0.05, y, z));
+            let at = view.pinhole.project(in_optical).unwrap();
+            image.pixel(at.x.round() as usize, at.y.round() as usize)[0]
+        };
+        let lit = level(0.0, 0.35);
+        // 0.97 m from the lamp to the plate, 1.95 m to the wall: 0.1 becomes 0.2010.
+        let half = 0.1 * 1.95 / 0.97;
+        [-half + 0.02, half - 0.02, -half - 0.02, half + 0.02]
+            .map(|z| level(0.0, z) + 20 < lit)
+            .to_vec()
+    };
+    let on = "<cast_shadows>true</cast_shadows>";
+    assert_eq!(shadow(on, ""), [true, true, false, false]);
+    assert_eq!(shadow("<cast_shadows>false</cast_shadows>", ""), [false; 4]);
+    assert_eq!(shadow(on, "<cast_shadows>false</cast_shadows>"), [false; 4]);
+}
+
+/// Names of Gazebo's plain colours are those colours; others are told.
+#[test]
+fn materials_by_name_are_colours() {
+    let folder = tempfile::tempdir().unwrap();
+    let cube = "<box><size>1 1 1</size></box>";
+    let script = |name: &str, more: &str| {
+        format!(
+            "<script><uri>file://media/materials/scripts/gazebo.material</uri><name>{name}</name>\
+             </script>{more}"
+        )
+    };
+    let drawn = |material: &str| {
+        let read = world(folder.path(), "", cube, material);
+        (drawn(&read, -Vec3::X * 3.0).pixel(50, 50), bad_textures(&read.world))
+    };
+    let (red, told) = drawn(&script("Gazebo/Red", ""));
+    assert!(red[0] > 100 && red[1] == 0 && told.is_empty(), "{red:?} {told:?}");
+    let (green, _) = drawn(&script("Gazebo/Red", "<diffuse>0 1 0 1</diffuse>"));
+    assert!(green[1] > 100 && green[0] == 0, "what the file says itself goes first: {green:?}");
+    let (grey, told) = drawn(&script("Mine/Chequered", ""));
+    assert!(grey[0] == grey[1] && told.len() == 1, "{grey:?}");
+    assert_eq!(told[0].code, "unknown-material");
+    assert!(told[0].message.contains("`Mine/Chequered`"), "{}", told[0].message);
 }

@@ -8,12 +8,12 @@ use std::sync::Arc;
 use headland_base::{Diagnostic, Severity};
 use headland_record::{Format, Item};
 use headland_report::count;
-use headland_sense::declare::{Declaration, declare};
+use headland_sense::declare::{Declaration, declare_with, with_noise_inside};
 use headland_sim::{EngineEntry, EngineOptions, Model};
 use headland_world::World;
 
 use crate::args::CheckArgs;
-use crate::context::{Context, Ended, Outcome, open_recording, write_file};
+use crate::context::{Context, Ended, Outcome, open_recording, resources, write_file};
 use crate::sensors::in_words;
 use crate::test_file::TestFile;
 
@@ -94,14 +94,16 @@ fn world(context: &Context, file: &Path, args: &CheckArgs, engine: Option<&Engin
         }
         context.show(&notes);
     }
-    let (sensors, mut findings) = declare(&model, &read.places);
+    let resources = resources();
+    let (sensors, mut findings) = declare_with(&model, &read.places, &resources);
     findings.extend(sensors.iter().flat_map(|sensor| sensor.findings.iter().cloned()));
     if findings.iter().any(|finding| finding.severity == Severity::Error) {
         return Err(findings);
     }
     context.show(&findings);
     if let Some(path) = &args.write_sdf {
-        write_sdf(context, path, &moved(&world, file, path))?;
+        let whole = with_noise_inside(&world, &read.places, &resources);
+        write_sdf(context, path, &moved(&whole, file, path))?;
     }
     let summary = summary(&world, &model);
     if context.json() {

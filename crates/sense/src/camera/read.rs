@@ -9,7 +9,8 @@
 //! | `segmentation_camera`, `segmentation` | which thing or class is where |
 //! | `multicamera` | colours, of several cameras at the same moment |
 //!
-//! Of ours: `headland:renderer`, `headland:encoding`, `headland:imperfections`.
+//! Of ours: `headland:renderer`, `headland:encoding`, `headland:imperfections`, and
+//! `headland:depth_noise`, which is to depths what `noise` is to colours.
 
 use headland_base::maths::PI;
 use headland_base::{Diagnostic, Transform};
@@ -20,7 +21,8 @@ use crate::declare::element::Element;
 use crate::declare::sensors_of;
 use crate::imperfect::Imperfections;
 use crate::lens::{Lens, Table};
-use crate::render::RENDERERS;
+use crate::noise::Noise;
+use crate::render::{self, RENDERERS};
 
 /// A camera that a World declares.
 #[derive(Clone, Debug, PartialEq)]
@@ -51,6 +53,8 @@ pub struct Camera {
     pub renderer: &'static str,
     /// What is wrong with its pictures.
     pub imperfections: Imperfections,
+    /// What is wrong with its depths \[m\].
+    pub depth_noise: Noise,
     /// The frame of its messages, where the file names one.
     pub optical_frame_id: Option<String>,
 }
@@ -218,6 +222,7 @@ const KNOWN: &[&str] = &[
     "clip",
     "depth_camera",
     "distortion",
+    "headland:depth_noise",
     "headland:encoding",
     "headland:imperfections",
     "headland:renderer",
@@ -261,7 +266,15 @@ fn camera(
         node.child("image").map_or(Format::Rgb8, |image| image.word("format", Format::ALL));
     let renderers: Vec<(&str, &str)> =
         RENDERERS.iter().map(|(name, _, _)| (*name, *name)).collect();
-    let renderer = node.word("headland:renderer", &renderers);
+    let said = node.child("headland:renderer");
+    let missing = said.and_then(|said| Some((said, render::missing(said.text())?)));
+    let renderer = match missing {
+        Some((said, why)) => {
+            said.fault(why.message, why.help);
+            renderers[0].0
+        }
+        None => node.word("headland:renderer", &renderers),
+    };
     let shows = match shows {
         Shows::Classes => node.word("segmentation_type", SEGMENTATIONS),
         other => other,
@@ -273,6 +286,18 @@ fn camera(
         imperfections.noise = noise.stddev.abs();
         imperfections.noise_mean = noise.mean;
     }
+    // Of a camera that shows depths alone the plain element means them.
+    let depth_noise = match (node.child("headland:depth_noise"), shows) {
+        (Some(_), Shows::Depth | Shows::Both) => node.noise_called("headland:depth_noise"),
+        (Some(element), _) => {
+            element.warn("a camera of this type shows no depths", None);
+            Noise::default()
+        }
+        (None, Shows::Depth) => {
+            Noise { mean: imperfections.noise_mean, ..Noise::gaussian(imperfections.noise) }
+        }
+        (None, _) => Noise::default(),
+    };
     let optical_frame_id = node.text_in("optical_frame_id").map(str::to_string);
     Some(Camera {
         name,
@@ -288,6 +313,7 @@ fn camera(
         coding: coding(node),
         renderer,
         imperfections,
+        depth_noise,
         optical_frame_id,
     })
 }

@@ -11,7 +11,7 @@
 //! Of several cameras in one sensor, the name of each stands before: `/left/image_raw`. What a
 //! camera sees are the visuals; its own body's too, from outside.
 
-use headland_base::{Seed, Transform};
+use headland_base::{Seed, SimTime, Transform};
 use headland_record::messages::{
     self, CameraInfo, CompressedImage, Header, Kind as Message, PointCloud2, PointField, encode,
     encode_with_data,
@@ -29,7 +29,8 @@ use crate::imperfect::{Darkroom, Sun};
 use crate::jpeg;
 use crate::lens::Table;
 use crate::mounted::Measure;
-use crate::noise::{Dice, Noise};
+use crate::noise::Channel;
+use crate::rays::stage::Stage;
 use crate::render::{Frame, Renderer, Wants, renderer};
 use crate::scene::{Scene, Show};
 
@@ -63,13 +64,16 @@ struct Eye {
     /// What stands before its topics.
     prefix: String,
     darkroom: Option<Darkroom>,
-    depth_noise: Option<(Noise, Dice)>,
+    depth_noise: Option<Channel>,
+    /// When it looked last.
+    last: Option<SimTime>,
     labels: Option<Labels>,
 }
 
 struct Cameras {
     eyes: Vec<Eye>,
-    scene: Option<Scene>,
+    /// The scene of all sensors of the run.
+    stage: Stage,
     renderers: Vec<Box<dyn Renderer>>,
 }
 
@@ -99,11 +103,21 @@ fn read(element: Element<'_>, site: &Site<'_>) -> Option<Box<dyn Measure>> {
             frame_id.unwrap_or_else(|| format!("{}{inner}_optical", site.mount.frame_id));
         let baseline = first.map_or(0.0, |first| baseline(element, first, &camera));
         let info = camera_info(&camera.pinhole, &camera.lens, baseline);
-        let (darkroom, depth_noise, labels) = (None, None, None);
-        eyes.push(Eye { camera, table, frame_id, info, prefix, darkroom, depth_noise, labels });
+        eyes.push(Eye {
+            camera,
+            table,
+            frame_id,
+            info,
+            prefix,
+            darkroom: None,
+            depth_noise: None,
+            last: None,
+            labels: None,
+        });
     }
+    let stage = site.stage.clone();
     (!eyes.is_empty())
-        .then(|| Box::new(Cameras { eyes, scene: None, renderers: Vec::new() }) as Box<dyn Measure>)
+        .then(|| Box::new(Cameras { eyes, stage, renderers: Vec::new() }) as Box<dyn Measure>)
 }
 
 /// How far a camera stands to the right of the first of a pair \[m\].
@@ -149,18 +163,52 @@ impl Eye {
         }
     }
 
+    /// Takes a picture, with all that is wrong with it.
+    fn take(
+        &mut self,
+        look: &Look<'_>,
+        scene: &mut Scene,
+        renderer: &mut Box<dyn Renderer>,
+    ) -> Frame {
+        let wants = self.wants();
+        if wants.ids && self.labels.is_none() {
+            self.labels = Some(match self.camera.shows {
+                Shows::Things => Labels::things(scene),
+                _ => Labels::classes(&look.model.world, scene),
+            });
+        }
+        let camera = &self.camera;
+        let mut view_at = |scene: &mut Scene, secs: f64| {
+            if secs != 0.0 || !camera.imperfections.shutter.is_instant() {
+                scene.place(&poses_after(look.model, look.state, secs));
+            }
+            camera.view(scene.world_from_link())
+        };
+        let shutter = camera.imperfections.shutter;
+        let mut frame = shutter.take(&self.table, &mut **renderer, scene, wants, &mut view_at);
+        if let Some(darkroom) = &mut self.darkroom {
+            let view = camera.view(scene.world_from_link());
+            let sun = Sun::seen(scene, &view, &camera.lens);
+            darkroom.develop(&mut frame.rgb, sun);
+        }
+        frame
+    }
+
     /// What it says of a frame, in the order of its outputs.
-    fn messages(&mut self, header: &Header, mut frame: Frame) -> Vec<Vec<u8>> {
+    fn messages(&mut self, header: &Header, time: SimTime, mut frame: Frame) -> Vec<Vec<u8>> {
         let info = encode(&CameraInfo { header: header.clone(), ..self.info.clone() });
-        if let Some((noise, dice)) = &mut self.depth_noise {
+        if let Some(noise) = &mut self.depth_noise {
+            let mut dt_secs = self.last.map_or(0.0, |last| (time - last).secs());
             for depth in frame.depth.iter_mut() {
-                // As many numbers whatever is seen.
-                let error = (noise.mean + noise.stddev * dice.normal()) as f32;
+                // As many numbers whatever is seen; a bias wanders once a picture.
+                let said = noise.read(f64::from(*depth), dt_secs);
+                dt_secs = 0.0;
                 if depth.is_finite() {
-                    *depth += error;
+                    *depth = said.map_or(f32::NAN, |said| said as f32);
                 }
             }
         }
+        self.last = Some(time);
         let depth = |frame: &Frame| {
             let bytes: Vec<u8> = frame.depth.iter().flat_map(|depth| depth.to_le_bytes()).collect();
             image(header, (frame.width, frame.height), "32FC1", 4, &bytes)
@@ -320,44 +368,26 @@ impl Measure for Cameras {
             let imperfections = &eye.camera.imperfections;
             eye.darkroom = (imperfections.changes_pictures() && eye.wants().colour)
                 .then(|| Darkroom::new(imperfections, (width, height), &seed));
-            let noise =
-                Noise { mean: imperfections.noise_mean, ..Noise::gaussian(imperfections.noise) };
-            let is_noisy = eye.camera.shows == Shows::Depth && !noise.is_none();
-            eye.depth_noise = is_noisy.then(|| (noise, Dice::new(&seed.child("depth"))));
+            let noise = eye.camera.depth_noise;
+            let is_noisy = eye.wants().depth && !noise.is_none();
+            eye.depth_noise = is_noisy.then(|| noise.channel(&seed.child("depth")));
+            eye.last = None;
         }
     }
 
     fn measure(&mut self, look: &Look<'_>, say: &mut dyn FnMut(usize, Vec<u8>)) {
-        let scene = self.scene.get_or_insert_with(|| Scene::of(&look.model.world, Show::Visuals));
         if self.renderers.is_empty() {
             let make = |eye: &Eye| {
                 renderer(eye.camera.renderer, look.n_threads).expect("a name of the list")
             };
             self.renderers = self.eyes.iter().map(make).collect();
         }
+        let stage = self.stage.clone();
         let mut output = 0;
         for (eye, renderer) in self.eyes.iter_mut().zip(&mut self.renderers) {
-            let wants = eye.wants();
-            if wants.ids && eye.labels.is_none() {
-                eye.labels = Some(match eye.camera.shows {
-                    Shows::Things => Labels::things(scene),
-                    _ => Labels::classes(&look.model.world, scene),
-                });
-            }
-            let camera = &eye.camera;
-            let mut view_at = |scene: &mut Scene, secs: f64| {
-                scene.place(&poses_after(look.model, look.state, secs));
-                camera.view(scene.world_from_link())
-            };
-            let shutter = camera.imperfections.shutter;
-            let mut frame = shutter.take(&eye.table, &mut **renderer, scene, wants, &mut view_at);
-            if let Some(darkroom) = &mut eye.darkroom {
-                let view = camera.view(scene.world_from_link());
-                let sun = Sun::seen(scene, &view, &camera.lens);
-                darkroom.develop(&mut frame.rgb, sun);
-            }
+            let frame = stage.lend(Show::Visuals, look, |scene| eye.take(look, scene, renderer));
             let header = Header::new(look.state.time, &eye.frame_id);
-            for message in eye.messages(&header, frame) {
+            for message in eye.messages(&header, look.state.time, frame) {
                 say(output, message);
                 output += 1;
             }

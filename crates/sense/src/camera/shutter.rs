@@ -3,20 +3,22 @@
 //! Everything goes on as it moves at the moment of the look: a sub-frame some time before it has
 //! every rigid moved back along its velocity. A blurred picture is the mean of sub-frames spread
 //! evenly over the exposure, which ends with the look. With a rolling shutter the last row ends
-//! with the look and the first row one read-out earlier; rows are taken in slices of
-//! [`SLICE`], each at the moment of its middle.
+//! with the look and the first row one read-out earlier. Rows are taken one by one; but while
+//! nothing moves by more than [`STILL`] in the picture, several are taken together, at the moment
+//! of their middle, which nobody can tell apart and is as many times as fast.
 
-use headland_base::Transform;
-use headland_base::maths::quat_from_rotation_vector;
+use headland_base::maths::{atan2, quat_from_rotation_vector};
+use headland_base::{Transform, Vec3};
 use headland_sim::{Model, State};
+use headland_world::geometry::corners_in;
 
 use super::View;
 use crate::lens::Table;
 use crate::render::{Frame, Renderer, Wants};
 use crate::scene::Scene;
 
-/// Rows that are taken at one moment.
-pub const SLICE: usize = 8;
+/// What moves by less in the picture stands still \[pixels\].
+pub const STILL: f64 = 0.25;
 
 /// How a picture comes about over time.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -69,7 +71,10 @@ impl Shutter {
         }
         let (width, height) = table.size();
         let mut whole = Frame::empty(width, height, wants);
-        let n_rows = if self.readout_secs > 0.0 { SLICE } else { height.max(1) };
+        let n_rows = match self.readout_secs > 0.0 {
+            true => self.rows_at_once(height, scene, view_at),
+            false => height.max(1),
+        };
         for first in (0..height).step_by(n_rows) {
             let rows = first..(first + n_rows).min(height);
             let middle = (rows.start + rows.end) as f64 * 0.5 - 0.5;
@@ -79,6 +84,26 @@ impl Shutter {
             whole.put(rows, &slice);
         }
         whole
+    }
+
+    /// How many rows can be taken together: as many as pass before something has moved in the
+    /// picture.
+    fn rows_at_once(
+        &self,
+        height: usize,
+        scene: &mut Scene,
+        view_at: &mut dyn FnMut(&mut Scene, f64) -> View,
+    ) -> usize {
+        let first = view_at(scene, -self.readout_secs);
+        let before: Vec<Transform> =
+            (0..scene.items().len()).map(|i| scene.world_from_item(i)).collect();
+        let last = view_at(scene, 0.0);
+        let focal = first.pinhole.focal.x.max(first.pinhole.focal.y);
+        let most = most_turned(scene, &before, &first, &last) * focal;
+        // Towards the border of a picture a radian is more pixels than in its middle: twice as
+        // many at 45°.
+        let n_slices = (2.0 * most / STILL).ceil().clamp(1.0, height.max(1) as f64) as usize;
+        (height / n_slices).max(1)
     }
 
     /// Some rows whose exposure ends at a moment.
@@ -114,4 +139,39 @@ impl Shutter {
         out.rgb.iter_mut().zip(sum).for_each(|(byte, sum)| *byte = (sum / n) as u8);
         out
     }
+}
+
+/// By how much, at most, the direction changes in which a camera sees any point \[rad\].
+///
+/// Seen from a thing, the camera turns and moves: a direction turns by as much as the camera, and
+/// by the way of the eye over the distance. And of a thing that has an end no point moves further,
+/// before the camera, than the corners of the box around it do.
+fn most_turned(scene: &Scene, before: &[Transform], first: &View, last: &View) -> f64 {
+    let angle = |from: Transform, to: Transform| {
+        let turn = from.rotation.conjugate() * to.rotation;
+        2.0 * atan2(turn.xyz().length(), turn.w.abs())
+    };
+    // What is far away only turns.
+    let mut most = angle(first.world_from_optical, last.world_from_optical);
+    for (i, item) in scene.items().iter().enumerate() {
+        let poses = [(before[i], first), (scene.world_from_item(i), last)];
+        let [from, to] = poses.map(|(item, view)| item.inverse() * view.world_from_optical);
+        if !(from.is_finite() && to.is_finite()) || from == to {
+            continue;
+        }
+        let (a, b) = (from.translation, to.translation);
+        let away = |eye: Vec3| match item.solid.bounds {
+            Some(bounds) => (eye - eye.clamp(bounds.low, bounds.high)).length(),
+            None => 0.0,
+        };
+        let distance = away(a).min(away(b)).max(first.near);
+        let by_the_eye = angle(from, to) + (b - a).length() / distance;
+        let by_corners = item.solid.bounds.map_or(f64::INFINITY, |bounds| {
+            let corners = |pose: Transform| corners_in(pose.inverse(), (bounds.low, bounds.high));
+            let moved = corners(from).into_iter().zip(corners(to)).map(|(a, b)| (b - a).length());
+            moved.fold(0.0, f64::max) / distance
+        });
+        most = most.max(by_the_eye.min(by_corners));
+    }
+    most
 }

@@ -304,7 +304,12 @@ impl<'a> Element<'a> {
 
     /// The `<noise>` inside it; none where there is none.
     pub fn noise(self) -> Noise {
-        let Some(noise) = self.child("noise") else { return Noise::default() };
+        self.noise_called("noise")
+    }
+
+    /// The same of another name.
+    pub fn noise_called(self, name: &str) -> Noise {
+        let Some(noise) = self.child(name) else { return Noise::default() };
         let mut defects = Vec::new();
         let read = sdf::noise(noise.node, &mut defects);
         self.defects(defects);

@@ -41,6 +41,11 @@ pub struct JointSite {
 }
 
 impl Found<'_> {
+    /// As the World keeps it.
+    pub fn xml(&self) -> &str {
+        &self.kept.xml
+    }
+
     /// Shows every `<sensor>` in it, one but for `<gazebo>` of URDF, and gives back what was
     /// found wrong. `noun` and `code` are what defects are called.
     pub fn read(

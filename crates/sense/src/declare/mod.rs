@@ -20,6 +20,7 @@
 pub mod element;
 mod found;
 mod frame;
+mod inside;
 pub mod surroundings;
 
 use std::collections::BTreeSet;
@@ -27,6 +28,7 @@ use std::collections::BTreeSet;
 use headland_base::{Diagnostic, Place, SimDuration, names};
 use headland_sim::recorder::{free_topic, own_topics, topic_name};
 use headland_sim::{Model, Sensor, Timing};
+use headland_world::resource::Resources;
 use headland_world::{Places, join_scope};
 
 use crate::mounted::{Measure, Mount, Mounted, Sight};
@@ -39,6 +41,7 @@ use crate::{
 use element::Element;
 use found::Found;
 pub use found::{JointSite, sensors_of};
+pub use inside::with_noise_inside;
 
 /// A kind of sensor.
 pub struct Kind {
@@ -108,6 +111,8 @@ pub struct Site<'a> {
     pub timing: Timing,
     /// The scene that all sensors of a run look at.
     pub stage: Stage,
+    /// Where files that it names are looked for.
+    pub resources: &'a Resources,
 }
 
 /// A sensor that a World declares.
@@ -150,7 +155,16 @@ impl Declaration {
 
 /// Every sensor of a World, in its order, and what was found about those that are none we know.
 pub fn declare(model: &Model, places: &Places) -> (Vec<Declaration>, Vec<Diagnostic>) {
-    let mut all = Declared::default();
+    declare_with(model, places, &Resources::default())
+}
+
+/// The same, with folders to look for files in.
+pub fn declare_with(
+    model: &Model,
+    places: &Places,
+    resources: &Resources,
+) -> (Vec<Declaration>, Vec<Diagnostic>) {
+    let mut all = Declared { resources: resources.clone(), ..Declared::default() };
     let own = own_topics(model);
     let is_own = |topic: &str| {
         let parts = ["", "/pose", "/twist"].map(|part| format!("{topic}{part}"));
@@ -169,6 +183,7 @@ struct Declared {
     sensors: Vec<Declaration>,
     findings: Vec<Diagnostic>,
     stage: Stage,
+    resources: Resources,
 }
 
 impl Declared {
@@ -243,8 +258,8 @@ impl Declared {
         known.extend(kind.elements);
         element.only(&known);
         let (joint, place) = (found.joint.clone(), element.place());
-        let stage = self.stage.clone();
-        let site = Site { model, places, name: &name, mount, joint, timing, stage };
+        let (stage, resources) = (self.stage.clone(), &self.resources);
+        let site = Site { model, places, name: &name, mount, joint, timing, stage, resources };
         let measure = (kind.read)(element, &site);
         let topic = match element.text_in("topic") {
             Some(said) => topic_name(&said.trim_start_matches('/').replace('/', "::")),

@@ -9,6 +9,7 @@
 //!     <objects>gear_* tray</objects>
 //!     <file>gears.noise.xml</file>
 //!     <swap_rate>0.1</swap_rate>
+//!     <false_rate>0.05</false_rate>
 //!     <least_visible>0.3</least_visible>
 //!     <frame>world</frame>
 //!   </headland:detector>
@@ -20,16 +21,21 @@
 //! object, by `<frame>`. Every object draws from a stream of its own name, so that one more moves
 //! no number of another.
 //!
-//! Deliberately absent: objects that are not there, and pictures.
+//! `<false_rate>` is how many objects it reports per look, on average, that are not there: alike
+//! to one that is, anywhere in its sight, and numbered `gear_false_1`, so that a test can count
+//! them.
+//!
+//! Deliberately absent: pictures.
 
 use std::fs::File;
 use std::io::Read as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use headland_base::maths::quat_from_rotation_vector;
+use headland_base::maths::{TAU, exp, quat_from_rotation_vector};
 use headland_base::{Mat3, Quat, Seed, Transform, Vec3};
-use headland_record::messages::{Detection3D, Detection3DArray, Kind as Message, encode};
+use headland_record::messages::{Detection3D, Detection3DArray, Header, Kind as Message, encode};
 use headland_sim::{Look, Model};
+use headland_world::resource::Resources;
 
 use super::frustum::Frustum;
 use super::objects::{Object, objects};
@@ -49,6 +55,9 @@ pub const KIND: Kind = Kind {
     elements: &["headland:detector"],
     read,
 };
+
+/// The most objects that are not there, per look.
+const MOST_FALSE: f64 = 100.0;
 
 /// The largest file of noise \[bytes\].
 const MOST_BYTES: u64 = 1 << 20;
@@ -71,8 +80,12 @@ struct Detector {
     frame: Frame,
     swap_rate: f64,
     least_visible: f64,
+    /// Objects that are not there, per look.
+    false_rate: f64,
     seed: Seed,
     swaps: Option<Dice>,
+    ghosts: Option<Dice>,
+    n_ghosts: u64,
     known: Option<Vec<Known>>,
 }
 
@@ -106,12 +119,14 @@ fn read(element: Element<'_>, site: &Site<'_>) -> Option<Box<dyn Measure>> {
         "file",
         "frame",
         "swap_rate",
+        "false_rate",
         "least_visible",
         "score",
         "headland:mixture",
         "headland:dropout",
     ]);
-    let mut perception = detector.child("file").and_then(of_file).unwrap_or_default();
+    let file = detector.child("file");
+    let mut perception = file.and_then(|file| of_file(file, site.resources)).unwrap_or_default();
     let mut defects = Vec::new();
     let said = Perception::read(detector.node(), &mut defects);
     detector.defects(defects);
@@ -145,33 +160,59 @@ fn read(element: Element<'_>, site: &Site<'_>) -> Option<Box<dyn Measure>> {
         frame: detector.word("frame", &frames),
         swap_rate: share("swap_rate"),
         least_visible: share("least_visible"),
+        false_rate: detector.number_that("false_rate", 0.0, "from 0 to 100", |rate| {
+            (0.0..=MOST_FALSE).contains(&rate)
+        }),
         seed: Seed::new(0),
         swaps: None,
+        ghosts: None,
+        n_ghosts: 0,
         known: None,
     }))
 }
 
-/// The noise of a file, whose name is told from the folder of the file that names it.
-fn of_file(element: Element<'_>) -> Option<Perception> {
+/// The noise of a file, which is looked for as meshes are: from the folder of the file that names
+/// it, and in the folders of a search path.
+fn of_file(element: Element<'_>, resources: &Resources) -> Option<Perception> {
+    let faults = match noise_text(element, resources) {
+        Ok((path, text)) => match Perception::of_text(&text) {
+            Ok(perception) => return Some(perception),
+            Err(faults) => faults
+                .into_iter()
+                .map(|why| (format!("`{}`: {why}", path.display()), None))
+                .collect(),
+        },
+        Err(fault) => vec![fault],
+    };
+    for (fault, help) in faults {
+        let help = help.unwrap_or_else(|| "`headland fit-noise` writes such a file".to_string());
+        element.fault(format!("cannot use {fault}"), Some(help));
+    }
+    None
+}
+
+/// The file that a `<file>` names, and its text; or why there is none, and what to do.
+pub(crate) fn noise_text(
+    element: Element<'_>,
+    resources: &Resources,
+) -> Result<(PathBuf, String), (String, Option<String>)> {
     let place = element.place();
     let folder = place.as_ref().and_then(|place| Path::new(&place.source.path).parent());
-    let path = folder.unwrap_or(Path::new("")).join(element.text());
+    let path = resources
+        .resolve(element.text(), folder.unwrap_or(Path::new("")))
+        .map_err(|why| {
+            let what = if why.code == "missing-file" { "it is not there" } else { &why.message };
+            (format!("`{}`: {what}", element.text()), why.help)
+        })?;
     let mut text = String::new();
     let read =
         File::open(&path).and_then(|file| file.take(MOST_BYTES + 1).read_to_string(&mut text));
-    let faults = match read {
-        Err(error) => vec![error.to_string()],
-        Ok(n) if n as u64 > MOST_BYTES => vec![format!("it is larger than {MOST_BYTES} bytes")],
-        Ok(_) => match Perception::of_text(&text) {
-            Ok(perception) => return Some(perception),
-            Err(faults) => faults,
-        },
+    let fault = match read {
+        Err(error) => error.to_string(),
+        Ok(n) if n as u64 > MOST_BYTES => format!("it is larger than {MOST_BYTES} bytes"),
+        Ok(_) => return Ok((path, text)),
     };
-    for fault in faults {
-        let help = "`headland fit-noise` writes such a file".to_string();
-        element.fault(format!("cannot use `{}`: {fault}", path.display()), Some(help));
-    }
-    None
+    Err((format!("`{}`: {fault}", path.display()), None))
 }
 
 /// Whether a name fits a pattern in which `*` is anything.
@@ -191,6 +232,7 @@ impl Measure for Detector {
 
     fn start(&mut self, _model: &Model, seed: &Seed) {
         self.swaps = Some(Dice::new(&seed.child("swap")));
+        (self.ghosts, self.n_ghosts) = (Some(Dice::new(&seed.child("false"))), 0);
         (self.seed, self.known) = (seed.clone(), None);
     }
 
@@ -211,7 +253,8 @@ impl Measure for Detector {
                 let Found { object, sensor_from_model, covariance, score } = found;
                 object.detection(&header, *sensor_from_model, *covariance, *score, name)
             };
-            let detections = found.iter().zip(names).map(report).collect();
+            let mut detections: Vec<Detection3D> = found.iter().zip(names).map(report).collect();
+            detections.extend(self.not_there(&known, &header));
             self.known = Some(known);
             detections
         });
@@ -287,6 +330,27 @@ impl Detector {
         };
         let n_seen = sights.iter().filter(is_seen).count();
         n_seen as f64 >= self.least_visible * sights.len() as f64
+    }
+
+    /// Objects that are not there: as many as Poisson's law has for their rate, each alike to one
+    /// that there is, anywhere in sight and turned about the upright anyhow.
+    fn not_there(&mut self, known: &[Known], header: &Header) -> Vec<Detection3D> {
+        let dice = self.ghosts.as_mut().expect("started before it is asked");
+        let (least, mut left, mut n) = (exp(-self.false_rate), dice.uniform(), 0);
+        while left > least {
+            left *= dice.uniform();
+            n += 1;
+        }
+        let mut one = || {
+            let place = self.frustum.within(std::array::from_fn(|_| dice.uniform()));
+            let turn = quat_from_rotation_vector(Vec3::Z * (TAU * dice.uniform()));
+            let score = self.perception.score.map_or(1.0, |score| score.draw(dice));
+            let object = &known.get(dice.below(known.len()))?.object;
+            self.n_ghosts += 1;
+            let name = format!("{}_false_{}", object.class, self.n_ghosts);
+            Some(object.detection(header, Transform::new(turn, place), [[0.0; 6]; 6], score, &name))
+        };
+        (0..n).filter_map(|_| one()).collect()
     }
 
     /// The names under which objects are reported: now and then two that are alike are mixed up.

@@ -1,6 +1,6 @@
 //! What a camera that looks along +x has in sight: a pyramid without its tip.
 
-use headland_base::maths::{PI, tan};
+use headland_base::maths::{PI, pow, tan};
 use headland_base::{Transform, Vec3};
 use headland_world::geometry::corners_in;
 
@@ -50,6 +50,14 @@ impl Frustum {
             let (y, z) = around[i % 4];
             Vec3::new(x, y * wide * x, z * high * x)
         })
+    }
+
+    /// A place in it for three numbers from 0 to 1, such that even numbers fill it evenly.
+    pub fn within(&self, [deep, across, up]: [f64; 3]) -> Vec3 {
+        let (near, far) = (self.near * self.near * self.near, self.far * self.far * self.far);
+        let x = pow(near + (far - near) * deep, 1.0 / 3.0);
+        let (wide, high) = self.slope;
+        Vec3::new(x, (2.0 * across - 1.0) * wide * x, (2.0 * up - 1.0) * high * x)
     }
 
     /// Whether one of some boxes along the world's axes may be in sight.

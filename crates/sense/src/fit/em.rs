@@ -55,6 +55,9 @@ pub fn climb(points: &Points, mixture: Mixture, enough: Enough) -> Option<Course
     log_likelihood.is_finite().then_some(Course { mixture, log_likelihood })
 }
 
+/// A share below e to this, 4·10⁻¹⁸, is lost when it is added to one.
+const LEAST_LOG_SHARE: f64 = -40.0;
+
 /// To which share each point is of each cluster; the mean log-likelihood.
 fn expect(points: &Points, mixture: &Mixture, shares: &mut [f64]) -> f64 {
     let k = mixture.clusters().len();
@@ -65,7 +68,11 @@ fn expect(points: &Points, mixture: &Mixture, shares: &mut [f64]) -> f64 {
             *share = mixture.cluster_log_density(i, point, &mut scratch);
         }
         let top = row.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        row.iter_mut().for_each(|share| *share = exp(*share - top));
+        for share in row.iter_mut() {
+            // Far from a cluster, which most points are from most, nothing is left of it.
+            let below = *share - top;
+            *share = if below > LEAST_LOG_SHARE { exp(below) } else { 0.0 };
+        }
         let all: f64 = row.iter().sum();
         row.iter_mut().for_each(|share| *share /= all);
         sum += top + log(all);

@@ -26,7 +26,7 @@ fn three() -> Mixture {
 #[test]
 fn known_clusters_are_recovered_over_seeds() {
     let truth = three();
-    for seed in 0..6 {
+    for seed in 0..12 {
         let points = drawn(&truth, 1500, seed);
         let options = FitOptions { seed: Seed::new(seed), ..FitOptions::default() };
         let fit = fit(&points, &options).unwrap();

@@ -1,11 +1,9 @@
-//! From pinhole pictures to what a lens shows: a camera goes in once, a table comes out; then a
-//! frame costs one look-up and a mix of four pixels each.
+//! What a lens shows: a camera goes in once, a table of where every pixel looks comes out; then a
+//! renderer draws the image by it, sample by sample.
 //!
-//! The pinhole pictures are as wide as the image reaches: a barrel's is wider than the camera's.
-//! They have nearly the camera's focal length, so that little is lost where the lens shows most,
-//! and only those tiles are drawn that some pixel is mixed of.
-//! What no single pinhole can see, as with a fisheye, is seen by up to six that look along the
-//! sides of a cube.
+//! Where pixels look is said as a place in the picture of a pinhole that is as wide as the image
+//! reaches: a barrel's is wider than the camera's. What no single pinhole can see, as with a
+//! fisheye, is seen by up to six that look along the sides of a cube.
 
 use std::ops::Range;
 
@@ -14,37 +12,20 @@ use headland_base::{Diagnostic, Quat, Transform, Vec3};
 
 use super::Lens;
 use crate::camera::{Pinhole, View};
-use crate::render::{Frame, NO_ITEM, Part, Renderer, Wants};
+use crate::render::{Bent, Frame, Renderer, Wants};
 use crate::scene::Scene;
 
 /// Up to this tangent of the angle from the axis one picture will do: 63°.
 const ONE_PICTURE: f64 = 2.0;
 
-/// The picture is at least this fine, as a share of the camera's focal length.
-const COARSEST: f64 = 0.86;
-
-/// Where a pixel of the image comes from: eight bytes, so that a table of them is read quickly.
-#[derive(Clone, Copy, Debug)]
-struct Source {
-    /// Where the upper left of the four pixels is among its picture's pixels.
-    at: u32,
-    /// How much of the right and of the lower pixels, of 256.
-    share_u: u8,
-    share_v: u8,
-    /// Which picture; none where nothing is seen.
-    picture: u8,
-}
-
-const BLACK: u8 = u8::MAX;
-
-/// A picture that the image is made of.
+/// A picture of a pinhole in which pixels of the image look.
 #[derive(Clone, Debug)]
 struct Picture {
     pinhole: Pinhole,
     /// The camera's optical frame from the picture's.
     turn: Transform,
-    /// What of it is read.
-    part: Part,
+    /// Where they look in it; those that look elsewhere do not.
+    bent: Bent,
 }
 
 /// How a camera with a lens sees, worked out once.
@@ -52,10 +33,9 @@ struct Picture {
 pub struct Table {
     width: usize,
     height: usize,
+    /// The camera itself, where it has no lens.
+    plain: Option<Pinhole>,
     pictures: Vec<Picture>,
-    sources: Vec<Source>,
-    /// Whether the lens is none, and the only picture is the image.
-    is_plain: bool,
 }
 
 impl Table {
@@ -68,9 +48,7 @@ impl Table {
     pub fn within(pinhole: &Pinhole, lens: &Lens, cutoff: f64) -> Result<Table, Diagnostic> {
         let (width, height) = (pinhole.width, pinhole.height);
         if *lens == Lens::None && cutoff >= PI / 2.0 {
-            let part = Part::none(width, height);
-            let pictures = vec![Picture { pinhole: *pinhole, turn: Transform::IDENTITY, part }];
-            return Ok(Table { width, height, pictures, sources: Vec::new(), is_plain: true });
+            return Ok(Table { width, height, plain: Some(*pinhole), pictures: Vec::new() });
         }
         let directions = directions(pinhole, lens, cutoff);
         if width * height > 0 && directions.iter().all(Option::is_none) {
@@ -82,48 +60,36 @@ impl Table {
             if d.z > 0.0 { (d.x / d.z).abs().max((d.y / d.z).abs()) } else { f64::INFINITY }
         });
         let is_one = widest.fold(0.0, f64::max) <= ONE_PICTURE;
-        let make = |scale: f64| {
-            let mut pictures = match is_one {
-                true => {
-                    let pinhole = Pinhole { focal: pinhole.focal * scale, ..*pinhole };
-                    vec![(around(&pinhole, &directions), Transform::IDENTITY)]
-                }
-                false => cube(pinhole, &directions, scale),
-            }
-            .into_iter()
-            .map(|(pinhole, turn)| {
-                let part = Part::none(pinhole.width, pinhole.height);
-                Picture { pinhole, turn, part }
-            })
-            .collect::<Vec<_>>();
-            let sources: Vec<Source> =
-                directions.iter().map(|direction| source(&mut pictures, *direction)).collect();
-            let n_drawn =
-                |p: &Picture| p.part.share() * (p.pinhole.width * p.pinhole.height) as f64;
-            let n_drawn: f64 = pictures.iter().map(n_drawn).sum();
-            (Table { width, height, pictures, sources, is_plain: false }, n_drawn)
+        let pinholes = match is_one {
+            true => vec![(around(pinhole, &directions), Transform::IDENTITY)],
+            false => cube(pinhole, &directions),
         };
-        // A barrel squeezes what is far from the axis, so more pixels are drawn than are shown.
-        // The picture is made coarser until it is a little less, but never much coarser.
-        let (table, n_drawn) = make(1.0);
-        let scale = sqrt(0.95 * (width * height) as f64 / n_drawn.max(1.0)).max(COARSEST);
-        Ok(if scale < 0.99 { make(scale).0 } else { table })
+        let pictures = pinholes.iter().enumerate().map(|(i, (pinhole, turn))| {
+            // The first that sees a direction shows it.
+            let place = |direction: &Option<Vec3>| {
+                let seen = pinholes.iter().enumerate().find_map(|(k, (pinhole, turn))| {
+                    place_in(pinhole, *turn, (*direction)?).map(|place| (k, place))
+                });
+                seen.filter(|(k, _)| *k == i).map(|(_, place)| place)
+            };
+            let places: Vec<Option<Vec2>> = directions.iter().map(place).collect();
+            Picture { pinhole: *pinhole, turn: *turn, bent: Bent::new(width, height, &places) }
+        });
+        Ok(Table { width, height, plain: None, pictures: pictures.collect() })
     }
 
     /// The share of the image in which something is seen.
     pub fn seen_share(&self) -> f64 {
-        let n_seen = self.sources.iter().filter(|source| source.picture != BLACK).count();
-        if self.is_plain { 1.0 } else { n_seen as f64 / self.sources.len().max(1) as f64 }
+        let seen = self.pictures.iter().map(|picture| picture.bent.seen_share()).sum();
+        if self.plain.is_some() { 1.0 } else { seen }
     }
 
-    /// The views that the image is made of.
+    /// The views of the pinholes in whose pictures the image looks.
     pub fn views(&self, view: &View) -> Vec<View> {
-        let one = |picture: &Picture| View {
-            pinhole: picture.pinhole,
-            world_from_optical: view.world_from_optical * picture.turn,
-            ..*view
-        };
-        self.pictures.iter().map(one).collect()
+        match self.plain {
+            Some(pinhole) => vec![View { pinhole, ..*view }],
+            None => self.pictures.iter().map(|picture| picture.view(view)).collect(),
+        }
     }
 
     /// Width and height of the image.
@@ -131,8 +97,7 @@ impl Table {
         (self.width, self.height)
     }
 
-    /// Draws what the camera sees through its lens. Colours are mixed of four pixels; depths and
-    /// ids, which cannot be mixed, are those of the nearest. Depth is along the camera's axis.
+    /// Draws what the camera sees through its lens. Depth is along the camera's axis.
     pub fn render(
         &self,
         renderer: &mut dyn Renderer,
@@ -140,15 +105,24 @@ impl Table {
         view: &View,
         wants: Wants,
     ) -> Frame {
-        let views = self.views(view);
-        if self.is_plain {
-            return renderer.render(scene, &views[0], wants);
+        if let Some(pinhole) = self.plain {
+            return renderer.render(scene, &View { pinhole, ..*view }, wants);
         }
-        let draw = |(view, picture): (&View, &Picture)| {
-            renderer.render_part(scene, view, wants, Some(&picture.part))
+        let mut draw = |picture: &Picture| {
+            let seen = picture.view(view);
+            let frame = renderer.render_bent(scene, &seen, wants, Some(&picture.bent));
+            picture.along_the_axis(frame)
         };
-        let frames: Vec<Frame> = views.iter().zip(&self.pictures).map(draw).collect();
-        self.gathered(&frames, wants, 0..self.height)
+        match &self.pictures[..] {
+            [one] => draw(one),
+            several => {
+                let mut whole = Frame::empty(self.width, self.height, wants);
+                for picture in several {
+                    picture.lay_into(&mut whole, &draw(picture));
+                }
+                whole
+            }
+        }
     }
 
     /// Some rows of the same, as a frame of so many rows.
@@ -160,57 +134,61 @@ impl Table {
         wants: Wants,
         rows: Range<usize>,
     ) -> Frame {
-        let mut views = self.views(view);
-        if self.is_plain {
-            views[0].pinhole.height = rows.len();
-            views[0].pinhole.centre.y -= rows.start as f64;
-            return renderer.render(scene, &views[0], wants);
+        let Some(mut pinhole) = self.plain else {
+            let cut = |picture: &Picture| Picture {
+                pinhole: picture.pinhole,
+                turn: picture.turn,
+                bent: picture.bent.cut(rows.clone()),
+            };
+            let pictures = self.pictures.iter().map(cut).collect();
+            let part = Table { height: rows.len(), pictures, ..*self };
+            return part.render(renderer, scene, view, wants);
+        };
+        pinhole.height = rows.len();
+        pinhole.centre.y -= rows.start as f64;
+        renderer.render(scene, &View { pinhole, ..*view }, wants)
+    }
+}
+
+impl Picture {
+    fn view(&self, view: &View) -> View {
+        View {
+            pinhole: self.pinhole,
+            world_from_optical: view.world_from_optical * self.turn,
+            ..*view
         }
-        let none = |p: &Picture| Part::none(p.pinhole.width, p.pinhole.height);
-        let mut parts: Vec<Part> = self.pictures.iter().map(none).collect();
-        for source in &self.sources[rows.start * self.width..rows.end * self.width] {
-            if let Some(part) = parts.get_mut(source.picture as usize) {
-                let width = self.pictures[source.picture as usize].pinhole.width;
-                part.add_four(source.at as usize % width, source.at as usize / width);
-            }
-        }
-        let draw =
-            |(view, part): (&View, &Part)| renderer.render_part(scene, view, wants, Some(part));
-        let frames: Vec<Frame> = views.iter().zip(&parts).map(draw).collect();
-        self.gathered(&frames, wants, rows)
     }
 
-    /// Rows of the image from the pictures that it is made of.
-    fn gathered(&self, frames: &[Frame], wants: Wants, rows: Range<usize>) -> Frame {
-        let sources = &self.sources[rows.start * self.width..rows.end * self.width];
-        let n = |is_wanted: bool| if is_wanted { sources.len() } else { 0 };
-        let mut rgb = vec![0; n(wants.colour) * 3];
-        mix(frames, sources, &mut rgb);
-        let nearest = |source: &Source| {
-            let frame = frames.get(source.picture as usize)?;
-            let right = usize::from(source.share_u >= 128);
-            let below = if source.share_v >= 128 { frame.width } else { 0 };
-            Some((frame, source.at as usize + right + below))
-        };
-        let depth = |source: &Source| {
-            let Some((frame, at)) = nearest(source) else { return f32::INFINITY };
-            let Picture { pinhole, turn, .. } = &self.pictures[source.picture as usize];
-            if *turn == Transform::IDENTITY {
-                return frame.depth[at];
+    /// Pixels of the image that look in this picture, with where.
+    fn places(&self) -> impl Iterator<Item = (usize, Vec2)> {
+        let (width, height) = self.bent.size();
+        (0..width * height).filter_map(move |i| Some((i, self.bent.place(i % width, i / width)?)))
+    }
+
+    /// A renderer's depths are along the picture's axis; a point's depth along the camera's is
+    /// its z there.
+    fn along_the_axis(&self, mut frame: Frame) -> Frame {
+        if self.turn != Transform::IDENTITY && !frame.depth.is_empty() {
+            for (i, place) in self.places() {
+                let along = self.turn.vector(self.pinhole.direction(place).extend(1.0));
+                frame.depth[i] = (along.z * f64::from(frame.depth[i])) as f32;
             }
-            // Along the picture's axis; the point's depth along the camera's is its z there.
-            let pixel = Vec2::new((at % frame.width) as f64, (at / frame.width) as f64);
-            let along = turn.vector(pinhole.direction(pixel).extend(1.0));
-            (along.z * f64::from(frame.depth[at])) as f32
-        };
-        let id = |source: &Source| nearest(source).map_or(NO_ITEM, |(frame, at)| frame.ids[at]);
-        let wanted = |is_wanted: bool| if is_wanted { sources } else { &[] };
-        Frame {
-            width: self.width,
-            height: rows.len(),
-            rgb,
-            depth: wanted(wants.depth).iter().map(depth).collect(),
-            ids: wanted(wants.ids).iter().map(id).collect(),
+        }
+        frame
+    }
+
+    /// Copies the pixels that look in this picture.
+    fn lay_into(&self, whole: &mut Frame, frame: &Frame) {
+        for (i, _) in self.places() {
+            if !frame.rgb.is_empty() {
+                whole.rgb[i * 3..i * 3 + 3].copy_from_slice(&frame.rgb[i * 3..i * 3 + 3]);
+            }
+            if !frame.depth.is_empty() {
+                whole.depth[i] = frame.depth[i];
+            }
+            if !frame.ids.is_empty() {
+                whole.ids[i] = frame.ids[i];
+            }
         }
     }
 }
@@ -225,54 +203,11 @@ fn directions(pinhole: &Pinhole, lens: &Lens, cutoff: f64) -> Vec<Option<Vec3>> 
         .collect()
 }
 
-/// Finds a direction in the pictures, and notes which tile it reads.
-fn source(pictures: &mut [Picture], direction: Option<Vec3>) -> Source {
-    let none = Source { picture: BLACK, share_u: 0, share_v: 0, at: 0 };
-    let Some(direction) = direction else { return none };
-    for (i, picture) in pictures.iter_mut().enumerate() {
-        let Pinhole { width, height, .. } = picture.pinhole;
-        let in_picture = picture.turn.rotation.conjugate() * direction;
-        let Some(pixel) = picture.pinhole.project(in_picture) else { continue };
-        // The four pixels around it must be in the picture, and be two bytes more than they are.
-        let (most_u, most_v) = (width as f64 - 2.0, height as f64 - 2.0);
-        if !(pixel.x >= 0.0 && pixel.y >= 0.0 && pixel.x < most_u && pixel.y < most_v) {
-            continue;
-        }
-        let (column, row) = (pixel.x as usize, pixel.y as usize);
-        picture.part.add_four(column, row);
-        let share = |x: f64| ((x - x.floor()) * 256.0) as u8;
-        return Source {
-            picture: i as u8,
-            share_u: share(pixel.x),
-            share_v: share(pixel.y),
-            at: (row * width + column) as u32,
-        };
-    }
-    none
-}
-
-/// Mixes every pixel of the image of the four around its place, in integers: 256 shares along v
-/// and then along u, of up to four bytes in one word of 16 bits each.
-fn mix(frames: &[Frame], sources: &[Source], rgb: &mut [u8]) {
-    const BYTES: u64 = 0x00ff_00ff_00ff_00ff;
-    const HALVES: u64 = 0x0080_0080_0080_0080;
-    for (pixel, source) in rgb.as_chunks_mut::<3>().0.iter_mut().zip(sources) {
-        let Some(frame) = frames.get(source.picture as usize) else { continue };
-        let eight = |at: usize| frame.rgb.get(at..)?.first_chunk::<8>().copied();
-        let at = source.at as usize * 3;
-        let (Some(top), Some(bottom)) = (eight(at), eight(at + frame.width * 3)) else { continue };
-        let (top, bottom) = (u64::from_le_bytes(top), u64::from_le_bytes(bottom));
-        let (f, g) = (u64::from(source.share_u), u64::from(source.share_v));
-        let down = |top: u64, bottom: u64| {
-            (((top & BYTES) * (256 - g) + (bottom & BYTES) * g + HALVES) >> 8) & BYTES
-        };
-        // Red, blue and the green of the next; green, and the red and blue of the next.
-        let (even, odd) = (down(top, bottom), down(top >> 8, bottom >> 8));
-        let left = (even & 0xff) | (odd & 0xff) << 16 | (even & 0xff_0000) << 16;
-        let right = (odd >> 16 & 0xff) | (even >> 32 & 0xff) << 16 | (odd & 0xff_0000_0000);
-        let mixed = (left * (256 - f) + right * f + HALVES) >> 8;
-        *pixel = [mixed as u8, (mixed >> 16) as u8, (mixed >> 32) as u8];
-    }
+/// Where a direction is in the picture of a pinhole, if it is.
+fn place_in(pinhole: &Pinhole, turn: Transform, direction: Vec3) -> Option<Vec2> {
+    let place = pinhole.project(turn.rotation.conjugate() * direction)?;
+    let (most_u, most_v) = (pinhole.width as f64 - 1.0, pinhole.height as f64 - 1.0);
+    (place.x >= 0.0 && place.y >= 0.0 && place.x <= most_u && place.y <= most_v).then_some(place)
 }
 
 /// A pinhole of the same focal length whose picture holds all the directions, and a pixel more.
@@ -292,9 +227,9 @@ fn around(pinhole: &Pinhole, directions: &[Option<Vec3>]) -> Pinhole {
 }
 
 /// The sides of a cube that some direction goes through, each a picture of a little more than a
-/// right angle, so that mixing at its rim has all four pixels.
-fn cube(pinhole: &Pinhole, directions: &[Option<Vec3>], scale: f64) -> Vec<(Pinhole, Transform)> {
-    let focal = pinhole.focal.x.max(pinhole.focal.y) * scale;
+/// right angle.
+fn cube(pinhole: &Pinhole, directions: &[Option<Vec3>]) -> Vec<(Pinhole, Transform)> {
+    let focal = pinhole.focal.x.max(pinhole.focal.y);
     let half = (focal * tan(headland_base::maths::PI / 4.0)).ceil() + 3.0;
     let side = (2.0 * half) as usize + 1;
     let picture = Pinhole {

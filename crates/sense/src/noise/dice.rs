@@ -60,12 +60,13 @@ mod tests {
     fn uniform_and_normal_numbers_are_what_they_are_called() {
         for seed in 0..4 {
             let mut dice = Dice::new(&Seed::new(seed).child("dice"));
-            let even: Vec<f64> = (0..20_000).map(|_| dice.uniform()).collect();
+            let even: Vec<f64> = (0..100_000).map(|_| dice.uniform()).collect();
             assert!(kolmogorov(&even, |x| x) < 1.95, "uniform, seed {seed}");
-            let bell: Vec<f64> = (0..20_000).map(|_| dice.normal()).collect();
+            // As many as it takes to tell a bell from one that is 5 % wider.
+            let bell: Vec<f64> = (0..100_000).map(|_| dice.normal()).collect();
             assert!(kolmogorov(&bell, normal_cdf) < 1.95, "normal, seed {seed}");
             // The test can fail.
-            assert!(kolmogorov(&bell, |x| normal_cdf(x / 1.1)) > 1.95);
+            assert!(kolmogorov(&bell, |x| normal_cdf(x / 1.05)) > 1.95);
         }
     }
 

@@ -30,21 +30,41 @@ impl Stage {
     /// Shows the scene of a moment.
     pub fn see<T>(&self, show: Show, look: &Look<'_>, see: impl FnOnce(&Scene) -> T) -> T {
         let mut shared = self.0.borrow_mut();
-        let Shared { placed, poses } = &mut *shared;
+        see(&shared.placed(show, look).scene)
+    }
+
+    /// Lends the scene of a moment to somebody who may move it, as a shutter does that is open
+    /// for a while.
+    pub fn lend<T>(&self, show: Show, look: &Look<'_>, see: impl FnOnce(&mut Scene) -> T) -> T {
+        let mut shared = self.0.borrow_mut();
+        let placed = shared.placed(show, look);
+        let before = placed.scene.n_moves();
+        let seen = see(&mut placed.scene);
+        if placed.scene.n_moves() != before {
+            placed.at = None;
+        }
+        seen
+    }
+}
+
+impl Shared {
+    /// The scene, where everything is now.
+    fn placed(&mut self, show: Show, look: &Look<'_>) -> &mut Placed {
+        let Shared { placed, poses } = self;
         let known = placed.iter().position(|placed| placed.show == show);
         let i = known.unwrap_or_else(|| {
             placed.push(Placed { show, scene: Scene::of(&look.model.world, show), at: None });
             placed.len() - 1
         });
-        let Placed { scene, at, .. } = &mut placed[i];
-        if *at != Some(look.state.time) {
-            *at = Some(look.state.time);
+        let placed = &mut placed[i];
+        if placed.at != Some(look.state.time) {
+            placed.at = Some(look.state.time);
             poses.clear();
             poses.extend(look.model.bodies.iter().map(|body| {
                 look.state.rigids[body.rigid_idx].world_from_rigid * body.rigid_from_body
             }));
-            scene.place(poses);
+            placed.scene.place(poses);
         }
-        see(scene)
+        placed
     }
 }

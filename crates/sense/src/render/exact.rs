@@ -5,10 +5,11 @@
 
 use headland_base::maths::Vec2;
 
+use super::bent::Bent;
 use super::project::{Canvas, Form, Rays};
-use super::tile::{self, NOTHING, Pen, Plane, WIDTH};
-use super::tiles::{Band, Bins, each_band, wide};
-use super::{Frame, NO_ITEM, Part, Wants};
+use super::tile::{self, Grid, NOTHING, Plane, WIDTH};
+use super::tiles::{Band, Bins, each_band, grid, wide};
+use super::{Frame, NO_ITEM, Wants};
 use crate::camera::View;
 use crate::scene::{Ray, Scene};
 
@@ -27,7 +28,7 @@ pub(crate) struct How<'a> {
     pub n_threads: usize,
     pub wants: Wants,
     pub background: [u8; 3],
-    pub part: Option<&'a Part>,
+    pub bent: Option<&'a Bent>,
 }
 
 /// What there is to know of a frame whose tiles are drawn.
@@ -43,9 +44,10 @@ struct Job<'a> {
 /// Draws ids, depths and plain colours.
 pub(crate) fn draw(bins: &mut Bins, scene: &Scene, view: &View, how: How<'_>) -> Frame {
     let wants = how.wants;
-    let (width, height) = (view.pinhole.width, view.pinhole.height);
+    let pinhole = &view.pinhole;
+    let (width, height) = how.bent.map_or((pinhole.width, pinhole.height), Bent::size);
     let canvas = Canvas::of_view(view);
-    bins.fill(scene, &canvas, (0..scene.items().len()).filter(|i| counts(scene, *i)));
+    bins.fill(scene, &canvas, how.bent, (0..scene.items().len()).filter(|i| counts(scene, *i)));
     let mut frame = Frame::empty(width, height, wants);
     let job = Job { scene, view, bins, rays: canvas.rays, how, width };
     let Frame { rgb, depth, ids, .. } = &mut frame;
@@ -59,34 +61,34 @@ wide! {
     fn band_of(job: &Job<'_>, plane: &mut Plane, band: Band<'_>) {
         let mut band = band;
         for column in 0..job.width.div_ceil(WIDTH) {
-            if !Part::needs(job.how.part, column, band.row) {
-                continue;
-            }
+            let Some(grid) = grid(job.how.bent, column, band.row) else { continue };
             plane.clear::<true>((1.0 / job.view.far) as f32);
-            let (u, v) = ((column * WIDTH) as f64, (band.row * tile::HEIGHT) as f64);
-            let pen = Pen { u, v, nearest: (1.0 / job.view.near) as f32 };
-            for (i, patch, area) in job.bins.of_tile(column, band.row) {
+            let pen = grid.pen((0.0, 0.0), (1.0 / job.view.near) as f32);
+            for (i, patch, area) in job.bins.of_tile(column, band.row, grid) {
                 tile::draw::<true>(plane, pen, area, patch, i);
             }
-            finish(job, plane, &mut band, column);
+            finish(job, plane, &mut band, column, grid);
         }
     }
 }
 
 /// Puts a finished tile into the frame.
-fn finish(job: &Job<'_>, plane: &Plane, band: &mut Band<'_>, column: usize) {
+fn finish(job: &Job<'_>, plane: &Plane, band: &mut Band<'_>, column: usize, grid: Grid<'_>) {
     let left = column * WIDTH;
     let n_columns = WIDTH.min(job.width - left);
     let n_rows = (band.rgb.len() / 3).max(band.depth.len()).max(band.ids.len()) / job.width;
-    let top = band.row * tile::HEIGHT;
     for y in 0..n_rows {
         let (mut last, mut colour, mut item) = (NOTHING, job.how.background, NO_ITEM);
         for x in 0..n_columns {
             let at = y * WIDTH + x;
+            if !grid.looks(at) {
+                (last, colour, item) = (NOTHING, job.how.background, NO_ITEM);
+                continue;
+            }
             let patch = plane.patch[at];
             let (mut item_here, mut depth) = (item, None);
             if plane.doubt[at] != 0 {
-                let hit = cast(job, (left + x) as f64, (top + y) as f64);
+                let hit = cast(job, grid.place(at));
                 item_here = hit.map_or(NO_ITEM, |(item, _)| item);
                 depth = Some(hit.map_or(f64::INFINITY, |(_, depth)| depth));
             } else if patch != last {
@@ -111,8 +113,8 @@ fn finish(job: &Job<'_>, plane: &Plane, band: &mut Band<'_>, column: usize) {
                 band.ids[out] = item;
             }
             if job.how.wants.depth && item != NO_ITEM {
-                let (u, v) = ((left + x) as f64, (top + y) as f64);
-                band.depth[out] = depth.unwrap_or_else(|| depth_of(job, patch, u, v)) as f32;
+                let deep = depth.unwrap_or_else(|| depth_of(job, patch, grid.place(at)));
+                band.depth[out] = deep as f32;
             }
             if plane.doubt[at] != 0 {
                 // The next pixel is not this one's.
@@ -129,7 +131,7 @@ pub(crate) fn bytes(colour: [f32; 3]) -> [u8; 3] {
 }
 
 /// What a ray through a pixel's centre meets: the item and its depth.
-fn cast(job: &Job<'_>, u: f64, v: f64) -> Option<(u32, f64)> {
+fn cast(job: &Job<'_>, (u, v): (f64, f64)) -> Option<(u32, f64)> {
     let ray = Ray {
         origin: job.view.world_from_optical.translation,
         direction: job.view.direction(Vec2::new(u, v)),
@@ -141,7 +143,7 @@ fn cast(job: &Job<'_>, u: f64, v: f64) -> Option<(u32, f64)> {
 }
 
 /// Depth at a pixel of the patch that is seen there.
-fn depth_of(job: &Job<'_>, patch: u32, u: f64, v: f64) -> f64 {
+fn depth_of(job: &Job<'_>, patch: u32, (u, v): (f64, f64)) -> f64 {
     let patch = &job.bins.patches[patch as usize];
     match &patch.form {
         Form::Flat { w, .. } | Form::Disc { w, .. } => 1.0 / w.at(u, v),

@@ -2,7 +2,7 @@
 
 use super::exact;
 use super::tiles::Bins;
-use super::{Frame, Part, Renderer, Wants};
+use super::{Bent, Frame, Renderer, Wants};
 use crate::camera::View;
 use crate::scene::Scene;
 
@@ -23,14 +23,14 @@ impl Flat {
 }
 
 impl Renderer for Flat {
-    fn render_part(
+    fn render_bent(
         &mut self,
         scene: &Scene,
         view: &View,
         wants: Wants,
-        part: Option<&Part>,
+        bent: Option<&Bent>,
     ) -> Frame {
-        let how = exact::How { n_threads: self.n_threads, wants, background: BACKGROUND, part };
+        let how = exact::How { n_threads: self.n_threads, wants, background: BACKGROUND, bent };
         exact::draw(&mut self.bins, scene, view, how)
     }
 

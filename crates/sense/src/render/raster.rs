@@ -8,9 +8,9 @@ use super::exact;
 use super::project::Canvas;
 use super::shade::{Daylight, Shader};
 use super::shadow::ShadowMap;
-use super::tile::{self, Area, HEIGHT, NOTHING, Pen, Plane, WIDTH};
-use super::tiles::{Band, Bins, each_band, wide};
-use super::{Frame, Part, Renderer, Wants};
+use super::tile::{self, Area, Grid, NOTHING, Plane, WIDTH};
+use super::tiles::{Band, Bins, each_band, grid, wide};
+use super::{Bent, Frame, Renderer, Wants};
 use crate::camera::View;
 use crate::scene::Scene;
 
@@ -53,21 +53,25 @@ impl Raster {
 }
 
 impl Renderer for Raster {
-    fn render_part(
+    fn render_bent(
         &mut self,
         scene: &Scene,
         view: &View,
         wants: Wants,
-        part: Option<&Part>,
+        bent: Option<&Bent>,
     ) -> Frame {
         let ideal = Wants { colour: false, ..wants };
-        let how = exact::How { n_threads: self.n_threads, wants: ideal, background: [0; 3], part };
+        let how = exact::How { n_threads: self.n_threads, wants: ideal, background: [0; 3], bent };
         let mut frame = match wants.depth || wants.ids {
             true => exact::draw(&mut self.exact, scene, view, how),
-            false => Frame::empty(view.pinhole.width, view.pinhole.height, NOTHING_WANTED),
+            false => {
+                let pinhole = &view.pinhole;
+                let (width, height) = bent.map_or((pinhole.width, pinhole.height), Bent::size);
+                Frame::empty(width, height, NOTHING_WANTED)
+            }
         };
         if wants.colour {
-            frame.rgb = self.colours(scene, view, part);
+            frame.rgb = self.colours(scene, view, bent);
         }
         frame
     }
@@ -85,7 +89,7 @@ struct Job<'a> {
     shader: Shader<'a>,
     clear_shader: Shader<'a>,
     width: usize,
-    part: Option<&'a Part>,
+    bent: Option<&'a Bent>,
 }
 
 /// What a thread works with.
@@ -96,14 +100,15 @@ struct Room {
 }
 
 impl Raster {
-    fn colours(&mut self, scene: &Scene, view: &View, part: Option<&Part>) -> Vec<u8> {
-        let (width, height) = (view.pinhole.width, view.pinhole.height);
+    fn colours(&mut self, scene: &Scene, view: &View, bent: Option<&Bent>) -> Vec<u8> {
+        let pinhole = &view.pinhole;
+        let (width, height) = bent.map_or((pinhole.width, pinhole.height), Bent::size);
         let canvas = Canvas::of_view(view);
         let look = |i: usize| &scene.items()[i].look;
         let is_clear = |i: usize| look(i).opacity < 1.0 || look(i).is_mark;
         let n = scene.items().len();
-        self.opaque.fill(scene, &canvas, (0..n).filter(|i| !is_clear(*i)));
-        self.clear.fill(scene, &canvas, clear_items(scene, view).into_iter());
+        self.opaque.fill(scene, &canvas, bent, (0..n).filter(|i| !is_clear(*i)));
+        self.clear.fill(scene, &canvas, bent, clear_items(scene, view).into_iter());
         let light = Daylight::of(scene);
         match light.shadows {
             true => self.shadows.draw(scene, view, light.direction, &mut self.plane),
@@ -123,7 +128,7 @@ impl Raster {
                 &canvas.rays,
             ),
             width,
-            part,
+            bent,
         };
         let mut rgb = vec![0; width * height * 3];
         let room = || Room {
@@ -162,23 +167,23 @@ wide! {
     fn band_of(job: &Job<'_>, room: &mut Room, band: Band<'_>) {
         let n_rows = band.rgb.len() / 3 / job.width;
         for column in 0..job.width.div_ceil(WIDTH) {
-            if !Part::needs(job.part, column, band.row) {
-                continue;
-            }
+            let Some(grid) = grid(job.bent, column, band.row) else { continue };
             let n_columns = WIDTH.min(job.width - column * WIDTH);
-            let (u, v) = ((column * WIDTH) as f64, (band.row * HEIGHT) as f64);
             let nearest = (1.0 / job.view.near) as f32;
-            for (plane, (du, dv)) in room.seen.iter_mut().zip(SAMPLES) {
+            for (plane, sample) in room.seen.iter_mut().zip(SAMPLES) {
                 plane.clear::<false>((1.0 / job.view.far) as f32);
-                let pen = Pen { u: u + du, v: v + dv, nearest };
-                for (i, patch, area) in job.opaque.of_tile(column, band.row) {
+                let pen = grid.pen(sample, nearest);
+                for (i, patch, area) in job.opaque.of_tile(column, band.row, grid) {
                     tile::draw::<false>(plane, pen, area, patch, i);
                 }
             }
-            let whole = Area { left: 0, top: 0, right: n_columns, bottom: n_rows };
-            colour(&job.shader, &room.seen, &mut room.colours, whole, (u as f32, v as f32));
+            let size = (n_columns, n_rows);
+            colour(&job.shader, &room.seen, &mut room.colours, size, grid);
             if !job.clear.is_empty(column, band.row) {
-                overlay(job, room, column, band.row, whole);
+                overlay(job, room, (column, band.row), size, grid);
+            }
+            for at in (0..n_rows * WIDTH).filter(|at| !grid.looks(*at)) {
+                room.colours[at] = [0.0; 3];
             }
             for y in 0..n_rows {
                 let from = &room.colours[y * WIDTH..y * WIDTH + n_columns];
@@ -192,33 +197,33 @@ wide! {
     }
 }
 
-/// Colours the opaque part of a tile whose corner is pixel (u, v).
+/// Colours the opaque part of a tile.
 #[inline(always)]
 fn colour(
     shader: &Shader<'_>,
     seen: &[Box<Plane>; N],
     colours: &mut [[f32; 3]],
-    whole: Area,
-    (u, v): (f32, f32),
+    (n_columns, n_rows): (usize, usize),
+    grid: Grid<'_>,
 ) {
-    for y in 0..whole.bottom {
+    let footprint = grid.footprint();
+    for y in 0..n_rows {
         let row = y * WIDTH;
-        let pixel_v = v + y as f32;
-        let patches: [&[u32]; N] = std::array::from_fn(|s| &seen[s].patch[row..row + whole.right]);
+        let patches: [&[u32]; N] = std::array::from_fn(|s| &seen[s].patch[row..row + n_columns]);
         let is_whole = |x: usize| {
             let first = patches[0][x];
             (patches[1][x] == first) & (patches[2][x] == first) & (patches[3][x] == first)
         };
         let mut x = 0;
-        while x < whole.right {
+        while x < n_columns {
             if !is_whole(x) {
-                colours[row + x] = mixed(shader, seen, row + x, (u + x as f32, pixel_v));
+                colours[row + x] = mixed(shader, seen, row + x, grid);
                 x += 1;
                 continue;
             }
             let patch = patches[0][x];
             let start = x;
-            while x < whole.right && patches[0][x] == patch && is_whole(x) {
+            while x < n_columns && patches[0][x] == patch && is_whole(x) {
                 x += 1;
             }
             let run = &mut colours[row + start..row + x];
@@ -227,10 +232,10 @@ fn colour(
                 let at = row + start + i;
                 (seen[0].w[at] + seen[1].w[at] + seen[2].w[at] + seen[3].w[at]) * 0.25
             };
-            let first_u = u + start as f32;
+            let place = |i: usize| grid.place_single(row + start + i);
             if patch == NOTHING {
                 for (i, out) in run.iter_mut().enumerate() {
-                    *out = shader.sky(first_u + i as f32, pixel_v);
+                    *out = shader.sky(place(i));
                 }
             } else if let Some((normal, [shade, sun])) = shader.plain(patch) {
                 if shader.shadows.is_empty() || !shader.faces_sun(normal) {
@@ -240,21 +245,22 @@ fn colour(
                 // Most of a floor lies in the sun: ask for a piece at a time.
                 for (n, piece) in run.chunks_mut(PIECE).enumerate() {
                     let first = n * PIECE;
-                    let ends = [first, first + piece.len() - 1]
-                        .map(|i| shader.point(first_u + i as f32, pixel_v, w(i)));
-                    if shader.shadows.is_clear_between(ends, normal) {
+                    let (middle, last) = (first + piece.len() / 2, first + piece.len() - 1);
+                    let line = [first, middle, last].map(|i| shader.point(place(i), w(i)));
+                    let is_straight = matches!(grid, Grid::Even { .. });
+                    if shader.shadows.is_clear_along(line, is_straight, normal) {
                         piece.fill(sun);
                         continue;
                     }
                     for (i, out) in piece.iter_mut().enumerate() {
                         let i = first + i;
-                        let s = shader.sun_at(normal, first_u + i as f32, pixel_v, w(i));
+                        let s = shader.sun_at(normal, place(i), w(i));
                         *out = std::array::from_fn(|c| shade[c] + (sun[c] - shade[c]) * s);
                     }
                 }
             } else {
                 for (i, out) in run.iter_mut().enumerate() {
-                    *out = shader.colour(patch, first_u + i as f32, pixel_v, w(i));
+                    *out = shader.colour(patch, place(i), w(i), footprint);
                 }
             }
         }
@@ -262,7 +268,7 @@ fn colour(
 }
 
 /// The colour of a pixel on which several patches share.
-fn mixed(shader: &Shader<'_>, seen: &[Box<Plane>; N], at: usize, (u, v): (f32, f32)) -> [f32; 3] {
+fn mixed(shader: &Shader<'_>, seen: &[Box<Plane>; N], at: usize, grid: Grid<'_>) -> [f32; 3] {
     let patches: [u32; N] = std::array::from_fn(|s| seen[s].patch[at]);
     let mut sum = [0.0; 3];
     for s in 0..N {
@@ -271,10 +277,10 @@ fn mixed(shader: &Shader<'_>, seen: &[Box<Plane>; N], at: usize, (u, v): (f32, f
             continue;
         }
         let n = patches.iter().filter(|other| **other == patch).count();
-        let (u, v) = (u + SAMPLES[s].0 as f32, v + SAMPLES[s].1 as f32);
+        let place = sampled(grid, at, s);
         let colour = match patch {
-            NOTHING => shader.sky(u, v),
-            _ => shader.colour(patch, u, v, seen[s].w[at]),
+            NOTHING => shader.sky(place),
+            _ => shader.colour(patch, place, seen[s].w[at], grid.footprint()),
         };
         let share = n as f32 / N as f32;
         (0..3).for_each(|i| sum[i] += colour[i].min(1.0) * share);
@@ -282,11 +288,23 @@ fn mixed(shader: &Shader<'_>, seen: &[Box<Plane>; N], at: usize, (u, v): (f32, f
     sum
 }
 
+/// Where a sample of a pixel is.
+#[inline(always)]
+fn sampled(grid: Grid<'_>, at: usize, sample: usize) -> (f32, f32) {
+    let ((u, v), (du, dv)) = (grid.place_single(at), grid.offset(SAMPLES[sample]));
+    (u + du as f32, v + dv as f32)
+}
+
 /// Lays what is transparent, and marks, over a coloured tile, item by item.
 #[inline(always)]
-fn overlay(job: &Job<'_>, room: &mut Room, column: usize, row: usize, whole: Area) {
-    let (u, v) = ((column * WIDTH) as f64, (row * HEIGHT) as f64);
-    let mut patches = job.clear.of_tile(column, row).peekable();
+fn overlay(
+    job: &Job<'_>,
+    room: &mut Room,
+    (column, row): (usize, usize),
+    (n_columns, n_rows): (usize, usize),
+    grid: Grid<'_>,
+) {
+    let mut patches = job.clear.of_tile(column, row, grid).peekable();
     while let Some(first) = patches.next() {
         let item = first.1.item;
         let mut group = vec![first];
@@ -294,9 +312,9 @@ fn overlay(job: &Job<'_>, room: &mut Room, column: usize, row: usize, whole: Are
             group.push(next);
         }
         let nearest = (1.0 / job.view.near) as f32;
-        for (plane, (du, dv)) in room.over.iter_mut().zip(SAMPLES) {
+        for (plane, sample) in room.over.iter_mut().zip(SAMPLES) {
             plane.clear::<false>((1.0 / job.view.far) as f32);
-            let pen = Pen { u: u + du, v: v + dv, nearest };
+            let pen = grid.pen(sample, nearest);
             for (i, patch, area) in &group {
                 tile::draw::<false>(plane, pen, *area, patch, *i);
             }
@@ -307,17 +325,18 @@ fn overlay(job: &Job<'_>, room: &mut Room, column: usize, row: usize, whole: Are
             top: a.top.min(b.top),
             right: a.right.max(b.right),
             bottom: a.bottom.max(b.bottom),
+            span: a.span,
         });
         let Some(area) = area else { continue };
-        for y in area.top..area.bottom.min(whole.bottom) {
-            for x in area.left..area.right.min(whole.right) {
-                lay(job, room, y * WIDTH + x, (u as f32 + x as f32, v as f32 + y as f32));
+        for y in area.top..area.bottom.min(n_rows) {
+            for x in area.left..area.right.min(n_columns) {
+                lay(job, room, y * WIDTH + x, grid);
             }
         }
     }
 }
 
-fn lay(job: &Job<'_>, room: &mut Room, at: usize, (u, v): (f32, f32)) {
+fn lay(job: &Job<'_>, room: &mut Room, at: usize, grid: Grid<'_>) {
     let mut share = 0.0;
     let mut shown = None;
     for s in 0..N {
@@ -336,8 +355,7 @@ fn lay(job: &Job<'_>, room: &mut Room, at: usize, (u, v): (f32, f32)) {
         shown = shown.or((weight > 0.0).then_some((s, over, w)));
     }
     let Some((s, patch, w)) = shown else { return };
-    let (u, v) = (u + SAMPLES[s].0 as f32, v + SAMPLES[s].1 as f32);
-    let colour = job.clear_shader.colour(patch, u, v, w);
+    let colour = job.clear_shader.colour(patch, sampled(grid, at, s), w, grid.footprint());
     let under = room.colours[at];
     room.colours[at] =
         std::array::from_fn(|i| under[i] + (colour[i].min(1.0) - under[i].min(1.0)) * share);

@@ -1,7 +1,7 @@
 //! Colours: a patch, a place on it and the light go in, a colour comes out.
 //!
-//! One sun with a shadow; points and spots without; the sky from above and the ground from below, without; highlights
-//! where a material has them. Colours are mixed as they are written in files, without a detour
+//! One sun with a shadow, soft at its rim; points and spots with shadows that are sharp; the sky
+//! from above and the ground from below; highlights where a material has them. Colours are mixed as they are written in files, without a detour
 //! over physical intensities, which is what Gazebo and MuJoCo do.
 
 use headland_base::Vec3;
@@ -11,7 +11,7 @@ use headland_world::LightKind;
 use super::project::{Form, Patch, Rays};
 use super::shadow::ShadowMap;
 use crate::scene::texture::spot;
-use crate::scene::{Look, Mesh, Scene, Surface, Texture};
+use crate::scene::{Look, Mesh, Ray, Scene, Surface, Texture};
 
 /// The light of a scene.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -115,7 +115,8 @@ fn gleam(direction: [f32; 3], to_light: [f32; 3], normal: [f32; 3]) -> f32 {
     gleam
 }
 
-/// A light that is somewhere: a point or a spot. It throws no shadow.
+/// A light that is somewhere: a point or a spot. Its shadows are found by rays, so they are exact
+/// and cost as much as a beam for every pixel that it lights.
 struct Lamp {
     /// Along the world's axes from the eye.
     position: [f32; 3],
@@ -124,6 +125,9 @@ struct Lamp {
     fades: [f32; 4],
     /// Of a spot: where it shines, and the cosines of its inner and outer half angle.
     cone: Option<([f32; 3], f32, f32)>,
+    casts_shadows: bool,
+    /// The link that carries it, which throws no shadow of it: a bulb is around its light.
+    link_idx: Option<usize>,
 }
 
 impl Lamp {
@@ -162,6 +166,8 @@ impl Lamp {
                 colour: [0, 1, 2].map(|i| (light.diffuse[i] * light.intensity) as f32),
                 fades: light.attenuation.map(|x| x as f32),
                 cone,
+                casts_shadows: light.cast_shadows,
+                link_idx: placed.link_idx,
             })
         };
         scene.lights().iter().filter_map(lamp).collect()
@@ -193,15 +199,15 @@ impl<'a> Shader<'a> {
 
     /// Direction of a pixel in the world.
     #[inline(always)]
-    fn direction(&self, u: f32, v: f32) -> [f32; 3] {
+    fn direction(&self, (u, v): (f32, f32)) -> [f32; 3] {
         let [d, du, dv] = &self.rays;
         std::array::from_fn(|i| d[i] + du[i] * u + dv[i] * v)
     }
 
     /// What is seen where there is nothing.
     #[inline(always)]
-    pub fn sky(&self, u: f32, v: f32) -> [f32; 3] {
-        let d = self.direction(u, v);
+    pub fn sky(&self, place: (f32, f32)) -> [f32; 3] {
+        let d = self.direction(place);
         let height = d[2] / dot(d, d).sqrt();
         let [top, horizon, ground] = &self.light.sky;
         // Fast near the horizon, slow above, as haze is; below, only at the rim.
@@ -229,7 +235,7 @@ impl<'a> Shader<'a> {
         look: &Look,
         point: [f32; 3],
         normal: [f32; 3],
-        (direction, t): ([f32; 3], f32),
+        (direction, pixel): ([f32; 3], f32),
     ) -> [f32; 3] {
         let Some(texture) = self.texture(patch) else { return look.colour };
         let about = &self.patches[patch as usize];
@@ -238,7 +244,7 @@ impl<'a> Shader<'a> {
         let p = self.scene.item_from_world(item_idx).point(point);
         let spot = spot(&self.scene.items()[item_idx].solid, about.part as usize, p);
         let slant = (-dot(normal, unit(direction))).max(0.02);
-        let metres_a_pixel = t * dot(self.rays[1], self.rays[1]).sqrt();
+        let metres_a_pixel = pixel * dot(self.rays[1], self.rays[1]).sqrt();
         let seen = texture.colour(spot.at, spot.per_metre * metres_a_pixel / slant.sqrt());
         std::array::from_fn(|i| look.colour[i] * seen[i])
     }
@@ -259,7 +265,7 @@ impl<'a> Shader<'a> {
             let to = to.map(|x| x / distance.max(1e-6));
             let facing = dot(normal, to);
             let strength = lamp.strength(to, distance);
-            if facing <= 0.0 || strength <= 0.0 {
+            if facing <= 0.0 || strength <= 0.0 || self.is_shaded(lamp, point, normal) {
                 continue;
             }
             let gleam = match look.shine > 0.0 {
@@ -271,6 +277,28 @@ impl<'a> Shader<'a> {
             });
         }
         out
+    }
+
+    /// Whether something is between a place and a lamp.
+    fn is_shaded(&self, lamp: &Lamp, point: [f32; 3], normal: [f32; 3]) -> bool {
+        if !lamp.casts_shadows {
+            return false;
+        }
+        // Lifted by what rounding may have moved it, so that it does not shade itself.
+        let lift = 1e-4 + 1e-5 * dot(point, point).sqrt();
+        let from: [f32; 3] = std::array::from_fn(|i| point[i] + normal[i] * lift);
+        let to: [f32; 3] = std::array::from_fn(|i| lamp.position[i] - from[i]);
+        let ray = Ray {
+            origin: Vec3::from_array(from.map(f64::from)) + self.eye,
+            direction: Vec3::from_array(to.map(f64::from)),
+            min: 0.0,
+            max: 1.0,
+        };
+        self.scene.is_blocked(&ray, |i| {
+            let item = &self.scene.items()[i];
+            let is_own = lamp.link_idx == Some(item.link_idx);
+            item.look.casts_shadow && !item.look.is_mark && !is_own
+        })
     }
 
     /// Colours in and out of the shadow, of a patch that has no others; `None` for one that
@@ -293,15 +321,15 @@ impl<'a> Shader<'a> {
 
     /// The part of the sun that a place of a patch sees.
     #[inline(always)]
-    pub fn sun_at(&self, normal: [f32; 3], u: f32, v: f32, w: f32) -> f32 {
-        self.shadows.light_at(self.point(u, v, w), normal)
+    pub fn sun_at(&self, normal: [f32; 3], place: (f32, f32), w: f32) -> f32 {
+        self.shadows.light_at(self.point(place, w), normal)
     }
 
     /// The point at a pixel, along the world's axes from the eye.
     #[inline(always)]
-    pub fn point(&self, u: f32, v: f32, w: f32) -> [f32; 3] {
+    pub fn point(&self, place: (f32, f32), w: f32) -> [f32; 3] {
         let t = 1.0 / w;
-        self.direction(u, v).map(|d| d * t)
+        self.direction(place).map(|d| d * t)
     }
 
     #[inline(always)]
@@ -320,9 +348,10 @@ impl<'a> Shader<'a> {
         })
     }
 
-    /// The colour of a patch at a place.
-    pub fn colour(&self, patch: u32, u: f32, v: f32, w: f32) -> [f32; 3] {
-        let direction = self.direction(u, v);
+    /// The colour of a patch at a place, for a pixel that shows so many of the pinhole's along its
+    /// side.
+    pub fn colour(&self, patch: u32, place: (f32, f32), w: f32, footprint: f32) -> [f32; 3] {
+        let direction = self.direction(place);
         let t = 1.0 / w;
         let point = direction.map(|d| d * t);
         let normal = match &self.bends[patch as usize] {
@@ -336,7 +365,7 @@ impl<'a> Shader<'a> {
         let look = self.look(patch);
         let facing = dot(normal, self.to_sun);
         let sun = if facing > 0.0 { self.shadows.light_at(point, normal) } else { 0.0 };
-        let colour = self.textured(patch, look, point, normal, (direction, t));
+        let colour = self.textured(patch, look, point, normal, (direction, t * footprint));
         let mut out = self.lit_colour(look, colour, normal, sun);
         if look.shine > 0.0 && sun > 0.0 {
             let gleam = gleam(direction, self.to_sun, normal) * sun * look.shine;

@@ -9,7 +9,7 @@ use headland_base::{Mat3, Quat, Transform, Vec3};
 use headland_world::geometry::corners_in;
 
 use super::project::Canvas;
-use super::tile::{self, AREA, HEIGHT, Pen, Plane, WIDTH};
+use super::tile::{self, AREA, Grid, HEIGHT, Plane, WIDTH};
 use super::tiles::{Bins, wide};
 use crate::camera::View;
 use crate::scene::{Bounds, Scene, Surface};
@@ -111,7 +111,7 @@ impl ShadowMap {
         let n = |length: f64| ((length / size) as usize + 5).min(SIDE + 4);
         let (width, height) = (n(extent.x), n(extent.y));
         let canvas = Canvas::parallel(world_from_light, corner, size, (width, height));
-        self.bins.fill(scene, &canvas, casters.into_iter());
+        self.bins.fill(scene, &canvas, None, casters.into_iter());
         (self.n_across, self.n_down) = (width.div_ceil(WIDTH), height.div_ceil(HEIGHT));
         draw_tiles(self, plane);
         self.mark_blocks();
@@ -146,14 +146,21 @@ impl ShadowMap {
         self.map_from_eye.map(|m| m[0] * p[0] + m[1] * p[1] + m[2] * p[2] + m[3])
     }
 
-    /// Whether all of a straight line on a plane lies in the sun for sure, asked by its ends:
-    /// a line is a line in the map too, so it stays in the box around them.
-    pub fn is_clear_between(&self, ends: [[f32; 3]; 2], normal: [f32; 3]) -> bool {
-        let [[u0, v0, _], [u1, v1, _]] = ends.map(|end| self.place(end, normal));
+    /// Whether all of a line on a plane lies in the sun for sure, asked by its ends and its middle:
+    /// a straight line is one in the map too, so it stays in the box around them; one that a lens
+    /// bends a little leaves it by less than a quarter of its size.
+    pub fn is_clear_along(&self, line: [[f32; 3]; 3], is_straight: bool, normal: [f32; 3]) -> bool {
+        let places = line.map(|point| self.place(point, normal));
+        let over = if is_straight { 0.0 } else { 0.25 };
         // A step more than is weighed; below zero becomes zero.
         let block = |x: f32| (x.max(0.0) as usize) / BLOCK;
-        let (left, right) = (block(u0.min(u1) - 1.0), block(u0.max(u1) + 1.0));
-        let (top, bottom) = (block(v0.min(v1) - 1.0), block(v0.max(v1) + 1.0));
+        let blocks = |axis: usize| {
+            let [a, b, c] = places.map(|place| place[axis]);
+            let (low, high) = (a.min(b).min(c), a.max(b).max(c));
+            let more = 1.0 + over * (high - low);
+            (block(low - more), block(high + more))
+        };
+        let ((left, right), (top, bottom)) = (blocks(0), blocks(1));
         let (n_across, n_down) = self.n_blocks();
         let (last, end) =
             (right.saturating_add(1).min(n_across), bottom.saturating_add(1).min(n_down));
@@ -263,9 +270,9 @@ wide! {
                     continue;
                 }
                 plane.clear::<false>(f32::MIN);
-                let (u, v) = ((column * WIDTH) as f64, (row * HEIGHT) as f64);
-                let pen = Pen { u, v, nearest: f32::MAX };
-                for (i, patch, area) in map.bins.of_tile(column, row) {
+                let grid = Grid::Even { u: column * WIDTH, v: row * HEIGHT };
+                let pen = grid.pen((0.0, 0.0), f32::MAX);
+                for (i, patch, area) in map.bins.of_tile(column, row, grid) {
                     tile::draw::<false>(plane, pen, area, patch, i);
                 }
                 if plane.w.iter().all(|w| *w == f32::MIN) {

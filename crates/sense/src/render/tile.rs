@@ -10,6 +10,7 @@
 //! each other. Those few are decided by a ray in double precision, so that the answer is that of
 //! ray casting everywhere.
 
+use super::bent::BentTile;
 use super::project::{Form, Linear, Patch, Quadratic};
 
 /// Pixels along a row of a tile.
@@ -68,53 +69,147 @@ pub(crate) struct Area {
     pub top: usize,
     pub right: usize,
     pub bottom: usize,
+    /// From where to where its samples reach along u and v: from its first sample where the
+    /// pixels are the pinhole's, else from the tile's base.
+    pub span: [[f32; 2]; 2],
+}
+
+/// Where the samples of a tile are in the pinhole's picture.
+#[derive(Clone, Copy)]
+pub(crate) enum Grid<'a> {
+    /// At its pixels, from this one on.
+    Even { u: usize, v: usize },
+    /// Wherever a lens makes them look.
+    Bent(&'a BentTile),
+}
+
+impl Grid<'_> {
+    /// What places are counted from.
+    pub fn base(&self) -> (f64, f64) {
+        match self {
+            Grid::Even { u, v } => (*u as f64, *v as f64),
+            Grid::Bent(tile) => (tile.base[0], tile.base[1]),
+        }
+    }
+
+    /// Where the middle of a pixel of the tile is.
+    #[inline(always)]
+    pub fn place(&self, at: usize) -> (f64, f64) {
+        match self {
+            Grid::Even { u, v } => ((u + at % WIDTH) as f64, (v + at / WIDTH) as f64),
+            Grid::Bent(tile) => {
+                let [u, v] = [0, 1].map(|axis| tile.base[axis] + f64::from(tile.places[axis][at]));
+                (u, v)
+            }
+        }
+    }
+
+    /// The same in single precision.
+    #[inline(always)]
+    pub fn place_single(&self, at: usize) -> (f32, f32) {
+        match self {
+            Grid::Even { u, v } => ((u + at % WIDTH) as f32, (v + at / WIDTH) as f32),
+            Grid::Bent(tile) => {
+                let [u, v] = [0, 1].map(|axis| tile.base[axis] as f32 + tile.places[axis][at]);
+                (u, v)
+            }
+        }
+    }
+
+    /// How far from the middle of a pixel a sample is, which is so far from it in the image.
+    #[inline(always)]
+    pub fn offset(&self, sample: (f64, f64)) -> (f64, f64) {
+        match self {
+            Grid::Even { .. } => sample,
+            Grid::Bent(tile) => tile.offset(sample),
+        }
+    }
+
+    /// Pixels of the picture that one of the image shows, along its side.
+    #[inline(always)]
+    pub fn footprint(&self) -> f32 {
+        match self {
+            Grid::Even { .. } => 1.0,
+            Grid::Bent(tile) => tile.footprint(),
+        }
+    }
+
+    /// Whether a pixel looks anywhere.
+    #[inline(always)]
+    pub fn looks(&self, at: usize) -> bool {
+        match self {
+            Grid::Even { .. } => true,
+            Grid::Bent(tile) => tile.is_whole || !tile.places[0][at].is_nan(),
+        }
+    }
+
+    /// What a sample so far from the middle of its pixel is drawn with.
+    pub fn pen(&self, sample: (f64, f64), nearest: f32) -> Pen<'_> {
+        let ((u, v), (du, dv)) = (self.base(), self.offset(sample));
+        Pen { u: u + du, v: v + dv, nearest, grid: *self }
+    }
 }
 
 /// Of a patch in the tile whose corner is pixel (x, y); `None` where they do not meet.
 pub(crate) fn area(patch: &Patch, x: i32, y: i32) -> Option<Area> {
     let clip = |at: i32, n: usize| at.clamp(0, n as i32) as usize;
-    let out = Area {
-        left: clip(patch.rect.left - x, WIDTH),
-        top: clip(patch.rect.top - y, HEIGHT),
-        right: clip(patch.rect.right - x, WIDTH),
-        bottom: clip(patch.rect.bottom - y, HEIGHT),
-    };
-    (out.left < out.right && out.top < out.bottom).then_some(out)
+    let (left, right) = (clip(patch.rect.left - x, WIDTH), clip(patch.rect.right - x, WIDTH));
+    let (top, bottom) = (clip(patch.rect.top - y, HEIGHT), clip(patch.rect.bottom - y, HEIGHT));
+    (left < right && top < bottom).then(|| {
+        let span = [[0.0, (right - left) as f32 - 1.0], [0.0, (bottom - top) as f32 - 1.0]];
+        Area { left, top, right, bottom, span }
+    })
 }
 
 /// What a tile is drawn with.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Pen {
-    /// Pixel coordinates of the tile's first sample.
+#[derive(Clone, Copy)]
+pub(crate) struct Pen<'a> {
+    /// Pixel coordinates of the tile's first sample, or of what its samples are counted from.
     pub u: f64,
     pub v: f64,
     /// Nothing nearer is seen.
     pub nearest: f32,
+    /// Where the samples are.
+    pub grid: Grid<'a>,
 }
 
 /// Draws a patch under the number `patch_idx`.
 #[inline(always)]
 pub(crate) fn draw<const EXACT: bool>(
     plane: &mut Plane,
-    pen: Pen,
+    pen: Pen<'_>,
     area: Area,
     patch: &Patch,
     patch_idx: u32,
 ) {
-    let (u, v) = (pen.u + area.left as f64, pen.v + area.top as f64);
+    match pen.grid {
+        Grid::Even { .. } => {
+            let at = (pen.u + area.left as f64, pen.v + area.top as f64);
+            let rows = Rows { plane, area, nearest: pen.nearest, patch_idx, places: [&[], &[]] };
+            draw_at::<EXACT, false>(rows, at, patch);
+        }
+        Grid::Bent(tile) => {
+            let [u, v] = &tile.places;
+            let rows = Rows { plane, area, nearest: pen.nearest, patch_idx, places: [u, v] };
+            draw_at::<EXACT, true>(rows, (pen.u, pen.v), patch);
+        }
+    }
+}
+
+#[inline(always)]
+fn draw_at<const EXACT: bool, const BENT: bool>(rows: Rows<'_>, (u, v): (f64, f64), patch: &Patch) {
+    let [[left, right], [top, bottom]] = rows.area.span;
     match &patch.form {
         Form::Flat { edges, n_edges, w } => {
-            let (across, down) =
-                ((area.right - area.left) as f32 - 1.0, (area.bottom - area.top) as f32 - 1.0);
             let mut kept = [[0.0f32; 3]; 4];
             let mut n = 0;
             for edge in &edges[..*n_edges as usize] {
                 let [a, b, c] = local(edge, u, v);
-                let most = c + (a * across).max(0.0) + (b * down).max(0.0);
+                let most = c + (a * left).max(a * right) + (b * top).max(b * bottom);
                 if most < -2.0 * DOUBT {
                     return;
                 }
-                let least = c + (a * across).min(0.0) + (b * down).min(0.0);
+                let least = c + (a * left).min(a * right) + (b * top).min(b * bottom);
                 // An edge that the whole area is inside of need not be asked.
                 if least < 2.0 * DOUBT {
                     kept[n] = [a, b, c];
@@ -122,30 +217,27 @@ pub(crate) fn draw<const EXACT: bool>(
                 }
             }
             let w = local(w, u, v);
-            let rows = Rows { plane, area, nearest: pen.nearest, patch_idx };
             match n {
-                0 => flat::<0, EXACT>(rows, kept, w),
-                1 => flat::<1, EXACT>(rows, kept, w),
-                2 => flat::<2, EXACT>(rows, kept, w),
-                3 => flat::<3, EXACT>(rows, kept, w),
-                _ => flat::<4, EXACT>(rows, kept, w),
+                0 => flat::<0, EXACT, BENT>(rows, kept, w),
+                1 => flat::<1, EXACT, BENT>(rows, kept, w),
+                2 => flat::<2, EXACT, BENT>(rows, kept, w),
+                3 => flat::<3, EXACT, BENT>(rows, kept, w),
+                _ => flat::<4, EXACT, BENT>(rows, kept, w),
             }
         }
         Form::Disc { inside, w } => {
-            let rows = Rows { plane, area, nearest: pen.nearest, patch_idx };
-            disc::<EXACT>(rows, &inside.rebased(u, v), local(w, u, v));
+            disc::<EXACT, BENT>(rows, &inside.rebased(u, v), local(w, u, v));
         }
         Form::Round { square, beta, k, slab } => {
-            let rows = Rows { plane, area, nearest: pen.nearest, patch_idx };
             let (square, beta) = (square.rebased(u, v), local(beta, u, v));
             match slab {
-                None => round::<false, EXACT>(rows, &square, beta, *k as f32, [[0.0; 4]; 2]),
+                None => round::<false, EXACT, BENT>(rows, &square, beta, *k as f32, [[0.0; 4]; 2]),
                 Some(slab) => {
                     let slab = slab.map(|(s, l)| {
                         let [a, b, c] = local(&l, u, v);
                         [s as f32, a, b, c]
                     });
-                    round::<true, EXACT>(rows, &square, beta, *k as f32, slab);
+                    round::<true, EXACT, BENT>(rows, &square, beta, *k as f32, slab);
                 }
             }
         }
@@ -162,23 +254,35 @@ struct Rows<'a> {
     area: Area,
     nearest: f32,
     patch_idx: u32,
+    /// Where the samples are, u and v, where they are bent; else nothing.
+    places: [&'a [f32]; 2],
 }
 
-/// Rows of samples with their number from the top.
+/// Every sample with its place.
 macro_rules! each_sample {
-    ($rows:ident, $row:ident => $per_row:block, ($x:ident, $w:ident, $patch:ident, $doubt:ident) => $body:block) => {
-        let Area { left, top, right, bottom } = $rows.area;
+    ($rows:ident, $bent:ident, ($x:ident, $y:ident, $w:ident, $patch:ident, $doubt:ident) => $body:block) => {
+        let Area { left, top, right, bottom, .. } = $rows.area;
         let Plane { w, patch, doubt } = $rows.plane;
-        for y in top..bottom {
-            let $row = (y - top) as f32;
-            $per_row
-            let at = y * WIDTH + left..y * WIDTH + right;
+        for row in top..bottom {
+            let at = row * WIDTH + left..row * WIDTH + right;
             let ws = &mut w[at.clone()];
             let patches = &mut patch[at.clone()];
-            let doubts = &mut doubt[at];
-            let columns = &COLUMNS[..right - left];
-            for ((($x, $w), $patch), $doubt) in columns.iter().zip(ws).zip(patches).zip(doubts) {
-                $body
+            let doubts = &mut doubt[at.clone()];
+            let kept = ws.iter_mut().zip(patches).zip(doubts);
+            if $bent {
+                let [us, vs] = $rows.places;
+                for (($x, $y), (($w, $patch), $doubt)) in
+                    us[at.clone()].iter().zip(&vs[at]).zip(kept)
+                {
+                    let ($x, $y) = (*$x, *$y);
+                    $body
+                }
+            } else {
+                let $y = (row - top) as f32;
+                for ($x, (($w, $patch), $doubt)) in COLUMNS[..right - left].iter().zip(kept) {
+                    let $x = *$x;
+                    $body
+                }
             }
         }
     };
@@ -205,44 +309,51 @@ macro_rules! keep {
 }
 
 #[inline(always)]
-fn flat<const N: usize, const EXACT: bool>(rows: Rows<'_>, edges: [[f32; 3]; 4], w: [f32; 3]) {
+fn flat<const N: usize, const EXACT: bool, const BENT: bool>(
+    rows: Rows<'_>,
+    edges: [[f32; 3]; 4],
+    w: [f32; 3],
+) {
     let (nearest, patch_idx) = (rows.nearest, rows.patch_idx);
-    let mut starts = [0.0f32; N];
-    let mut w_start;
-    each_sample!(rows, row => {
-        for i in 0..N {
-            starts[i] = edges[i][2] + edges[i][1] * row;
-        }
-        w_start = w[2] + w[1] * row;
-    }, (x, old, patch, doubt) => {
+    each_sample!(rows, BENT, (x, y, old, patch, doubt) => {
         let mut inside = f32::INFINITY;
-        for i in 0..N {
-            let e = starts[i] + edges[i][0] * *x;
+        for edge in &edges[..N] {
+            let e = linear(edge, x, y);
             inside = if e < inside { e } else { inside };
         }
-        keep!(EXACT, (nearest, patch_idx), inside, DOUBT, w_start + w[0] * *x, old, patch, doubt);
+        keep!(EXACT, (nearest, patch_idx), inside, DOUBT, linear(&w, x, y), old, patch, doubt);
     });
 }
 
+/// What stays the same along a row comes first, so that it is worked out once.
 #[inline(always)]
-fn disc<const EXACT: bool>(rows: Rows<'_>, inside: &Quadratic, w: [f32; 3]) {
+fn linear(f: &[f32; 3], x: f32, y: f32) -> f32 {
+    (f[2] + f[1] * y) + f[0] * x
+}
+
+/// The same of six: of u², uv, v², u, v and 1.
+#[inline(always)]
+fn quadratic(q: &[f32; 6], x: f32, y: f32) -> f32 {
+    (q[5] + (q[4] + q[2] * y) * y) + ((q[3] + q[1] * y) + q[0] * x) * x
+}
+
+fn single(q: &Quadratic) -> [f32; 6] {
+    [q.uu, q.uv, q.vv, q.u, q.v, q.c].map(|x| x as f32)
+}
+
+#[inline(always)]
+fn disc<const EXACT: bool, const BENT: bool>(rows: Rows<'_>, inside: &Quadratic, w: [f32; 3]) {
     let (nearest, patch_idx) = (rows.nearest, rows.patch_idx);
     let sure = steepest(inside, rows.area) * DOUBT;
-    let (uu, uv, vv) = (inside.uu as f32, inside.uv as f32, inside.vv as f32);
-    let (u, v, c) = (inside.u as f32, inside.v as f32, inside.c as f32);
-    let (mut first, mut second, mut w_start);
-    each_sample!(rows, row => {
-        first = c + (v + vv * row) * row;
-        second = u + uv * row;
-        w_start = w[2] + w[1] * row;
-    }, (x, old, patch, doubt) => {
-        let inside = first + (second + uu * *x) * *x;
-        keep!(EXACT, (nearest, patch_idx), inside, sure, w_start + w[0] * *x, old, patch, doubt);
+    let inside = single(inside);
+    each_sample!(rows, BENT, (x, y, old, patch, doubt) => {
+        let inside = quadratic(&inside, x, y);
+        keep!(EXACT, (nearest, patch_idx), inside, sure, linear(&w, x, y), old, patch, doubt);
     });
 }
 
 #[inline(always)]
-fn round<const SLAB: bool, const EXACT: bool>(
+fn round<const SLAB: bool, const EXACT: bool, const BENT: bool>(
     rows: Rows<'_>,
     square: &Quadratic,
     beta: [f32; 3],
@@ -253,25 +364,15 @@ fn round<const SLAB: bool, const EXACT: bool>(
     let sure_square = steepest(square, rows.area) * DOUBT;
     let sure_slab =
         (low[1].abs() + low[2].abs()) * 4.0 * DOUBT + 1e-6 * (low[0].abs() + high[0].abs());
-    let (uu, uv, vv) = (square.uu as f32, square.uv as f32, square.vv as f32);
-    let (u, v, c) = (square.u as f32, square.v as f32, square.c as f32);
-    let (mut first, mut second, mut beta_start);
-    let (mut low_start, mut high_start) = (0.0, 0.0);
-    each_sample!(rows, row => {
-        first = c + (v + vv * row) * row;
-        second = u + uv * row;
-        beta_start = beta[2] + beta[1] * row;
-        if SLAB {
-            low_start = low[3] + low[2] * row;
-            high_start = high[3] + high[2] * row;
-        }
-    }, (x, old, patch, doubt) => {
-        let square = first + (second + uu * *x) * *x;
+    let square = single(square);
+    let [low_place, high_place] = [low, high].map(|s| [s[1], s[2], s[3]]);
+    each_sample!(rows, BENT, (x, y, old, patch, doubt) => {
+        let square = quadratic(&square, x, y);
         let root = (if square > 0.0 { square } else { 0.0 }).sqrt();
-        let w = (beta_start + beta[0] * *x + root) * k;
+        let w = (linear(&beta, x, y) + root) * k;
         if SLAB {
-            let above = low[0] * w + (low_start + low[1] * *x);
-            let below = -(high[0] * w + (high_start + high[1] * *x));
+            let above = low[0] * w + linear(&low_place, x, y);
+            let below = -(high[0] * w + linear(&high_place, x, y));
             let between = if above < below { above } else { below };
             // Outside of either is outside.
             let inside = if square < 0.0 { -1e30 } else { between };
@@ -290,8 +391,13 @@ fn round<const SLAB: bool, const EXACT: bool>(
 /// How much a quadratic changes per pixel at most in an area.
 #[inline(always)]
 fn steepest(q: &Quadratic, area: Area) -> f32 {
-    let (x, y) = ((area.right - area.left) as f64, (area.bottom - area.top) as f64);
-    let along = q.u.abs().max((q.u + 2.0 * q.uu * x).abs()) + (q.uv * y).abs();
-    let down = q.v.abs().max((q.v + 2.0 * q.vv * y).abs()) + (q.uv * x).abs();
+    let [[left, right], [top, bottom]] =
+        area.span.map(|[low, high]| [f64::from(low), f64::from(high) + 1.0]);
+    let slope = |linear: f64, square: f64, low: f64, high: f64| {
+        (linear + 2.0 * square * low).abs().max((linear + 2.0 * square * high).abs())
+    };
+    let (far_u, far_v) = (left.abs().max(right.abs()), top.abs().max(bottom.abs()));
+    let along = slope(q.u, q.uu, left, right) + (q.uv * far_v).abs();
+    let down = slope(q.v, q.vv, top, bottom) + (q.uv * far_u).abs();
     (along + down) as f32
 }

@@ -2,8 +2,9 @@
 
 use std::sync::{Mutex, PoisonError};
 
+use super::bent::Bent;
 use super::project::{Canvas, Patch, Scratch};
-use super::tile::{self, HEIGHT, WIDTH};
+use super::tile::{self, Grid, HEIGHT, WIDTH};
 use crate::scene::Scene;
 
 /// The patches of a frame, and which tile they may touch.
@@ -17,17 +18,29 @@ pub(crate) struct Bins {
 }
 
 impl Bins {
-    /// Starts a frame with the items asked for, in the order given.
-    pub fn fill(&mut self, scene: &Scene, canvas: &Canvas, items: impl Iterator<Item = usize>) {
+    /// Starts a frame with the items asked for, in the order given; through a lens where there is
+    /// one.
+    pub fn fill(
+        &mut self,
+        scene: &Scene,
+        canvas: &Canvas,
+        bent: Option<&Bent>,
+        items: impl Iterator<Item = usize>,
+    ) {
         self.patches.clear();
         for item_idx in items {
             canvas.add(scene, item_idx, &mut self.scratch, &mut self.patches);
         }
-        self.n_across = canvas.width.div_ceil(WIDTH);
-        let n_tiles = self.n_across * canvas.height.div_ceil(HEIGHT);
+        let (width, height) = bent.map_or((canvas.width, canvas.height), Bent::size);
+        self.n_across = width.div_ceil(WIDTH);
+        let n_tiles = self.n_across * height.div_ceil(HEIGHT);
         self.bins.resize_with(n_tiles, Vec::new);
         self.bins.iter_mut().for_each(Vec::clear);
         for (i, patch) in self.patches.iter().enumerate() {
+            if let Some(bent) = bent {
+                bent.tiles_of(patch).for_each(|tile| self.bins[tile].push(i as u32));
+                continue;
+            }
             let (left, right) =
                 (patch.rect.left as usize / WIDTH, (patch.rect.right as usize - 1) / WIDTH);
             let (top, bottom) =
@@ -43,15 +56,19 @@ impl Bins {
 
     /// The patches of a tile with the part of it that each may touch.
     #[inline(always)]
-    pub fn of_tile(
-        &self,
+    pub fn of_tile<'a>(
+        &'a self,
         column: usize,
         row: usize,
-    ) -> impl Iterator<Item = (u32, &Patch, tile::Area)> {
-        let (x, y) = ((column * WIDTH) as i32, (row * HEIGHT) as i32);
+        grid: Grid<'a>,
+    ) -> impl Iterator<Item = (u32, &'a Patch, tile::Area)> {
         self.bins[row * self.n_across + column].iter().filter_map(move |i| {
             let patch = &self.patches[*i as usize];
-            Some((*i, patch, tile::area(patch, x, y)?))
+            let area = match grid {
+                Grid::Even { u, v } => tile::area(patch, u as i32, v as i32),
+                Grid::Bent(tile) => tile.area(patch),
+            };
+            Some((*i, patch, area?))
         })
     }
 
@@ -61,37 +78,12 @@ impl Bins {
     }
 }
 
-/// The tiles of a picture that somebody looks at.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Part {
-    n_across: usize,
-    needed: Vec<bool>,
-}
-
-impl Part {
-    /// Nothing of a picture.
-    pub fn none(width: usize, height: usize) -> Part {
-        let n_across = width.div_ceil(WIDTH);
-        Part { n_across, needed: vec![false; n_across * height.div_ceil(HEIGHT)] }
-    }
-
-    /// Adds the tiles that four pixels are in: one, those to the right and below, and the fourth.
-    pub fn add_four(&mut self, column: usize, row: usize) {
-        for (u, v) in [(0, 0), (1, 0), (0, 1), (1, 1)] {
-            self.needed[(row + v) / HEIGHT * self.n_across + (column + u) / WIDTH] = true;
-        }
-    }
-
-    /// How much of the picture it is.
-    pub fn share(&self) -> f64 {
-        let n_needed = self.needed.iter().filter(|is_needed| **is_needed).count();
-        n_needed as f64 / self.needed.len().max(1) as f64
-    }
-
-    /// Whether a tile is needed; all are where nobody says.
-    #[inline(always)]
-    pub(crate) fn needs(part: Option<&Part>, column: usize, row: usize) -> bool {
-        part.is_none_or(|part| part.needed[row * part.n_across + column])
+/// Where the samples of a tile are; nowhere where no pixel of it looks anywhere.
+#[inline(always)]
+pub(crate) fn grid(bent: Option<&Bent>, column: usize, row: usize) -> Option<Grid<'_>> {
+    match bent {
+        None => Some(Grid::Even { u: column * WIDTH, v: row * HEIGHT }),
+        Some(bent) => bent.tile(column, row).map(Grid::Bent),
     }
 }
 

@@ -14,6 +14,7 @@
 
 pub mod bvh;
 pub mod mesh;
+mod named;
 mod reflection;
 pub mod solid;
 pub mod texture;
@@ -98,13 +99,19 @@ impl Look {
     ) -> Look {
         let rgb = |c: [f64; 4]| [c[0] as f32, c[1] as f32, c[2] as f32];
         let base = material.diffuse.or(material.ambient);
-        let alpha = base.map_or(1.0, |c| c[3]);
+        let script = named::of_script(material);
+        let unsaid = script.map_or(unsaid, |it| Look { colour: it.colour, ..unsaid });
+        let alpha = base.map_or(script.map_or(1.0, |it| f64::from(it.opacity)), |c| c[3]);
         let shine = material.specular.map_or(0.0, |c| (c[0] + c[1] + c[2]) / 3.0);
         let opacity = (alpha * (1.0 - transparency)).clamp(0.0, 1.0) as f32;
         Look {
             colour: base.map_or(unsaid.colour, rgb),
             shine: shine.clamp(0.0, 1.0) as f32,
-            glow: material.emissive.map_or([0.0; 3], rgb),
+            glow: match (material.emissive, script) {
+                (Some(said), _) => rgb(said),
+                (None, Some(it)) if it.glows => it.colour,
+                _ => [0.0; 3],
+            },
             opacity,
             casts_shadow: casts_shadow && opacity > 0.5,
             is_mark: false,
@@ -174,6 +181,8 @@ pub struct Scene {
     tree: Bvh,
     /// Items are where the links say.
     is_placed: bool,
+    /// How often something was moved.
+    n_moves: u64,
 }
 
 impl Scene {
@@ -224,7 +233,7 @@ impl Scene {
                 for visual in &link.visuals {
                     let texture = textures.of(&visual.material);
                     // The picture is the colour, where the file gives no other beside it.
-                    let unsaid = match texture {
+                    let unsaid = match &texture {
                         Some(_) => Look { colour: [1.0; 3], ..unsaid },
                         None => unsaid,
                     };
@@ -281,6 +290,7 @@ impl Scene {
             world_from_link: poses.to_vec(),
             tree: Bvh::default(),
             is_placed: false,
+            n_moves: 0,
             items,
             links,
             models,
@@ -328,9 +338,15 @@ impl Scene {
     pub fn place(&mut self, world_from_link: &[Transform]) {
         assert_eq!(world_from_link.len(), self.links.len(), "one pose per link");
         if self.move_items(world_from_link) {
+            self.n_moves += 1;
             self.tree.refit(&self.bounded_boxes);
         }
         self.world_from_link.copy_from_slice(world_from_link);
+    }
+
+    /// How often something was moved since it was compiled.
+    pub(crate) fn n_moves(&self) -> u64 {
+        self.n_moves
     }
 
     /// Moves the items of links that are no longer where they were; whether there are any.
@@ -412,9 +428,35 @@ impl Scene {
         self.tree.bounds()
     }
 
+    /// Its tree, the items that are in it by their number there, and those without end.
+    #[cfg(feature = "wgpu")]
+    pub(crate) fn tree(&self) -> (&Bvh, &[u32], &[u32]) {
+        (&self.tree, &self.bounded, &self.endless)
+    }
+
     /// What a ray meets first.
     pub fn cast(&self, ray: &Ray) -> Option<Hit> {
         self.cast_where(ray, |_| true)
+    }
+
+    /// Whether a ray meets any of the items that are asked for by their index.
+    pub fn is_blocked(&self, ray: &Ray, wanted: impl Fn(usize) -> bool) -> bool {
+        let meets = |i: usize| {
+            let inside = self.item_from_world[i];
+            let (origin, direction) = (inside.point(ray.origin), inside.vector(ray.direction));
+            wanted(i) && self.items[i].solid.cast(&Ray { origin, direction, ..*ray }).is_some()
+        };
+        let is_there = |i: &&u32| self.world_from_item[**i as usize].is_finite();
+        if self.endless.iter().filter(is_there).any(|i| meets(*i as usize)) {
+            return true;
+        }
+        let mut is_blocked = false;
+        self.tree.walk(ray, |i, max| {
+            is_blocked = is_blocked || meets(self.bounded[i as usize] as usize);
+            // Less than the ray's beginning ends the walk.
+            if is_blocked { f64::NEG_INFINITY } else { max }
+        });
+        is_blocked
     }
 
     /// What a ray meets first among the items that are asked for by their index.
@@ -466,7 +508,8 @@ impl Textures {
     }
 }
 
-/// What is wrong with the textures of a World: files that are no pictures.
+/// What is wrong with the textures of a World, which are files that are no pictures; and which of
+/// its materials are only names that mean nothing here.
 pub fn bad_textures(world: &World) -> Vec<Diagnostic> {
     let mut told: BTreeMap<String, Diagnostic> = BTreeMap::new();
     for placed in world.links() {
@@ -483,7 +526,12 @@ pub fn bad_textures(world: &World) -> Vec<Diagnostic> {
             }
         }
     }
-    told.into_values().collect()
+    let unknown = named::unknown(world).into_iter().map(|name| {
+        let message = format!("no material is called `{name}` here; its surfaces are plain");
+        Diagnostic::remark("unknown-material", message)
+            .help("give them <diffuse>; of Gazebo's names its plain colours are known, Gazebo/Red")
+    });
+    told.into_values().chain(unknown).collect()
 }
 
 /// The `<background>` of SDF's `<scene>`, unless it asks for a `<sky>`.

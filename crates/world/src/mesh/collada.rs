@@ -1,5 +1,5 @@
 //! COLLADA: the geometry of the visual scene, with every node's transform and every
-//! instance unfolded.
+//! instance unfolded, and where its corners are on a texture.
 //!
 //! Written on our XML reader: of the libraries there are, one keeps a single transform
 //! per geometry and forgets translations below a centimetre, the other panics on what it
@@ -13,7 +13,7 @@ use headland_base::maths::{quat_from_axis_angle, sqrt};
 use headland_base::{Diagnostic, Mat3, Place, Source, Vec3};
 use roxmltree::Node;
 
-use super::{Affine, Part, bad, check_count};
+use super::{Affine, Corners, Part, bad, check_count, turn_around};
 use crate::xml;
 
 /// Nodes that are visited at most; instances of instances grow without end otherwise.
@@ -63,7 +63,7 @@ struct Reader<'a, 'i, 'p> {
     /// node and a geometry the same one.
     by_id: BTreeMap<(&'a str, &'a str), Node<'a, 'i>>,
     /// Corners of each geometry already read, by where it starts in the text.
-    geometries: BTreeMap<usize, Arc<Vec<Vec3>>>,
+    geometries: BTreeMap<usize, Arc<Corners>>,
     parts: Vec<Part>,
     n_triangles: usize,
     n_nodes: usize,
@@ -171,14 +171,19 @@ impl<'a, 'i> Reader<'a, 'i, '_> {
                 read
             }
         };
+        let (corners, places) = &*corners;
         self.n_triangles += corners.len() / 3;
         check_count(self.path, self.n_triangles)?;
+        let mut places = places.clone();
+        if scene_from_geometry.linear.determinant() < 0.0 {
+            turn_around(&mut places); // as their corners are
+        }
         let names =
             [node, geometry].into_iter().flat_map(|n| [n.attribute("name"), n.attribute("id")]);
         self.parts.push(Part {
             names: names.flatten().map(str::to_string).collect(),
-            corners: scene_from_geometry.corners(&corners),
-            places: Vec::new(),
+            corners: scene_from_geometry.corners(corners),
+            places,
         });
         Ok(())
     }
@@ -220,56 +225,69 @@ impl<'a, 'i> Reader<'a, 'i, '_> {
         Ok(Affine { linear: Mat3::from_quat(turn), offset: Vec3::ZERO })
     }
 
-    fn corners_of(&self, geometry: Node<'a, 'i>) -> Result<Vec<Vec3>, Diagnostic> {
-        let Some(mesh) = child(geometry, "mesh") else { return Ok(Vec::new()) };
-        let mut corners = Vec::new();
+    /// The corners of a geometry, and where they are on a texture: by the first of its
+    /// TEXCOORD inputs. What has none beside what has is at its first place.
+    fn corners_of(&self, geometry: Node<'a, 'i>) -> Result<Corners, Diagnostic> {
+        let Some(mesh) = child(geometry, "mesh") else { return Ok(Corners::default()) };
+        let (mut corners, mut places) = (Vec::new(), Vec::new());
         for primitive in mesh.children().filter(Node::is_element) {
             let kind = primitive.tag_name().name();
             if !matches!(kind, "triangles" | "polylist" | "polygons" | "tristrips" | "trifans") {
                 continue;
             }
-            let Some(input) = primitive.children().find(|n| is_input(*n, "VERTEX")) else {
-                continue;
+            let input = |semantic: &str| primitive.children().find(|n| is_input(*n, semantic));
+            let Some(vertex) = input("VERTEX") else { continue };
+            let positions = self.positions(vertex)?;
+            let texture = input("TEXCOORD").and_then(|node| Some((node, self.texture_of(node)?)));
+            let offset = self.attribute_count(vertex, "offset", 0)?;
+            let offsets = match &texture {
+                Some((node, _)) => [offset, self.attribute_count(*node, "offset", 0)?],
+                None => [offset; 2],
             };
-            let positions = self.positions(input)?;
-            let offset = self.attribute_count(input, "offset", 0)?;
             let mut stride = 1;
             for other in primitive.children().filter(|n| is(*n, "input")) {
                 stride = stride.max(self.attribute_count(other, "offset", 0)?.saturating_add(1));
             }
-            for outline in self.outlines(primitive, kind, offset, stride)? {
-                for triangle in triangles_of(kind, &outline) {
-                    for index in triangle {
-                        let corner = usize::try_from(index).ok().and_then(|i| positions.get(i));
-                        corners.push(*corner.ok_or_else(|| {
-                            self.bad(format!("index {index} is past the last vertex"), primitive)
-                        })?);
+            for outline in self.outlines(primitive, kind, offsets, stride)? {
+                for [index, place] in triangles_of(kind, &outline).into_iter().flatten() {
+                    let corner = usize::try_from(index).ok().and_then(|i| positions.get(i));
+                    corners.push(*corner.ok_or_else(|| {
+                        self.bad(format!("index {index} is past the last vertex"), primitive)
+                    })?);
+                    if let Some((_, all)) = &texture {
+                        places.resize(corners.len() - 1, [0.0; 2]);
+                        let place = usize::try_from(place).ok().and_then(|i| all.get(i));
+                        places.push(place.copied().unwrap_or_default());
                     }
                 }
             }
             check_count(self.path, corners.len() / 3)?;
         }
-        Ok(corners)
+        if !places.is_empty() {
+            places.resize(corners.len(), [0.0; 2]);
+        }
+        Ok((corners, places))
     }
 
-    /// The vertex indices of a primitive, cut into its polygons, strips or fans; triangles
-    /// stay one list.
+    /// The indices of a primitive, of vertices and of places on the texture, cut into its
+    /// polygons, strips or fans; triangles stay one list.
     fn outlines(
         &self,
         primitive: Node<'a, 'i>,
         kind: &str,
-        offset: usize,
+        offsets: [usize; 2],
         stride: usize,
-    ) -> Result<Vec<Vec<i64>>, Diagnostic> {
+    ) -> Result<Vec<Vec<[i64; 2]>>, Diagnostic> {
         let mut lists = Vec::new();
         for p in primitive.children().filter(|n| is(*n, "p")) {
             let all = self.words::<i64>(p)?;
-            lists.push(all.chunks(stride).filter_map(|c| c.get(offset).copied()).collect());
+            let both = |chunk: &[i64]| Some([*chunk.get(offsets[0])?, *chunk.get(offsets[1])?]);
+            lists.push(all.chunks(stride).filter_map(both).collect());
         }
         if kind != "polylist" {
             return Ok(lists);
         }
-        let all: Vec<i64> = lists.concat();
+        let all: Vec<[i64; 2]> = lists.concat();
         let counts = match child(primitive, "vcount") {
             Some(vcount) => self.words::<usize>(vcount)?,
             None => Vec::new(),
@@ -283,6 +301,24 @@ impl<'a, 'i> Reader<'a, 'i, '_> {
             rest = after;
         }
         Ok(cut)
+    }
+
+    /// Places on a texture, from the left and from the top; the file counts from the bottom. A
+    /// source that makes no sense colours nothing, and the shape is still one.
+    fn texture_of(&self, input: Node<'a, 'i>) -> Option<Vec<[f32; 2]>> {
+        let source = self.target(input, "source", &["source"])?;
+        let numbers = self.words::<f32>(child(source, "float_array")?).ok()?;
+        let accessor = child(source, "technique_common").and_then(|n| child(n, "accessor"));
+        let count = |name: &str, default: usize| {
+            accessor.map_or(Some(default), |a| self.attribute_count(a, name, default).ok())
+        };
+        let (offset, stride) = (count("offset", 0)?, count("stride", 2)?);
+        let pairs = numbers.get(offset..)?.chunks(stride.max(2));
+        let place = |pair: &[f32]| match pair {
+            [s, t, ..] if s.is_finite() && t.is_finite() => Some([*s, 1.0 - t]),
+            _ => None,
+        };
+        Some(pairs.filter_map(place).collect())
     }
 
     /// `input` names `vertices`, whose POSITION input names the `source` of numbers.
@@ -359,7 +395,7 @@ impl<'a, 'i> Reader<'a, 'i, '_> {
 }
 
 /// The triangles of one outline, by the kind of primitive it came from.
-fn triangles_of(kind: &str, outline: &[i64]) -> Vec<[i64; 3]> {
+fn triangles_of<T: Copy>(kind: &str, outline: &[T]) -> Vec<[T; 3]> {
     match kind {
         "triangles" => outline.chunks_exact(3).map(|c| [c[0], c[1], c[2]]).collect(),
         "tristrips" => outline
