@@ -12,6 +12,7 @@
 //! Deliberately absent: anything about robots, files or engines.
 
 pub mod diagnostic;
+pub mod glob;
 pub mod maths;
 pub mod names;
 pub mod seed;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::str::FromStr;
 
-use headland_base::{Diagnostic, Severity, SimDuration, names};
+use headland_base::{Diagnostic, Severity, SimDuration, glob, names};
 use headland_sense::declare::{Declaration, declare_with};
 use headland_sense::scene::bad_textures;
 use headland_sim::sensor::rate_hz;
@@ -11,7 +11,6 @@ use headland_sim::{Model, Sensor};
 use headland_world::Places;
 
 use crate::context::{Context, resources};
-use headland_judge::glob;
 
 /// Which sensors.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -117,7 +116,10 @@ fn choose(
     let faults: Vec<Diagnostic> = unknown
         .map(|pattern| {
             let near = names::suggestion(pattern, topics.iter().copied());
-            let near = near.unwrap_or_else(|| "this world has no sensors".to_string());
+            let near = near.unwrap_or_else(|| match topics.len() {
+                0 => "this world has no sensors".to_string(),
+                n => format!("`headland check` lists the {n} sensors of this world"),
+            });
             let message = format!("no sensor fits `{pattern}`");
             Diagnostic::error("unknown-sensor", message).help(near)
         })

@@ -55,7 +55,7 @@ const CAMERAS: &[(&str, Option<&str>)] = &[
 
 fn image(path: &Path) -> Image {
     let bytes = std::fs::read(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-    Image::from_png(&bytes).unwrap_or_else(|| panic!("{} is no PNG", path.display()))
+    Image::from_png(&bytes, usize::MAX).unwrap_or_else(|| panic!("{} is no PNG", path.display()))
 }
 
 /// A folder with what ships in it.

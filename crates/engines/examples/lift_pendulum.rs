@@ -51,6 +51,10 @@ struct Altimeter {
 }
 
 impl Sensor for Altimeter {
+    fn name(&self) -> &str {
+        "altimeter"
+    }
+
     fn outputs(&self) -> &[Output] {
         &self.outputs
     }

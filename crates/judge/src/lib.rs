@@ -25,7 +25,6 @@ pub mod coverage;
 pub mod cut;
 pub mod explain;
 mod formula;
-pub mod glob;
 pub mod judge;
 pub mod lang;
 pub mod live;

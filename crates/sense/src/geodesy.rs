@@ -42,7 +42,7 @@ impl Geodetic {
     }
 
     /// Of a point in the axes of the Earth. Bowring's formula for the reduced latitude, applied
-    /// until it stands still: three times for anything from the deep sea to the satellites.
+    /// until it stands still: four times for anything from the deep sea to the satellites.
     pub fn from_ecef(point: Vec3) -> Geodetic {
         let across = hypot(point.x, point.y);
         let longitude = if across == 0.0 { 0.0 } else { atan2(point.y, point.x) };
@@ -105,7 +105,8 @@ mod tests {
         }
     }
 
-    /// There and back, and by two roads, to a ten-millionth of a metre.
+    /// There and back to a ten-millionth of a metre, and by another road to what that road's own
+    /// roots leave of the digits.
     #[test]
     fn there_and_back_by_two_roads() {
         for i in -89..=89 {

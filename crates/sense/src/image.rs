@@ -37,11 +37,16 @@ impl Image {
         out
     }
 
-    /// From a PNG of any kind; `None` where it is none.
-    pub fn from_png(bytes: &[u8]) -> Option<Image> {
+    /// From a PNG of any kind of at most so many pixels a side; `None` where it is none.
+    pub fn from_png(bytes: &[u8], most_side: usize) -> Option<Image> {
         let mut decoder = png::Decoder::new(Cursor::new(bytes));
         decoder.set_transformations(png::Transformations::normalize_to_color8());
         let mut reader = decoder.read_info().ok()?;
+        // Before there is memory for it: a header may promise anything.
+        let (width, height) = reader.info().size();
+        if width.max(height) as usize > most_side {
+            return None;
+        }
         let mut data = vec![0; reader.output_buffer_size()?];
         let frame = reader.next_frame(&mut data).ok()?;
         let (width, height) = (frame.width as usize, frame.height as usize);

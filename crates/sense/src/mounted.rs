@@ -63,6 +63,7 @@ pub enum Sight<'a> {
 
 /// Something measured, as a run takes part in it.
 pub struct Mounted {
+    name: String,
     measure: Box<dyn Measure>,
     outputs: Vec<Output>,
     timing: Timing,
@@ -71,11 +72,11 @@ pub struct Mounted {
 }
 
 impl Mounted {
-    /// Says what is measured on a topic and those below it. Where readings drop out, all
-    /// messages of one look do.
+    /// Says what is measured on a topic and those below it, under a whole name. Where readings
+    /// drop out, all messages of one look do.
     pub fn new(
         measure: Box<dyn Measure>,
-        topic: &str,
+        (name, topic): (&str, &str),
         timing: Timing,
         dropout: Dropout,
     ) -> Mounted {
@@ -84,7 +85,7 @@ impl Mounted {
             message_type: kind.name(),
         };
         let outputs = measure.named_outputs().into_iter().map(output).collect();
-        Mounted { measure, outputs, timing, dropout, dropper: None }
+        Mounted { name: name.to_string(), measure, outputs, timing, dropout, dropper: None }
     }
 
     /// Where it looks.
@@ -94,6 +95,10 @@ impl Mounted {
 }
 
 impl Sensor for Mounted {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
     fn outputs(&self) -> &[Output] {
         &self.outputs
     }

@@ -215,11 +215,11 @@ struct SensorPlan {
     needs_contacts: bool,
 }
 
-/// Starts the sensors, each with the seed of its first topic.
+/// Starts the sensors, each with the seed of its name.
 fn start_sensors(model: &Model, setup: &Setup, cast: &mut Cast) -> Vec<SensorPlan> {
     let mut first_output = 0;
     let mut plan = |sensor: &mut Box<dyn Sensor>| {
-        let seed = setup.seed.child("sensor").child(&sensor.outputs()[0].topic);
+        let seed = setup.seed.child("sensor").child(sensor.name());
         sensor.start(model, &seed);
         let timing = sensor.timing();
         let plan = SensorPlan {

@@ -76,7 +76,10 @@ pub struct LastStep<'a> {
 /// It is given the true state and its own seed, and nothing else; noise drawn from
 /// another source would make the recording depend on the order of construction.
 pub trait Sensor {
-    /// What it says, at least one. The first topic names its seed.
+    /// Its whole name, `robot::base::imu`; its seed is split off by it.
+    fn name(&self) -> &str;
+
+    /// What it says, at least one.
     fn outputs(&self) -> &[Output];
 
     /// When it looks.

@@ -56,6 +56,9 @@ fn eye(topic: &str, timing: Timing, needs_contacts: bool) -> Box<dyn Sensor> {
 }
 
 impl Sensor for Eye {
+    fn name(&self) -> &str {
+        &self.outputs[0].topic
+    }
     fn outputs(&self) -> &[Output] {
         &self.outputs
     }

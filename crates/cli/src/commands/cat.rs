@@ -4,13 +4,12 @@
 use std::fs::File;
 use std::io::{BufReader, BufWriter, Write as _};
 
-use headland_base::{Diagnostic, Findings, SimTime, names};
+use headland_base::{Diagnostic, Findings, SimTime, glob, names};
 use headland_record::reader::{Channel, RawMessage};
 use headland_record::{Decoder, Item, Reader};
 
 use crate::args::CatArgs;
 use crate::context::{Context, Ended, Outcome, open_recording};
-use headland_judge::glob;
 
 pub fn run(context: &Context, args: &CatArgs) -> Ended {
     let mut reader = open_recording(&args.recording)?;

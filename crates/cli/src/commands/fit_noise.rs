@@ -12,7 +12,7 @@ use headland_base::{Diagnostic, Seed, names};
 use headland_record::csv::{NumberChoice, NumberColumn, read_numbers};
 use headland_report::{Align, Ellipse, Scatter, count, scatter, table};
 use headland_sense::fit::measured::{Gathering, Measured, Truth};
-use headland_sense::fit::{Fit, FitOptions, Unfit, fit};
+use headland_sense::fit::{Fit, FitOptions, MOST, Unfit, fit};
 use headland_sense::noise::Perception;
 use headland_sense::noise::perception::AXES;
 use headland_sense::noise::sdf::NamedMixture;
@@ -233,6 +233,11 @@ fn unfit_words(unfit: &Unfit, axes: &[Axis], measured: &Measured) -> Diagnostic 
                 }
             );
             Diagnostic::error("too-few-rows", message)
+        }
+        Unfit::TooLarge { dim } => {
+            let message = format!("`{}` has a number beyond {MOST:e}", axes[*dim].name);
+            Diagnostic::error("number-too-large", message)
+                .help("where nothing was measured, leave the cell empty")
         }
         Unfit::Constant { dim } => {
             let message = format!("`{}` is the same in every row", axes[*dim].name);

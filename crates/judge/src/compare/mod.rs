@@ -359,7 +359,7 @@ fn unknown_patterns(all: &[Item], b: &Side, options: &Options) -> Vec<Diagnostic
             _ => keys.push(item.key.clone()),
         }
     }
-    let fits = |pattern: &str| keys.iter().any(|key| crate::glob::matches(pattern, key));
+    let fits = |pattern: &str| keys.iter().any(|key| headland_base::glob::matches(pattern, key));
     let unknown = options.selection.patterns.iter().filter(|pattern| !fits(pattern));
     unknown
         .map(|pattern| {

@@ -7,10 +7,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use headland_base::names::nearest;
-use headland_base::{Diagnostic, Findings, SimDuration, SimTime};
+use headland_base::{Diagnostic, Findings, SimDuration, SimTime, glob};
 use headland_record::{LeftOut, Recording};
-
-use crate::glob;
 
 /// New names of keys: `/imu/data/angular_velocity/* -> torso/angular_vel/*`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -3,10 +3,9 @@
 //! A text goes in; what it says of a comparison comes out: kept, broken, or not to be said
 //! because the statistic is undefined.
 
-use headland_base::{Diagnostic, names::suggestion};
+use headland_base::{Diagnostic, glob, names::suggestion};
 
 use super::{Compared, KEY_STATISTICS, STATISTICS};
-use crate::glob;
 
 /// How a value is compared with a limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

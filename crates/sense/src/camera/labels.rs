@@ -1,7 +1,7 @@
 //! Labels: which number a thing has in the pictures of a segmentation camera.
 //!
 //! A thing is an outermost model of the world, numbered from 1 in its order; 0 is where nothing
-//! is. A class is what a model says of itself, `<plugin name="gz::sim::systems::Label"><label>`,
+//! is, and what is beyond the 65,535th shares its number. A class is what a model says of itself, `<plugin name="gz::sim::systems::Label"><label>`,
 //! as in Gazebo; a model that says nothing is of class 0. In a world where none says anything,
 //! classes are things.
 
@@ -17,7 +17,13 @@ pub struct Labels(Vec<u16>);
 impl Labels {
     /// Things.
     pub fn things(scene: &Scene) -> Labels {
-        Labels(scene.items().iter().map(|item| item.model_idx as u16 + 1).collect())
+        Labels(
+            scene
+                .items()
+                .iter()
+                .map(|item| u16::try_from(item.model_idx + 1).unwrap_or(u16::MAX))
+                .collect(),
+        )
     }
 
     /// Classes.

@@ -281,9 +281,13 @@ fn camera(
     };
     let mut imperfections = Imperfections::read(node);
     let noise = node.noise();
+    let is_white = noise == Noise { mean: noise.mean, ..Noise::gaussian(noise.stddev) };
+    if let Some(written) = node.child("noise").filter(|_| !is_white && shows != Shows::Depth) {
+        written.warn("of the noise of colours only <mean> and <stddev> are heeded", None);
+    }
     // One knob: where both are given, the element of ours is meant.
     if imperfections.noise == 0.0 {
-        imperfections.noise = noise.stddev.abs();
+        imperfections.noise = noise.stddev;
         imperfections.noise_mean = noise.mean;
     }
     // Of a camera that shows depths alone the plain element means them.
@@ -294,7 +298,7 @@ fn camera(
             Noise::default()
         }
         (None, Shows::Depth) => {
-            Noise { mean: imperfections.noise_mean, ..Noise::gaussian(imperfections.noise) }
+            Noise { mean: imperfections.noise_mean, stddev: imperfections.noise, ..noise }
         }
         (None, _) => Noise::default(),
     };

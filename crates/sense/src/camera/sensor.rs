@@ -187,7 +187,8 @@ impl Eye {
         let shutter = camera.imperfections.shutter;
         let mut frame = shutter.take(&self.table, &mut **renderer, scene, wants, &mut view_at);
         if let Some(darkroom) = &mut self.darkroom {
-            let view = camera.view(scene.world_from_link());
+            // A shutter that took its time left the scene where it was then.
+            let view = view_at(scene, 0.0);
             let sun = Sun::seen(scene, &view, &camera.lens);
             darkroom.develop(&mut frame.rgb, sun);
         }

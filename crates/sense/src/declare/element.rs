@@ -316,9 +316,16 @@ impl<'a> Element<'a> {
         read
     }
 
-    /// The `<noise>` of an element some levels down.
+    /// The `<noise>` of an element some levels down, of a sensor whose readings come together and
+    /// are lost together.
     pub fn noise_at(self, path: &[&str]) -> Noise {
-        self.at(path).map(Element::noise).unwrap_or_default()
+        let Some(element) = self.at(path) else { return Noise::default() };
+        let noise = element.noise();
+        if let Some(written) = element.child("noise").filter(|_| noise.dropout.rate > 0.0) {
+            let help = "<headland:dropout> in the <sensor> itself loses all of a reading";
+            written.fault("one number of a reading is not lost by itself", Some(help.to_string()));
+        }
+        noise
     }
 
     /// The `<headland:dropout>` inside it.
@@ -379,6 +386,11 @@ impl<'a> Element<'a> {
     pub fn unknown(self, message: impl Into<String>, help: Option<String>) {
         let make = |_, text| Diagnostic::warning("unknown-sensor-type", text);
         self.push(make, message.into(), help);
+    }
+
+    /// All that was said since the last call about the piece it is in.
+    pub fn take_findings(self) -> Vec<Diagnostic> {
+        self.told.findings.take()
     }
 
     /// Takes over what was found elsewhere, each finding once.

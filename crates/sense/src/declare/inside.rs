@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use headland_world::resource::Resources;
 use headland_world::{Model, Opaque, Places, World};
-use roxmltree::Document;
+use roxmltree::{Document, Node};
 
 use super::element::parsable;
 use super::sensors_of;
@@ -54,7 +54,11 @@ fn replaced(sensor: &str, noise: &str) -> Option<String> {
     let mut text = parsable(sensor);
     let (range, said) = {
         let document = Document::parse(&text).ok()?;
-        let file = document.descendants().find(|node| node.tag_name().name() == "file")?;
+        let is_called = |node: Node<'_, '_>, name: &str| node.tag_name().name() == name;
+        let is_meant = |node: &Node<'_, '_>| {
+            is_called(*node, "file") && node.parent().is_some_and(|it| is_called(it, "detector"))
+        };
+        let file = document.descendants().find(is_meant)?;
         let around = file.parent()?.children().filter(|node| node.is_element());
         let said: Vec<String> = around.map(|node| node.tag_name().name().to_string()).collect();
         (file.range(), said)

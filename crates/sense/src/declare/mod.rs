@@ -211,15 +211,15 @@ impl Declared {
         found: Found<'_>,
         is_own: &dyn Fn(&str) -> bool,
     ) {
-        let mut read = Vec::new();
-        let findings = found.read(("sensor", "bad-sensor"), |element| {
-            read.extend(self.read(model, places, &found, element, is_own));
+        let rest = found.read(("sensor", "bad-sensor"), |element| {
+            let read = self.read(model, places, &found, element, is_own);
+            let findings = element.take_findings();
+            match read {
+                Some(read) => self.sensors.push(Declaration { findings, ..read }),
+                None => self.findings.extend(findings),
+            }
         });
-        match read.as_mut_slice() {
-            [] => self.findings.extend(findings),
-            [first, ..] => first.findings = findings,
-        }
-        self.sensors.extend(read);
+        self.findings.extend(rest);
     }
 
     fn read(
@@ -267,7 +267,7 @@ impl Declared {
         };
         let topic = self.free_topic(&topic, measure.as_deref(), is_own);
         let dropout: Dropout = element.dropout();
-        let sensor = measure.map(|measure| Mounted::new(measure, &topic, timing, dropout));
+        let sensor = measure.map(|measure| Mounted::new(measure, (&name, &topic), timing, dropout));
         let makes_pictures = kind.elements.contains(&"camera");
         let waits = makes_pictures && !element.flag("always_on", false);
         let (kind, findings) = (kind.words[0], Vec::new());

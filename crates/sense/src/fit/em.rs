@@ -31,7 +31,7 @@ pub struct Enough {
     pub n_rounds: usize,
 }
 
-/// Deviations of a cluster are at least this share of those of all points: without it a cluster
+/// Variances of a cluster are at least this share of those of all points: without it a cluster
 /// shrinks around a few equal points until its density is infinite.
 pub(super) const LEAST_VARIANCE: f64 = 1e-8;
 

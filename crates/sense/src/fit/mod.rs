@@ -133,6 +133,11 @@ pub enum Unfit {
         /// So many are needed.
         needed: usize,
     },
+    /// A number is so large that its square is none, as what some write for "no reading".
+    TooLarge {
+        /// Which.
+        dim: usize,
+    },
     /// A number is the same in all of them.
     Constant {
         /// Which.
@@ -144,6 +149,9 @@ pub enum Unfit {
         n_clusters: usize,
     },
 }
+
+/// The largest number that is fitted: products of four of them are still numbers.
+pub const MOST: f64 = 1e75;
 
 /// Starts per number of clusters; as many of the best go on.
 const N_STARTS: usize = 8;
@@ -164,6 +172,10 @@ pub fn fit(points: &Points, options: &FitOptions) -> Result<Fit, Unfit> {
     let needed = dims + 2;
     if n < needed {
         return Err(Unfit::TooFew { needed });
+    }
+    let is_large = |dim: &usize| points.iter().any(|point| point[*dim].abs() > MOST);
+    if let Some(dim) = (0..dims).find(is_large) {
+        return Err(Unfit::TooLarge { dim });
     }
     let spread = points.spread();
     // Numbers that differ by rounding alone are one number.

@@ -130,6 +130,9 @@ fn what_cannot_be_fitted_is_said() {
     let few = Points::new(vec![1.0, 2.0], 2);
     assert_eq!(fit(&few, &options).unwrap_err(), Unfit::TooFew { needed: 4 });
     let flat: Vec<f64> = (0..50).flat_map(|i| [cos(f64::from(i)), 416.65]).collect();
+    let mut far: Vec<f64> = flat.iter().map(|x| sin(*x)).collect();
+    far[1] = f64::MAX;
+    assert_eq!(fit(&Points::new(far, 2), &options).unwrap_err(), Unfit::TooLarge { dim: 1 });
     assert_eq!(fit(&Points::new(flat, 2), &options).unwrap_err(), Unfit::Constant { dim: 1 });
     let many = FitOptions { n_clusters: Some(40), ..options };
     let points = drawn(&three(), 60, 1);

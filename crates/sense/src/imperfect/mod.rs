@@ -86,7 +86,7 @@ impl Imperfections {
                 all.number_that(name, 0.0, &wanted, |value| (*least..=*most).contains(&value));
         }
         let is_whole = |n: f64| (0.0..=256.0).contains(&n) && n.fract() == 0.0;
-        let wanted = "a whole number from 1 to 256";
+        let wanted = "a whole number up to 256; 0 chooses";
         let samples = all.number_that("motion_blur_samples", 0.0, wanted, is_whole);
         out.shutter.n_samples = samples as usize;
         out

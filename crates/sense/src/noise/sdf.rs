@@ -136,6 +136,10 @@ pub fn mixture(
         }
     }
     only(node, ["cluster"], defects);
+    // Before there is a matrix of as many rows as somebody wrote words.
+    if defects.len() > n_before {
+        return None;
+    }
     let clusters: Vec<Cluster> = node
         .children()
         .filter(|node| node.tag_name().name() == "cluster")

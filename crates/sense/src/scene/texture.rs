@@ -45,7 +45,8 @@ impl Texture {
     pub fn decode(bytes: &[u8]) -> Result<Texture, String> {
         let image = match bytes {
             [0x89, b'P', b'N', b'G', ..] => {
-                Image::from_png(bytes).ok_or_else(|| "it is a broken PNG".to_string())
+                let why = format!("it is a broken PNG, or has more than {MOST_SIDE} pixels a side");
+                Image::from_png(bytes, MOST_SIDE).ok_or(why)
             }
             [0xff, 0xd8, ..] => jpeg(bytes),
             _ => Err("it is neither a PNG nor a JPEG".to_string()),

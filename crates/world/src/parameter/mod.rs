@@ -28,7 +28,7 @@ pub mod pseudo;
 
 use std::collections::BTreeMap;
 
-use headland_base::{Diagnostic, names};
+use headland_base::{Diagnostic, glob, names};
 
 use crate::{Actuator, Axis, JointKind, Link, Model, Surface, World};
 use field::{ACTUATOR, AXIS, Domain, Field, LINK, SETTINGS, SURFACE, WORLD};
@@ -263,7 +263,7 @@ impl Parameter {
     }
 
     fn fits(&self, pattern: &str) -> bool {
-        self.spellings().iter().any(|spelling| matches(pattern, spelling))
+        self.spellings().iter().any(|spelling| glob::matches(pattern, spelling))
     }
 
     /// Every way to write it.
@@ -292,28 +292,6 @@ fn sliding(unit: &'static str) -> &'static str {
         "kg·m²" => "kg",
         other => other,
     }
-}
-
-/// Whether `text` fits `pattern`, where a star stands for anything.
-fn matches(pattern: &str, text: &str) -> bool {
-    let mut parts = pattern.split('*');
-    let Some(mut rest) = parts.next().and_then(|first| text.strip_prefix(first)) else {
-        return false;
-    };
-    let mut parts = parts.peekable();
-    if parts.peek().is_none() {
-        return rest.is_empty();
-    }
-    while let Some(part) = parts.next() {
-        if parts.peek().is_none() {
-            return rest.ends_with(part);
-        }
-        match rest.find(part) {
-            Some(at) => rest = &rest[at + part.len()..],
-            None => return false,
-        }
-    }
-    true
 }
 
 fn model_at<'a>(world: &'a World, path: &[usize]) -> &'a Model {

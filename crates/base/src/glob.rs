@@ -1,4 +1,4 @@
-//! Patterns of topics and keys: `*` stands for anything, also across slashes.
+//! Patterns of names: `*` stands for anything, also across slashes.
 //!
 //! Deliberately absent: `?`, brackets and braces. Names are short, and one rule is enough.
 
@@ -30,6 +30,9 @@ mod tests {
             ("*", "", true),
             ("/ball", "/ball/pose", false),
             ("/a*a", "/a", false),
+            ("*", "ünï", true),
+            ("gear_*", "gea", false),
+            ("g*r_*", "gear_1", true),
         ] {
             assert_eq!(matches(pattern, text), wanted, "{pattern} on {text}");
         }
