@@ -14,11 +14,6 @@ pub struct Image {
 }
 
 impl Image {
-    /// All black.
-    pub fn black(width: usize, height: usize) -> Image {
-        Image { width, height, rgb: vec![0; width * height * 3] }
-    }
-
     /// One pixel.
     pub fn pixel(&self, column: usize, row: usize) -> [u8; 3] {
         let at = (row * self.width + column) * 3;

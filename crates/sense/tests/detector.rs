@@ -185,7 +185,7 @@ fn false_detections_come_at_their_rate_and_move_nothing_else() {
             let slope = headland_base::maths::tan(0.6);
             assert!((0.2..=3.0).contains(&p.x) && p.y.abs() <= slope * p.x, "{p}");
             assert_eq!(ghost.results[0].hypothesis.class_id, "gear");
-            deep += f64::from(u8::from(p.x > 3.0 * 0.5f64.cbrt()));
+            deep += f64::from(u8::from(p.x > 3.0 * headland_base::maths::cbrt(0.5)));
         }
     }
     // Poisson: mean and variance are the rate, 3.29 standard errors for 99.9 %.

@@ -251,6 +251,15 @@ fn camera(
     if let Some(save) = node.child("save") {
         save.remark("<save> is passed over: pictures go into the recording");
     }
+    for (unheeded, why) in [
+        ("visibility_mask", "it sees all that is visible"),
+        ("camera_info_topic", "its CameraInfo is beside its pictures"),
+        ("box_type", "boxes are the detector's"),
+    ] {
+        if let Some(element) = node.child(unheeded) {
+            element.warn(format!("<{unheeded}> is not heeded: {why}"), None);
+        }
+    }
     if node.flag("triggered", false) {
         node.warn("it is not triggered by a topic, but looks at its own rate", None);
     }

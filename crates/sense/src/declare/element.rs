@@ -243,12 +243,6 @@ impl<'a> Element<'a> {
         default
     }
 
-    /// The vector of an element inside it, or what holds without.
-    pub fn vec3(self, name: &str, default: Vec3) -> Vec3 {
-        let values = self.child(name).and_then(Element::values::<3>);
-        values.map_or(default, Vec3::from_array)
-    }
-
     /// The flag of an element inside it, or what holds without.
     pub fn flag(self, name: &str, default: bool) -> bool {
         let Some(child) = self.child(name) else { return default };

@@ -38,6 +38,9 @@ pub fn optics(sensor: Element<'_>, unsaid: Show) -> Option<Optics> {
         return None;
     };
     element.only(&KNOWN);
+    if let Some(mask) = element.child("visibility_mask") {
+        mask.warn("<visibility_mask> is not heeded: beams meet all that is there", None);
+    }
     let horizontal = element.at(&["scan", "horizontal"]).map(sweep);
     let vertical = element.at(&["scan", "vertical"]).map(sweep);
     if let Some(scan) = element.child("scan") {

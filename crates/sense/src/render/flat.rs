@@ -33,8 +33,4 @@ impl Renderer for Flat {
         let how = exact::How { n_threads: self.n_threads, wants, background: BACKGROUND, bent };
         exact::draw(&mut self.bins, scene, view, how)
     }
-
-    fn n_threads(&self) -> usize {
-        self.n_threads
-    }
 }

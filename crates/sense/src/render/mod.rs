@@ -123,9 +123,6 @@ pub trait Renderer: Send {
         wants: Wants,
         bent: Option<&Bent>,
     ) -> Frame;
-
-    /// Threads it may use.
-    fn n_threads(&self) -> usize;
 }
 
 /// Makes a renderer that uses up to so many threads.

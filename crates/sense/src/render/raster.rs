@@ -75,10 +75,6 @@ impl Renderer for Raster {
         }
         frame
     }
-
-    fn n_threads(&self) -> usize {
-        self.n_threads
-    }
 }
 
 /// What the threads of a frame share.

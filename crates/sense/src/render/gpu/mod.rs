@@ -177,10 +177,6 @@ impl Renderer for Gpu {
         }
         frame
     }
-
-    fn n_threads(&self) -> usize {
-        self.n_threads
-    }
 }
 
 fn bytes_of(words: &Words) -> Vec<u8> {
