@@ -57,7 +57,8 @@ kinds! {
 /// One camera of a sensor, ready to look.
 struct Eye {
     camera: Camera,
-    table: Table,
+    /// Made for the first picture: one that nobody takes costs nothing.
+    table: Option<Table>,
     /// Of its messages.
     frame_id: String,
     info: CameraInfo,
@@ -86,13 +87,10 @@ fn read(element: Element<'_>, site: &Site<'_>) -> Option<Box<dyn Measure>> {
     let first = cameras.first().map(|camera| camera.link_from_optical);
     let mut eyes = Vec::new();
     for camera in cameras {
-        let table = match camera.table() {
-            Ok(table) => table,
-            Err(fault) => {
-                element.fault(fault.message, fault.help);
-                continue;
-            }
-        };
+        if let Err(fault) = Table::check(&camera.pinhole, &camera.lens, camera.cutoff) {
+            element.fault(fault.message, fault.help);
+            continue;
+        }
         let own = camera.name.rsplit("::").next().unwrap_or_default();
         let (prefix, inner) = match is_several {
             true => (format!("/{own}"), format!("/{own}")),
@@ -105,7 +103,7 @@ fn read(element: Element<'_>, site: &Site<'_>) -> Option<Box<dyn Measure>> {
         let info = camera_info(&camera.pinhole, &camera.lens, baseline);
         eyes.push(Eye {
             camera,
-            table,
+            table: None,
             frame_id,
             info,
             prefix,
@@ -185,7 +183,10 @@ impl Eye {
             camera.view(scene.world_from_link())
         };
         let shutter = camera.imperfections.shutter;
-        let mut frame = shutter.take(&self.table, &mut **renderer, scene, wants, &mut view_at);
+        let table = self
+            .table
+            .get_or_insert_with(|| camera.table().expect("looked at when the camera was read"));
+        let mut frame = shutter.take(table, &mut **renderer, scene, wants, &mut view_at);
         if let Some(darkroom) = &mut self.darkroom {
             // A shutter that took its time left the scene where it was then.
             let view = view_at(scene, 0.0);
