@@ -22,7 +22,7 @@ mod stages;
 use std::time::Duration;
 
 use headland_base::maths::sqrt;
-use headland_base::{Diagnostic, SimDuration, Transform};
+use headland_base::{Diagnostic, SimDuration};
 use headland_sim::contact::{Detector, Scene};
 use headland_sim::motion::{Drive, Pack};
 use headland_sim::tree::{V3, V6};
@@ -77,8 +77,6 @@ struct Built {
     integrator: Integrator,
     /// Rigids that move at their own velocity, whatever pushes them.
     led: Vec<usize>,
-    /// Where every rigid is, for the detector: scratch.
-    poses: Vec<Transform>,
     /// How long the last inner step of the adaptive integrator was \[s\].
     inner_step: f64,
 }
@@ -114,7 +112,6 @@ impl Engine for Native {
             led: (0..model.rigids.len())
                 .filter(|rigid| model.rigids[*rigid].motion == Motion::Kinematic)
                 .collect(),
-            poses: vec![Transform::IDENTITY; model.rigids.len()],
             inner_step: options.step.secs(),
             packing,
             packs,
@@ -163,11 +160,9 @@ impl Built {
 
     /// Where things touch, in the poses the state has.
     fn find_contacts(&mut self, drive: &Drive<'_>, state: &State) {
-        self.poses.clear();
-        self.poses.extend(state.rigids.iter().map(|rigid| rigid.world_from_rigid));
         let reach = Reach::of(drive, self.law);
-        let margin = reach.at_speed(fastest_two(state));
-        let points = self.detector.detect(&self.scene, &self.poses, margin);
+        let margin = if reach.is_wanted { reach.at_speed(fastest_two(state)) } else { 0.0 };
+        let points = self.detector.detect(&self.scene, &state.rigids, margin);
         self.contacts.take(drive.model, &self.packing, state, points, &reach);
     }
 

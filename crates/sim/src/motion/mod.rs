@@ -20,13 +20,14 @@ mod follow;
 mod links;
 mod needs;
 mod one_body;
+mod seen;
 mod soles;
 mod stages;
 mod stance;
 mod turning;
 mod vehicle;
 
-use headland_base::{Transform, Vec3};
+use headland_base::Vec3;
 use headland_world::Detail;
 
 use crate::engine::Inputs;
@@ -39,6 +40,7 @@ pub use columns::Columns;
 pub use commanded::Commanded;
 pub use needs::needs;
 pub use one_body::OneBody;
+pub use seen::Seen;
 pub use stages::{DORMAND_PRINCE, Method, RK4};
 pub use stance::{Feet, Stance, TOUCH};
 pub use vehicle::{Vehicle, Wheels};
@@ -110,14 +112,8 @@ pub trait Pack: Send {
     /// Finds out where every link is and how it moves. `state` has what carries them.
     fn place(&mut self, state: &State);
 
-    /// Where a link is; the pose of its rigid.
-    fn pose(&self, robot: usize, node: usize) -> Transform;
-
     /// Where in the world the motions and forces of a robot are written about.
     fn origin(&self, robot: usize) -> Vec3;
-
-    /// How a link moves, about the robot's origin.
-    fn motion(&self, robot: usize, node: usize) -> V6<f64>;
 
     /// A force on a link, about the robot's origin, for the coming acceleration.
     fn push(&mut self, robot: usize, node: usize, force: V6<f64>);
