@@ -24,7 +24,7 @@ use std::time::Duration;
 use headland_base::maths::sqrt;
 use headland_base::{Diagnostic, SimDuration};
 use headland_sim::contact::{Detector, Scene};
-use headland_sim::motion::{Drive, Pack};
+use headland_sim::motion::{Drive, Pack, take_faster};
 use headland_sim::tree::{V3, V6};
 use headland_sim::{
     Engine, EngineEntry, EngineOptions, Fault, Found, Housing, Inputs, Model, Motion, State,
@@ -161,7 +161,7 @@ impl Built {
     /// Where things touch, in the poses the state has.
     fn find_contacts(&mut self, drive: &Drive<'_>, state: &State) {
         let reach = Reach::of(drive, self.law);
-        let margin = if reach.is_wanted { reach.at_speed(fastest_two(state)) } else { 0.0 };
+        let margin = if reach.is_wanted { reach.at_speed(self.fastest_two(state)) } else { 0.0 };
         let points = self.detector.detect(&self.scene, &state.rigids, margin);
         self.contacts.take(drive.model, &self.packing, state, points, &reach);
     }
@@ -225,17 +225,16 @@ impl Built {
             self.contacts.write(state);
         }
     }
-}
 
-/// The largest speed at which any two rigids may move against each other \[m/s\]: that of the
-/// fastest and of the next. What is no number does not count.
-fn fastest_two(state: &State) -> f64 {
-    let (mut first, mut second) = (0.0, 0.0);
-    for rigid in &state.rigids {
-        let square = rigid.twist.linear.length_squared();
-        if square > second && square.is_finite() {
-            (first, second) = if square > first { (square, first) } else { (first, square) };
+    /// The largest speed at which any two rigids may move against each other \[m/s\]: that of
+    /// the fastest and of the next. What is no number does not count.
+    fn fastest_two(&self, state: &State) -> f64 {
+        let mut fastest = [0.0; 2];
+        for rigid in &self.led {
+            take_faster(&mut fastest, state.rigids[*rigid].twist.linear.length_squared());
         }
+        let of_packs = self.packs.iter().flat_map(|pack| pack.fastest());
+        of_packs.for_each(|square| take_faster(&mut fastest, square));
+        sqrt(fastest[0]) + sqrt(fastest[1])
     }
-    sqrt(first) + sqrt(second)
 }

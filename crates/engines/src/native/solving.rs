@@ -6,6 +6,7 @@
 use std::ops::Range;
 
 use headland_sim::State;
+use headland_sim::constraint::Assembly;
 use headland_sim::contact::hard::{self, Contact, Problem, Row, Scratch, Tuning, correction_speed};
 
 use super::contacts::{Touch, velocity_at};
@@ -16,8 +17,6 @@ use super::rows::{Held, Owner};
 pub(super) struct Now<'a> {
     pub held: &'a Held,
     pub islands: &'a Islands,
-    /// Of all robots.
-    pub n_columns: usize,
     pub dt: f64,
     /// Speeds up to which nothing bounces \[m/s\].
     pub rest_speed: f64,
@@ -43,14 +42,17 @@ pub(super) struct Solver {
 #[derive(Default)]
 struct Work {
     scratch: Scratch,
-    columns: Vec<[f64; 3]>,
-    delassus: Vec<f64>,
+    assembly: Assembly,
     free: Vec<f64>,
     impulses: Vec<f64>,
     bounces: Vec<f64>,
     before: Vec<f64>,
     contacts: Vec<Contact>,
     rows: Vec<Row>,
+    /// What is pushed apart: normals, then single rows.
+    pushing: Vec<Row>,
+    normals: Vec<f64>,
+    pushes: Vec<f64>,
 }
 
 /// Speeds are right to this \[m/s\]: a thing at rest creeps less than a tenth of a millimetre an
@@ -58,7 +60,7 @@ struct Work {
 const HOLDING: Tuning = Tuning { tolerance: 1e-8, n_sweeps_max: 200, n_newton_max: 300 };
 
 /// Displacements: what is left undone is there to be done in the next step.
-const PUSHING: Tuning = Tuning { tolerance: 1e-5, n_sweeps_max: 50, n_newton_max: 0 };
+const PUSHING: Tuning = Tuning { tolerance: 1e-5, n_sweeps_max: 50, n_newton_max: 60 };
 
 /// Share of a depth that is made good per step.
 const MENDING: f64 = 0.2;
@@ -84,7 +86,7 @@ impl Solver {
             work.bounce(now, chosen);
             hard::solve(
                 &Problem {
-                    delassus: &work.delassus,
+                    delassus: &work.assembly.delassus,
                     free: &work.free,
                     contacts: &work.contacts,
                     rows: &work.rows,
@@ -110,7 +112,7 @@ impl Work {
     /// The problem of an island, and where to begin to look.
     fn gather(&mut self, now: &Now<'_>, chosen: &[usize]) {
         let held = now.held;
-        held.blocks.delassus(chosen, now.n_columns, &mut self.columns, &mut self.delassus);
+        held.blocks.delassus(chosen, &mut self.assembly);
         self.soften(held, chosen);
         self.contacts.clear();
         self.rows.clear();
@@ -140,8 +142,8 @@ impl Work {
         let mut at = 0;
         for &block in chosen {
             match &held.owners[block] {
-                Owner::Links(_) => self.delassus[at * n + at] *= 1.0 + GIVE,
-                Owner::Rub { give, .. } => self.delassus[at * n + at] += give,
+                Owner::Links(_) => self.assembly.delassus[at * n + at] *= 1.0 + GIVE,
+                Owner::Rub { give, .. } => self.assembly.delassus[at * n + at] += give,
                 Owner::Contact { .. } | Owner::Columns(_) => {}
             }
             at += held.blocks.blocks[block].n_rows;
@@ -171,7 +173,7 @@ impl Work {
             }
         }
         let problem = Problem {
-            delassus: &self.delassus,
+            delassus: &self.assembly.delassus,
             free: &self.before,
             contacts: &self.contacts,
             rows: &self.rows,
@@ -181,7 +183,7 @@ impl Work {
         if answered.n_answered > 0 {
             let n = self.free.len();
             for (i, free) in self.free.iter_mut().enumerate() {
-                let row = &self.delassus[i * n..(i + 1) * n];
+                let row = &self.assembly.delassus[i * n..(i + 1) * n];
                 *free += row.iter().zip(&self.bounces).map(|(w, b)| w * b).sum::<f64>();
             }
             // What a bounce took along is not what the contact needs besides.
@@ -189,33 +191,45 @@ impl Work {
         }
     }
 
-    /// A second, frictionless problem for what overlaps: displacements without speed.
+    /// A second, frictionless problem for what overlaps: displacements without speed. Without
+    /// friction a contact is one row, so this is a third of the size of the first.
     fn push_apart(&mut self, now: &Now<'_>, chosen: &[usize]) {
         self.impulses.fill(0.0);
         let mut any = false;
-        for (contact, block) in self.contacts.iter_mut().zip(chosen) {
+        self.pushing.clear();
+        for (_, block) in self.contacts.iter().zip(chosen) {
             let Owner::Contact { touch, .. } = &now.held.owners[*block] else { continue };
             let depth = now.touches[*touch].point.depth;
-            (contact.mu, contact.mu2) = (0.0, 0.0);
-            contact.target = if depth > SLACK {
+            self.pushing.push(Row::limit(if depth > SLACK {
                 any = true;
                 correction_speed(depth, SLACK, MENDING, MENDING_SPEED, now.dt)
             } else {
                 // Others may be pushed closer, but not into each other.
                 (depth / now.dt).min(0.0)
-            };
+            }));
         }
         if !any {
             return;
         }
-        self.rows.iter_mut().for_each(|row| row.target = 0.0);
+        let (n, n_contacts) = (self.free.len(), self.contacts.len());
+        self.pushing.extend(self.rows.iter().map(|row| Row { target: 0.0, ..*row }));
+        let place = |i: usize| if i < n_contacts { 3 * i } else { 2 * n_contacts + i };
+        let n_pushing = self.pushing.len();
+        self.normals.clear();
+        for i in 0..n_pushing {
+            let row = &self.assembly.delassus[place(i) * n..(place(i) + 1) * n];
+            self.normals.extend((0..n_pushing).map(|j| row[place(j)]));
+        }
         self.free.fill(0.0);
+        self.pushes.clear();
+        self.pushes.resize(n_pushing, 0.0);
         let problem = Problem {
-            delassus: &self.delassus,
-            free: &self.free,
-            contacts: &self.contacts,
-            rows: &self.rows,
+            delassus: &self.normals,
+            free: &self.free[..n_pushing],
+            contacts: &[],
+            rows: &self.pushing,
         };
-        hard::solve(&problem, &mut self.impulses, &PUSHING, &mut self.scratch);
+        hard::solve(&problem, &mut self.pushes, &PUSHING, &mut self.scratch);
+        self.pushes.iter().enumerate().for_each(|(i, push)| self.impulses[place(i)] = *push);
     }
 }

@@ -99,12 +99,7 @@ impl Detector {
     /// Every point where two parts overlap, or come within `margin` \[m\], in the order of
     /// bodies and shapes. `rigids` are those of the model; one whose pose is not finite
     /// touches nothing.
-    pub fn detect(
-        &mut self,
-        scene: &Scene,
-        rigids: &[impl Posed],
-        margin: f64,
-    ) -> &[ContactPoint] {
+    pub fn detect(&mut self, scene: &Scene, rigids: &[impl Posed], margin: f64) -> &[ContactPoint] {
         assert_eq!(rigids.len(), scene.n_rigids, "one pose per rigid");
         self.pairs.clear();
         self.points.clear();
@@ -150,7 +145,8 @@ impl Detector {
         for (ball, cluster) in self.balls[first..end].iter_mut().zip(&scene.clusters[first..end]) {
             *ball = rigids[cluster.rigid_idx].pose().point(cluster.centre_in_rigid);
             let reach = Vec3::splat(cluster.radius + half_margin);
-            box_around = (lesser(box_around.0, *ball - reach), greater(box_around.1, *ball + reach));
+            box_around =
+                (lesser(box_around.0, *ball - reach), greater(box_around.1, *ball + reach));
         }
         self.bounds[group] = box_around;
     }

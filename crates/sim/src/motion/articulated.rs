@@ -378,6 +378,13 @@ impl<L: Lane> Articulated<L> {
         }
     }
 
+    /// Nothing moves who is lost.
+    fn hold_lost(&self, robot: usize, half: &mut Half) {
+        if self.robots[robot].is_lost {
+            half.gives.fill(0.0);
+        }
+    }
+
     /// The motion of a link by these velocities.
     fn motion_by(&self, velocities: &[L], lane: usize, node: usize) -> V6<f64> {
         let mut sum = self.work.anchor_motion.get(lane);
@@ -513,6 +520,10 @@ impl<L: Lane + Send> Pack for Articulated<L> {
         L::wide(Wide(self, Job::Place));
     }
 
+    fn fastest(&self) -> [f64; 2] {
+        self.links.fastest(self.robots.len())
+    }
+
     fn origin(&self, robot: usize) -> Vec3 {
         self.work.bodies.origin.get(robot)
     }
@@ -553,14 +564,12 @@ impl<L: Lane + Send> Pack for Articulated<L> {
 
     fn half(&self, robot: usize, node: usize, half: &mut Half) {
         half.of(&self.tree, &self.work.bodies, &self.work.factor, node, robot);
+        self.hold_lost(robot, half);
     }
 
     fn half_of_column(&self, robot: usize, column: usize, half: &mut Half) {
         half.of_column(&self.tree, &self.work.bodies, &self.work.factor, column, robot);
-    }
-
-    fn give(&self, robot: usize, column: usize) -> f64 {
-        if self.robots[robot].is_lost { 0.0 } else { self.work.factor.give[column].get(robot) }
+        self.hold_lost(robot, half);
     }
 
     fn kick(&mut self, robot: usize, node: usize, impulse: V6<f64>) {

@@ -229,6 +229,10 @@ impl<L: Lane + Send, R: Rule<L>> Pack for Commanded<L, R> {
         put_links(&self.seen, &base, &mut self.links);
     }
 
+    fn fastest(&self) -> [f64; 2] {
+        self.links.fastest(self.robots.len())
+    }
+
     fn origin(&self, robot: usize) -> Vec3 {
         base_of(&self.positions, robot).translation
     }
@@ -257,17 +261,11 @@ impl<L: Lane + Send, R: Rule<L>> Pack for Commanded<L, R> {
     }
 
     fn half(&self, _robot: usize, _node: usize, half: &mut Half) {
-        half.columns.clear();
-        half.lefts.clear();
+        half.clear();
     }
 
     fn half_of_column(&self, _robot: usize, _column: usize, half: &mut Half) {
-        half.columns.clear();
-        half.lefts.clear();
-    }
-
-    fn give(&self, _robot: usize, _column: usize) -> f64 {
-        0.0
+        half.clear();
     }
 
     fn nudge(&mut self, _robot: usize, _node: usize, _impulse: V6<f64>) {}

@@ -116,10 +116,24 @@ impl<L: Lane> Follow<L> {
     /// What no order moves stands still.
     #[inline(always)]
     pub fn speeds(&self, inputs: &Inputs, dt: f64, positions: &[L], speeds: &mut [L]) {
+        // Nearly always all orders are positions. They are gathered for all columns before any is
+        // read: what was just written number by number cannot be read at once right away.
+        let mut are_all_positions = true;
+        for column in &self.columns {
+            let target = &mut speeds[column.column];
+            for (lane, axis) in column.axes.iter().enumerate().take(L::WIDTH) {
+                match inputs.orders.get(axis.dof) {
+                    Some(Order::Follow(Command { mode: Mode::Position, target: asked })) => {
+                        target.set(lane, *asked);
+                    }
+                    _ => are_all_positions = false,
+                }
+            }
+        }
         for column in &self.columns {
             let q = column.sign * positions[column.position];
-            let asked = if inputs.orders.is_empty() {
-                L::ZERO
+            let asked = if are_all_positions {
+                (speeds[column.column] - q) / column.lag.map(|lag| lag.max(dt))
             } else {
                 column.asked(inputs, dt, q)
             };
@@ -132,8 +146,7 @@ impl<L: Lane> Follow<L> {
                     column.axes[lane].sign * positions[column.position].get(lane)
                 };
                 let leader = &self.columns[mimic.leader];
-                let leader_speed =
-                    leader.axes[lane].sign * speeds[leader.column].get(lane);
+                let leader_speed = leader.axes[lane].sign * speeds[leader.column].get(lane);
                 let led = at(mimic.leader) + leader_speed * dt;
                 let (q, target) = (at(*follower), mimic.multiplier * led + mimic.offset);
                 let (column, axis) =
@@ -146,29 +159,25 @@ impl<L: Lane> Follow<L> {
 }
 
 impl<L: Lane> Column<L> {
-    /// The speeds that orders ask for, of axes at `q`.
-    #[inline(always)]
+    /// The speeds that orders of all kinds ask for, of axes at `q`.
     fn asked(&self, inputs: &Inputs, dt: f64, q: L) -> L {
-        // Nearly all orders are positions; what else there is, is put right one by one.
-        let (mut target, mut from, mut time) = (L::ZERO, q, self.lag);
-        let n_lanes = self.axes.len().min(L::WIDTH);
-        for lane in 0..n_lanes {
-            time.set(lane, time.get(lane).max(dt));
-            let order = inputs.orders.get(self.axes[lane].dof);
-            if let Some(Order::Follow(Command { mode: Mode::Position, target: asked })) = order {
-                target.set(lane, *asked);
-                continue;
-            }
-            // A servo that was told nothing holds its zero.
-            if !(matches!(order, Some(Order::Nothing)) && self.axes[lane].holds_zero) {
-                from.set(lane, 0.0);
-                time.set(lane, 1.0);
-            }
-            if let Some(Order::Follow(Command { mode: Mode::Velocity, target: asked })) = order {
-                target.set(lane, *asked);
-            }
+        let mut asked = L::ZERO;
+        for (lane, axis) in self.axes.iter().enumerate() {
+            let q = q.get(lane);
+            asked.set(
+                lane,
+                match inputs.orders.get(axis.dof) {
+                    Some(Order::Follow(Command { mode: Mode::Position, target })) => {
+                        (target - q) / axis.lag.max(dt)
+                    }
+                    Some(Order::Follow(Command { mode: Mode::Velocity, target })) => *target,
+                    // A servo that was told nothing holds its zero.
+                    Some(Order::Nothing) if axis.holds_zero => -q / axis.lag.max(dt),
+                    _ => 0.0,
+                },
+            );
         }
-        (target - from) / time
+        asked
     }
 
     /// Speeds the axes can have and that keep them within their limits.

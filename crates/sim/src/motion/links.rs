@@ -17,6 +17,8 @@ pub(super) struct Links<L> {
     axes: Vec<AxisPlace>,
     /// Axes of the model and the way they count, axis by axis and there lane by lane.
     dofs: Vec<(usize, f64)>,
+    /// Squares of the largest two speeds of each robot's links.
+    fastest: [L; 2],
 }
 
 /// One link.
@@ -41,8 +43,13 @@ struct AxisPlace {
 
 impl<L: Lane> Links<L> {
     pub fn new(tree: &Tree, robots: &[Robot]) -> Links<L> {
-        let mut out =
-            Links { links: Vec::new(), rigids: Vec::new(), axes: Vec::new(), dofs: Vec::new() };
+        let mut out = Links {
+            links: Vec::new(),
+            rigids: Vec::new(),
+            axes: Vec::new(),
+            dofs: Vec::new(),
+            fastest: [L::ZERO; 2],
+        };
         for (i, node) in tree.nodes.iter().enumerate() {
             if node.rigid_idx.is_some() {
                 let node_from_rigid = node.rigid_from_node.inverse();
@@ -82,11 +89,39 @@ impl<L: Lane> Links<L> {
             };
             link.put(turn, at + bodies.origin, motion.turn, motion.velocity_at(at));
         }
+        self.find_fastest();
     }
 
-    /// Every link, to be put somewhere.
-    pub fn each(&mut self) -> impl Iterator<Item = &mut Link<L>> {
-        self.links.iter_mut()
+    /// Puts every link somewhere.
+    #[inline(always)]
+    pub fn put(&mut self, put: impl Fn(&mut Link<L>)) {
+        self.links.iter_mut().for_each(put);
+        self.find_fastest();
+    }
+
+    #[inline(always)]
+    fn find_fastest(&mut self) {
+        let [mut first, mut second] = [L::ZERO; 2];
+        for link in &self.links {
+            let square = link.linear.dot(link.linear);
+            for lane in 0..L::WIDTH {
+                // Written so that what is no number does not count.
+                let (most, next, here) = (first.get(lane), second.get(lane), square.get(lane));
+                let lesser = if here < most { here } else { most };
+                second.set(lane, if lesser > next { lesser } else { next });
+                first.set(lane, if here > most { here } else { most });
+            }
+        }
+        self.fastest = [first, second];
+    }
+
+    /// Squares of the largest two speeds of all links \[m²/s²\].
+    pub fn fastest(&self, n_robots: usize) -> [f64; 2] {
+        let mut out = [0.0; 2];
+        for lane in 0..n_robots.min(L::WIDTH) {
+            self.fastest.iter().for_each(|speeds| take_faster(&mut out, speeds.get(lane)));
+        }
+        out
     }
 
     /// Writes poses, twists and axes.
@@ -126,6 +161,16 @@ impl<L: Lane> Link<L> {
     #[inline(always)]
     pub fn put(&mut self, turn: Turn<L>, at: V3<L>, angular: V3<L>, linear: V3<L>) {
         (self.turn, self.at, self.angular, self.linear) = (turn, at, angular, linear);
+    }
+}
+
+/// Keeps the larger two. What is not finite does not count.
+pub fn take_faster(fastest: &mut [f64; 2], square: f64) {
+    if square > fastest[1] && square.is_finite() {
+        fastest[1] = square;
+        if fastest[1] > fastest[0] {
+            fastest.swap(0, 1);
+        }
     }
 }
 

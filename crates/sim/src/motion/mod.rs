@@ -38,6 +38,7 @@ use crate::tree::{Half, Lane, Lanes, Tree, V3, V6};
 pub use articulated::Articulated;
 pub use columns::Columns;
 pub use commanded::Commanded;
+pub use links::take_faster;
 pub use needs::needs;
 pub use one_body::OneBody;
 pub use seen::Seen;
@@ -112,6 +113,9 @@ pub trait Pack: Send {
     /// Finds out where every link is and how it moves. `state` has what carries them.
     fn place(&mut self, state: &State);
 
+    /// Squares of the largest two speeds that its links were placed with \[m²/s²\].
+    fn fastest(&self) -> [f64; 2];
+
     /// Where in the world the motions and forces of a robot are written about.
     fn origin(&self, robot: usize) -> Vec3;
 
@@ -141,9 +145,6 @@ pub trait Pack: Send {
 
     /// What a unit effort on a column does on its way to the base; the first of the six counts.
     fn half_of_column(&self, robot: usize, column: usize, half: &mut Half);
-
-    /// How much every column gives way, for [`Half::response`].
-    fn give(&self, robot: usize, column: usize) -> f64;
 
     /// An impulse on a link, about the robot's origin.
     fn kick(&mut self, robot: usize, node: usize, impulse: V6<f64>);

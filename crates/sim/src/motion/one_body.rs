@@ -316,6 +316,10 @@ impl<L: Lane + Send> Pack for OneBody<L> {
         L::wide(Wide(self, Job::Settle));
     }
 
+    fn fastest(&self) -> [f64; 2] {
+        self.links.fastest(self.robots.len())
+    }
+
     fn origin(&self, robot: usize) -> Vec3 {
         self.bodies.origin.get(robot)
     }
@@ -343,7 +347,7 @@ impl<L: Lane + Send> Pack for OneBody<L> {
     fn half(&self, robot: usize, _node: usize, half: &mut Half) {
         let centre = self.whole.centre.get(robot);
         let lower = self.lower.get(robot);
-        let mut lefts = [[0.0; 6]; 6];
+        let mut lefts = [[0.0; 8]; 6];
         for j in 0..6 {
             let e = [Vec3::X, Vec3::Y, Vec3::Z][j % 3];
             let (moment, force) = if j < 3 { (e, Vec3::ZERO) } else { (-centre.cross(e), e) };
@@ -352,26 +356,19 @@ impl<L: Lane + Send> Pack for OneBody<L> {
             let left = [moment.x, y, z, force.x, force.y, force.z];
             lefts.iter_mut().zip(left).for_each(|(row, left)| row[j] = left);
         }
-        half.columns.clear();
-        half.lefts.clear();
+        let (turning, sliding) = (self.diagonal.get(robot), 1.0 / self.whole.mass.get(robot));
+        // Nothing moves who is lost.
+        let moves = if self.robots[robot].is_lost { 0.0 } else { 1.0 };
+        let gives = [turning.x, turning.y, turning.z, sliding, sliding, sliding];
+        half.clear();
         half.columns.extend((0..6).rev());
+        half.gives.extend(gives.iter().rev().map(|give| give * moves));
         half.lefts.extend(lefts.into_iter().rev());
     }
 
     /// Nothing moves a joint but its command.
     fn half_of_column(&self, _robot: usize, _column: usize, half: &mut Half) {
-        half.columns.clear();
-        half.lefts.clear();
-    }
-
-    fn give(&self, robot: usize, column: usize) -> f64 {
-        match column {
-            _ if self.robots[robot].is_lost => 0.0,
-            0 => self.diagonal.x.get(robot),
-            1 => self.diagonal.y.get(robot),
-            2 => self.diagonal.z.get(robot),
-            _ => 1.0 / self.whole.mass.get(robot),
-        }
+        half.clear();
     }
 
     fn kick(&mut self, robot: usize, _node: usize, impulse: V6<f64>) {

@@ -49,11 +49,7 @@ impl<L: Lane> Seen<L> {
 
     /// Where a frame of a node is in the base's frame.
     #[inline(always)]
-    pub(super) fn base_from(
-        &self,
-        node: usize,
-        (turn, at): &(Turn<L>, V3<L>),
-    ) -> (Turn<L>, V3<L>) {
+    pub(super) fn base_from(&self, node: usize, (turn, at): &(Turn<L>, V3<L>)) -> (Turn<L>, V3<L>) {
         let seen = &self.nodes[node];
         (seen.turn * *turn, seen.at + seen.rotation * *at)
     }
@@ -148,7 +144,7 @@ wide! {
         links: &'a mut Links<L>,
     ) {
         let rotation = base.turn.matrix();
-        for link in links.each() {
+        links.put(|link| {
             let node = &seen.nodes[link.node];
             let (turn, at) = match link.offset {
                 None => (node.turn, node.at),
@@ -161,6 +157,6 @@ wide! {
             let linear = rotation * node.motion.velocity_at(at) + base.motion.velocity_at(arm);
             let angular = rotation * node.motion.turn + base.motion.turn;
             link.put(base.turn * turn, base.at + arm, angular, linear);
-        }
+        });
     }
 }

@@ -264,9 +264,7 @@ impl<L: Lane> Team<L> {
         has_more: &mut [bool; N_LANES_MAX],
     ) -> (Turn<L>, V3<L>) {
         let (mut stance_turn, mut stance_at) = (Turn { v: V3::ZERO, w: L::ZERO }, V3::ZERO);
-        for ((sole, from), stands) in
-            self.soles.iter().zip(&mut self.base_from).zip(&self.stands)
-        {
+        for ((sole, from), stands) in self.soles.iter().zip(&mut self.base_from).zip(&self.stands) {
             *from = step.seen.base_from(sole.node, &sole.node_from_sole);
             stance_turn.v += from.0.v * *stands;
             stance_turn.w += from.0.w * *stands;

@@ -144,7 +144,8 @@ mod tests {
             let vector = Vec3::new(0.6, -0.48, 0.64) * angle.min(3.1);
             let turn = quat_from_rotation_vector(vector);
             for turn in [turn, -turn] {
-                let (ours, theirs) = (vector_of(Turn::<f64>::of(turn)), rotation_vector_from_quat(turn));
+                let (ours, theirs) =
+                    (vector_of(Turn::<f64>::of(turn)), rotation_vector_from_quat(turn));
                 assert!((ours.get(0) - theirs).length() <= 4e-16 * theirs.length(), "{vector}");
             }
         }

@@ -189,7 +189,8 @@ impl Cart {
         // The lowest point of a disc is as far down as its plane lets it.
         let down = axle * axle.z - Vec3::Z;
         let down = down / sqrt(down.dot(down)).max(f64::MIN_POSITIVE);
-        let at = base * step.seen.base_from_node(wheel.node, lane).translation + down * wheel.radius;
+        let at =
+            base * step.seen.base_from_node(wheel.node, lane).translation + down * wheel.radius;
         let at_inside = V3::of(base.conjugate() * at);
         let mut carried = Vec3::ZERO;
         let mut column = step.tree.column_parents[wheel.column];

@@ -152,39 +152,50 @@ impl Cone {
         Vec3::new(pressure, pressure * f1, pressure * f2)
     }
 
+    pub(super) fn block(&self) -> Mat3 {
+        self.block
+    }
+}
+
+/// What a contact's law needs to be checked: less than it takes to be solved.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Law {
+    /// Velocity along the normal per impulse along it \[1/kg\].
+    pub(super) w: f64,
+    pub(super) mu: [f64; 2],
+    /// Whether there is friction at all.
+    pub(super) rubs: bool,
+}
+
+impl Law {
+    #[inline(always)]
+    pub(super) fn new(w: f64, mu: f64, mu2: f64) -> Law {
+        Law { w, mu: [mu.max(MU_MIN), mu2.max(MU_MIN)], rubs: mu.max(mu2) > MU_MIN }
+    }
+
     /// How far an impulse and the velocity it leaves are from the law \[m/s\]: the length of
     /// `λ − P(λ − (u + |u_t|·n)/w)` times w, tangents in units of μ, P the projection on the
     /// cone. Zero where the law holds, and nowhere else.
+    #[inline(always)]
     pub(super) fn residual(&self, impulse: Vec3, velocity: Vec3, target: f64) -> f64 {
-        let w = self.block.x_axis.x;
+        let Law { w, mu, rubs } = *self;
         if w.is_nan() || w <= 0.0 {
             return 0.0;
         }
         let gap_speed = velocity.x - target;
-        if !self.rubs {
+        if !rubs {
             let off = impulse.x - (impulse.x - gap_speed / w).max(0.0);
             return (off * w).abs();
         }
-        let (u1, u2) = (velocity.y * self.mu[0], velocity.z * self.mu[1]);
-        let held = Vec3::new(impulse.x, impulse.y / self.mu[0], impulse.z / self.mu[1]);
+        let (u1, u2) = (velocity.y * mu[0], velocity.z * mu[1]);
+        let held = Vec3::new(impulse.x, impulse.y / mu[0], impulse.z / mu[1]);
         let u = Vec3::new(gap_speed + sqrt(u1 * u1 + u2 * u2), u1, u2);
         ((held - onto_cone(held - u / w)) * w).length()
-    }
-
-    pub(super) fn block(&self) -> Mat3 {
-        self.block
-    }
-
-    pub(super) fn mu(&self) -> [f64; 2] {
-        self.mu
-    }
-
-    pub(super) fn rubs(&self) -> bool {
-        self.rubs
     }
 }
 
 /// The nearest point of the cone `|t| ≤ n`.
+#[inline(always)]
 fn onto_cone(p: Vec3) -> Vec3 {
     let length = sqrt(p.y * p.y + p.z * p.z);
     if length <= p.x {

@@ -31,7 +31,7 @@ pub use impact::{Impacts, impact};
 
 use headland_base::{Mat3, Vec3};
 
-use cone::Cone;
+use cone::{Cone, Law};
 use newton::Newton;
 
 /// What is to be solved. Rows come in this order: normal, first and second tangent of each
@@ -181,12 +181,21 @@ pub fn solve(
     scratch: &mut Scratch,
 ) -> Outcome {
     problem.check(impulses);
-    scratch.prepare(problem);
     for impulse in impulses.iter_mut().filter(|impulse| !impulse.is_finite()) {
         *impulse = 0.0;
     }
-    scratch.refresh(problem, impulses);
     let mut outcome = Outcome { n_sweeps: 0, n_newton: 0, residual: 0.0 };
+    if problem.n() <= tuning.n_newton_max && problem.has_a_guess(impulses) {
+        let Scratch { velocities, newton, .. } = &mut *scratch;
+        let goal = tuning.tolerance;
+        let (n_steps, reached) = newton::guess(problem, impulses, velocities, goal, newton);
+        outcome = Outcome { n_sweeps: 0, n_newton: n_steps, residual: reached };
+        if reached <= goal {
+            return outcome;
+        }
+    }
+    scratch.prepare(problem);
+    scratch.refresh(problem, impulses);
     let mut milestone = (f64::INFINITY, 0); // change, and the sweep it was seen in
     let mut n_short = 0; // how often Newton ended short
     let mut best = f64::INFINITY; // residual of `scratch.kept`
@@ -206,7 +215,6 @@ pub fn solve(
             let (n_steps, reached) = newton::descend(
                 problem,
                 impulses,
-                &scratch.cones,
                 &mut scratch.velocities,
                 tuning.tolerance,
                 N_NEWTON_STEPS,
@@ -228,7 +236,7 @@ pub fn solve(
     }
     // Velocities were added up change by change; once more from the impulses themselves.
     scratch.refresh(problem, impulses);
-    outcome.residual = distance(problem, impulses, &scratch.cones, &scratch.velocities).most;
+    outcome.residual = distance(problem, impulses, &scratch.velocities).most;
     if best < outcome.residual {
         impulses.copy_from_slice(&scratch.kept);
         scratch.refresh(problem, impulses);
@@ -246,12 +254,8 @@ struct Distance {
     squares: f64,
 }
 
-fn distance(
-    problem: &Problem<'_>,
-    impulses: &[f64],
-    cones: &[Cone],
-    velocities: &[f64],
-) -> Distance {
+#[inline(always)]
+fn distance(problem: &Problem<'_>, impulses: &[f64], velocities: &[f64]) -> Distance {
     let mut out = Distance { most: 0.0, squares: 0.0 };
     let mut see = |off: f64| {
         // What is not a number is infinitely far.
@@ -259,8 +263,8 @@ fn distance(
         out.most = out.most.max(off);
         out.squares += off * off;
     };
-    for (i, (contact, cone)) in problem.contacts.iter().zip(cones).enumerate() {
-        see(cone.residual(three(impulses, i), three(velocities, i), contact.target));
+    for (i, contact) in problem.contacts.iter().enumerate() {
+        see(problem.law(i).residual(three(impulses, i), three(velocities, i), contact.target));
     }
     for (i, row) in problem.rows.iter().enumerate() {
         let at = 3 * problem.contacts.len() + i;
@@ -293,6 +297,7 @@ pub fn correction_speed(depth: f64, slack: f64, part: f64, speed_max: f64, dt: f
     ((depth - slack).max(0.0) * part / dt).min(speed_max)
 }
 
+#[inline(always)]
 fn three(numbers: &[f64], contact_idx: usize) -> Vec3 {
     let at = 3 * contact_idx;
     Vec3::new(numbers[at], numbers[at + 1], numbers[at + 2])
@@ -310,14 +315,11 @@ impl Problem<'_> {
         assert_eq!((self.free.len(), impulses.len()), (n, n), "one number per row");
     }
 
-    /// `W·λ + b`.
-    fn velocities(&self, impulses: &[f64], out: &mut Vec<f64>) {
-        out.clear();
-        let n = self.n();
-        out.extend(self.free.iter().enumerate().map(|(i, free)| {
-            let row = &self.delassus[i * n..(i + 1) * n];
-            free + row.iter().zip(impulses).map(|(w, impulse)| w * impulse).sum::<f64>()
-        }));
+    /// What a contact's law is checked by.
+    #[inline(always)]
+    fn law(&self, i: usize) -> Law {
+        let contact = &self.contacts[i];
+        Law::new(self.delassus[3 * i * self.n() + 3 * i], contact.mu, contact.mu2)
     }
 
     fn block(&self, i: usize) -> Mat3 {
@@ -325,6 +327,13 @@ impl Problem<'_> {
         let row = |k: usize| three(&self.delassus[(3 * i + k) * n..], i);
         // Symmetric: rows are columns.
         Mat3::from_cols(row(0), row(1), row(2))
+    }
+
+    /// Whether impulses tell which contacts stick and which slide: those of the last step do,
+    /// and without friction there is nothing to tell.
+    fn has_a_guess(&self, impulses: &[f64]) -> bool {
+        let is_warm = |i: usize| impulses[3 * i] != 0.0 || !self.law(i).rubs;
+        self.contacts.is_empty() || (0..self.contacts.len()).any(is_warm)
     }
 
     /// Contacts and single rows.
