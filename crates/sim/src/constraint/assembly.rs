@@ -48,8 +48,8 @@ struct OfRobot {
     forces: Vec<Chunk>,
     /// What the rows do at each column.
     lefts: Vec<Chunk>,
-    /// What one row does at each column, times what that gives.
-    weights: Vec<f64>,
+    /// How the rows answer each other.
+    products: Vec<Chunk>,
 }
 
 pub(super) fn assemble(blocks: &Blocks, chosen: &[usize], scratch: &mut Assembly) {
@@ -148,13 +148,12 @@ impl OneRobot<'_> {
                 if column >= places.len() {
                     places.resize(column + 1, None);
                 }
-                let place = *places[column].get_or_insert_with(|| {
+                let known = places[column];
+                if known.is_none() {
+                    places[column] = Some(columns.len() as u32);
                     columns.push(column);
                     gives.push(give);
-                    lefts.resize(lefts.len() + width, [0.0; CHUNK]);
-                    columns.len() as u32 - 1
-                });
-                let into = &mut lefts[place as usize * width..(place as usize + 1) * width];
+                }
                 for c in 0..width {
                     let mut sum = [0.0; CHUNK];
                     for direction in 0..6 {
@@ -163,37 +162,55 @@ impl OneRobot<'_> {
                             sum[l] += left[direction] * force[l];
                         }
                     }
-                    for l in 0..CHUNK {
-                        into[c][l] += sum[l];
+                    match known {
+                        None => lefts.push(sum),
+                        Some(place) => {
+                            let into = &mut lefts[place as usize * width + c];
+                            for l in 0..CHUNK {
+                                into[l] += sum[l];
+                            }
+                        }
                     }
                 }
             }
         }
     }
 
-    /// Sums over columns of `left · give · left`: the upper half, and the same below.
+    /// Sums over columns of `left · give · left`: square by square of the upper half, and the
+    /// same below.
     #[inline(always)]
     fn multiply(&mut self, width: usize) {
-        let (n, OfRobot { rows, gives, lefts, weights, .. }) = (self.n, &mut *self.robot);
-        for (i, row) in rows.iter().enumerate() {
-            let (chunk, slot) = (i / CHUNK, i % CHUNK);
-            weights.clear();
-            let of_columns = gives.iter().zip(lefts.chunks_exact(width));
-            weights.extend(of_columns.map(|(give, lefts)| give * lefts[chunk][slot]));
-            for c in chunk..width {
-                let mut sums = [0.0; CHUNK];
-                for (weight, lefts) in weights.iter().zip(lefts.chunks_exact(width)) {
+        let OfRobot { rows, gives, lefts, products, .. } = &mut *self.robot;
+        products.resize(width * CHUNK * width, [0.0; CHUNK]);
+        for upper in 0..width {
+            for right in upper..width {
+                let mut sums = [[0.0; CHUNK]; CHUNK];
+                for (give, lefts) in gives.iter().zip(lefts.chunks_exact(width)) {
+                    let (mut weights, beside) = (lefts[upper], lefts[right]);
                     for l in 0..CHUNK {
-                        sums[l] += weight * lefts[c][l];
+                        weights[l] *= give;
+                    }
+                    for r in 0..CHUNK {
+                        for l in 0..CHUNK {
+                            sums[r][l] += weights[r] * beside[l];
+                        }
                     }
                 }
-                let first = c * CHUNK;
-                for (j, sum) in (first..rows.len()).zip(sums).skip(i.saturating_sub(first)) {
-                    let other = rows[j];
-                    let sum = self.delassus[row * n + other] + sum;
-                    self.delassus[row * n + other] = sum;
-                    self.delassus[other * n + row] = sum;
+                for r in 0..CHUNK {
+                    products[(upper * CHUNK + r) * width + right] = sums[r];
                 }
+            }
+        }
+        // By index: iterators that skip and step took as long as the products.
+        let (n, n_own) = (self.n, rows.len());
+        let (products, rows) = (products.as_flattened(), &rows[..n_own]);
+        for i in 0..n_own {
+            let of_row = &products[i * width * CHUNK..i * width * CHUNK + n_own];
+            let row = rows[i] * n;
+            for j in i..n_own {
+                let sum = self.delassus[row + rows[j]] + of_row[j];
+                self.delassus[row + rows[j]] = sum;
+                self.delassus[rows[j] * n + rows[i]] = sum;
             }
         }
     }

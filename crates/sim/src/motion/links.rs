@@ -92,15 +92,15 @@ impl<L: Lane> Links<L> {
         self.find_fastest();
     }
 
-    /// Puts every link somewhere.
-    #[inline(always)]
-    pub fn put(&mut self, put: impl Fn(&mut Link<L>)) {
-        self.links.iter_mut().for_each(put);
-        self.find_fastest();
+    /// Every link, to be put somewhere; then [`Links::find_fastest`]. No closure, which would be
+    /// compiled for narrow instructions.
+    pub fn each(&mut self) -> impl Iterator<Item = &mut Link<L>> {
+        self.links.iter_mut()
     }
 
+    /// How fast the fastest are, once all are put.
     #[inline(always)]
-    fn find_fastest(&mut self) {
+    pub fn find_fastest(&mut self) {
         let [mut first, mut second] = [L::ZERO; 2];
         for link in &self.links {
             let square = link.linear.dot(link.linear);

@@ -144,7 +144,7 @@ wide! {
         links: &'a mut Links<L>,
     ) {
         let rotation = base.turn.matrix();
-        links.put(|link| {
+        for link in links.each() {
             let node = &seen.nodes[link.node];
             let (turn, at) = match link.offset {
                 None => (node.turn, node.at),
@@ -157,6 +157,7 @@ wide! {
             let linear = rotation * node.motion.velocity_at(at) + base.motion.velocity_at(arm);
             let angular = rotation * node.motion.turn + base.motion.turn;
             link.put(base.turn * turn, base.at + arm, angular, linear);
-        });
+        }
+        links.find_fastest();
     }
 }
