@@ -154,7 +154,6 @@ impl Built {
         self.push(drive, state, Friction::ByRows, |_| true);
         self.crew.each(&mut self.packs, |pack| pack.accelerate(drive));
         self.kick(drive, state);
-        self.crew.each(&mut self.packs, |pack| pack.finish(drive.dt));
         self.carry_on(drive, state);
     }
 
@@ -207,7 +206,11 @@ impl Built {
         self.contacts.shove(&mut self.packs);
     }
 
-    /// Moves on what no force moves, places everything anew and writes it down.
+    /// Moves on, places everything anew and writes it down. Pack by pack: a pack of humanoids is
+    /// 60 to 200 KB, so some hundred robots leave the caches next to a core, and whatever goes
+    /// through all of them once more waits for memory. From there on a step of many robots takes
+    /// longer per robot; contacts are between all of them, so it cannot be done in less than two
+    /// passes.
     fn carry_on(&mut self, drive: &Drive<'_>, state: &mut State) {
         for rigid in &self.led {
             let now = &mut state.rigids[*rigid];
@@ -216,8 +219,20 @@ impl Built {
             now.world_from_rigid.translation += now.twist.linear * drive.dt;
             now.world_from_rigid.rotation = (turned * now.world_from_rigid.rotation).normalize();
         }
-        self.crew.each(&mut self.packs, |pack| pack.place(state));
-        self.packs.iter().for_each(|pack| pack.write(state));
+        if self.crew.n_threads() == 1 {
+            for pack in &mut self.packs {
+                pack.finish(drive.dt);
+                pack.place(state);
+                pack.write(state);
+            }
+        } else {
+            let now: &State = state;
+            self.crew.each(&mut self.packs, |pack| {
+                pack.finish(drive.dt);
+                pack.place(now);
+            });
+            self.packs.iter().for_each(|pack| pack.write(state));
+        }
         for joint_idx in self.packs.iter().flat_map(|pack| pack.robots()).flat_map(|r| &r.loops) {
             state.measure_joint(drive.model, &drive.model.joints[*joint_idx]);
         }
