@@ -60,7 +60,13 @@ struct Work {
 const HOLDING: Tuning = Tuning { tolerance: 1e-8, n_sweeps_max: 200, n_newton_max: 300 };
 
 /// Displacements: what is left undone is there to be done in the next step.
-const PUSHING: Tuning = Tuning { tolerance: 1e-5, n_sweeps_max: 50, n_newton_max: 60 };
+const PUSHING: Tuning = Tuning { tolerance: 1e-5, n_sweeps_max: 50, n_newton_max: 0 };
+
+/// The same of few, for which Newton's method costs little.
+const PUSHING_FEW: Tuning = Tuning { tolerance: 1e-6, n_sweeps_max: 100, n_newton_max: N_FEW };
+
+/// How many contacts and single rows are few.
+const N_FEW: usize = 40;
 
 /// Share of a depth that is made good per step.
 const MENDING: f64 = 0.2;
@@ -191,28 +197,45 @@ impl Work {
         }
     }
 
-    /// A second, frictionless problem for what overlaps: displacements without speed. Without
-    /// friction a contact is one row, so this is a third of the size of the first.
+    /// A second, frictionless problem for what overlaps: displacements without speed.
     fn push_apart(&mut self, now: &Now<'_>, chosen: &[usize]) {
         self.impulses.fill(0.0);
         let mut any = false;
-        self.pushing.clear();
-        for (_, block) in self.contacts.iter().zip(chosen) {
+        for (contact, block) in self.contacts.iter_mut().zip(chosen) {
             let Owner::Contact { touch, .. } = &now.held.owners[*block] else { continue };
             let depth = now.touches[*touch].point.depth;
-            self.pushing.push(Row::limit(if depth > SLACK {
+            (contact.mu, contact.mu2) = (0.0, 0.0);
+            contact.target = if depth > SLACK {
                 any = true;
                 correction_speed(depth, SLACK, MENDING, MENDING_SPEED, now.dt)
             } else {
                 // Others may be pushed closer, but not into each other.
                 (depth / now.dt).min(0.0)
-            }));
+            };
         }
         if !any {
             return;
         }
+        self.rows.iter_mut().for_each(|row| row.target = 0.0);
+        self.free.fill(0.0);
+        if self.contacts.len() + self.rows.len() <= N_FEW {
+            return self.push_few();
+        }
+        let problem = Problem {
+            delassus: &self.assembly.delassus,
+            free: &self.free,
+            contacts: &self.contacts,
+            rows: &self.rows,
+        };
+        hard::solve(&problem, &mut self.impulses, &PUSHING, &mut self.scratch);
+    }
+
+    /// Without friction a contact is one row: a third of the numbers.
+    fn push_few(&mut self) {
         let (n, n_contacts) = (self.free.len(), self.contacts.len());
-        self.pushing.extend(self.rows.iter().map(|row| Row { target: 0.0, ..*row }));
+        self.pushing.clear();
+        self.pushing.extend(self.contacts.iter().map(|contact| Row::limit(contact.target)));
+        self.pushing.extend_from_slice(&self.rows);
         let place = |i: usize| if i < n_contacts { 3 * i } else { 2 * n_contacts + i };
         let n_pushing = self.pushing.len();
         self.normals.clear();
@@ -220,7 +243,6 @@ impl Work {
             let row = &self.assembly.delassus[place(i) * n..(place(i) + 1) * n];
             self.normals.extend((0..n_pushing).map(|j| row[place(j)]));
         }
-        self.free.fill(0.0);
         self.pushes.clear();
         self.pushes.resize(n_pushing, 0.0);
         let problem = Problem {
@@ -229,7 +251,7 @@ impl Work {
             contacts: &[],
             rows: &self.pushing,
         };
-        hard::solve(&problem, &mut self.pushes, &PUSHING, &mut self.scratch);
+        hard::solve(&problem, &mut self.pushes, &PUSHING_FEW, &mut self.scratch);
         self.pushes.iter().enumerate().for_each(|(i, push)| self.impulses[place(i)] = *push);
     }
 }

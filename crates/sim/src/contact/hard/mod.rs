@@ -172,6 +172,10 @@ const RELUCTANCE: [f64; 6] = [0.0, 0.3, 0.0, 1.0, 0.1, 3.0];
 /// From this many blocks on it pays to know who acts on whom.
 const N_PICKED_MIN: usize = 24;
 
+/// Up to this many rows Newton's method goes first: of a robot that stands or lies. Of a stack of
+/// twenty boxes, 240 rows, three steps of his would cost as much as two hundred sweeps.
+const N_GUESSED_MAX: usize = 48;
+
 /// Newton steps in one go.
 const N_NEWTON_STEPS: usize = 20;
 
@@ -188,7 +192,8 @@ pub fn solve(
         *impulse = 0.0;
     }
     let mut outcome = Outcome { n_sweeps: 0, n_newton: 0, residual: 0.0 };
-    if problem.n() <= tuning.n_newton_max && problem.has_a_guess(impulses) {
+    let may_guess = 0 < problem.n() && problem.n() <= N_GUESSED_MAX.min(tuning.n_newton_max);
+    if may_guess && problem.has_a_guess(impulses) {
         let Scratch { velocities, newton, .. } = &mut *scratch;
         let goal = tuning.tolerance;
         let (n_steps, reached) = newton::guess(problem, impulses, velocities, goal, newton);
