@@ -373,10 +373,15 @@ impl Square {
                 return false;
             }
             let above_right = right[k];
+            // What is left of the pivot is done; of few chunks all are quicker than some.
+            let from = if width <= 5 { 0 } else { chunk };
             for (row, right) in lower.chunks_exact_mut(width).zip(&mut right[k + 1..]) {
                 let factor = -(row[chunk][slot] * inverse);
-                add_row(row, factor, pivot_row, width);
-                *right += factor * above_right;
+                // Rows that have nothing to do with each other are many in a stack.
+                if factor != 0.0 {
+                    add_row(&mut row[from..], factor, &pivot_row[from..], width - from);
+                    *right += factor * above_right;
+                }
             }
         }
         // From the last on: each solution is taken out of all the rows above it.
