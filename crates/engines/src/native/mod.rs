@@ -18,6 +18,7 @@ mod packing;
 mod rows;
 mod solving;
 mod stages;
+mod strength;
 
 use std::time::Duration;
 

@@ -5,7 +5,7 @@
 use headland_base::Vec3;
 use headland_base::maths::sqrt;
 use headland_sim::constraint::{Assembly, Blocks};
-use headland_sim::contact::hard::{Contact, Row, normal_target};
+use headland_sim::contact::hard::{Contact, Row, Strength, normal_target};
 use headland_sim::motion::{Drive, Pack};
 use headland_sim::tree::{Half, V3, V6};
 use headland_sim::{Model, State};
@@ -16,6 +16,7 @@ use super::islands::Islands;
 use super::joint_rows::JointRows;
 use super::packing::Seat;
 use super::solving::{Now, Solver};
+use super::strength::strength_of;
 
 /// The rows of a step, and what solves them.
 pub(super) struct Rows {
@@ -42,6 +43,7 @@ pub(super) struct Held {
     pub singles: Vec<Row>,
     /// Per block from the first on: the contacts.
     pub contacts: Vec<Contact>,
+    pub strengths: Vec<Strength>,
 }
 
 /// What a link answered in this step.
@@ -113,11 +115,12 @@ impl Rows {
     }
 
     pub fn begin(&mut self) {
-        let Held { blocks, owners, singles, contacts } = &mut self.held;
+        let Held { blocks, owners, singles, contacts, strengths } = &mut self.held;
         blocks.clear();
         owners.clear();
         singles.clear();
         contacts.clear();
+        strengths.clear();
         self.asked = [None; 2];
     }
 
@@ -203,6 +206,8 @@ impl Rows {
             group,
             is_touching: depth >= 0.0 || depth > approach * dt,
         });
+        let strength = strength_of(drive.model, packs, state, touch, dt);
+        self.held.strengths.push(strength);
         self.held.singles.push(Row::held(0.0));
         self.held.owners.push(Owner::Contact { touch: touch_idx, tangents });
     }

@@ -7,7 +7,9 @@ use std::ops::Range;
 
 use headland_sim::State;
 use headland_sim::constraint::Assembly;
-use headland_sim::contact::hard::{self, Contact, Problem, Row, Scratch, Tuning, correction_speed};
+use headland_sim::contact::hard::{
+    self, Contact, Problem, Row, Scratch, Strength, Tuning, correction_speed,
+};
 
 use super::contacts::{Touch, velocity_at};
 use super::islands::Islands;
@@ -48,6 +50,8 @@ struct Work {
     bounces: Vec<f64>,
     before: Vec<f64>,
     contacts: Vec<Contact>,
+    /// None where nobody was told to close anything.
+    strengths: Vec<Strength>,
     rows: Vec<Row>,
     /// What is pushed apart: normals, then single rows.
     pushing: Vec<Row>,
@@ -77,6 +81,10 @@ const SLACK: f64 = 1e-5;
 /// The fastest anything is pushed out \[m/s\].
 const MENDING_SPEED: f64 = 1.0;
 
+/// Share of its own response that an overlap gives in: what is stuck between two things that do
+/// not move overlaps on both sides, no displacement mends both, and it stays in between.
+const PUSH_GIVE: f64 = 1e-3;
+
 /// Share of its own response that a row between links gives in.
 const GIVE: f64 = 1e-7;
 
@@ -90,13 +98,14 @@ impl Solver {
             let (chosen, work) = (now.islands.blocks(island), &mut self.work);
             work.gather(now, chosen);
             work.bounce(now, chosen);
-            hard::solve(
+            hard::solve_within(
                 &Problem {
                     delassus: &work.assembly.delassus,
                     free: &work.free,
                     contacts: &work.contacts,
                     rows: &work.rows,
                 },
+                &work.strengths,
                 &mut work.impulses,
                 &HOLDING,
                 &mut work.scratch,
@@ -121,6 +130,7 @@ impl Work {
         held.blocks.delassus(chosen, &mut self.assembly);
         self.soften(held, chosen);
         self.contacts.clear();
+        self.strengths.clear();
         self.rows.clear();
         self.free.clear();
         self.impulses.clear();
@@ -131,6 +141,7 @@ impl Work {
             match &held.owners[block] {
                 Owner::Contact { touch, .. } => {
                     self.contacts.push(held.contacts[block]);
+                    self.strengths.push(held.strengths[block]);
                     self.impulses.extend(now.touches[*touch].impulse);
                 }
                 Owner::Columns(_) | Owner::Links(_) | Owner::Rub { .. } => {
@@ -138,6 +149,9 @@ impl Work {
                     self.impulses.push(0.0);
                 }
             }
+        }
+        if self.strengths.iter().all(|strength| *strength == Strength::ENDLESS) {
+            self.strengths.clear();
         }
     }
 
@@ -242,6 +256,7 @@ impl Work {
         for i in 0..n_pushing {
             let row = &self.assembly.delassus[place(i) * n..(place(i) + 1) * n];
             self.normals.extend((0..n_pushing).map(|j| row[place(j)]));
+            self.normals[i * n_pushing + i] *= 1.0 + PUSH_GIVE;
         }
         self.pushes.clear();
         self.pushes.resize(n_pushing, 0.0);

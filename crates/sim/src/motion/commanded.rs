@@ -252,6 +252,11 @@ impl<L: Lane + Send, R: Rule<L>> Pack for Commanded<L, R> {
         V6 { turn: turned(seen.turn), line: turned(seen.line) } + base.motion.get(robot)
     }
 
+    /// All of it.
+    fn led_motion(&self, robot: usize, node: usize) -> V6<f64> {
+        self.free_motion(robot, node)
+    }
+
     fn free_speed(&self, robot: usize, column: usize) -> f64 {
         self.next_velocities[column].get(robot)
     }

@@ -46,8 +46,9 @@ pub use stages::{DORMAND_PRINCE, Method, RK4};
 pub use stance::{Feet, Stance, TOUCH};
 pub use vehicle::{Vehicle, Wheels};
 
-/// Faster than this is not motion but divergence \[rad/s or m/s\].
-const FASTEST: f64 = 1e9;
+/// Faster than this is not motion but divergence \[rad/s or m/s\]. No robot does it: the fastest
+/// rotors, dental turbines, turn at 4e4 rad/s, and what leaves the solar system goes at 1.7e4 m/s.
+const FASTEST: f64 = 5e4;
 
 /// Which rigids and axes of the model one robot of a pack has.
 #[derive(Clone, Debug)]
@@ -127,6 +128,12 @@ pub trait Pack: Send {
 
     /// How a link would move at the end of the step.
     fn free_motion(&self, robot: usize, node: usize) -> V6<f64>;
+
+    /// The part of [`free_motion`](Pack::free_motion) that no impulse changes: what the link was
+    /// told.
+    fn led_motion(&self, _robot: usize, _node: usize) -> V6<f64> {
+        V6::ZERO
+    }
 
     /// How a point of a link, from the robot's origin, accelerates while every column keeps its
     /// speed: how much its way bends \[m/s²\]. Of details that have loops only.

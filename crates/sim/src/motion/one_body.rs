@@ -336,6 +336,12 @@ impl<L: Lane + Send> Pack for OneBody<L> {
         self.motions.velocities[node].get(robot) + self.gained_twist.get(robot)
     }
 
+    /// What its joints do; the base gives way.
+    fn led_motion(&self, robot: usize, node: usize) -> V6<f64> {
+        let velocities = &self.motions.velocities;
+        velocities[node].get(robot) - velocities[0].get(robot)
+    }
+
     fn free_speed(&self, robot: usize, column: usize) -> f64 {
         self.velocities[column].get(robot)
     }

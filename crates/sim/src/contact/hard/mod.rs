@@ -24,6 +24,11 @@
 //! displacements that are applied to positions only (split impulse): no speed, and so no
 //! kinetic energy, comes of it.
 //!
+//! What moves as it is told has no mass of its own to give way, and two such sides can ask for
+//! what cannot be: a ball squeezed between a leg and a wall. So whoever has such sides says how
+//! strong they are ([`Strength`], [`solve_within`]), and where an impulse reaches that, the
+//! contact closes by as much as it was told to. Then there always is an answer.
+//!
 //! Deliberately absent: bodies, masses and time steps. Whoever moves bodies has the matrix.
 
 mod cone;
@@ -101,6 +106,71 @@ impl Row {
     }
 }
 
+/// How strongly a contact holds whose sides move as they are told. The normal impulse against the
+/// normal velocity beyond the target is a staircase:
+///
+/// ```text
+/// λ_n = 0            u_n ≥ 0
+/// 0 < λ_n < most     u_n = 0
+/// λ_n = most         −give ≤ u_n ≤ 0: it gives way
+/// λ_n > most         u_n = −give: what was told is undone, and bodies still do not pass
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Strength {
+    /// The normal impulse from which on it gives way \[N·s\].
+    pub most: f64,
+    /// How fast it gives way at most: as fast as it was told to close \[m/s\].
+    pub give: f64,
+}
+
+impl Strength {
+    /// Gives way to nothing.
+    pub const ENDLESS: Strength = Strength { most: f64::INFINITY, give: 0.0 };
+
+    /// How much is given in, by what would be the impulse if nothing were.
+    #[inline(always)]
+    fn stair(&self, wanted: f64, w: f64) -> Stair {
+        if wanted <= self.most {
+            Stair::Holds
+        } else if (wanted - self.most) * w <= self.give {
+            Stair::Gives
+        } else {
+            Stair::Undone
+        }
+    }
+}
+
+/// Where on its staircase a contact is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stair {
+    Holds,
+    Gives,
+    Undone,
+}
+
+/// A problem with the strength of its contacts; none where all are endless.
+#[derive(Clone, Copy, Debug)]
+struct Task<'a> {
+    problem: Problem<'a>,
+    strengths: &'a [Strength],
+}
+
+impl<'a> std::ops::Deref for Task<'a> {
+    type Target = Problem<'a>;
+
+    #[inline(always)]
+    fn deref(&self) -> &Problem<'a> {
+        &self.problem
+    }
+}
+
+impl Task<'_> {
+    #[inline(always)]
+    fn strength(&self, i: usize) -> Strength {
+        self.strengths.get(i).copied().unwrap_or(Strength::ENDLESS)
+    }
+}
+
 /// When to stop.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Tuning {
@@ -142,6 +212,8 @@ pub struct Scratch {
     newton: Newton,
     /// The best impulses so far, where Newton ended short of the tolerance.
     kept: Vec<f64>,
+    /// Strengths of what is held back.
+    capped: Vec<Strength>,
     /// Impulses and targets of one impact.
     fresh: Vec<f64>,
     targets: Vec<f64>,
@@ -187,10 +259,77 @@ pub fn solve(
     tuning: &Tuning,
     scratch: &mut Scratch,
 ) -> Outcome {
+    solve_within(problem, &[], impulses, tuning, scratch)
+}
+
+/// Finds the impulses, with contacts that are only so strong: one each, or none at all.
+pub fn solve_within(
+    problem: &Problem<'_>,
+    strengths: &[Strength],
+    impulses: &mut [f64],
+    tuning: &Tuning,
+    scratch: &mut Scratch,
+) -> Outcome {
     problem.check(impulses);
+    assert!(strengths.is_empty() || strengths.len() == problem.contacts.len(), "one per contact");
+    let problem = &Task { problem: *problem, strengths };
     for impulse in impulses.iter_mut().filter(|impulse| !impulse.is_finite()) {
         *impulse = 0.0;
     }
+    // What nothing moves is not pushed, whatever it was when it still moved.
+    for i in (0..problem.contacts.len()).filter(|i| !problem.law(*i).answers()) {
+        impulses[3 * i..3 * i + 3].fill(0.0);
+    }
+    let outcome = search(problem, impulses, tuning, scratch);
+    if strengths.is_empty() || outcome.residual <= LOST {
+        return outcome;
+    }
+    hold_back(problem, impulses, tuning, scratch, outcome)
+}
+
+/// From a distance like this \[m/s\] on, no answer was found; what is there may be anything.
+const LOST: f64 = 1e-3;
+
+/// Sweeps of what is held back.
+const N_HELD_BACK: usize = 50;
+
+/// Sides that were told what to do may also ask for what cannot be by dragging: a ball that a
+/// moving leg rubs into a corner. Then nobody pushes more than it is strong, from nothing on.
+fn hold_back(
+    problem: &Task<'_>,
+    impulses: &mut [f64],
+    tuning: &Tuning,
+    scratch: &mut Scratch,
+    before: Outcome,
+) -> Outcome {
+    let mut capped = std::mem::take(&mut scratch.capped);
+    capped.clear();
+    let cap = |strength: &Strength| Strength { give: f64::INFINITY, ..*strength };
+    capped.extend(problem.strengths.iter().map(cap));
+    let problem = &Task { strengths: &capped, ..*problem };
+    impulses.fill(0.0);
+    scratch.damp(problem, 0.0);
+    scratch.refresh(problem, impulses);
+    let mut outcome = before;
+    for _ in 0..N_HELD_BACK {
+        outcome.n_sweeps += 1;
+        if scratch.sweep(problem, impulses) <= tuning.tolerance {
+            break;
+        }
+    }
+    scratch.refresh(problem, impulses);
+    outcome.residual = distance(problem, impulses, &scratch.velocities).most;
+    scratch.capped = capped;
+    outcome
+}
+
+/// By Newton's method and sweeps.
+fn search(
+    problem: &Task<'_>,
+    impulses: &mut [f64],
+    tuning: &Tuning,
+    scratch: &mut Scratch,
+) -> Outcome {
     let mut outcome = Outcome { n_sweeps: 0, n_newton: 0, residual: 0.0 };
     let may_guess = 0 < problem.n() && problem.n() <= N_GUESSED_MAX.min(tuning.n_newton_max);
     if may_guess && problem.has_a_guess(impulses) {
@@ -263,7 +402,7 @@ struct Distance {
 }
 
 #[inline(always)]
-fn distance(problem: &Problem<'_>, impulses: &[f64], velocities: &[f64]) -> Distance {
+fn distance(problem: &Task<'_>, impulses: &[f64], velocities: &[f64]) -> Distance {
     let mut out = Distance { most: 0.0, squares: 0.0 };
     let mut see = |off: f64| {
         // What is not a number is infinitely far.
@@ -272,7 +411,8 @@ fn distance(problem: &Problem<'_>, impulses: &[f64], velocities: &[f64]) -> Dist
         out.squares += off * off;
     };
     for (i, contact) in problem.contacts.iter().enumerate() {
-        see(problem.law(i).residual(three(impulses, i), three(velocities, i), contact.target));
+        let (impulse, velocity) = (three(impulses, i), three(velocities, i));
+        see(problem.law(i).residual(impulse, velocity, contact.target, problem.strength(i)));
     }
     for (i, row) in problem.rows.iter().enumerate() {
         let at = 3 * problem.contacts.len() + i;
@@ -416,7 +556,7 @@ impl Scratch {
     }
 
     /// One pass over all contacts and rows; the largest velocity a change made \[m/s\].
-    fn sweep(&mut self, problem: &Problem<'_>, impulses: &mut [f64]) -> f64 {
+    fn sweep(&mut self, problem: &Task<'_>, impulses: &mut [f64]) -> f64 {
         let mut largest = 0.0_f64;
         let n_contacts = problem.contacts.len();
         for i in 0..n_contacts {
@@ -445,14 +585,14 @@ impl Scratch {
     /// Solves one contact with all others held; the velocity its change made \[m/s\].
     fn sweep_contact(
         &mut self,
-        problem: &Problem<'_>,
+        problem: &Task<'_>,
         impulses: &mut [f64],
         i: usize,
         target: f64,
     ) -> f64 {
         let before = three(impulses, i);
         let free = three(&self.velocities, i) - self.cones[i].block() * before;
-        let after = self.cones[i].solve(free, target);
+        let after = self.cones[i].solve_within(free, target, problem.strength(i));
         let change = after - before;
         if change == Vec3::ZERO {
             return 0.0;

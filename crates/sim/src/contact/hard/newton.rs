@@ -16,7 +16,7 @@
 use headland_base::maths::sqrt;
 
 use super::cone::Law;
-use super::{Distance, Problem, distance, three};
+use super::{Distance, Stair, Task, distance, three};
 use crate::tree::{Kernel, widely};
 
 /// Memory of the method.
@@ -41,7 +41,7 @@ const N_GUESSES: usize = 3;
 /// Takes whole steps from where the impulses are; how many, and the residual \[m/s\] they ended
 /// at. Where that is not good enough the impulses are left as they came.
 pub(super) fn guess(
-    problem: &Problem<'_>,
+    problem: &Task<'_>,
     impulses: &mut [f64],
     velocities: &mut Vec<f64>,
     tolerance: f64,
@@ -71,7 +71,7 @@ pub(super) fn guess(
 /// may get worse before one is right. If none of them is, the steps are taken back, and then
 /// only as far as each brings the problem nearer to its law.
 pub(super) fn descend(
-    problem: &Problem<'_>,
+    problem: &Task<'_>,
     impulses: &mut [f64],
     velocities: &mut Vec<f64>,
     tolerance: f64,
@@ -97,7 +97,7 @@ pub(super) fn descend(
 /// The steps, in instructions as wide as there are: each row of the matrix is as long as all
 /// impulses, and what is done to it is done number by number, to the same bits in any width.
 struct Walk<'a> {
-    problem: &'a Problem<'a>,
+    problem: &'a Task<'a>,
     impulses: &'a mut [f64],
     velocities: &'a mut Vec<f64>,
     newton: &'a mut Newton,
@@ -168,7 +168,7 @@ impl Newton {
     #[inline(always)]
     fn advance(
         &mut self,
-        problem: &Problem<'_>,
+        problem: &Task<'_>,
         impulses: &[f64],
         careful: bool,
         here: Distance,
@@ -191,13 +191,7 @@ impl Newton {
 
     /// The matrix of the equations and their lack, for the state each contact is in.
     #[inline(always)]
-    fn assemble(
-        &mut self,
-        problem: &Problem<'_>,
-        impulses: &[f64],
-        velocities: &[f64],
-        width: usize,
-    ) {
+    fn assemble(&mut self, problem: &Task<'_>, impulses: &[f64], velocities: &[f64], width: usize) {
         let n = problem.n();
         self.matrix.clear(n, width);
         self.step.clear();
@@ -221,7 +215,7 @@ impl Newton {
     #[inline(always)]
     fn contact_rows(
         &mut self,
-        problem: &Problem<'_>,
+        problem: &Task<'_>,
         i: usize,
         target: f64,
         impulses: &[f64],
@@ -237,13 +231,21 @@ impl Newton {
             (0..3).for_each(|k| self.impulse_row(at + k, -impulse[k], width));
             return;
         }
-        self.velocity_row(at, r, gap_speed, width);
+        let strength = problem.strength(i);
+        let mut pressure = impulse.x.max(0.0);
+        match strength.stair(impulse.x - gap_speed * r, w) {
+            Stair::Holds => self.velocity_row(at, r, gap_speed, width),
+            Stair::Gives => {
+                pressure = strength.most;
+                self.impulse_row(at, pressure - impulse.x, width);
+            }
+            Stair::Undone => self.velocity_row(at, r, gap_speed + strength.give, width),
+        }
         if !rubs {
             self.impulse_row(at + 1, -impulse.y, width);
             self.impulse_row(at + 2, -impulse.z, width);
             return;
         }
-        let pressure = impulse.x.max(0.0);
         let held = [impulse.y / mu[0], impulse.z / mu[1]];
         let z = [held[0] - r * velocity.y * mu[0], held[1] - r * velocity.z * mu[1]];
         let length = sqrt(z[0] * z[0] + z[1] * z[1]);
@@ -256,7 +258,7 @@ impl Newton {
         let unit = [z[0] / length, z[1] / length];
         let shrink = pressure / length;
         for k in 0..2 {
-            self.step[at + 1 + k] = -(held[k] - pressure * unit[k]);
+            self.step[at + 1 + k] = -(held[k] - impulse.x.max(0.0) * unit[k]);
             let into = self.matrix.row_mut(at + 1 + k, width);
             for m in 0..2 {
                 let one = if k == m { 1.0 } else { 0.0 };
@@ -292,7 +294,13 @@ impl Newton {
 struct Square {
     n: usize,
     rows: Vec<Chunk>,
+    /// Per row: from the first to the last chunk that is not all zeros. Who stands next to whom
+    /// in a stack or a crowd stands next to it in the matrix, so most of a long row is nothing.
+    spans: Vec<(u32, u32)>,
 }
+
+/// Rows of so few chunks are worked on whole.
+const N_WHOLE: usize = 5;
 
 /// Numbers that are worked on at once.
 type Chunk = [f64; CHUNK];
@@ -324,6 +332,7 @@ impl Square {
         for (row, from) in self.rows.chunks_exact_mut(width).zip(from.chunks_exact(n)) {
             row.as_flattened_mut()[..n].copy_from_slice(from);
         }
+        self.find_spans(width);
     }
 
     #[inline(always)]
@@ -341,6 +350,9 @@ impl Square {
     fn velocities(&self, free: &[f64], impulses: &[f64], out: &mut Vec<f64>, width: usize) {
         out.clear();
         out.extend_from_slice(free);
+        if width > N_WHOLE {
+            return self.add_velocities(impulses, out, width);
+        }
         for c in 0..width {
             let first = c * CHUNK;
             let n_here = (self.n - first).min(CHUNK);
@@ -354,6 +366,18 @@ impl Square {
         }
     }
 
+    /// Adds `W·λ`, row by row.
+    #[inline(always)]
+    fn add_velocities(&self, impulses: &[f64], out: &mut [f64], width: usize) {
+        for (i, impulse) in impulses.iter().enumerate().filter(|(_, impulse)| **impulse != 0.0) {
+            let (first, end) = (self.spans[i].0 as usize * CHUNK, self.spans[i].1 as usize * CHUNK);
+            let end = end.min(self.n);
+            let row = &self.row(i, width).as_flattened()[first.min(end)..end];
+            let into = out[first.min(end)..end].iter_mut();
+            into.zip(row).for_each(|(velocity, w)| *velocity += w * impulse);
+        }
+    }
+
     /// Gauss elimination; `false` where it fails. The solution takes the place of the right-hand
     /// side. With the largest pivot of each column first, or, half as dear, as the rows stand:
     /// where contacts are open or stick, that is as exact, for rows that answer each other
@@ -361,6 +385,7 @@ impl Square {
     #[inline(always)]
     fn solve(&mut self, right: &mut [f64], exchanges: bool, width: usize) -> bool {
         let n = self.n;
+        self.find_spans(width);
         for k in 0..n {
             let (chunk, slot) = (k / CHUNK, k % CHUNK);
             if exchanges && !self.bring_pivot(k, right, width) {
@@ -374,15 +399,26 @@ impl Square {
             }
             let above_right = right[k];
             // What is left of the pivot is done; of few chunks all are quicker than some.
-            let from = if width <= 5 { 0 } else { chunk };
-            for (row, right) in lower.chunks_exact_mut(width).zip(&mut right[k + 1..]) {
+            let is_whole = width <= N_WHOLE;
+            let end = self.spans[k].1;
+            let (from, to) = if is_whole { (0, width) } else { (chunk, end as usize) };
+            let below = lower.chunks_exact_mut(width).zip(&mut right[k + 1..]);
+            for ((row, right), span) in below.zip(&mut self.spans[k + 1..]) {
+                if span.0 > chunk as u32 {
+                    continue;
+                }
                 let factor = -(row[chunk][slot] * inverse);
                 // Rows that have nothing to do with each other are many in a stack.
                 if factor != 0.0 {
-                    add_row(&mut row[from..], factor, &pivot_row[from..], width - from);
+                    add_row(&mut row[from..to], factor, &pivot_row[from..to], to - from);
                     *right += factor * above_right;
+                    span.1 = span.1.max(end);
                 }
             }
+        }
+        if width > N_WHOLE {
+            self.solve_upwards(right, width);
+            return right.iter().all(|x| x.is_finite());
         }
         // From the last on: each solution is taken out of all the rows above it.
         for k in (0..n).rev() {
@@ -396,12 +432,43 @@ impl Square {
         right.iter().all(|x| x.is_finite())
     }
 
+    /// From the last row on, row by row.
+    #[inline(always)]
+    fn solve_upwards(&self, right: &mut [f64], width: usize) {
+        for k in (0..self.n).rev() {
+            let row = self.row(k, width).as_flattened();
+            let end = (self.spans[k].1 as usize * CHUNK).min(self.n);
+            let known = row[k + 1..end.max(k + 1)].iter().zip(&right[k + 1..]);
+            let known: f64 = known.map(|(entry, solved)| entry * solved).sum();
+            right[k] = (right[k] - known) / row[k];
+        }
+    }
+
+    /// Where in each row something stands.
+    #[inline(always)]
+    fn find_spans(&mut self, width: usize) {
+        self.spans.clear();
+        if width <= N_WHOLE {
+            self.spans.resize(self.n, (0, width as u32));
+            return;
+        }
+        let is_any = |chunk: &Chunk| *chunk != [0.0; CHUNK];
+        self.spans.extend(self.rows.chunks_exact(width).map(|row| {
+            let first = row.iter().position(is_any).unwrap_or(width);
+            let end = row.iter().rposition(is_any).map_or(first, |last| last + 1);
+            (first as u32, end as u32)
+        }));
+    }
+
     /// Puts the row with the largest entry of a column in its place; `false` where none has any.
     #[inline(always)]
     fn bring_pivot(&mut self, k: usize, right: &mut [f64], width: usize) -> bool {
         let (chunk, slot) = (k / CHUNK, k % CHUNK);
         let mut pivot = (0.0_f64, k);
         for i in k..self.n {
+            if self.spans[i].0 > chunk as u32 {
+                continue;
+            }
             let size = self.rows[i * width + chunk][slot].abs();
             if size > pivot.0 {
                 pivot = (size, i);
@@ -411,6 +478,7 @@ impl Square {
             let (upper, lower) = self.rows.split_at_mut(pivot.1 * width);
             upper[k * width..(k + 1) * width].swap_with_slice(&mut lower[..width]);
             right.swap(k, pivot.1);
+            self.spans.swap(k, pivot.1);
         }
         pivot.0 > 0.0 && pivot.0.is_finite()
     }
