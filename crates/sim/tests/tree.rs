@@ -172,7 +172,7 @@ fn responses_by_halves_are_those_of_a_whole_solve() {
         let (mut half_a, mut half_b) = (Half::default(), Half::default());
         half_a.of(tree, &case.bodies, &parts, a, 0);
         half_b.of(tree, &case.bodies, &parts, b, 0);
-        let response = half_a.response(&half_b, |k| parts.give[k]);
+        let response = half_a.response(&half_b);
         for (j, unit) in (0..6).map(|j| (j, [0, 1, 2, 3, 4, 5].map(|k| f64::from(j == k)))) {
             let mut forces = vec![V6::ZERO; tree.nodes.len()];
             forces[b] = -V6 {
@@ -208,9 +208,9 @@ fn responses_to_efforts_are_those_of_a_whole_solve() {
         let mut forces = vec![V6::ZERO; tree.nodes.len()];
         let mut gained = vec![0.0; tree.n_dofs];
         solve(tree, &case.bodies, &parts, &efforts, &mut forces, &mut gained);
-        let own = of_column.response(&of_column, |k| parts.give[k])[0][0];
+        let own = of_column.response(&of_column)[0][0];
         assert!((own - gained[column]).abs() < 1e-10 * own.abs(), "robot {i}: {own}");
-        let response = of_node.response(&of_column, |k| parts.give[k]);
+        let response = of_node.response(&of_column);
         let V6 { turn, line } = forces[node];
         let wanted = [turn.x, turn.y, turn.z, line.x, line.y, line.z];
         let size = wanted.iter().fold(1.0_f64, |m, x| m.max(x.abs()));

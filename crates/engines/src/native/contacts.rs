@@ -35,7 +35,8 @@ pub(super) enum Friction {
 /// How far apart things may be and be looked at: what closes a gap within a step is stopped
 /// where it touches and not inside.
 pub(super) struct Reach {
-    is_wanted: bool,
+    /// Whether gaps are looked at.
+    pub is_wanted: bool,
     dt: f64,
     /// What gravity adds to a speed in a step \[m/s\].
     gain: f64,
@@ -103,26 +104,37 @@ impl Contacts {
         self.touches.clear();
         let mut old = self.before.iter().peekable();
         for point in points {
-            let (a, b) = (&model.bodies[point.body_a], &model.bodies[point.body_b]);
-            let rigids = [a.rigid_idx, b.rigid_idx];
-            // The detector looked as far as the fastest of all may come; what these two do must
-            // not depend on it.
-            let [u, v] = rigids.map(|rigid| state.rigids[rigid].twist.linear);
-            if point.depth < 0.0 && -point.depth > reach.at_speed((v - u).length()) {
-                continue;
-            }
-            let surfaces =
-                SurfacePair::of(&a.shapes[point.shape_a].surface, &b.shapes[point.shape_b].surface);
             // Both lists are in the same order, so one walk along the old one finds all.
             while old.peek().is_some_and(|touch| pair(&touch.point) < pair(point)) {
                 old.next();
+            }
+            let known = old.peek().filter(|touch| pair(&touch.point) == pair(point));
+            let (rigids, seats, surfaces) = match known {
+                Some(touch) => (touch.rigids, touch.seats, touch.surfaces),
+                None => {
+                    let (a, b) = (&model.bodies[point.body_a], &model.bodies[point.body_b]);
+                    let surfaces = SurfacePair::of(
+                        &a.shapes[point.shape_a].surface,
+                        &b.shapes[point.shape_b].surface,
+                    );
+                    let rigids = [a.rigid_idx, b.rigid_idx];
+                    (rigids, rigids.map(|rigid| packing.seats[rigid]), surfaces)
+                }
+            };
+            // The detector looked as far as the fastest of all may come; what these two do must
+            // not depend on it.
+            if point.depth < 0.0 {
+                let [u, v] = rigids.map(|rigid| state.rigids[rigid].twist.linear);
+                if -point.depth > reach.at_speed((v - u).length()) {
+                    continue;
+                }
             }
             let same = old.clone().take_while(|touch| pair(&touch.point) == pair(point));
             let kept = same.into_iter().find(|touch| touch.point.feature == point.feature);
             self.touches.push(Touch {
                 point: *point,
                 rigids,
-                seats: rigids.map(|rigid| packing.seats[rigid]),
+                seats,
                 surfaces,
                 force: Vec3::ZERO,
                 impulse: kept.map_or([0.0; 3], |touch| touch.impulse),

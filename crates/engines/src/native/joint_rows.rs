@@ -116,11 +116,13 @@ impl AxisRow {
         for (room, sign) in [(q - self.lower, 1.0), (self.upper - q, -1.0)] {
             // A generous look: another row may push an axis against its stop.
             if room < (4.0 * dt * v.abs()).max(NEAR_A_STOP) {
-                rows.hold_columns(packs, &[(self.at, sign)], Row::limit(stop_speed(room, dt)));
+                let share = Some((self.at, sign));
+                rows.hold_columns(packs, [share, None], Row::limit(stop_speed(room, dt)));
             }
         }
         if self.friction > 0.0 {
-            rows.hold_columns(packs, &[(self.at, 1.0)], Row::dry(self.friction * dt));
+            let share = Some((self.at, 1.0));
+            rows.hold_columns(packs, [share, None], Row::dry(self.friction * dt));
         }
     }
 }
@@ -135,8 +137,8 @@ impl MimicRow {
         let error = coordinate(packs, self.follower)
             - self.multiplier * coordinate(packs, self.leader)
             - self.offset;
-        let shares = [(self.follower, 1.0), (self.leader, -self.multiplier)];
-        rows.hold_columns(packs, &shares, Row::held(-MENDING * error / dt));
+        let shares = [Some((self.follower, 1.0)), Some((self.leader, -self.multiplier))];
+        rows.hold_columns(packs, shares, Row::held(-MENDING * error / dt));
     }
 }
 
@@ -156,17 +158,17 @@ impl LoopRow {
         // Those of a slide turn with its parent.
         let has_fixed_directions = !matches!(joint.kind, JointKind::Prismatic(_));
         for hold in holds(joint, &parent, &child) {
-            let mut sides = Vec::with_capacity(2);
+            let mut sides = [None; 2];
             let mut free = 0.0;
             let mut bend = 0.0;
-            for (seat, sign) in self.seats.iter().zip([-1.0, 1.0]) {
+            for (i, (seat, sign)) in self.seats.iter().zip([-1.0, 1.0]).enumerate() {
                 let Some((pack, robot, node)) = *seat else { continue };
                 let arm = V3::of(child.translation - packs[pack].origin(robot));
                 let force =
                     V6::force_at(arm, V3::of(hold.force * sign), V3::of(hold.moment * sign));
                 free += packs[pack].free_motion(robot, node).dot(force);
                 bend += packs[pack].bend(robot, node, arm).dot(V3::of(hold.force)) * sign;
-                sides.push(((pack, robot, node), force));
+                sides[i] = Some(((pack, robot, node), force));
             }
             // What no force moves, moves as the state says.
             if self.seats[0].is_none()

@@ -18,13 +18,14 @@ mod packing;
 mod rows;
 mod solving;
 mod stages;
+mod strength;
 
 use std::time::Duration;
 
 use headland_base::maths::sqrt;
-use headland_base::{Diagnostic, SimDuration, Transform};
+use headland_base::{Diagnostic, SimDuration};
 use headland_sim::contact::{Detector, Scene};
-use headland_sim::motion::{Drive, Pack};
+use headland_sim::motion::{Drive, Pack, take_faster};
 use headland_sim::tree::{V3, V6};
 use headland_sim::{
     Engine, EngineEntry, EngineOptions, Fault, Found, Housing, Inputs, Model, Motion, State,
@@ -77,8 +78,6 @@ struct Built {
     integrator: Integrator,
     /// Rigids that move at their own velocity, whatever pushes them.
     led: Vec<usize>,
-    /// Where every rigid is, for the detector: scratch.
-    poses: Vec<Transform>,
     /// How long the last inner step of the adaptive integrator was \[s\].
     inner_step: f64,
 }
@@ -114,7 +113,6 @@ impl Engine for Native {
             led: (0..model.rigids.len())
                 .filter(|rigid| model.rigids[*rigid].motion == Motion::Kinematic)
                 .collect(),
-            poses: vec![Transform::IDENTITY; model.rigids.len()],
             inner_step: options.step.secs(),
             packing,
             packs,
@@ -157,17 +155,14 @@ impl Built {
         self.push(drive, state, Friction::ByRows, |_| true);
         self.crew.each(&mut self.packs, |pack| pack.accelerate(drive));
         self.kick(drive, state);
-        self.crew.each(&mut self.packs, |pack| pack.finish(drive.dt));
         self.carry_on(drive, state);
     }
 
     /// Where things touch, in the poses the state has.
     fn find_contacts(&mut self, drive: &Drive<'_>, state: &State) {
-        self.poses.clear();
-        self.poses.extend(state.rigids.iter().map(|rigid| rigid.world_from_rigid));
         let reach = Reach::of(drive, self.law);
-        let margin = reach.at_speed(fastest_two(state));
-        let points = self.detector.detect(&self.scene, &self.poses, margin);
+        let margin = if reach.is_wanted { reach.at_speed(self.fastest_two(state)) } else { 0.0 };
+        let points = self.detector.detect(&self.scene, &state.rigids, margin);
         self.contacts.take(drive.model, &self.packing, state, points, &reach);
     }
 
@@ -212,7 +207,11 @@ impl Built {
         self.contacts.shove(&mut self.packs);
     }
 
-    /// Moves on what no force moves, places everything anew and writes it down.
+    /// Moves on, places everything anew and writes it down. Pack by pack: a pack of humanoids is
+    /// 60 to 200 KB, so some hundred robots leave the caches next to a core, and whatever goes
+    /// through all of them once more waits for memory. From there on a step of many robots takes
+    /// longer per robot; contacts are between all of them, so it cannot be done in less than two
+    /// passes.
     fn carry_on(&mut self, drive: &Drive<'_>, state: &mut State) {
         for rigid in &self.led {
             let now = &mut state.rigids[*rigid];
@@ -221,8 +220,20 @@ impl Built {
             now.world_from_rigid.translation += now.twist.linear * drive.dt;
             now.world_from_rigid.rotation = (turned * now.world_from_rigid.rotation).normalize();
         }
-        self.crew.each(&mut self.packs, |pack| pack.place(state));
-        self.packs.iter().for_each(|pack| pack.write(state));
+        if self.crew.n_threads() == 1 {
+            for pack in &mut self.packs {
+                pack.finish(drive.dt);
+                pack.place(state);
+                pack.write(state);
+            }
+        } else {
+            let now: &State = state;
+            self.crew.each(&mut self.packs, |pack| {
+                pack.finish(drive.dt);
+                pack.place(now);
+            });
+            self.packs.iter().for_each(|pack| pack.write(state));
+        }
         for joint_idx in self.packs.iter().flat_map(|pack| pack.robots()).flat_map(|r| &r.loops) {
             state.measure_joint(drive.model, &drive.model.joints[*joint_idx]);
         }
@@ -230,17 +241,16 @@ impl Built {
             self.contacts.write(state);
         }
     }
-}
 
-/// The largest speed at which any two rigids may move against each other \[m/s\]: that of the
-/// fastest and of the next. What is no number does not count.
-fn fastest_two(state: &State) -> f64 {
-    let (mut first, mut second) = (0.0, 0.0);
-    for rigid in &state.rigids {
-        let square = rigid.twist.linear.length_squared();
-        if square > second && square.is_finite() {
-            (first, second) = if square > first { (square, first) } else { (first, square) };
+    /// The largest speed at which any two rigids may move against each other \[m/s\]: that of
+    /// the fastest and of the next. What is no number does not count.
+    fn fastest_two(&self, state: &State) -> f64 {
+        let mut fastest = [0.0; 2];
+        for rigid in &self.led {
+            take_faster(&mut fastest, state.rigids[*rigid].twist.linear.length_squared());
         }
+        let of_packs = self.packs.iter().flat_map(|pack| pack.fastest());
+        of_packs.for_each(|square| take_faster(&mut fastest, square));
+        sqrt(fastest[0]) + sqrt(fastest[1])
     }
-    sqrt(first) + sqrt(second)
 }

@@ -4,8 +4,8 @@
 
 use headland_base::Vec3;
 use headland_base::maths::sqrt;
-use headland_sim::constraint::Blocks;
-use headland_sim::contact::hard::{Contact, Row, normal_target};
+use headland_sim::constraint::{Assembly, Blocks};
+use headland_sim::contact::hard::{Contact, Row, Strength, normal_target};
 use headland_sim::motion::{Drive, Pack};
 use headland_sim::tree::{Half, V3, V6};
 use headland_sim::{Model, State};
@@ -16,6 +16,7 @@ use super::islands::Islands;
 use super::joint_rows::JointRows;
 use super::packing::Seat;
 use super::solving::{Now, Solver};
+use super::strength::strength_of;
 
 /// The rows of a step, and what solves them.
 pub(super) struct Rows {
@@ -23,8 +24,10 @@ pub(super) struct Rows {
     numbering: Numbering,
     held: Held,
     /// What was asked about the last links, by side: neighbouring contacts share them.
-    asked: [Asked; 2],
-    halves: [Half; 2],
+    asked: [Option<Asked>; 2],
+    /// Scratch.
+    half: Half,
+    assembly: Assembly,
     islands: Islands,
     /// One per thread, each with a share of the islands.
     solvers: Vec<Solver>,
@@ -40,74 +43,57 @@ pub(super) struct Held {
     pub singles: Vec<Row>,
     /// Per block from the first on: the contacts.
     pub contacts: Vec<Contact>,
+    pub strengths: Vec<Strength>,
 }
 
 /// What a link answered in this step.
+#[derive(Clone, Copy)]
 struct Asked {
-    seat: Option<Seat>,
-    half: Half,
+    seat: Seat,
+    /// Where rows act on it.
+    source: usize,
     /// How it moves if nothing kicks.
     free: V6<f64>,
 }
 
-impl Asked {
-    fn nobody() -> Asked {
-        Asked { seat: None, half: Half::default(), free: V6::ZERO }
-    }
-
-    fn ask(&mut self, packs: &[Box<dyn Pack>], seat: Seat) {
-        if self.seat != Some(seat) {
-            let (pack, robot, node) = seat;
-            packs[pack].half(robot, node, &mut self.half);
-            self.free = packs[pack].free_motion(robot, node);
-            self.seat = Some(seat);
-        }
-    }
-}
-
-/// Robots and columns counted through all packs: constant.
+/// Robots counted through all packs, pack by pack: constant.
 pub(super) struct Numbering {
-    /// Number of the robot and of its first column, pack by pack.
-    robots: Vec<Vec<(usize, usize)>>,
+    robots: Vec<Vec<usize>>,
     n_robots: usize,
-    n_columns: usize,
 }
 
 impl Numbering {
     fn of(packs: &[Box<dyn Pack>]) -> Numbering {
-        let (mut n_robots, mut n_columns) = (0, 0);
-        let mut robots = Vec::new();
-        for pack in packs {
-            let mut of_pack = Vec::new();
-            for _ in pack.robots() {
-                of_pack.push((n_robots, n_columns));
-                n_robots += 1;
-                // Details without a tree of their own count six for the whole.
-                n_columns += pack.tree().n_dofs.max(6);
-            }
-            robots.push(of_pack);
-        }
-        Numbering { robots, n_robots, n_columns }
+        let mut n_robots = 0;
+        let mut number = || {
+            n_robots += 1;
+            n_robots - 1
+        };
+        let robots = packs.iter().map(|pack| pack.robots().iter().map(|_| number()).collect());
+        Numbering { robots: robots.collect(), n_robots }
     }
 
-    pub fn robot(&self, (pack, robot, _): Seat) -> (usize, usize) {
+    pub fn robot(&self, (pack, robot, _): Seat) -> usize {
         self.robots[pack][robot]
     }
 }
 
 /// Whom the impulses of a block move.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(super) enum Owner {
     /// A contact, by its index.
     Contact { touch: usize, tangents: [Vec3; 2] },
     /// Columns, each with its share.
-    Columns(Vec<(Seat, f64)>),
+    Columns([Option<(Seat, f64)>; 2]),
     /// Two links, with the force about each one's origin that a unit impulse is.
-    Links(Vec<(Seat, V6<f64>)>),
+    Links(Sides),
     /// The two sides of a contact that rub, in the same form; along what, which is nothing for
     /// spin; and how much the row gives in \[1/kg, or 1/(kg·m²)\].
-    Rub { touch: usize, along: Vec3, sides: Vec<(Seat, V6<f64>)>, give: f64 },
+    Rub { touch: usize, along: Vec3, sides: Sides, give: f64 },
 }
+
+/// Links a row acts on, each with the force about its robot's origin that a unit impulse is.
+pub(super) type Sides = [Option<(Seat, V6<f64>)>; 2];
 
 /// Contacts that close slower than this many steps of gravity do not bounce: a body at rest
 /// closes by one in each step.
@@ -121,19 +107,34 @@ impl Rows {
             islands: Islands::new(numbering.n_robots),
             numbering,
             held: Held::default(),
-            asked: [Asked::nobody(), Asked::nobody()],
-            halves: Default::default(),
+            asked: [None; 2],
+            half: Half::default(),
+            assembly: Assembly::default(),
             solvers: (0..n_threads).map(|_| Solver::default()).collect(),
         }
     }
 
     pub fn begin(&mut self) {
-        let Held { blocks, owners, singles, contacts } = &mut self.held;
+        let Held { blocks, owners, singles, contacts, strengths } = &mut self.held;
         blocks.clear();
         owners.clear();
         singles.clear();
         contacts.clear();
-        self.asked.iter_mut().for_each(|asked| asked.seat = None);
+        strengths.clear();
+        self.asked = [None; 2];
+    }
+
+    /// What a link answers; asked once for rows that follow each other.
+    fn ask(&mut self, packs: &[Box<dyn Pack>], side: usize, seat: Seat) -> Asked {
+        if let Some(asked) = self.asked[side].filter(|asked| asked.seat == seat) {
+            return asked;
+        }
+        let (pack, robot, node) = seat;
+        packs[pack].half(robot, node, &mut self.half);
+        let source = self.held.blocks.source(self.numbering.robot(seat), &self.half);
+        let asked = Asked { seat, source, free: packs[pack].free_motion(robot, node) };
+        self.asked[side] = Some(asked);
+        asked
     }
 
     /// Every contact: a normal that keeps the sides apart and two tangents that rub.
@@ -169,13 +170,20 @@ impl Rows {
         let tangents = tangents_of(normal);
         let directions = [normal, tangents[0], tangents[1]];
         let mut free = Vec3::ZERO;
+        let mut sides = [None; 2];
         for (side, sign) in [(0, -1.0), (1, 1.0)] {
             free += sign
                 * match touch.seats[side] {
                     Some(seat) => {
-                        self.asked[side].ask(packs, seat);
-                        let arm = V3::of(at - packs[seat.0].origin(seat.1));
-                        self.asked[side].free.velocity_at(arm).get(0)
+                        let asked = self.ask(packs, side, seat);
+                        let arm = at - packs[seat.0].origin(seat.1);
+                        let rows = directions.map(|direction| {
+                            let force = direction * sign;
+                            let moment = arm.cross(force);
+                            [moment.x, moment.y, moment.z, force.x, force.y, force.z]
+                        });
+                        sides[side] = Some((asked.source, rows));
+                        asked.free.velocity_at(V3::of(arm)).get(0)
                     }
                     None => velocity_at(state, touch.rigids[side], at),
                 };
@@ -187,12 +195,8 @@ impl Rows {
         let approach = before.dot(normal);
         let target = normal_target(depth, approach, surfaces.restitution, rest_speed(drive), dt);
         self.held.blocks.open(3, directions.map(|d| free.dot(d)));
-        for (side, seat) in touch.seats.iter().enumerate() {
-            let Some(seat) = *seat else { continue };
-            let sign = if side == 1 { 1.0 } else { -1.0 };
-            let rows = directions.map(|d| six(about(packs, seat, at, d * sign)));
-            let give = |column| packs[seat.0].give(seat.1, column);
-            self.held.blocks.side(self.numbering.robot(seat), &self.asked[side].half, give, &rows);
+        for (source, rows) in sides.iter().flatten() {
+            self.held.blocks.side(*source, rows);
         }
         self.held.contacts.push(Contact {
             mu: surfaces.mean_mu(),
@@ -202,6 +206,8 @@ impl Rows {
             group,
             is_touching: depth >= 0.0 || depth > approach * dt,
         });
+        let strength = strength_of(drive.model, packs, state, touch, dt);
+        self.held.strengths.push(strength);
         self.held.singles.push(Row::held(0.0));
         self.held.owners.push(Owner::Contact { touch: touch_idx, tangents });
     }
@@ -246,20 +252,26 @@ impl Rows {
         if impulse_per_speed <= 0.0 {
             return;
         }
-        let sides = touch.seats.iter().zip([-1.0, 1.0]).filter_map(|(seat, sign)| {
-            let seat = (*seat)?;
+        let side = |side: usize, sign: f64| {
+            let seat = touch.seats[side]?;
             let arm = V3::of(touch.point.position - packs[seat.0].origin(seat.1));
             Some((seat, V6::force_at(arm, V3::of(along * sign), V3::of(about * sign))))
-        });
-        let sides: Vec<(Seat, V6<f64>)> = sides.collect();
-        self.held.blocks.open(1, [free, 0.0, 0.0]);
-        for (i, (seat, force)) in sides.iter().enumerate() {
-            let half = &mut self.halves[i];
-            link_side(&mut self.held.blocks, &self.numbering, packs, *seat, half, &[six(*force)]);
-        }
+        };
+        let sides = [side(0, -1.0), side(1, 1.0)];
+        self.open_links(packs, &sides, free);
         self.held.singles.push(Row::held(0.0));
         let give = 1.0 / impulse_per_speed;
         self.held.owners.push(Owner::Rub { touch: touch_idx, along, sides, give });
+    }
+
+    /// Begins a row between links.
+    fn open_links(&mut self, packs: &[Box<dyn Pack>], sides: &Sides, free: f64) {
+        self.held.blocks.open(1, [free, 0.0, 0.0]);
+        for (i, side) in sides.iter().enumerate() {
+            let Some((seat, force)) = side else { continue };
+            let asked = self.ask(packs, i, *seat);
+            self.held.blocks.side(asked.source, &[six(*force)]);
+        }
     }
 
     /// Limits, dry friction, mimics and loops.
@@ -270,39 +282,32 @@ impl Rows {
     }
 
     /// A row on columns: each with its share.
-    pub fn hold_columns(&mut self, packs: &[Box<dyn Pack>], shares: &[(Seat, f64)], row: Row) {
+    pub fn hold_columns(
+        &mut self,
+        packs: &[Box<dyn Pack>],
+        shares: [Option<(Seat, f64)>; 2],
+        row: Row,
+    ) {
         let speed = |((pack, robot, column), share): &(Seat, f64)| {
             packs[*pack].free_speed(*robot, *column) * share
         };
-        self.held.blocks.open(1, [shares.iter().map(speed).sum(), 0.0, 0.0]);
-        for (seat, share) in shares {
+        self.held.blocks.open(1, [shares.iter().flatten().map(speed).sum(), 0.0, 0.0]);
+        for (seat, share) in shares.iter().flatten() {
             let (pack, robot, column) = *seat;
-            let half = &mut self.halves[0];
-            packs[pack].half_of_column(robot, column, half);
-            let give = |column| packs[pack].give(robot, column);
-            let place = self.numbering.robot(*seat);
-            self.held.blocks.side(place, half, give, &[[*share, 0.0, 0.0, 0.0, 0.0, 0.0]]);
+            packs[pack].half_of_column(robot, column, &mut self.half);
+            let source = self.held.blocks.source(self.numbering.robot(*seat), &self.half);
+            self.held.blocks.side(source, &[[*share, 0.0, 0.0, 0.0, 0.0, 0.0]]);
         }
         self.held.singles.push(row);
-        self.held.owners.push(Owner::Columns(shares.to_vec()));
+        self.held.owners.push(Owner::Columns(shares));
     }
 
     /// A row between links: what a unit impulse along it is on each.
-    pub fn hold_links(
-        &mut self,
-        packs: &[Box<dyn Pack>],
-        sides: Vec<(Seat, V6<f64>)>,
-        free: f64,
-        row: Row,
-    ) {
-        self.held.blocks.open(1, [free, 0.0, 0.0]);
-        for (i, (seat, force)) in sides.iter().enumerate() {
-            let half = &mut self.halves[i.min(1)];
-            link_side(&mut self.held.blocks, &self.numbering, packs, *seat, half, &[six(*force)]);
-        }
+    pub fn hold_links(&mut self, packs: &[Box<dyn Pack>], sides: Sides, free: f64, row: Row) {
+        self.open_links(packs, &sides, free);
         let size = |force: &V6<f64>| sqrt(force.dot(*force));
-        let row_size = sides.iter().map(|(_, force)| size(force)).fold(0.0, f64::max);
-        if self.held.blocks.drop_if_idle(&self.halves[..sides.len().min(2)], row_size) {
+        let row_size = sides.iter().flatten().map(|(_, force)| size(force)).fold(0.0, f64::max);
+        if self.held.blocks.drop_if_idle(row_size, &mut self.assembly) {
             return;
         }
         self.held.singles.push(row);
@@ -324,7 +329,6 @@ impl Rows {
         let now = Now {
             held: &self.held,
             islands: &self.islands,
-            n_columns: self.numbering.n_columns,
             dt: drive.dt,
             rest_speed: rest_speed(drive),
             state,
@@ -375,7 +379,7 @@ fn hand_out(
             }
         }
         Owner::Columns(shares) => {
-            for ((pack, robot, column), share) in shares {
+            for ((pack, robot, column), share) in shares.iter().flatten() {
                 packs[*pack].kick_column(*robot, *column, share * impulse(0));
             }
         }
@@ -408,24 +412,10 @@ fn kick_sides(
 }
 
 /// What an impulse along a row between links does to both.
-fn kick_links(packs: &mut [Box<dyn Pack>], sides: &[(Seat, V6<f64>)], impulse: f64) {
-    for ((pack, robot, node), force) in sides {
+fn kick_links(packs: &mut [Box<dyn Pack>], sides: &Sides, impulse: f64) {
+    for ((pack, robot, node), force) in sides.iter().flatten() {
         packs[*pack].kick(*robot, *node, *force * impulse);
     }
-}
-
-/// One side of the block that was opened last, on a link.
-fn link_side(
-    blocks: &mut Blocks,
-    numbering: &Numbering,
-    packs: &[Box<dyn Pack>],
-    seat: Seat,
-    half: &mut Half,
-    rows: &[[f64; 6]],
-) {
-    let (pack, robot, node) = seat;
-    packs[pack].half(robot, node, half);
-    blocks.side(numbering.robot(seat), half, |column| packs[pack].give(robot, column), rows);
 }
 
 /// A force at a point of the world, about the origin of who it acts on.

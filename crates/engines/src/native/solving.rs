@@ -6,7 +6,10 @@
 use std::ops::Range;
 
 use headland_sim::State;
-use headland_sim::contact::hard::{self, Contact, Problem, Row, Scratch, Tuning, correction_speed};
+use headland_sim::constraint::Assembly;
+use headland_sim::contact::hard::{
+    self, Contact, Problem, Row, Scratch, Strength, Tuning, correction_speed,
+};
 
 use super::contacts::{Touch, velocity_at};
 use super::islands::Islands;
@@ -16,8 +19,6 @@ use super::rows::{Held, Owner};
 pub(super) struct Now<'a> {
     pub held: &'a Held,
     pub islands: &'a Islands,
-    /// Of all robots.
-    pub n_columns: usize,
     pub dt: f64,
     /// Speeds up to which nothing bounces \[m/s\].
     pub rest_speed: f64,
@@ -43,14 +44,19 @@ pub(super) struct Solver {
 #[derive(Default)]
 struct Work {
     scratch: Scratch,
-    columns: Vec<[f64; 3]>,
-    delassus: Vec<f64>,
+    assembly: Assembly,
     free: Vec<f64>,
     impulses: Vec<f64>,
     bounces: Vec<f64>,
     before: Vec<f64>,
     contacts: Vec<Contact>,
+    /// None where nobody was told to close anything.
+    strengths: Vec<Strength>,
     rows: Vec<Row>,
+    /// What is pushed apart: normals, then single rows.
+    pushing: Vec<Row>,
+    normals: Vec<f64>,
+    pushes: Vec<f64>,
 }
 
 /// Speeds are right to this \[m/s\]: a thing at rest creeps less than a tenth of a millimetre an
@@ -60,6 +66,12 @@ const HOLDING: Tuning = Tuning { tolerance: 1e-8, n_sweeps_max: 200, n_newton_ma
 /// Displacements: what is left undone is there to be done in the next step.
 const PUSHING: Tuning = Tuning { tolerance: 1e-5, n_sweeps_max: 50, n_newton_max: 0 };
 
+/// The same of few, for which Newton's method costs little.
+const PUSHING_FEW: Tuning = Tuning { tolerance: 1e-6, n_sweeps_max: 100, n_newton_max: N_FEW };
+
+/// How many contacts and single rows are few.
+const N_FEW: usize = 40;
+
 /// Share of a depth that is made good per step.
 const MENDING: f64 = 0.2;
 
@@ -68,6 +80,10 @@ const SLACK: f64 = 1e-5;
 
 /// The fastest anything is pushed out \[m/s\].
 const MENDING_SPEED: f64 = 1.0;
+
+/// Share of its own response that an overlap gives in: what is stuck between two things that do
+/// not move overlaps on both sides, no displacement mends both, and it stays in between.
+const PUSH_GIVE: f64 = 1e-3;
 
 /// Share of its own response that a row between links gives in.
 const GIVE: f64 = 1e-7;
@@ -82,13 +98,14 @@ impl Solver {
             let (chosen, work) = (now.islands.blocks(island), &mut self.work);
             work.gather(now, chosen);
             work.bounce(now, chosen);
-            hard::solve(
+            hard::solve_within(
                 &Problem {
-                    delassus: &work.delassus,
+                    delassus: &work.assembly.delassus,
                     free: &work.free,
                     contacts: &work.contacts,
                     rows: &work.rows,
                 },
+                &work.strengths,
                 &mut work.impulses,
                 &HOLDING,
                 &mut work.scratch,
@@ -110,9 +127,10 @@ impl Work {
     /// The problem of an island, and where to begin to look.
     fn gather(&mut self, now: &Now<'_>, chosen: &[usize]) {
         let held = now.held;
-        held.blocks.delassus(chosen, now.n_columns, &mut self.columns, &mut self.delassus);
+        held.blocks.delassus(chosen, &mut self.assembly);
         self.soften(held, chosen);
         self.contacts.clear();
+        self.strengths.clear();
         self.rows.clear();
         self.free.clear();
         self.impulses.clear();
@@ -123,6 +141,7 @@ impl Work {
             match &held.owners[block] {
                 Owner::Contact { touch, .. } => {
                     self.contacts.push(held.contacts[block]);
+                    self.strengths.push(held.strengths[block]);
                     self.impulses.extend(now.touches[*touch].impulse);
                 }
                 Owner::Columns(_) | Owner::Links(_) | Owner::Rub { .. } => {
@@ -130,6 +149,9 @@ impl Work {
                     self.impulses.push(0.0);
                 }
             }
+        }
+        if self.strengths.iter().all(|strength| *strength == Strength::ENDLESS) {
+            self.strengths.clear();
         }
     }
 
@@ -140,8 +162,8 @@ impl Work {
         let mut at = 0;
         for &block in chosen {
             match &held.owners[block] {
-                Owner::Links(_) => self.delassus[at * n + at] *= 1.0 + GIVE,
-                Owner::Rub { give, .. } => self.delassus[at * n + at] += give,
+                Owner::Links(_) => self.assembly.delassus[at * n + at] *= 1.0 + GIVE,
+                Owner::Rub { give, .. } => self.assembly.delassus[at * n + at] += give,
                 Owner::Contact { .. } | Owner::Columns(_) => {}
             }
             at += held.blocks.blocks[block].n_rows;
@@ -171,7 +193,7 @@ impl Work {
             }
         }
         let problem = Problem {
-            delassus: &self.delassus,
+            delassus: &self.assembly.delassus,
             free: &self.before,
             contacts: &self.contacts,
             rows: &self.rows,
@@ -181,7 +203,7 @@ impl Work {
         if answered.n_answered > 0 {
             let n = self.free.len();
             for (i, free) in self.free.iter_mut().enumerate() {
-                let row = &self.delassus[i * n..(i + 1) * n];
+                let row = &self.assembly.delassus[i * n..(i + 1) * n];
                 *free += row.iter().zip(&self.bounces).map(|(w, b)| w * b).sum::<f64>();
             }
             // What a bounce took along is not what the contact needs besides.
@@ -210,12 +232,41 @@ impl Work {
         }
         self.rows.iter_mut().for_each(|row| row.target = 0.0);
         self.free.fill(0.0);
+        if self.contacts.len() + self.rows.len() <= N_FEW {
+            return self.push_few();
+        }
         let problem = Problem {
-            delassus: &self.delassus,
+            delassus: &self.assembly.delassus,
             free: &self.free,
             contacts: &self.contacts,
             rows: &self.rows,
         };
         hard::solve(&problem, &mut self.impulses, &PUSHING, &mut self.scratch);
+    }
+
+    /// Without friction a contact is one row: a third of the numbers.
+    fn push_few(&mut self) {
+        let (n, n_contacts) = (self.free.len(), self.contacts.len());
+        self.pushing.clear();
+        self.pushing.extend(self.contacts.iter().map(|contact| Row::limit(contact.target)));
+        self.pushing.extend_from_slice(&self.rows);
+        let place = |i: usize| if i < n_contacts { 3 * i } else { 2 * n_contacts + i };
+        let n_pushing = self.pushing.len();
+        self.normals.clear();
+        for i in 0..n_pushing {
+            let row = &self.assembly.delassus[place(i) * n..(place(i) + 1) * n];
+            self.normals.extend((0..n_pushing).map(|j| row[place(j)]));
+            self.normals[i * n_pushing + i] *= 1.0 + PUSH_GIVE;
+        }
+        self.pushes.clear();
+        self.pushes.resize(n_pushing, 0.0);
+        let problem = Problem {
+            delassus: &self.normals,
+            free: &self.free[..n_pushing],
+            contacts: &[],
+            rows: &self.pushing,
+        };
+        hard::solve(&problem, &mut self.pushes, &PUSHING_FEW, &mut self.scratch);
+        self.pushes.iter().enumerate().for_each(|(i, push)| self.impulses[place(i)] = *push);
     }
 }

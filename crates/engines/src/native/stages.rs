@@ -59,7 +59,6 @@ impl Built {
             pack.accelerate(drive);
         }
         self.kick(drive, state);
-        self.packs.iter_mut().for_each(|pack| pack.finish(drive.dt));
         self.carry_on(drive, state);
     }
 

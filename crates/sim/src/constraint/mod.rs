@@ -13,6 +13,8 @@
 //!
 //! Deliberately absent: which rows there are. That is the engine's.
 
+mod assembly;
 mod blocks;
 
-pub use blocks::{Block, Blocks, Entry};
+pub use assembly::Assembly;
+pub use blocks::{Block, Blocks};

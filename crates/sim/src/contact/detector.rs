@@ -1,11 +1,14 @@
 //! Detection: where everything is goes in, the points where it touches come out.
 //!
 //! ```text
-//! poses ─► balls around rigids ─┬─► planes ───────────────────────┐
+//! poses ─► boxes around robots ─┬─► planes ───────────────────────┐
 //!                               ├─► pairs within a robot          ├─► pairs of shapes, in
 //!                               └─► robots, swept along an axis; ─┘   order ─► points
 //!                                   rigids and shapes within them
 //! ```
+//!
+//! A box around a robot needs only where its rigids are, not how they are turned. Who comes near
+//! something is looked at more closely: balls around its rigids, and a box around those.
 //!
 //! The detector is scratch: it keeps memory and the order of the last sweep, which only makes
 //! the next one quicker. Asked the same, a fresh one gives the same bytes.
@@ -16,16 +19,38 @@ use super::convex::Search;
 use super::form::longest;
 use super::manifold::Side;
 use super::pair;
-use super::scene::{Cluster, Mover, Scene, SceneShape};
+use super::scene::{Cluster, Group, Mover, Scene, SceneShape};
 use super::touching::Touch;
 use super::{ContactPoint, Form};
+use crate::state::RigidState;
+
+/// Something that is somewhere: a rigid, for who looks for contacts.
+pub trait Posed {
+    /// Where, in the world.
+    fn pose(&self) -> &Transform;
+}
+
+impl Posed for Transform {
+    fn pose(&self) -> &Transform {
+        self
+    }
+}
+
+impl Posed for RigidState {
+    fn pose(&self) -> &Transform {
+        &self.world_from_rigid
+    }
+}
 
 /// Finds contacts, step after step, without asking for memory once it has seen the most.
 pub struct Detector {
-    /// Centres of the balls around the scene's clusters, in the world.
+    /// Centres of the balls around the scene's clusters, in the world; of groups that were
+    /// looked at closely in this call.
     balls: Vec<Vec3>,
-    /// Lowest and highest corner of each group.
+    /// Lowest and highest corner of each group: roughly, or closely where that is known.
     bounds: Vec<(Vec3, Vec3)>,
+    /// Groups that were looked at closely in this call.
+    is_close: Vec<bool>,
     /// Groups by their lowest coordinate along the axis of the last sweep.
     order: Vec<u32>,
     /// Their bounds in that order, which lie together in memory as the sweep reads them.
@@ -60,6 +85,7 @@ impl Detector {
         Detector {
             balls: vec![Vec3::ZERO; scene.clusters.len()],
             bounds: vec![(Vec3::ZERO, Vec3::ZERO); scene.groups.len()],
+            is_close: vec![false; scene.groups.len()],
             order: (0..scene.groups.len() as u32).collect(),
             swept: Vec::new(),
             placed: PlacedShapes::new(scene),
@@ -71,28 +97,20 @@ impl Detector {
     }
 
     /// Every point where two parts overlap, or come within `margin` \[m\], in the order of
-    /// bodies and shapes. `world_from_rigid` has one pose per rigid of the model; a rigid
-    /// whose pose is not finite touches nothing.
-    pub fn detect(
-        &mut self,
-        scene: &Scene,
-        world_from_rigid: &[Transform],
-        margin: f64,
-    ) -> &[ContactPoint] {
-        assert_eq!(world_from_rigid.len(), scene.n_rigids, "one pose per rigid");
+    /// bodies and shapes. `rigids` are those of the model; one whose pose is not finite
+    /// touches nothing.
+    pub fn detect(&mut self, scene: &Scene, rigids: &[impl Posed], margin: f64) -> &[ContactPoint] {
+        assert_eq!(rigids.len(), scene.n_rigids, "one pose per rigid");
         self.pairs.clear();
         self.points.clear();
-        for (ball, cluster) in self.balls.iter_mut().zip(&scene.clusters) {
-            *ball = world_from_rigid[cluster.rigid_idx].point(cluster.centre_in_rigid);
-        }
-        self.bound(scene, margin);
-        self.near_planes(scene, world_from_rigid, margin);
-        self.within_groups(scene, world_from_rigid, margin);
+        self.bound(scene, rigids, margin);
+        self.near_planes(scene, rigids, margin);
+        self.within_groups(scene, rigids, margin);
         if scene.groups.len() > 1 {
-            self.sweep(scene, world_from_rigid, margin);
+            self.sweep(scene, rigids, margin);
         }
         self.pairs.sort_unstable();
-        self.look_closely(scene, world_from_rigid, margin);
+        self.look_closely(scene, rigids, margin);
         &self.points
     }
 
@@ -101,41 +119,65 @@ impl Detector {
         self.pairs.len()
     }
 
-    /// A box around every group.
-    fn bound(&mut self, scene: &Scene, margin: f64) {
+    /// A rough box around every group.
+    fn bound(&mut self, scene: &Scene, rigids: &[impl Posed], margin: f64) {
         let half_margin = 0.5 * margin;
+        self.is_close.fill(false);
         for (bounds, group) in self.bounds.iter_mut().zip(&scene.groups) {
-            let nothing = (Vec3::splat(f64::INFINITY), Vec3::splat(f64::NEG_INFINITY));
-            *bounds = (group.first..group.end).fold(nothing, |(low, high), i| {
-                let reach = Vec3::splat(scene.clusters[i].radius + half_margin);
-                (low.min(self.balls[i] - reach), high.max(self.balls[i] + reach))
-            });
+            let mut box_around = NOTHING;
+            for cluster in &scene.clusters[group.first..group.end] {
+                let at = rigids[cluster.rigid_idx].pose().translation;
+                let reach = Vec3::splat(cluster.reach + half_margin);
+                box_around = (lesser(box_around.0, at - reach), greater(box_around.1, at + reach));
+            }
+            *bounds = box_around;
         }
     }
 
-    fn near_planes(&mut self, scene: &Scene, world_from_rigid: &[Transform], margin: f64) {
+    /// The balls around a group's rigids and the box around those.
+    fn look_close(&mut self, scene: &Scene, rigids: &[impl Posed], group: usize, margin: f64) {
+        if std::mem::replace(&mut self.is_close[group], true) {
+            return;
+        }
+        let half_margin = 0.5 * margin;
+        let mut box_around = NOTHING;
+        let Group { first, end, .. } = scene.groups[group];
+        for (ball, cluster) in self.balls[first..end].iter_mut().zip(&scene.clusters[first..end]) {
+            *ball = rigids[cluster.rigid_idx].pose().point(cluster.centre_in_rigid);
+            let reach = Vec3::splat(cluster.radius + half_margin);
+            box_around =
+                (lesser(box_around.0, *ball - reach), greater(box_around.1, *ball + reach));
+        }
+        self.bounds[group] = box_around;
+    }
+
+    fn near_planes(&mut self, scene: &Scene, rigids: &[impl Posed], margin: f64) {
         for (i, plane) in scene.planes.iter().enumerate() {
             let Form::Plane { normal } = &plane.form else { continue };
-            let at = world_from_rigid[plane.rigid_idx] * plane.rigid_from_shape;
+            let at = *rigids[plane.rigid_idx].pose() * plane.rigid_from_shape;
             let normal = at.vector(*normal);
             let level = at.translation.dot(normal);
             let is_level = normal.x.abs().max(normal.y.abs()) < LEVEL;
-            for (group, bounds) in scene.groups.iter().zip(&self.bounds) {
+            for (g, group) in scene.groups.iter().enumerate() {
                 // What is told to stand on level ground stands there whatever touches.
                 let matters = match group.mover {
                     Mover::Forces | Mover::ForcesOnWhole => true,
                     Mover::Orders => !is_level,
                     Mover::Nothing => plane.mover != Mover::Nothing,
                 };
-                let is_clear = lowest_along(*bounds, normal) - level > margin;
-                if !matters || is_clear {
+                let is_clear = |bounds| lowest_along(bounds, normal) - level > margin;
+                if !matters || is_clear(self.bounds[g]) {
+                    continue;
+                }
+                self.look_close(scene, rigids, g, margin);
+                if is_clear(self.bounds[g]) {
                     continue;
                 }
                 for c in group.first..group.end {
                     let cluster = &scene.clusters[c];
                     // Written so that a centre that is not a number is not near.
                     if self.balls[c].dot(normal) - level < cluster.radius + margin {
-                        self.placed.place(scene, c, world_from_rigid);
+                        self.placed.place(scene, c, rigids);
                         let near = Near { plane: (i, plane), normal, level, margin };
                         near.take(scene, cluster, &self.placed, &mut self.pairs);
                     }
@@ -145,11 +187,16 @@ impl Detector {
     }
 
     /// Links of one robot against each other.
-    fn within_groups(&mut self, scene: &Scene, world_from_rigid: &[Transform], margin: f64) {
+    fn within_groups(&mut self, scene: &Scene, rigids: &[impl Posed], margin: f64) {
+        for (g, group) in scene.groups.iter().enumerate() {
+            if !group.inner.is_empty() {
+                self.look_close(scene, rigids, g, margin);
+            }
+        }
         for &(i, j) in &scene.inner {
             let (i, j) = (i as usize, j as usize);
             if self.are_near(scene, i, j, margin) {
-                self.cluster_pairs(scene, world_from_rigid, (i, j), margin);
+                self.cluster_pairs(scene, rigids, (i, j), margin);
             }
         }
     }
@@ -160,7 +207,7 @@ impl Detector {
     }
 
     /// Sweep and prune over groups, along the axis on which they are spread most.
-    fn sweep(&mut self, scene: &Scene, world_from_rigid: &[Transform], margin: f64) {
+    fn sweep(&mut self, scene: &Scene, rigids: &[impl Posed], margin: f64) {
         let (mut sum, mut squares) = (Vec3::ZERO, Vec3::ZERO);
         for bounds in &self.bounds {
             let middle = (bounds.0 + bounds.1) * 0.5;
@@ -191,7 +238,7 @@ impl Detector {
                     continue;
                 }
                 let j = self.order[next] as usize;
-                self.group_pairs(scene, world_from_rigid, (i, j), margin);
+                self.group_pairs(scene, rigids, (i, j), margin);
             }
         }
     }
@@ -200,7 +247,7 @@ impl Detector {
     fn group_pairs(
         &mut self,
         scene: &Scene,
-        world_from_rigid: &[Transform],
+        rigids: &[impl Posed],
         (i, j): (usize, usize),
         margin: f64,
     ) {
@@ -208,10 +255,16 @@ impl Detector {
         if a.mover == Mover::Nothing && b.mover == Mover::Nothing {
             return;
         }
+        self.look_close(scene, rigids, i, margin);
+        self.look_close(scene, rigids, j, margin);
+        let ((low, high), (other_low, other_high)) = (self.bounds[i], self.bounds[j]);
+        if other_low.cmpgt(high).any() || low.cmpgt(other_high).any() {
+            return;
+        }
         for p in a.first..a.end {
             for q in b.first..b.end {
                 if self.are_near(scene, p, q, margin) {
-                    self.cluster_pairs(scene, world_from_rigid, (p, q), margin);
+                    self.cluster_pairs(scene, rigids, (p, q), margin);
                 }
             }
         }
@@ -221,12 +274,12 @@ impl Detector {
     fn cluster_pairs(
         &mut self,
         scene: &Scene,
-        world_from_rigid: &[Transform],
+        rigids: &[impl Posed],
         (i, j): (usize, usize),
         margin: f64,
     ) {
-        self.placed.place(scene, i, world_from_rigid);
-        self.placed.place(scene, j, world_from_rigid);
+        self.placed.place(scene, i, rigids);
+        self.placed.place(scene, j, rigids);
         let PlacedShapes { centres, poses, .. } = &self.placed;
         let (cluster_a, cluster_b) = (&scene.clusters[i], &scene.clusters[j]);
         for p in cluster_a.first..cluster_a.end {
@@ -245,12 +298,12 @@ impl Detector {
         }
     }
 
-    fn look_closely(&mut self, scene: &Scene, world_from_rigid: &[Transform], margin: f64) {
+    fn look_closely(&mut self, scene: &Scene, rigids: &[impl Posed], margin: f64) {
         let PlacedShapes { poses, .. } = &self.placed;
         let placed = |place: Place| match place {
             Place::Plane(i) => {
                 let plane = &scene.planes[i as usize];
-                (plane, world_from_rigid[plane.rigid_idx] * plane.rigid_from_shape)
+                (plane, *rigids[plane.rigid_idx].pose() * plane.rigid_from_shape)
             }
             Place::Shape(i) => (&scene.shapes[i as usize], poses[i as usize]),
         };
@@ -277,6 +330,22 @@ impl Detector {
             }));
         }
     }
+}
+
+/// A box around nothing.
+const NOTHING: (Vec3, Vec3) = (Vec3::INFINITY, Vec3::NEG_INFINITY);
+
+/// The lesser of each coordinate. What is no number is passed over: one that is, is as good, and
+/// saves what `min` does to find out.
+fn lesser(a: Vec3, b: Vec3) -> Vec3 {
+    let lesser = |a: f64, b: f64| if b < a { b } else { a };
+    Vec3::new(lesser(a.x, b.x), lesser(a.y, b.y), lesser(a.z, b.z))
+}
+
+/// The greater of each coordinate.
+fn greater(a: Vec3, b: Vec3) -> Vec3 {
+    let greater = |a: f64, b: f64| if b > a { b } else { a };
+    Vec3::new(greater(a.x, b.x), greater(a.y, b.y), greater(a.z, b.z))
 }
 
 /// Sine of the steepest slope that is level ground.
@@ -322,9 +391,9 @@ impl PlacedShapes {
     }
 
     /// Places the shapes of a cluster, unless they are where they were.
-    fn place(&mut self, scene: &Scene, cluster_idx: usize, world_from_rigid: &[Transform]) {
+    fn place(&mut self, scene: &Scene, cluster_idx: usize, rigids: &[impl Posed]) {
         let cluster = &scene.clusters[cluster_idx];
-        let pose = world_from_rigid[cluster.rigid_idx];
+        let pose = *rigids[cluster.rigid_idx].pose();
         if is_same(&pose, &self.of[cluster_idx]) {
             return;
         }

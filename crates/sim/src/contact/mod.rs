@@ -28,7 +28,7 @@ pub mod soft;
 mod surface;
 mod touching;
 
-pub use detector::Detector;
+pub use detector::{Detector, Posed};
 pub use form::Form;
 pub use scene::Scene;
 pub use scope::ContactScope;

@@ -74,6 +74,8 @@ pub(super) struct Cluster {
     /// A ball around all of them, in the rigid's frame.
     pub(super) centre_in_rigid: Vec3,
     pub(super) radius: f64,
+    /// Radius of a ball about the rigid's own origin.
+    pub(super) reach: f64,
 }
 
 /// The clusters of one robot, or one by itself: a range of the scene's clusters.
@@ -82,6 +84,8 @@ pub(super) struct Group {
     pub(super) first: usize,
     pub(super) end: usize,
     pub(super) mover: Mover,
+    /// Which of [`Scene::inner`] are its own.
+    pub(super) inner: std::ops::Range<usize>,
 }
 
 /// A robot of more clusters than this is swept cluster by cluster: asking every pair of them
@@ -144,12 +148,19 @@ impl Scene {
             let size = if goes_together { n_own } else { 1 };
             for group_first in (first..first + n_own).step_by(size) {
                 let mover = self.shapes[self.clusters[group_first].first].mover;
+                let first_inner = self.inner.len();
                 for i in group_first..group_first + size {
                     let partners = (i + 1..group_first + size).filter(|j| self.may_meet(i, *j));
                     let pairs: Vec<(u32, u32)> = partners.map(|j| (i as u32, j as u32)).collect();
                     self.inner.extend(pairs);
                 }
-                self.groups.push(Group { first: group_first, end: group_first + size, mover });
+                let inner = first_inner..self.inner.len();
+                self.groups.push(Group {
+                    first: group_first,
+                    end: group_first + size,
+                    mover,
+                    inner,
+                });
             }
             first += n_own;
         }
@@ -292,7 +303,9 @@ fn clusters_of(shapes: &[SceneShape]) -> Vec<Cluster> {
     for own in shapes.chunk_by(|a, b| a.rigid_idx == b.rigid_idx) {
         let end = first + own.len();
         let (centre_in_rigid, radius) = ball_around(own);
-        out.push(Cluster { first, end, rigid_idx: own[0].rigid_idx, centre_in_rigid, radius });
+        let reach = centre_in_rigid.length() + radius;
+        let rigid_idx = own[0].rigid_idx;
+        out.push(Cluster { first, end, rigid_idx, centre_in_rigid, radius, reach });
         first = end;
     }
     out

@@ -1,6 +1,6 @@
 //! The full thing: every joint moves as masses and efforts make it.
 
-use headland_base::{Transform, Vec3};
+use headland_base::Vec3;
 
 use crate::model::Model;
 use crate::state::State;
@@ -104,7 +104,7 @@ impl<L: Lane> Articulated<L> {
             moved: positions.clone(),
         };
         Articulated {
-            links: Links::new(tree),
+            links: Links::new(tree, &robots),
             held: positions.clone(),
             is_single: tree.nodes.len() == 1 && tree.nodes[0].kind == NodeKind::Free,
             tree: tree.clone(),
@@ -246,7 +246,7 @@ impl<L: Lane> Articulated<L> {
         place(&self.tree, &work.anchor, &self.positions, &mut work.bodies);
         let Work { bodies, motions, anchor_motion, .. } = work;
         move_bodies(&self.tree, bodies, *anchor_motion, &self.velocities, motions);
-        self.links.find(&self.tree, bodies, &motions.velocities);
+        self.links.find(bodies, &motions.velocities);
     }
 
     /// Adds what the kicks did to the next velocities; it stays in `gained`.
@@ -375,6 +375,13 @@ impl<L: Lane> Articulated<L> {
                 held.for_each(|(q, held)| q.set(lane, held.get(lane)));
                 self.velocities.iter_mut().for_each(|v| v.set(lane, 0.0));
             }
+        }
+    }
+
+    /// Nothing moves who is lost.
+    fn hold_lost(&self, robot: usize, half: &mut Half) {
+        if self.robots[robot].is_lost {
+            half.gives.fill(0.0);
         }
     }
 
@@ -513,16 +520,12 @@ impl<L: Lane + Send> Pack for Articulated<L> {
         L::wide(Wide(self, Job::Place));
     }
 
-    fn pose(&self, robot: usize, node: usize) -> Transform {
-        self.links.pose(robot, node)
+    fn fastest(&self) -> [f64; 2] {
+        self.links.fastest(self.robots.len())
     }
 
     fn origin(&self, robot: usize) -> Vec3 {
         self.work.bodies.origin.get(robot)
-    }
-
-    fn motion(&self, robot: usize, node: usize) -> V6<f64> {
-        self.work.motions.velocities[node].get(robot)
     }
 
     fn push(&mut self, robot: usize, node: usize, force: V6<f64>) {
@@ -539,7 +542,7 @@ impl<L: Lane + Send> Pack for Articulated<L> {
     }
 
     fn bend(&self, robot: usize, node: usize, at: V3<f64>) -> V3<f64> {
-        let motion = self.motion(robot, node);
+        let motion = self.work.motions.velocities[node].get(robot);
         let acceleration = self.work.motions.accelerations[node].get(robot);
         let bend = acceleration.velocity_at(at) + motion.turn.cross(motion.velocity_at(at));
         // A free link keeps the speed of its own origin, not of the fixed point it is at.
@@ -561,14 +564,12 @@ impl<L: Lane + Send> Pack for Articulated<L> {
 
     fn half(&self, robot: usize, node: usize, half: &mut Half) {
         half.of(&self.tree, &self.work.bodies, &self.work.factor, node, robot);
+        self.hold_lost(robot, half);
     }
 
     fn half_of_column(&self, robot: usize, column: usize, half: &mut Half) {
         half.of_column(&self.tree, &self.work.bodies, &self.work.factor, column, robot);
-    }
-
-    fn give(&self, robot: usize, column: usize) -> f64 {
-        if self.robots[robot].is_lost { 0.0 } else { self.work.factor.give[column].get(robot) }
+        self.hold_lost(robot, half);
     }
 
     fn kick(&mut self, robot: usize, node: usize, impulse: V6<f64>) {
@@ -635,6 +636,6 @@ impl<L: Lane + Send> Pack for Articulated<L> {
 
     fn write(&self, state: &mut State) {
         let moved = (&self.positions[..], &self.velocities[..]);
-        self.links.write(&self.tree, &self.robots, moved, state);
+        self.links.write(&self.robots, moved, state);
     }
 }

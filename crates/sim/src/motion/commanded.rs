@@ -6,11 +6,12 @@ use headland_base::{Transform, Vec3};
 
 use crate::model::Model;
 use crate::state::State;
-use crate::tree::{Bodies, Half, Kernel, Lane, NodeKind, Tree, V6, place_only};
+use crate::tree::{Half, Kernel, Lane, NodeKind, Tree, Turn, V3, V6};
 
-use super::ends::{at_nothing, read_state};
+use super::ends::read_state;
 use super::follow::Follow;
 use super::links::{Links, alarm, is_alarmed};
+use super::seen::{Base, Seen, put_links, see};
 use super::{Drive, Pack, Robot};
 
 /// Robots of one model, led by a rule: [`Stance`](super::Stance) or
@@ -18,7 +19,7 @@ use super::{Drive, Pack, Robot};
 pub struct Commanded<L, R> {
     tree: Tree,
     robots: Vec<Robot>,
-    follow: Follow,
+    follow: Follow<L>,
     pub(super) rule: R,
     /// The state.
     positions: Vec<L>,
@@ -26,8 +27,8 @@ pub struct Commanded<L, R> {
     /// Scratch from here on: the end of the step.
     next_positions: Vec<L>,
     next_velocities: Vec<L>,
-    bodies: Bodies<L>,
-    motions: Vec<V6<L>>,
+    /// Links as the base sees them: of the end of the step from `accelerate` on.
+    seen: Seen<L>,
     shoves: Vec<Vec3>,
     links: Links<L>,
     /// What tells who left the finite.
@@ -36,7 +37,8 @@ pub struct Commanded<L, R> {
 
 /// Where the base is once the joints have moved.
 pub trait Rule<L>: Send {
-    /// Puts base and joints of every robot where they are at the end of a step.
+    /// Puts base and joints of every robot where they are at the end of a step, and looks at
+    /// the links there.
     fn lead(&mut self, step: Step<'_, L>);
 
     /// Moves what a robot holds on to over the ground.
@@ -51,8 +53,8 @@ pub struct Step<'a, L> {
     pub tree: &'a Tree,
     /// The robots, lane by lane.
     pub robots: &'a [Robot],
-    /// Where the links are when it begins.
-    pub bodies: &'a Bodies<L>,
+    /// Where the links are for the base: when it begins, until the rule looks anew.
+    pub seen: &'a mut Seen<L>,
     /// When it begins.
     pub positions: &'a [L],
     /// When it ends: the rule writes all of it. Joints that do not turn or slide stay.
@@ -72,6 +74,12 @@ impl<L: Lane> Step<'_, L> {
                 self.next_positions[p] = self.positions[p] + self.velocities[node.first_dof] * h;
             }
         }
+    }
+
+    /// Looks at the links of the end of the step.
+    #[inline(always)]
+    pub fn look(&mut self) {
+        see(self.tree, self.next_positions, self.velocities, self.seen);
     }
 
     /// Puts the base of one robot.
@@ -130,67 +138,67 @@ impl<L: Lane, R: Rule<L>> Commanded<L, R> {
         // A base that only ever is where the joints put it has no velocity of its own to bring.
         velocities[..6].fill(L::ZERO);
         let rule = rule(&robots, &mut positions);
+        let mut seen = Seen::new(tree);
+        see(tree, &positions, &velocities, &mut seen);
         Commanded {
-            follow: Follow::of(model, &robots),
+            follow: Follow::of(model, tree, &robots),
             rule,
             next_positions: positions.clone(),
             next_velocities: velocities.clone(),
             positions,
             velocities,
-            bodies: Bodies::new(tree),
-            motions: vec![V6::ZERO; tree.nodes.len()],
+            seen,
             shoves: vec![Vec3::ZERO; robots.len()],
-            links: Links::new(tree),
+            links: Links::new(tree, &robots),
             alarm: L::ZERO,
             tree: tree.clone(),
             robots,
         }
     }
 
-    #[inline(always)]
-    fn place_all(&mut self) {
-        place_only(&self.tree, &at_nothing(), &self.positions, &mut self.bodies);
-        for (i, node) in self.tree.nodes.iter().enumerate() {
-            let mut motion = node.parent.map_or(V6::ZERO, |parent| self.motions[parent]);
-            for k in node.columns() {
-                motion += self.bodies.axes[k] * self.velocities[k];
-            }
-            self.motions[i] = motion;
-        }
-        self.links.find(&self.tree, &self.bodies, &self.motions);
-    }
-
     /// Holds robots whose numbers left the finite; the others do not notice.
     fn contain(&mut self) {
+        let mut is_any_lost = false;
         for (lane, robot) in self.robots.iter_mut().enumerate() {
             if robot.is_lost || is_alarmed(self.alarm, lane) {
-                robot.is_lost = true;
+                (robot.is_lost, is_any_lost) = (true, true);
                 let held = self.next_positions.iter_mut().zip(&self.positions);
                 held.for_each(|(q, held)| q.set(lane, held.get(lane)));
                 self.next_velocities.iter_mut().for_each(|v| v.set(lane, 0.0));
             }
         }
+        if is_any_lost {
+            see(&self.tree, &self.next_positions, &self.next_velocities, &mut self.seen);
+        }
     }
 }
 
-/// Done in instructions as wide as the lane: the step where there is something that drives it,
-/// else the placing.
-struct Wide<'a, L, R>(&'a mut Commanded<L, R>, Option<&'a Drive<'a>>);
+/// Where a free tree's first node is and how it moves, side by side.
+#[inline(always)]
+fn base_in_lanes<L: Lane>(q: &[L], v: &[L]) -> Base<L> {
+    Base {
+        turn: Turn { v: V3 { x: q[3], y: q[4], z: q[5] }, w: q[6] },
+        at: V3 { x: q[0], y: q[1], z: q[2] },
+        motion: V6 {
+            turn: V3 { x: v[0], y: v[1], z: v[2] },
+            line: V3 { x: v[3], y: v[4], z: v[5] },
+        },
+    }
+}
+
+/// The step, done in instructions as wide as the lane.
+struct Wide<'a, L, R>(&'a mut Commanded<L, R>, &'a Drive<'a>);
 
 impl<L: Lane, R: Rule<L>> Kernel for Wide<'_, L, R> {
     #[inline(always)]
     fn run(self) {
-        let it = self.0;
-        let Some(drive) = self.1 else { return it.place_all() };
-        let nodes = (&it.tree.nodes, &it.tree.column_nodes);
-        let position_of = |k: usize| nodes.0[nodes.1[k]].first_position;
-        let speeds = &mut it.next_velocities;
-        it.follow.speeds(drive.inputs, drive.dt, position_of, &it.positions, speeds);
+        let Wide(it, drive) = self;
+        it.follow.speeds(drive.inputs, drive.dt, &it.positions, &mut it.next_velocities);
         it.rule.lead(Step {
             drive,
             tree: &it.tree,
             robots: &it.robots,
-            bodies: &it.bodies,
+            seen: &mut it.seen,
             positions: &it.positions,
             next_positions: &mut it.next_positions,
             velocities: &mut it.next_velocities,
@@ -217,37 +225,36 @@ impl<L: Lane + Send, R: Rule<L>> Pack for Commanded<L, R> {
     }
 
     fn place(&mut self, _state: &State) {
-        L::wide(Wide(self, None));
+        let base = base_in_lanes(&self.positions, &self.velocities);
+        put_links(&self.seen, &base, &mut self.links);
     }
 
-    fn pose(&self, robot: usize, node: usize) -> Transform {
-        self.links.pose(robot, node)
+    fn fastest(&self) -> [f64; 2] {
+        self.links.fastest(self.robots.len())
     }
 
     fn origin(&self, robot: usize) -> Vec3 {
-        self.bodies.origin.get(robot)
-    }
-
-    fn motion(&self, robot: usize, node: usize) -> V6<f64> {
-        self.motions[node].get(robot)
+        base_of(&self.positions, robot).translation
     }
 
     /// Nothing pushes it.
     fn push(&mut self, _robot: usize, _node: usize, _force: V6<f64>) {}
 
     fn accelerate(&mut self, drive: &Drive<'_>) {
-        L::wide(Wide(self, Some(drive)));
+        L::wide(Wide(self, drive));
         self.contain();
     }
 
     fn free_motion(&self, robot: usize, node: usize) -> V6<f64> {
-        let mut sum = V6::ZERO;
-        let mut column = Some(self.tree.nodes[node].columns().end - 1);
-        while let Some(k) = column {
-            sum += self.bodies.axes[k].get(robot) * self.next_velocities[k].get(robot);
-            column = self.tree.column_parents[k];
-        }
-        sum
+        let base = base_in_lanes(&self.next_positions, &self.next_velocities);
+        let (turn, seen) = (base.turn.get(robot), self.seen.motion(node, robot));
+        let turned = |v: V3<f64>| V3::of(turn * v.get(0));
+        V6 { turn: turned(seen.turn), line: turned(seen.line) } + base.motion.get(robot)
+    }
+
+    /// All of it.
+    fn led_motion(&self, robot: usize, node: usize) -> V6<f64> {
+        self.free_motion(robot, node)
     }
 
     fn free_speed(&self, robot: usize, column: usize) -> f64 {
@@ -259,17 +266,11 @@ impl<L: Lane + Send, R: Rule<L>> Pack for Commanded<L, R> {
     }
 
     fn half(&self, _robot: usize, _node: usize, half: &mut Half) {
-        half.columns.clear();
-        half.lefts.clear();
+        half.clear();
     }
 
     fn half_of_column(&self, _robot: usize, _column: usize, half: &mut Half) {
-        half.columns.clear();
-        half.lefts.clear();
-    }
-
-    fn give(&self, _robot: usize, _column: usize) -> f64 {
-        0.0
+        half.clear();
     }
 
     fn nudge(&mut self, _robot: usize, _node: usize, _impulse: V6<f64>) {}
@@ -300,6 +301,6 @@ impl<L: Lane + Send, R: Rule<L>> Pack for Commanded<L, R> {
 
     fn write(&self, state: &mut State) {
         let moved = (&self.positions[..], &self.velocities[..]);
-        self.links.write(&self.tree, &self.robots, moved, state);
+        self.links.write(&self.robots, moved, state);
     }
 }

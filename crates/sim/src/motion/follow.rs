@@ -5,7 +5,7 @@ use headland_world::JointKind;
 use crate::control::{Command, Mode, servo_lags};
 use crate::engine::{Inputs, Order};
 use crate::model::Model;
-use crate::tree::Lane;
+use crate::tree::{Lane, Tree};
 
 use super::Robot;
 
@@ -14,11 +14,25 @@ const USUAL_LAG: f64 = 0.02;
 
 /// How each column of a robot follows: constant.
 #[derive(Clone, Debug)]
-pub(super) struct Follow {
-    /// One per robot and column; none for columns without an axis.
-    axes: Vec<Vec<Option<Axis>>>,
+pub(super) struct Follow<L> {
+    /// Those that have an axis.
+    columns: Vec<Column<L>>,
     /// Columns of each robot that follow others, leaders first.
     mimics: Vec<Vec<(usize, Mimic)>>,
+}
+
+/// One column of all robots; lanes beyond them repeat the first one.
+#[derive(Clone, Debug)]
+struct Column<L> {
+    column: usize,
+    position: usize,
+    /// Lane by lane.
+    axes: Vec<Axis>,
+    sign: L,
+    lag: L,
+    speed_max: L,
+    lower: L,
+    upper: L,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -35,7 +49,7 @@ struct Axis {
 }
 
 /// Goes where another column is: `multiplier · leader + offset`, both in their joints' own
-/// counting.
+/// counting. Both as indices of [`Follow::columns`].
 #[derive(Clone, Copy, Debug)]
 struct Mimic {
     leader: usize,
@@ -43,8 +57,8 @@ struct Mimic {
     offset: f64,
 }
 
-impl Follow {
-    pub fn of(model: &Model, robots: &[Robot]) -> Follow {
+impl<L: Lane> Follow<L> {
+    pub fn of(model: &Model, tree: &Tree, robots: &[Robot]) -> Follow<L> {
         let lags = servo_lags(model);
         let axis = |(dof, sign): (usize, f64)| {
             let axis = &model.dofs[dof].axis;
@@ -65,41 +79,127 @@ impl Follow {
                 upper,
             }
         };
-        let of_robot = |robot: &Robot| robot.dofs.iter().map(|dof| dof.map(axis)).collect();
-        Follow {
-            axes: robots.iter().map(of_robot).collect(),
-            mimics: robots.iter().map(|robot| mimics_of(model, robot)).collect(),
+        let mut columns: Vec<Column<L>> = Vec::new();
+        for k in 0..tree.n_dofs {
+            let axes = robots.iter().filter_map(|robot| robot.dofs[k].map(axis));
+            let axes: Vec<Axis> = axes.collect();
+            let Some(first) = axes.first() else { continue };
+            let lanes = |of: fn(&Axis) -> f64| {
+                let mut out = L::of(of(first));
+                axes.iter().enumerate().for_each(|(lane, axis)| out.set(lane, of(axis)));
+                out
+            };
+            columns.push(Column {
+                column: k,
+                position: tree.nodes[tree.column_nodes[k]].first_position,
+                sign: lanes(|axis| axis.sign),
+                lag: lanes(|axis| axis.lag),
+                speed_max: lanes(|axis| axis.speed_max),
+                lower: lanes(|axis| axis.lower),
+                upper: lanes(|axis| axis.upper),
+                axes,
+            });
         }
+        let place_of = |k: usize| columns.iter().position(|column| column.column == k);
+        let mimics = robots.iter().map(|robot| {
+            let placed = mimics_of(model, robot).into_iter().filter_map(|(k, mimic)| {
+                Some((place_of(k)?, Mimic { leader: place_of(mimic.leader)?, ..mimic }))
+            });
+            placed.collect()
+        });
+        Follow { mimics: mimics.collect(), columns }
     }
 
     /// The speed of every column from positions on, as orders ask. A position is approached
     /// like `v = (target − q)/lag`, which is how a servo with much damping moves; no faster
     /// than the axis can, and not beyond its limits. A mimic goes where its leader will be.
     /// What no order moves stands still.
-    pub fn speeds<L: Lane>(
-        &self,
-        inputs: &Inputs,
-        dt: f64,
-        position_of: impl Fn(usize) -> usize,
-        positions: &[L],
-        speeds: &mut [L],
-    ) {
-        for (lane, axes) in self.axes.iter().enumerate() {
-            for (k, axis) in axes.iter().enumerate() {
-                let Some(axis) = axis else { continue };
-                let q = axis.sign * positions[position_of(k)].get(lane);
-                let asked = axis.asked(inputs, q, dt);
-                speeds[k].set(lane, axis.sign * axis.within(asked, q, dt));
-            }
-            for (k, mimic) in &self.mimics[lane] {
-                let (Some(axis), Some(leader)) = (axes[*k], axes[mimic.leader]) else { continue };
-                let at = |k: usize| positions[position_of(k)].get(lane);
-                let led = at(mimic.leader) + speeds[mimic.leader].get(lane) * dt;
-                let (q, target) =
-                    (axis.sign * at(*k), mimic.multiplier * (leader.sign * led) + mimic.offset);
-                speeds[*k].set(lane, axis.sign * axis.within((target - q) / dt, q, dt));
+    #[inline(always)]
+    pub fn speeds(&self, inputs: &Inputs, dt: f64, positions: &[L], speeds: &mut [L]) {
+        // Nearly always all orders are positions. They are gathered for all columns before any is
+        // read: what was just written number by number cannot be read at once right away.
+        let mut are_all_positions = true;
+        for column in &self.columns {
+            let target = &mut speeds[column.column];
+            for (lane, axis) in column.axes.iter().enumerate().take(L::WIDTH) {
+                match inputs.orders.get(axis.dof) {
+                    Some(Order::Follow(Command { mode: Mode::Position, target: asked })) => {
+                        target.set(lane, *asked);
+                    }
+                    _ => are_all_positions = false,
+                }
             }
         }
+        for column in &self.columns {
+            let q = column.sign * positions[column.position];
+            let asked = if are_all_positions {
+                (speeds[column.column] - q) / column.lag.map(|lag| lag.max(dt))
+            } else {
+                column.asked(inputs, dt, q)
+            };
+            speeds[column.column] = column.sign * column.within(asked, q, dt);
+        }
+        for (lane, mimics) in self.mimics.iter().enumerate() {
+            for (follower, mimic) in mimics {
+                let at = |i: usize| {
+                    let column = &self.columns[i];
+                    column.axes[lane].sign * positions[column.position].get(lane)
+                };
+                let leader = &self.columns[mimic.leader];
+                let leader_speed = leader.axes[lane].sign * speeds[leader.column].get(lane);
+                let led = at(mimic.leader) + leader_speed * dt;
+                let (q, target) = (at(*follower), mimic.multiplier * led + mimic.offset);
+                let (column, axis) =
+                    (&self.columns[*follower], &self.columns[*follower].axes[lane]);
+                let speed = axis.within((target - q) / dt, q, dt);
+                speeds[column.column].set(lane, axis.sign * speed);
+            }
+        }
+    }
+}
+
+impl<L: Lane> Column<L> {
+    /// The speeds that orders of all kinds ask for, of axes at `q`.
+    fn asked(&self, inputs: &Inputs, dt: f64, q: L) -> L {
+        let mut asked = L::ZERO;
+        for (lane, axis) in self.axes.iter().enumerate() {
+            let q = q.get(lane);
+            asked.set(
+                lane,
+                match inputs.orders.get(axis.dof) {
+                    Some(Order::Follow(Command { mode: Mode::Position, target })) => {
+                        (target - q) / axis.lag.max(dt)
+                    }
+                    Some(Order::Follow(Command { mode: Mode::Velocity, target })) => *target,
+                    // A servo that was told nothing holds its zero.
+                    Some(Order::Nothing) if axis.holds_zero => -q / axis.lag.max(dt),
+                    _ => 0.0,
+                },
+            );
+        }
+        asked
+    }
+
+    /// Speeds the axes can have and that keep them within their limits.
+    #[inline(always)]
+    fn within(&self, asked: L, q: L, dt: f64) -> L {
+        let (mut out, mut room) = (L::ZERO, L::ZERO);
+        for lane in 0..L::WIDTH {
+            let most = self.speed_max.get(lane);
+            let asked = asked.get(lane);
+            let asked = if asked.is_nan() { 0.0 } else { asked.max(-most).min(most) };
+            let end = q.get(lane) + asked * dt;
+            out.set(lane, asked);
+            room.set(lane, (end - self.lower.get(lane)).min(self.upper.get(lane) - end));
+        }
+        let is_free = (0..L::WIDTH).all(|lane| room.get(lane) >= 0.0);
+        // Most steps end far from any stop, and a division takes as long as all the rest.
+        if !is_free {
+            for (lane, axis) in self.axes.iter().enumerate() {
+                out.set(lane, axis.within(out.get(lane), q.get(lane), dt));
+            }
+        }
+        out
     }
 }
 
@@ -124,27 +224,12 @@ fn mimics_of(model: &Model, robot: &Robot) -> Vec<(usize, Mimic)> {
 }
 
 impl Axis {
-    #[inline(always)]
-    fn asked(&self, inputs: &Inputs, q: f64, dt: f64) -> f64 {
-        match inputs.orders.get(self.dof) {
-            Some(Order::Follow(Command { mode: Mode::Position, target })) => {
-                (target - q) / self.lag.max(dt)
-            }
-            Some(Order::Follow(Command { mode: Mode::Velocity, target })) => *target,
-            // A servo that was told nothing holds its zero.
-            Some(Order::Nothing) if self.holds_zero => -q / self.lag.max(dt),
-            _ => 0.0,
-        }
-    }
-
     /// A speed the axis can have and that keeps it within its limits; none for what is none.
-    #[inline(always)]
     fn within(&self, asked: f64, q: f64, dt: f64) -> f64 {
         if asked.is_nan() {
             return 0.0;
         }
         let asked = asked.max(-self.speed_max).min(self.speed_max);
-        // Most steps end far from any stop, and a division takes as long as all the rest.
         let end = q + asked * dt;
         if end >= self.lower && end <= self.upper {
             return asked;

@@ -20,13 +20,14 @@ mod follow;
 mod links;
 mod needs;
 mod one_body;
+mod seen;
 mod soles;
 mod stages;
 mod stance;
 mod turning;
 mod vehicle;
 
-use headland_base::{Transform, Vec3};
+use headland_base::Vec3;
 use headland_world::Detail;
 
 use crate::engine::Inputs;
@@ -37,14 +38,17 @@ use crate::tree::{Half, Lane, Lanes, Tree, V3, V6};
 pub use articulated::Articulated;
 pub use columns::Columns;
 pub use commanded::Commanded;
+pub use links::take_faster;
 pub use needs::needs;
 pub use one_body::OneBody;
+pub use seen::Seen;
 pub use stages::{DORMAND_PRINCE, Method, RK4};
 pub use stance::{Feet, Stance, TOUCH};
 pub use vehicle::{Vehicle, Wheels};
 
-/// Faster than this is not motion but divergence \[rad/s or m/s\].
-const FASTEST: f64 = 1e9;
+/// Faster than this is not motion but divergence \[rad/s or m/s\]. No robot does it: the fastest
+/// rotors, dental turbines, turn at 4e4 rad/s, and what leaves the solar system goes at 1.7e4 m/s.
+const FASTEST: f64 = 5e4;
 
 /// Which rigids and axes of the model one robot of a pack has.
 #[derive(Clone, Debug)]
@@ -110,14 +114,11 @@ pub trait Pack: Send {
     /// Finds out where every link is and how it moves. `state` has what carries them.
     fn place(&mut self, state: &State);
 
-    /// Where a link is; the pose of its rigid.
-    fn pose(&self, robot: usize, node: usize) -> Transform;
+    /// Squares of the largest two speeds that its links were placed with \[m²/s²\].
+    fn fastest(&self) -> [f64; 2];
 
     /// Where in the world the motions and forces of a robot are written about.
     fn origin(&self, robot: usize) -> Vec3;
-
-    /// How a link moves, about the robot's origin.
-    fn motion(&self, robot: usize, node: usize) -> V6<f64>;
 
     /// A force on a link, about the robot's origin, for the coming acceleration.
     fn push(&mut self, robot: usize, node: usize, force: V6<f64>);
@@ -127,6 +128,12 @@ pub trait Pack: Send {
 
     /// How a link would move at the end of the step.
     fn free_motion(&self, robot: usize, node: usize) -> V6<f64>;
+
+    /// The part of [`free_motion`](Pack::free_motion) that no impulse changes: what the link was
+    /// told.
+    fn led_motion(&self, _robot: usize, _node: usize) -> V6<f64> {
+        V6::ZERO
+    }
 
     /// How a point of a link, from the robot's origin, accelerates while every column keeps its
     /// speed: how much its way bends \[m/s²\]. Of details that have loops only.
@@ -145,9 +152,6 @@ pub trait Pack: Send {
 
     /// What a unit effort on a column does on its way to the base; the first of the six counts.
     fn half_of_column(&self, robot: usize, column: usize, half: &mut Half);
-
-    /// How much every column gives way, for [`Half::response`].
-    fn give(&self, robot: usize, column: usize) -> f64;
 
     /// An impulse on a link, about the robot's origin.
     fn kick(&mut self, robot: usize, node: usize, impulse: V6<f64>);

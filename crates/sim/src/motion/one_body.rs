@@ -8,7 +8,7 @@
 //! With a fixed mass distribution, `I` and the centre stay in the base as they were in the
 //! first pose, and `L` is left out: cheaper, and no cat turns.
 
-use headland_base::{Transform, Vec3};
+use headland_base::Vec3;
 
 use crate::model::Model;
 use crate::state::State;
@@ -27,7 +27,7 @@ use super::{Drive, Pack, Robot};
 pub struct OneBody<L> {
     tree: Tree,
     robots: Vec<Robot>,
-    follow: Follow,
+    follow: Follow<L>,
     /// Mass, centre and inertia in the base's frame, where they stay.
     fixed: Option<Whole<L>>,
     /// The state: positions of base and joints, speeds of joints, and momentum.
@@ -80,7 +80,7 @@ impl<L: Lane> OneBody<L> {
         }
         let nothing = Whole { mass: L::ZERO, centre: V3::ZERO, inertia: Sym3::ZERO };
         let mut out = OneBody {
-            follow: Follow::of(model, &robots),
+            follow: Follow::of(model, tree, &robots),
             fixed: None,
             held: (positions.clone(), V3::ZERO),
             centre: V3::ZERO,
@@ -100,7 +100,7 @@ impl<L: Lane> OneBody<L> {
             kicks: V6::ZERO,
             nudges: V6::ZERO,
             alarm: L::ZERO,
-            links: Links::new(tree),
+            links: Links::new(tree, &robots),
             tree: tree.clone(),
             robots,
         };
@@ -214,7 +214,7 @@ impl<L: Lane> OneBody<L> {
         for velocity in &mut self.motions.velocities {
             *velocity += twist;
         }
-        self.links.find(&self.tree, &self.bodies, &self.motions.velocities);
+        self.links.find(&self.bodies, &self.motions.velocities);
     }
 
     /// How a momentum about the centre moves the base.
@@ -229,6 +229,20 @@ impl<L: Lane> OneBody<L> {
     fn set_base_twist(&mut self, twist: V6<L>) {
         let (t, l) = (twist.turn, twist.line);
         self.velocities[..6].copy_from_slice(&[t.x, t.y, t.z, l.x, l.y, l.z]);
+    }
+
+    /// What the step gives, and how fast the joints go from its end on.
+    #[inline(always)]
+    fn gain(&mut self, drive: &Drive<'_>) {
+        let h = L::of(drive.dt);
+        let pushes = std::mem::replace(&mut self.pushes, V6::ZERO);
+        let weight = V3::of(drive.model.world.gravity) * self.whole.mass;
+        let force = self.about_centre(pushes);
+        self.gained = V6 { turn: force.turn, line: force.line + weight } * h;
+        self.gained_twist = self.base_change(self.gained);
+        // The orders of this step are followed from its end on, so that contacts are computed
+        // with the speeds the joints really have.
+        self.follow.speeds(drive.inputs, drive.dt, &self.positions, &mut self.next_speeds);
     }
 
     /// A force about the common origin as one about the centre.
@@ -266,10 +280,11 @@ fn transposed<L: Lane>(m: &M3<L>) -> M3<L> {
 }
 
 /// What is done in instructions as wide as the lane, and with which pack.
-struct Wide<'a, L>(&'a mut OneBody<L>, Job);
+struct Wide<'a, L>(&'a mut OneBody<L>, Job<'a>);
 
-enum Job {
+enum Job<'a> {
     Settle,
+    Gain(&'a Drive<'a>),
     StepOn(f64),
 }
 
@@ -278,6 +293,7 @@ impl<L: Lane> Kernel for Wide<'_, L> {
     fn run(self) {
         match self.1 {
             Job::Settle => self.0.settle_base(),
+            Job::Gain(drive) => self.0.gain(drive),
             Job::StepOn(dt) => self.0.step_on(dt),
         }
     }
@@ -300,16 +316,12 @@ impl<L: Lane + Send> Pack for OneBody<L> {
         L::wide(Wide(self, Job::Settle));
     }
 
-    fn pose(&self, robot: usize, node: usize) -> Transform {
-        self.links.pose(robot, node)
+    fn fastest(&self) -> [f64; 2] {
+        self.links.fastest(self.robots.len())
     }
 
     fn origin(&self, robot: usize) -> Vec3 {
         self.bodies.origin.get(robot)
-    }
-
-    fn motion(&self, robot: usize, node: usize) -> V6<f64> {
-        self.motions.velocities[node].get(robot)
     }
 
     fn push(&mut self, robot: usize, _node: usize, force: V6<f64>) {
@@ -317,27 +329,17 @@ impl<L: Lane + Send> Pack for OneBody<L> {
     }
 
     fn accelerate(&mut self, drive: &Drive<'_>) {
-        let h = L::of(drive.dt);
-        let pushes = std::mem::replace(&mut self.pushes, V6::ZERO);
-        let weight = V3::of(drive.model.world.gravity) * self.whole.mass;
-        let force = self.about_centre(pushes);
-        self.gained = V6 { turn: force.turn, line: force.line + weight } * h;
-        self.gained_twist = self.base_change(self.gained);
-        let nodes = (&self.tree.nodes, &self.tree.column_nodes);
-        let position_of = |k: usize| nodes.0[nodes.1[k]].first_position;
-        // The orders of this step are followed from its end on, so that contacts are computed
-        // with the speeds the joints really have.
-        self.follow.speeds(
-            drive.inputs,
-            drive.dt,
-            position_of,
-            &self.positions,
-            &mut self.next_speeds,
-        );
+        L::wide(Wide(self, Job::Gain(drive)));
     }
 
     fn free_motion(&self, robot: usize, node: usize) -> V6<f64> {
         self.motions.velocities[node].get(robot) + self.gained_twist.get(robot)
+    }
+
+    /// What its joints do; the base gives way.
+    fn led_motion(&self, robot: usize, node: usize) -> V6<f64> {
+        let velocities = &self.motions.velocities;
+        velocities[node].get(robot) - velocities[0].get(robot)
     }
 
     fn free_speed(&self, robot: usize, column: usize) -> f64 {
@@ -351,7 +353,7 @@ impl<L: Lane + Send> Pack for OneBody<L> {
     fn half(&self, robot: usize, _node: usize, half: &mut Half) {
         let centre = self.whole.centre.get(robot);
         let lower = self.lower.get(robot);
-        let mut lefts = [[0.0; 6]; 6];
+        let mut lefts = [[0.0; 8]; 6];
         for j in 0..6 {
             let e = [Vec3::X, Vec3::Y, Vec3::Z][j % 3];
             let (moment, force) = if j < 3 { (e, Vec3::ZERO) } else { (-centre.cross(e), e) };
@@ -360,26 +362,19 @@ impl<L: Lane + Send> Pack for OneBody<L> {
             let left = [moment.x, y, z, force.x, force.y, force.z];
             lefts.iter_mut().zip(left).for_each(|(row, left)| row[j] = left);
         }
-        half.columns.clear();
-        half.lefts.clear();
+        let (turning, sliding) = (self.diagonal.get(robot), 1.0 / self.whole.mass.get(robot));
+        // Nothing moves who is lost.
+        let moves = if self.robots[robot].is_lost { 0.0 } else { 1.0 };
+        let gives = [turning.x, turning.y, turning.z, sliding, sliding, sliding];
+        half.clear();
         half.columns.extend((0..6).rev());
+        half.gives.extend(gives.iter().rev().map(|give| give * moves));
         half.lefts.extend(lefts.into_iter().rev());
     }
 
     /// Nothing moves a joint but its command.
     fn half_of_column(&self, _robot: usize, _column: usize, half: &mut Half) {
-        half.columns.clear();
-        half.lefts.clear();
-    }
-
-    fn give(&self, robot: usize, column: usize) -> f64 {
-        match column {
-            _ if self.robots[robot].is_lost => 0.0,
-            0 => self.diagonal.x.get(robot),
-            1 => self.diagonal.y.get(robot),
-            2 => self.diagonal.z.get(robot),
-            _ => 1.0 / self.whole.mass.get(robot),
-        }
+        half.clear();
     }
 
     fn kick(&mut self, robot: usize, _node: usize, impulse: V6<f64>) {
@@ -401,6 +396,6 @@ impl<L: Lane + Send> Pack for OneBody<L> {
 
     fn write(&self, state: &mut State) {
         let moved = (&self.positions[..], &self.velocities[..]);
-        self.links.write(&self.tree, &self.robots, moved, state);
+        self.links.write(&self.robots, moved, state);
     }
 }

@@ -15,17 +15,18 @@
 //!
 //! Deliberately absent: masses and forces. The robot cannot fall, slide or be stopped.
 
-use headland_base::maths::{quat_from_rpy, rotation_vector_from_quat, rpy_from_quat};
+use headland_base::maths::{quat_from_rpy, rpy_from_quat};
 use headland_base::{Transform, Vec3};
 
 use crate::model::Model;
 use crate::state::State;
-use crate::tree::{Bodies, Lane, NodeKind, Tree, place_some};
+use crate::tree::{Bodies, Lane, NodeKind, Tree, Turn, V3, V6, place_some};
 
 use super::Robot;
 use super::commanded::{Commanded, Rule, Step, base_of, put_base};
 use super::ends::at_nothing;
 use super::soles::{Sole, ground_height, soles_of};
+use super::turning::vector_of;
 
 /// So close to the ground a sole touches it; so far above it has left it \[m\].
 pub const TOUCH: f64 = 1e-3;
@@ -40,10 +41,13 @@ pub type Stance<L> = Commanded<L, Feet<L>>;
 pub struct Feet<L> {
     walkers: Vec<Walker>,
     ground: f64,
+    /// What all robots stand on, side by side; none where they have different feet.
+    team: Option<Team<L>>,
+    /// Of the bases.
+    velocities: V6<L>,
     /// The nodes between the base and any sole, parents first.
     legs: Vec<usize>,
-    /// Scratch: legs in the base's frame, side by side and for one robot.
-    bodies: Bodies<L>,
+    /// Scratch: legs in the base's frame, of one robot.
     alone: Alone,
 }
 
@@ -59,8 +63,27 @@ struct Walker {
     floors: Vec<f64>,
     /// Scratch: how high each sole is.
     clearances: Vec<f64>,
-    /// Of the base: angular and linear.
-    velocity: (Vec3, Vec3),
+}
+
+/// Robots with the same feet, side by side: what their walkers say, in lanes. Nearly every step
+/// ends as it began, on the same soles, and is done here; a robot of which something else may
+/// be true walks by itself.
+struct Team<L> {
+    soles: Vec<SoleInLanes<L>>,
+    /// Per sole: one where it stands, else nothing.
+    stands: Vec<L>,
+    world_from_stance: (Turn<L>, V3<L>),
+    /// Per sole: from below which height on, and from above which, there is more to do.
+    calm: Vec<(L, L)>,
+    /// Scratch: the soles as the base sees them.
+    base_from: Vec<(Turn<L>, V3<L>)>,
+}
+
+/// One sole of every robot: on the same node, but each where its own foot has it.
+struct SoleInLanes<L> {
+    node: usize,
+    node_from_sole: (Turn<L>, V3<L>),
+    half: [L; 2],
 }
 
 /// Scratch for one robot.
@@ -115,64 +138,176 @@ impl<L: Lane> Feet<L> {
             put_base(positions, lane, &world_from_base);
             let clearances = clearances(world_from_base);
             let (is_raised, floors) = (vec![false; soles.len()], vec![0.0; soles.len()]);
-            let velocity = (Vec3::ZERO, Vec3::ZERO);
-            let mut walker = Walker {
-                soles,
-                stance,
-                world_from_stance,
-                is_raised,
-                floors,
-                clearances,
-                velocity,
-            };
+            let mut walker =
+                Walker { soles, stance, world_from_stance, is_raised, floors, clearances };
             walker.notice_raised();
             walkers.push(walker);
         }
-        Feet { walkers, ground, legs, bodies: Bodies::new(tree), alone }
+        let team = Team::of(&walkers);
+        Feet { walkers, ground, team, velocities: V6::ZERO, legs, alone }
     }
 }
 
 impl<L: Lane + Send> Rule<L> for Feet<L> {
     #[inline(always)]
     fn lead(&mut self, mut step: Step<'_, L>) {
-        // With the base at nothing, links are where they are in the base's frame.
-        step.next_positions[..6].fill(L::ZERO);
-        step.next_positions[6] = L::of(1.0);
         step.move_joints();
-        place_some(step.tree, &at_nothing(), step.next_positions, &self.legs, &mut self.bodies);
-        for lane in 0..step.robots.len() {
-            let before = base_of(step.positions, lane);
+        step.look();
+        let q = step.positions;
+        let before = Turn { v: V3 { x: q[3], y: q[4], z: q[5] }, w: q[6] };
+        let (mut turn, mut at) = (before, V3 { x: q[0], y: q[1], z: q[2] });
+        let before_at = at;
+        let mut has_more = [self.team.is_none(); N_LANES_MAX];
+        if let Some(team) = &mut self.team {
+            (turn, at) = team.stand(&step, self.ground, &mut has_more);
+        }
+        // Where a sole takes over it is laid flat, and the base jumps by what that takes: no
+        // motion a gyroscope would feel. Such a robot goes on as fast as before.
+        let mut has_jumped = [false; N_LANES_MAX];
+        for lane in (0..step.robots.len()).filter(|lane| has_more[*lane]) {
             if step.robots[lane].is_lost {
-                step.put_base(lane, &before, Vec3::ZERO, Vec3::ZERO);
                 continue;
             }
             let stance = self.walkers[lane].stance;
             let now = self.walk(lane, &step);
-            let walker = &mut self.walkers[lane];
-            // Where a sole takes over it is laid flat, and the base jumps by what that takes:
-            // no motion a gyroscope would feel.
-            if walker.stance == stance {
-                let turned = now.rotation * before.rotation.conjugate();
-                let rate = 1.0 / step.drive.dt;
-                let angular = rotation_vector_from_quat(turned) * rate;
-                walker.velocity = (angular, (now.translation - before.translation) * rate);
+            turn.set(lane, now.rotation);
+            at.set(lane, now.translation);
+            has_jumped[lane] = self.walkers[lane].stance != stance;
+            if let Some(team) = &mut self.team {
+                team.take(lane, &self.walkers[lane]);
             }
-            step.put_base(lane, &now, walker.velocity.0, walker.velocity.1);
         }
+        let rate = L::of(1.0 / step.drive.dt);
+        let mut velocities =
+            V6 { turn: vector_of(turn * before.inverse()) * rate, line: (at - before_at) * rate };
+        for lane in (0..step.robots.len()).filter(|lane| has_jumped[*lane]) {
+            velocities.turn.set(lane, self.velocities.turn.get(lane));
+            velocities.line.set(lane, self.velocities.line.get(lane));
+        }
+        self.velocities = velocities;
+        step.next_positions[..7]
+            .copy_from_slice(&[at.x, at.y, at.z, turn.v.x, turn.v.y, turn.v.z, turn.w]);
+        let (t, l) = (velocities.turn, velocities.line);
+        step.velocities[..6].copy_from_slice(&[t.x, t.y, t.z, l.x, l.y, l.z]);
     }
 
     fn shove(&mut self, robot: usize, shift: Vec3) {
         self.walkers[robot].world_from_stance.translation += shift;
+        if let Some(team) = &mut self.team {
+            team.take(robot, &self.walkers[robot]);
+        }
+    }
+}
+
+/// No lane is wider.
+const N_LANES_MAX: usize = 16;
+
+impl<L: Lane> Team<L> {
+    /// Of robots that all have soles on the same nodes.
+    fn of(walkers: &[Walker]) -> Option<Team<L>> {
+        let first = &walkers[0];
+        let nodes = |walker: &Walker| walker.soles.iter().map(|sole| sole.node).collect::<Vec<_>>();
+        if walkers.iter().any(|walker| nodes(walker) != nodes(first)) {
+            return None;
+        }
+        let nothing = (Turn::of(headland_base::Quat::IDENTITY), V3::ZERO);
+        let in_lanes = |i: usize| {
+            let node = first.soles[i].node;
+            let mut out = SoleInLanes { node, node_from_sole: nothing, half: [L::ZERO; 2] };
+            for lane in 0..L::WIDTH {
+                let sole = &walkers.get(lane).unwrap_or(first).soles[i];
+                out.node_from_sole.0.set(lane, sole.node_from_sole.rotation);
+                out.node_from_sole.1.set(lane, sole.node_from_sole.translation);
+                (0..2).for_each(|k| out.half[k].set(lane, sole.half[k]));
+            }
+            out
+        };
+        let soles: Vec<SoleInLanes<L>> = (0..first.soles.len()).map(in_lanes).collect();
+        let mut team = Team {
+            stands: vec![L::ZERO; soles.len()],
+            world_from_stance: nothing,
+            calm: vec![(L::ZERO, L::ZERO); soles.len()],
+            base_from: vec![nothing; soles.len()],
+            soles,
+        };
+        // Lanes nobody stands in hold the first robot, and nobody asks for them.
+        (0..L::WIDTH).for_each(|lane| team.take(lane, walkers.get(lane).unwrap_or(first)));
+        Some(team)
+    }
+
+    /// Takes over what a walker says.
+    fn take(&mut self, lane: usize, walker: &Walker) {
+        for (i, stands) in self.stands.iter_mut().enumerate() {
+            stands.set(lane, if i == walker.stance { 1.0 } else { 0.0 });
+        }
+        self.world_from_stance.0.set(lane, walker.world_from_stance.rotation);
+        self.world_from_stance.1.set(lane, walker.world_from_stance.translation);
+        for (i, calm) in self.calm.iter_mut().enumerate() {
+            let (low, high) = if i == walker.stance {
+                (f64::NEG_INFINITY, f64::INFINITY)
+            } else if walker.is_raised[i] {
+                (0.0, f64::INFINITY)
+            } else {
+                (walker.floors[i] - TOUCH, TOUCH)
+            };
+            calm.0.set(lane, low);
+            calm.1.set(lane, high);
+        }
+    }
+
+    /// The bases on the soles that stand, and for whom there is more to do.
+    #[inline(always)]
+    fn stand(
+        &mut self,
+        step: &Step<'_, L>,
+        ground: f64,
+        has_more: &mut [bool; N_LANES_MAX],
+    ) -> (Turn<L>, V3<L>) {
+        let (mut stance_turn, mut stance_at) = (Turn { v: V3::ZERO, w: L::ZERO }, V3::ZERO);
+        for ((sole, from), stands) in self.soles.iter().zip(&mut self.base_from).zip(&self.stands) {
+            *from = step.seen.base_from(sole.node, &sole.node_from_sole);
+            stance_turn.v += from.0.v * *stands;
+            stance_turn.w += from.0.w * *stands;
+            stance_at += from.1 * *stands;
+        }
+        let turn = self.world_from_stance.0 * stance_turn.inverse();
+        let rotation = turn.matrix();
+        let at = self.world_from_stance.1 - rotation * stance_at;
+        let mut room_left = L::of(f64::INFINITY);
+        for ((sole, from), calm) in self.soles.iter().zip(&self.base_from).zip(&self.calm) {
+            let height = (at + rotation * from.1).z - L::of(ground);
+            let clearance = sole.clearance(turn * from.0, height);
+            for lane in 0..L::WIDTH {
+                let clearance = clearance.get(lane);
+                let room = (clearance - calm.0.get(lane)).min(calm.1.get(lane) - clearance);
+                room_left.set(lane, room_left.get(lane).min(room));
+            }
+        }
+        for (lane, has_more) in has_more.iter_mut().enumerate().take(L::WIDTH) {
+            *has_more = room_left.get(lane) < 0.0;
+        }
+        (turn, at)
+    }
+}
+
+impl<L: Lane> SoleInLanes<L> {
+    /// [`Sole::clearance`] of soles that are turned like this, their middles so high.
+    #[inline(always)]
+    fn clearance(&self, turn: Turn<L>, height: L) -> L {
+        let (V3 { x, y, z }, w, two) = (turn.v, turn.w, L::of(2.0));
+        let rise_x = ((x * z - w * y) * two).map(f64::abs) * self.half[0];
+        let rise_y = ((y * z + w * x) * two).map(f64::abs) * self.half[1];
+        height - (rise_x + rise_y)
     }
 }
 
 impl<L: Lane> Feet<L> {
     /// The base of a robot at the end of a step, in which other soles may have come to stand.
-    #[inline(always)]
     fn walk(&mut self, lane: usize, step: &Step<'_, L>) -> Transform {
-        let Feet { walkers, ground, legs, bodies, alone } = self;
+        let Feet { walkers, ground, legs, alone, .. } = self;
         let (walker, ground) = (&mut walkers[lane], *ground);
-        let base_from = |sole: &Sole| bodies.world_from_node(sole.node, lane) * sole.node_from_sole;
+        let base_from =
+            |sole: &Sole| step.seen.base_from_node(sole.node, lane) * sole.node_from_sole;
         let mut world_from_base =
             walker.world_from_stance * base_from(&walker.soles[walker.stance]).inverse();
         let mut past = 0.0;

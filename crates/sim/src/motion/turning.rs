@@ -1,6 +1,6 @@
 //! Positions moved on by velocities: sums for axes, turns for what turns freely.
 
-use headland_base::maths::sqrt;
+use headland_base::maths::{atan2, sqrt};
 
 use crate::tree::wide;
 use crate::tree::{Lane, NodeKind, Tree, Turn, V3};
@@ -89,6 +89,35 @@ pub fn turn_by<L: Lane>(vector: V3<L>) -> Turn<L> {
     Turn { v: half * ratio, w: cosine }
 }
 
+/// The rotation vector of a turn: what [`turn_by`] makes the turn of.
+#[inline(always)]
+pub fn vector_of<L: Lane>(turn: Turn<L>) -> V3<L> {
+    let square = turn.v.dot(turn.v);
+    // Twice the arc sine of the half angle's sine over that sine, by its series: exact to
+    // rounding for the little that anything turns within a step.
+    let mut ratio = L::of(2.0 * 63.0 / 2816.0);
+    for coefficient in [35.0 / 1152.0, 5.0 / 112.0, 3.0 / 40.0, 1.0 / 6.0, 1.0] {
+        ratio = L::of(2.0 * coefficient) + square * ratio;
+    }
+    let mut room = turn.w;
+    for lane in 0..L::WIDTH {
+        room.set(lane, room.get(lane).min(LITTLE - square.get(lane)));
+    }
+    for lane in 0..L::WIDTH {
+        if room.get(lane) < 0.0 {
+            let (s, w) = (square.get(lane), turn.w.get(lane));
+            let length = sqrt(s);
+            let angle = 2.0 * atan2(length, w.abs());
+            let sign = if w < 0.0 { -1.0 } else { 1.0 };
+            ratio.set(lane, if length > 0.0 { sign * angle / length } else { 2.0 * sign });
+        }
+    }
+    turn.v * ratio
+}
+
+/// Square of the half angle's sine up to which the series is exact.
+const LITTLE: f64 = 1.6e-3;
+
 /// Rounding lets the length drift; one step of Newton's brings it back.
 #[inline(always)]
 pub fn set_turn<L: Lane>(q: &mut [L], turn: Turn<L>) {
@@ -100,4 +129,25 @@ pub fn set_turn<L: Lane>(q: &mut [L], turn: Turn<L>) {
 #[inline(always)]
 fn put_turn<L: Lane>(q: &mut [L], turn: Turn<L>) {
     (q[0], q[1], q[2], q[3]) = (turn.v.x, turn.v.y, turn.v.z, turn.w);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use headland_base::Vec3;
+    use headland_base::maths::{quat_from_rotation_vector, rotation_vector_from_quat};
+
+    #[test]
+    fn vectors_of_turns_are_those_of_the_house() {
+        for i in 0..400 {
+            let angle = 1e-9 * headland_base::maths::pow(1.057, f64::from(i));
+            let vector = Vec3::new(0.6, -0.48, 0.64) * angle.min(3.1);
+            let turn = quat_from_rotation_vector(vector);
+            for turn in [turn, -turn] {
+                let (ours, theirs) =
+                    (vector_of(Turn::<f64>::of(turn)), rotation_vector_from_quat(turn));
+                assert!((ours.get(0) - theirs).length() <= 4e-16 * theirs.length(), "{vector}");
+            }
+        }
+    }
 }

@@ -16,7 +16,7 @@ use crate::control::{Command, Mode};
 use crate::engine::{Inputs, Order};
 use crate::model::Model;
 use crate::state::State;
-use crate::tree::{Bodies, Lane, Tree, V3};
+use crate::tree::{Lane, Tree, V3};
 
 use super::Robot;
 use super::commanded::{Commanded, Rule, Step, base_of};
@@ -152,6 +152,7 @@ impl<L: Lane + Send> Rule<L> for Wheels {
             step.put_base(lane, &now, spin, Vec3::new(vx, vy, 0.0));
         }
         step.move_joints();
+        step.look();
     }
 
     /// It holds on to nothing.
@@ -182,19 +183,23 @@ impl Cart {
     }
 
     fn footing<L: Lane>(&self, wheel: &Roller, lane: usize, step: &Step<'_, L>) -> Footing {
-        let bodies: &Bodies<L> = step.bodies;
-        let axle = bodies.axes[wheel.column].get(lane).turn.get(0);
+        // As the base sees it when the step begins, and then along the world's axes.
+        let base = base_of(step.positions, lane).rotation;
+        let axle = base * step.seen.axis(step.tree, wheel.column, lane).turn.get(0);
         // The lowest point of a disc is as far down as its plane lets it.
         let down = axle * axle.z - Vec3::Z;
         let down = down / sqrt(down.dot(down)).max(f64::MIN_POSITIVE);
-        let at = bodies.nodes[wheel.node].at.get(lane) + down * wheel.radius;
+        let at =
+            base * step.seen.base_from_node(wheel.node, lane).translation + down * wheel.radius;
+        let at_inside = V3::of(base.conjugate() * at);
         let mut carried = Vec3::ZERO;
         let mut column = step.tree.column_parents[wheel.column];
         while let Some(k) = column.filter(|k| *k >= BASE_COLUMNS) {
-            let motion = bodies.axes[k].get(lane) * step.velocities[k].get(lane);
-            carried += motion.velocity_at(V3::of(at)).get(0);
+            let motion = step.seen.axis(step.tree, k, lane) * step.velocities[k].get(lane);
+            carried += motion.velocity_at(at_inside).get(0);
             column = step.tree.column_parents[k];
         }
+        let carried = base * carried;
         let along = down.cross(axle);
         let seen = |v: Vec3| turn([v.x, v.y], -self.heading);
         Footing { at: seen(at), along: seen(along), carried: seen(carried) }

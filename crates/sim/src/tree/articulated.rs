@@ -1,7 +1,7 @@
 //! Forward dynamics by articulated bodies, split so that one factorisation serves many solves.
 
 use super::build::Tree;
-use super::lane::{Lane, wide};
+use super::lane::{Kernel, Lane, wide, widely};
 use super::place::Bodies;
 use super::spatial::{ArticulatedInertia, V6};
 
@@ -100,12 +100,21 @@ wide! {
 pub struct Half {
     /// Columns from the link to the base, in that order.
     pub columns: Vec<usize>,
+    /// How much each of them gives way.
+    pub gives: Vec<f64>,
     /// What is left at each column, for the six unit forces about the common origin: moments
-    /// along x, y, z, then forces.
-    pub lefts: Vec<[f64; 6]>,
+    /// along x, y, z, then forces; and two zeros, which fill a register.
+    pub lefts: Vec<[f64; 8]>,
 }
 
 impl Half {
+    /// Of nothing that moves.
+    pub fn clear(&mut self) {
+        self.columns.clear();
+        self.gives.clear();
+        self.lefts.clear();
+    }
+
     /// Of the six unit forces on a link of one lane. Writes over what was there.
     pub fn of<L: Lane>(
         &mut self,
@@ -115,21 +124,8 @@ impl Half {
         node_idx: usize,
         lane: usize,
     ) {
-        self.columns.clear();
-        self.lefts.clear();
-        let mut forces = UNITS;
-        let mut column = Some(tree.nodes[node_idx].columns().end - 1);
-        while let Some(k) = column {
-            let axis = bodies.axes[k].get(lane);
-            let lefts = forces.map(|force| axis.dot(force));
-            let reach = factor.reach[k].get(lane) * factor.give[k].get(lane);
-            for (force, left) in forces.iter_mut().zip(lefts) {
-                *force = *force - reach * left;
-            }
-            self.columns.push(k);
-            self.lefts.push(lefts);
-            column = tree.column_parents[k];
-        }
+        self.clear();
+        widely(Climb { tree, bodies, factor, node_idx, lane, half: self });
     }
 
     /// Of a unit effort on a column of one lane; it is the first of the six, the others are
@@ -142,37 +138,35 @@ impl Half {
         column: usize,
         lane: usize,
     ) {
-        self.columns.clear();
-        self.lefts.clear();
+        self.clear();
+        let mut push = |column: usize, give: f64, left: f64| {
+            self.columns.push(column);
+            self.gives.push(give);
+            self.lefts.push([left, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]);
+        };
         // What the column does not take itself goes on to what carries it.
         let mut force = factor.reach[column].get(lane) * factor.give[column].get(lane);
-        self.columns.push(column);
-        self.lefts.push([1.0, 0.0, 0.0, 0.0, 0.0, 0.0]);
+        push(column, factor.give[column].get(lane), 1.0);
         let mut above = tree.column_parents[column];
         while let Some(k) = above {
+            let give = factor.give[k].get(lane);
             let left = -bodies.axes[k].get(lane).dot(force);
-            force += factor.reach[k].get(lane) * (left * factor.give[k].get(lane));
-            self.columns.push(k);
-            self.lefts.push([left, 0.0, 0.0, 0.0, 0.0, 0.0]);
+            force += factor.reach[k].get(lane) * (left * give);
+            push(k, give, left);
             above = tree.column_parents[k];
         }
     }
 
     /// How six unit forces on one link move another of the same tree: row by row.
-    pub fn response(&self, other: &Half, give: impl Fn(usize) -> f64) -> [[f64; 6]; 6] {
+    pub fn response(&self, other: &Half) -> [[f64; 6]; 6] {
         let mut out = [[0.0; 6]; 6];
         // Both lists end at the base, so columns they share are at their ends.
-        for ((k, a), (j, b)) in self
-            .columns
-            .iter()
-            .zip(&self.lefts)
-            .rev()
-            .zip(other.columns.iter().zip(&other.lefts).rev())
-        {
+        let own = self.columns.iter().zip(&self.gives).zip(&self.lefts).rev();
+        let others = other.columns.iter().zip(&other.lefts).rev();
+        for (((k, give), a), (j, b)) in own.zip(others) {
             if k != j {
                 break;
             }
-            let give = give(*k);
             for (row, left) in out.iter_mut().zip(a) {
                 let left = left * give;
                 for (entry, right) in row.iter_mut().zip(b) {
@@ -184,13 +178,44 @@ impl Half {
     }
 }
 
-const UNITS: [V6<f64>; 6] = {
-    let mut units = [V6::ZERO; 6];
-    units[0].turn.x = 1.0;
-    units[1].turn.y = 1.0;
-    units[2].turn.z = 1.0;
-    units[3].line.x = 1.0;
-    units[4].line.y = 1.0;
-    units[5].line.z = 1.0;
-    units
-};
+/// The way from a link to the base, six forces side by side.
+struct Climb<'a, L> {
+    tree: &'a Tree,
+    bodies: &'a Bodies<L>,
+    factor: &'a Factor<L>,
+    node_idx: usize,
+    lane: usize,
+    half: &'a mut Half,
+}
+
+impl<L: Lane> Kernel for Climb<'_, L> {
+    #[inline(always)]
+    fn run(self) {
+        let Climb { tree, bodies, factor, node_idx, lane, half } = self;
+        // By what they are along and about the axes; the six forces side by side.
+        let mut forces = [[0.0; 8]; 6];
+        (0..6).for_each(|i| forces[i][i] = 1.0);
+        let mut column = Some(tree.nodes[node_idx].columns().end - 1);
+        while let Some(k) = column {
+            let six = |v: V6<f64>| [v.turn.x, v.turn.y, v.turn.z, v.line.x, v.line.y, v.line.z];
+            let give = factor.give[k].get(lane);
+            let (axis, reach) = (six(bodies.axes[k].get(lane)), six(factor.reach[k].get(lane)));
+            let mut lefts = [0.0; 8];
+            for (part, forces) in axis.iter().zip(&forces) {
+                for l in 0..8 {
+                    lefts[l] += part * forces[l];
+                }
+            }
+            for (part, forces) in reach.iter().zip(&mut forces) {
+                let part = part * give;
+                for l in 0..8 {
+                    forces[l] -= part * lefts[l];
+                }
+            }
+            half.columns.push(k);
+            half.gives.push(give);
+            half.lefts.push(lefts);
+            column = tree.column_parents[k];
+        }
+    }
+}

@@ -121,6 +121,28 @@ fn with_avx512(kernel: impl Kernel) {
     kernel.run();
 }
 
+/// Runs a kernel with the widest instructions this processor has, where no lane says how wide
+/// they are. What it does number by number comes out the same in any width.
+#[cfg(target_arch = "x86_64")]
+#[allow(unsafe_code, reason = "wider instructions are called across a boundary")]
+pub fn widely(kernel: impl Kernel) {
+    if has_avx512() {
+        // SAFETY: the line above.
+        unsafe { with_avx512(kernel) };
+    } else if has_avx2() {
+        // SAFETY: the line above.
+        unsafe { with_avx2(kernel) };
+    } else {
+        kernel.run();
+    }
+}
+
+/// Runs a kernel.
+#[cfg(not(target_arch = "x86_64"))]
+pub fn widely(kernel: impl Kernel) {
+    kernel.run();
+}
+
 impl Lane for f64 {
     const WIDTH: usize = 1;
     const ZERO: f64 = 0.0;

@@ -132,6 +132,12 @@ impl<L: Lane> Turn<L> {
         self.w.set(lane, q.w);
     }
 
+    /// The turn back.
+    #[inline(always)]
+    pub fn inverse(self) -> Turn<L> {
+        Turn { v: -self.v, w: self.w }
+    }
+
     /// A constant turn followed, inside, by one of `angle` about z.
     #[inline(always)]
     pub fn of_then_about_z(q: Quat, angle: L) -> Turn<L> {

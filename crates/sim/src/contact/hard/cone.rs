@@ -16,6 +16,8 @@
 use headland_base::maths::sqrt;
 use headland_base::{Mat3, Vec3};
 
+use super::{Stair, Strength};
+
 /// What about a contact does not change while a problem is solved.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Cone {
@@ -76,6 +78,63 @@ impl Cone {
             return stuck;
         }
         self.slide(free, lacking)
+    }
+
+    /// The same of a contact that is only so strong: one stair after the other is tried.
+    pub(super) fn solve_within(&mut self, free: Vec3, target: f64, strength: Strength) -> Vec3 {
+        let held = self.solve(free, target);
+        if held.x <= strength.most {
+            return held;
+        }
+        let undone = self.solve(free, target - strength.give);
+        if undone.x >= strength.most {
+            return undone;
+        }
+        self.rub_under(free, strength.most)
+    }
+
+    /// Friction under a normal impulse that is known: within the disc of its radius, what holds
+    /// still, or slides as `(W_tt + γ)·λ_t = −q`. Rare, so γ is found by halving.
+    fn rub_under(&self, free: Vec3, pressure: f64) -> Vec3 {
+        if !self.rubs {
+            return Vec3::new(pressure, 0.0, 0.0);
+        }
+        let (mu, block) = (self.mu, &self.block);
+        let q = [
+            (free.y + block.x_axis.y * pressure) * mu[0],
+            (free.z + block.x_axis.z * pressure) * mu[1],
+        ];
+        let a11 = block.y_axis.y * mu[0] * mu[0];
+        let a22 = block.z_axis.z * mu[1] * mu[1];
+        let a12 = block.y_axis.z * mu[0] * mu[1];
+        let at = |gamma: f64| {
+            let (d1, d2) = (a11 + gamma, a22 + gamma);
+            let determinant = d1 * d2 - a12 * a12;
+            let (t1, t2) = (a12 * q[1] - d2 * q[0], a12 * q[0] - d1 * q[1]);
+            (t1 / determinant, t2 / determinant)
+        };
+        let is_within = |gamma: f64| {
+            let (t1, t2) = at(gamma);
+            t1 * t1 + t2 * t2 <= pressure * pressure
+        };
+        let least = 1e-12 * (a11 + a22);
+        let mut gamma = (least, sqrt(q[0] * q[0] + q[1] * q[1]) / pressure);
+        if is_within(least) {
+            gamma.1 = least;
+        }
+        for _ in 0..100 {
+            let middle = 0.5 * (gamma.0 + gamma.1);
+            if middle <= gamma.0 || middle >= gamma.1 {
+                break;
+            }
+            if is_within(middle) { gamma.1 = middle } else { gamma.0 = middle }
+        }
+        let (t1, t2) = at(gamma.1);
+        if t1.is_finite() && t2.is_finite() {
+            Vec3::new(pressure, t1 * mu[0], t2 * mu[1])
+        } else {
+            Vec3::new(pressure, 0.0, 0.0)
+        }
     }
 
     fn slide(&mut self, free: Vec3, lacking: f64) -> Vec3 {
@@ -152,39 +211,80 @@ impl Cone {
         Vec3::new(pressure, pressure * f1, pressure * f2)
     }
 
+    pub(super) fn block(&self) -> Mat3 {
+        self.block
+    }
+}
+
+/// What a contact's law needs to be checked: less than it takes to be solved.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Law {
+    /// Velocity along the normal per impulse along it \[1/kg\].
+    pub(super) w: f64,
+    pub(super) mu: [f64; 2],
+    /// Whether there is friction at all.
+    pub(super) rubs: bool,
+}
+
+impl Law {
+    #[inline(always)]
+    pub(super) fn new(w: f64, mu: f64, mu2: f64) -> Law {
+        Law { w, mu: [mu.max(MU_MIN), mu2.max(MU_MIN)], rubs: mu.max(mu2) > MU_MIN }
+    }
+
+    /// Whether an impulse moves anything.
+    pub(super) fn answers(&self) -> bool {
+        self.w > 0.0
+    }
+
     /// How far an impulse and the velocity it leaves are from the law \[m/s\]: the length of
     /// `λ − P(λ − (u + |u_t|·n)/w)` times w, tangents in units of μ, P the projection on the
     /// cone. Zero where the law holds, and nowhere else.
-    pub(super) fn residual(&self, impulse: Vec3, velocity: Vec3, target: f64) -> f64 {
-        let w = self.block.x_axis.x;
+    #[inline(always)]
+    pub(super) fn residual(
+        &self,
+        impulse: Vec3,
+        velocity: Vec3,
+        target: f64,
+        strength: Strength,
+    ) -> f64 {
+        let Law { w, mu, rubs } = *self;
         if w.is_nan() || w <= 0.0 {
             return 0.0;
         }
-        let gap_speed = velocity.x - target;
-        if !self.rubs {
+        let mut gap_speed = velocity.x - target;
+        match strength.stair(impulse.x - gap_speed / w, w) {
+            Stair::Holds => {}
+            Stair::Gives => return self.residual_under(impulse, velocity, strength.most),
+            Stair::Undone => gap_speed += strength.give,
+        }
+        if !rubs {
             let off = impulse.x - (impulse.x - gap_speed / w).max(0.0);
             return (off * w).abs();
         }
-        let (u1, u2) = (velocity.y * self.mu[0], velocity.z * self.mu[1]);
-        let held = Vec3::new(impulse.x, impulse.y / self.mu[0], impulse.z / self.mu[1]);
+        let (u1, u2) = (velocity.y * mu[0], velocity.z * mu[1]);
+        let held = Vec3::new(impulse.x, impulse.y / mu[0], impulse.z / mu[1]);
         let u = Vec3::new(gap_speed + sqrt(u1 * u1 + u2 * u2), u1, u2);
         ((held - onto_cone(held - u / w)) * w).length()
     }
 
-    pub(super) fn block(&self) -> Mat3 {
-        self.block
-    }
-
-    pub(super) fn mu(&self) -> [f64; 2] {
-        self.mu
-    }
-
-    pub(super) fn rubs(&self) -> bool {
-        self.rubs
+    /// The same where the normal impulse is known.
+    fn residual_under(&self, impulse: Vec3, velocity: Vec3, pressure: f64) -> f64 {
+        let Law { w, mu, rubs } = *self;
+        let off_normal = impulse.x - pressure;
+        if !rubs {
+            return (off_normal * w).abs();
+        }
+        let held = [impulse.y / mu[0], impulse.z / mu[1]];
+        let z = [held[0] - velocity.y * mu[0] / w, held[1] - velocity.z * mu[1] / w];
+        let length = sqrt(z[0] * z[0] + z[1] * z[1]);
+        let part = if length > pressure { pressure / length } else { 1.0 };
+        (Vec3::new(off_normal, held[0] - z[0] * part, held[1] - z[1] * part) * w).length()
     }
 }
 
 /// The nearest point of the cone `|t| ≤ n`.
+#[inline(always)]
 fn onto_cone(p: Vec3) -> Vec3 {
     let length = sqrt(p.y * p.y + p.z * p.z);
     if length <= p.x {

@@ -5,7 +5,7 @@
 //! that does to other pairs is answered next, until nothing closes faster than the threshold.
 //! So a box lands flat, and a row of balls hands the push on to its end.
 
-use super::{Problem, Scratch, Tuning};
+use super::{Problem, Scratch, Task, Tuning};
 
 /// What hit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,6 +28,8 @@ pub fn impact(
     scratch: &mut Scratch,
 ) -> Impacts {
     problem.check(impulses);
+    // A hit is over before anybody gives way.
+    let problem = &Task { problem: *problem, strengths: &[] };
     impulses.fill(0.0);
     scratch.velocities.clear();
     scratch.velocities.extend_from_slice(problem.free);
@@ -62,7 +64,7 @@ fn fastest(problem: &Problem<'_>, velocities: &[f64], threshold: f64) -> Option<
 }
 
 fn answer(
-    problem: &Problem<'_>,
+    problem: &Task<'_>,
     group: usize,
     threshold: f64,
     impulses: &mut [f64],

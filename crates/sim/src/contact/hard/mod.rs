@@ -11,15 +11,23 @@
 //! `(λ_1/μ_1)² + (λ_2/μ_2)² ≤ λ_n²`, holds the contact still if that is enough, and otherwise
 //! takes out the most energy it can. The cone is round: no pyramid, no favoured direction.
 //!
-//! The road: block Gauss–Seidel, each contact solved exactly by itself (cone.rs), warm
-//! started. Light things squeezed between heavy ones make that crawl, so when a sweep no
-//! longer gains, Newton's method on the whole problem takes over (newton.rs) and the sweeps
-//! finish. Everything runs in the order given: same problem, same bytes.
+//! The road: the impulses of the last step tell which contacts are open, stick and slide, and
+//! with that known the whole problem is one set of equations: a step or two of Newton's method
+//! (newton.rs), whose end is taken if it keeps the law. That is how a robot that stands or lies
+//! is solved, at less than half of what sweeps take. Otherwise block Gauss–Seidel, each contact solved
+//! exactly by itself (cone.rs). Light things squeezed between heavy ones make that crawl, so
+//! when a sweep no longer gains, Newton's method takes over again and the sweeps finish.
+//! Everything runs in the order given: same problem, same bytes.
 //!
 //! Overlap is not the velocity's business. [`correction_speed`] says how fast to push apart,
 //! and a second problem with that as its targets, no friction and no free velocity gives
 //! displacements that are applied to positions only (split impulse): no speed, and so no
 //! kinetic energy, comes of it.
+//!
+//! What moves as it is told has no mass of its own to give way, and two such sides can ask for
+//! what cannot be: a ball squeezed between a leg and a wall. So whoever has such sides says how
+//! strong they are ([`Strength`], [`solve_within`]), and where an impulse reaches that, the
+//! contact closes by as much as it was told to. Then there always is an answer.
 //!
 //! Deliberately absent: bodies, masses and time steps. Whoever moves bodies has the matrix.
 
@@ -31,7 +39,7 @@ pub use impact::{Impacts, impact};
 
 use headland_base::{Mat3, Vec3};
 
-use cone::Cone;
+use cone::{Cone, Law};
 use newton::Newton;
 
 /// What is to be solved. Rows come in this order: normal, first and second tangent of each
@@ -98,6 +106,71 @@ impl Row {
     }
 }
 
+/// How strongly a contact holds whose sides move as they are told. The normal impulse against the
+/// normal velocity beyond the target is a staircase:
+///
+/// ```text
+/// λ_n = 0            u_n ≥ 0
+/// 0 < λ_n < most     u_n = 0
+/// λ_n = most         −give ≤ u_n ≤ 0: it gives way
+/// λ_n > most         u_n = −give: what was told is undone, and bodies still do not pass
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Strength {
+    /// The normal impulse from which on it gives way \[N·s\].
+    pub most: f64,
+    /// How fast it gives way at most: as fast as it was told to close \[m/s\].
+    pub give: f64,
+}
+
+impl Strength {
+    /// Gives way to nothing.
+    pub const ENDLESS: Strength = Strength { most: f64::INFINITY, give: 0.0 };
+
+    /// How much is given in, by what would be the impulse if nothing were.
+    #[inline(always)]
+    fn stair(&self, wanted: f64, w: f64) -> Stair {
+        if wanted <= self.most {
+            Stair::Holds
+        } else if (wanted - self.most) * w <= self.give {
+            Stair::Gives
+        } else {
+            Stair::Undone
+        }
+    }
+}
+
+/// Where on its staircase a contact is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stair {
+    Holds,
+    Gives,
+    Undone,
+}
+
+/// A problem with the strength of its contacts; none where all are endless.
+#[derive(Clone, Copy, Debug)]
+struct Task<'a> {
+    problem: Problem<'a>,
+    strengths: &'a [Strength],
+}
+
+impl<'a> std::ops::Deref for Task<'a> {
+    type Target = Problem<'a>;
+
+    #[inline(always)]
+    fn deref(&self) -> &Problem<'a> {
+        &self.problem
+    }
+}
+
+impl Task<'_> {
+    #[inline(always)]
+    fn strength(&self, i: usize) -> Strength {
+        self.strengths.get(i).copied().unwrap_or(Strength::ENDLESS)
+    }
+}
+
 /// When to stop.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Tuning {
@@ -139,6 +212,8 @@ pub struct Scratch {
     newton: Newton,
     /// The best impulses so far, where Newton ended short of the tolerance.
     kept: Vec<f64>,
+    /// Strengths of what is held back.
+    capped: Vec<Strength>,
     /// Impulses and targets of one impact.
     fresh: Vec<f64>,
     targets: Vec<f64>,
@@ -169,6 +244,10 @@ const RELUCTANCE: [f64; 6] = [0.0, 0.3, 0.0, 1.0, 0.1, 3.0];
 /// From this many blocks on it pays to know who acts on whom.
 const N_PICKED_MIN: usize = 24;
 
+/// Up to this many rows Newton's method goes first: of a robot that stands or lies. Of a stack of
+/// twenty boxes, 240 rows, three steps of his would cost as much as two hundred sweeps.
+const N_GUESSED_MAX: usize = 48;
+
 /// Newton steps in one go.
 const N_NEWTON_STEPS: usize = 20;
 
@@ -180,13 +259,90 @@ pub fn solve(
     tuning: &Tuning,
     scratch: &mut Scratch,
 ) -> Outcome {
+    solve_within(problem, &[], impulses, tuning, scratch)
+}
+
+/// Finds the impulses, with contacts that are only so strong: one each, or none at all.
+pub fn solve_within(
+    problem: &Problem<'_>,
+    strengths: &[Strength],
+    impulses: &mut [f64],
+    tuning: &Tuning,
+    scratch: &mut Scratch,
+) -> Outcome {
     problem.check(impulses);
-    scratch.prepare(problem);
+    assert!(strengths.is_empty() || strengths.len() == problem.contacts.len(), "one per contact");
+    let problem = &Task { problem: *problem, strengths };
     for impulse in impulses.iter_mut().filter(|impulse| !impulse.is_finite()) {
         *impulse = 0.0;
     }
+    // What nothing moves is not pushed, whatever it was when it still moved.
+    for i in (0..problem.contacts.len()).filter(|i| !problem.law(*i).answers()) {
+        impulses[3 * i..3 * i + 3].fill(0.0);
+    }
+    let outcome = search(problem, impulses, tuning, scratch);
+    if strengths.is_empty() || outcome.residual <= LOST {
+        return outcome;
+    }
+    hold_back(problem, impulses, tuning, scratch, outcome)
+}
+
+/// From a distance like this \[m/s\] on, no answer was found; what is there may be anything.
+const LOST: f64 = 1e-3;
+
+/// Sweeps of what is held back.
+const N_HELD_BACK: usize = 50;
+
+/// Sides that were told what to do may also ask for what cannot be by dragging: a ball that a
+/// moving leg rubs into a corner. Then nobody pushes more than it is strong, from nothing on.
+fn hold_back(
+    problem: &Task<'_>,
+    impulses: &mut [f64],
+    tuning: &Tuning,
+    scratch: &mut Scratch,
+    before: Outcome,
+) -> Outcome {
+    let mut capped = std::mem::take(&mut scratch.capped);
+    capped.clear();
+    let cap = |strength: &Strength| Strength { give: f64::INFINITY, ..*strength };
+    capped.extend(problem.strengths.iter().map(cap));
+    let problem = &Task { strengths: &capped, ..*problem };
+    impulses.fill(0.0);
+    scratch.damp(problem, 0.0);
     scratch.refresh(problem, impulses);
+    let mut outcome = before;
+    for _ in 0..N_HELD_BACK {
+        outcome.n_sweeps += 1;
+        if scratch.sweep(problem, impulses) <= tuning.tolerance {
+            break;
+        }
+    }
+    scratch.refresh(problem, impulses);
+    outcome.residual = distance(problem, impulses, &scratch.velocities).most;
+    scratch.capped = capped;
+    outcome
+}
+
+/// By Newton's method and sweeps.
+fn search(
+    problem: &Task<'_>,
+    impulses: &mut [f64],
+    tuning: &Tuning,
+    scratch: &mut Scratch,
+) -> Outcome {
     let mut outcome = Outcome { n_sweeps: 0, n_newton: 0, residual: 0.0 };
+    let may_guess = 0 < problem.n() && problem.n() <= N_GUESSED_MAX.min(tuning.n_newton_max);
+    if may_guess && problem.has_a_guess(impulses) {
+        let Scratch { velocities, newton, .. } = &mut *scratch;
+        let goal = tuning.tolerance;
+        let (n_steps, reached) = newton::guess(problem, impulses, velocities, goal, newton);
+        outcome = Outcome { n_sweeps: 0, n_newton: n_steps, residual: reached };
+        if reached <= goal {
+            return outcome;
+        }
+    }
+    scratch.prepare(problem);
+    scratch.refresh(problem, impulses);
     let mut milestone = (f64::INFINITY, 0); // change, and the sweep it was seen in
     let mut n_short = 0; // how often Newton ended short
     let mut best = f64::INFINITY; // residual of `scratch.kept`
@@ -206,7 +362,6 @@ pub fn solve(
             let (n_steps, reached) = newton::descend(
                 problem,
                 impulses,
-                &scratch.cones,
                 &mut scratch.velocities,
                 tuning.tolerance,
                 N_NEWTON_STEPS,
@@ -228,7 +383,7 @@ pub fn solve(
     }
     // Velocities were added up change by change; once more from the impulses themselves.
     scratch.refresh(problem, impulses);
-    outcome.residual = distance(problem, impulses, &scratch.cones, &scratch.velocities).most;
+    outcome.residual = distance(problem, impulses, &scratch.velocities).most;
     if best < outcome.residual {
         impulses.copy_from_slice(&scratch.kept);
         scratch.refresh(problem, impulses);
@@ -246,12 +401,8 @@ struct Distance {
     squares: f64,
 }
 
-fn distance(
-    problem: &Problem<'_>,
-    impulses: &[f64],
-    cones: &[Cone],
-    velocities: &[f64],
-) -> Distance {
+#[inline(always)]
+fn distance(problem: &Task<'_>, impulses: &[f64], velocities: &[f64]) -> Distance {
     let mut out = Distance { most: 0.0, squares: 0.0 };
     let mut see = |off: f64| {
         // What is not a number is infinitely far.
@@ -259,8 +410,9 @@ fn distance(
         out.most = out.most.max(off);
         out.squares += off * off;
     };
-    for (i, (contact, cone)) in problem.contacts.iter().zip(cones).enumerate() {
-        see(cone.residual(three(impulses, i), three(velocities, i), contact.target));
+    for (i, contact) in problem.contacts.iter().enumerate() {
+        let (impulse, velocity) = (three(impulses, i), three(velocities, i));
+        see(problem.law(i).residual(impulse, velocity, contact.target, problem.strength(i)));
     }
     for (i, row) in problem.rows.iter().enumerate() {
         let at = 3 * problem.contacts.len() + i;
@@ -293,6 +445,7 @@ pub fn correction_speed(depth: f64, slack: f64, part: f64, speed_max: f64, dt: f
     ((depth - slack).max(0.0) * part / dt).min(speed_max)
 }
 
+#[inline(always)]
 fn three(numbers: &[f64], contact_idx: usize) -> Vec3 {
     let at = 3 * contact_idx;
     Vec3::new(numbers[at], numbers[at + 1], numbers[at + 2])
@@ -310,14 +463,11 @@ impl Problem<'_> {
         assert_eq!((self.free.len(), impulses.len()), (n, n), "one number per row");
     }
 
-    /// `W·λ + b`.
-    fn velocities(&self, impulses: &[f64], out: &mut Vec<f64>) {
-        out.clear();
-        let n = self.n();
-        out.extend(self.free.iter().enumerate().map(|(i, free)| {
-            let row = &self.delassus[i * n..(i + 1) * n];
-            free + row.iter().zip(impulses).map(|(w, impulse)| w * impulse).sum::<f64>()
-        }));
+    /// What a contact's law is checked by.
+    #[inline(always)]
+    fn law(&self, i: usize) -> Law {
+        let contact = &self.contacts[i];
+        Law::new(self.delassus[3 * i * self.n() + 3 * i], contact.mu, contact.mu2)
     }
 
     fn block(&self, i: usize) -> Mat3 {
@@ -325,6 +475,13 @@ impl Problem<'_> {
         let row = |k: usize| three(&self.delassus[(3 * i + k) * n..], i);
         // Symmetric: rows are columns.
         Mat3::from_cols(row(0), row(1), row(2))
+    }
+
+    /// Whether impulses tell which contacts stick and which slide: those of the last step do,
+    /// and without friction there is nothing to tell.
+    fn has_a_guess(&self, impulses: &[f64]) -> bool {
+        let is_warm = |i: usize| impulses[3 * i] != 0.0 || !self.law(i).rubs;
+        self.contacts.is_empty() || (0..self.contacts.len()).any(is_warm)
     }
 
     /// Contacts and single rows.
@@ -399,7 +556,7 @@ impl Scratch {
     }
 
     /// One pass over all contacts and rows; the largest velocity a change made \[m/s\].
-    fn sweep(&mut self, problem: &Problem<'_>, impulses: &mut [f64]) -> f64 {
+    fn sweep(&mut self, problem: &Task<'_>, impulses: &mut [f64]) -> f64 {
         let mut largest = 0.0_f64;
         let n_contacts = problem.contacts.len();
         for i in 0..n_contacts {
@@ -428,14 +585,14 @@ impl Scratch {
     /// Solves one contact with all others held; the velocity its change made \[m/s\].
     fn sweep_contact(
         &mut self,
-        problem: &Problem<'_>,
+        problem: &Task<'_>,
         impulses: &mut [f64],
         i: usize,
         target: f64,
     ) -> f64 {
         let before = three(impulses, i);
         let free = three(&self.velocities, i) - self.cones[i].block() * before;
-        let after = self.cones[i].solve(free, target);
+        let after = self.cones[i].solve_within(free, target, problem.strength(i));
         let change = after - before;
         if change == Vec3::ZERO {
             return 0.0;
