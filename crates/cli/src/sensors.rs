@@ -117,7 +117,10 @@ fn choose(
     let faults: Vec<Diagnostic> = unknown
         .map(|pattern| {
             let near = names::suggestion(pattern, topics.iter().copied());
-            let near = near.unwrap_or_else(|| "this world has no sensors".to_string());
+            let near = near.unwrap_or_else(|| match topics.is_empty() {
+                true => "this world has no sensors".to_string(),
+                false => format!("`headland check` lists its {} sensors", topics.len()),
+            });
             let message = format!("no sensor fits `{pattern}`");
             Diagnostic::error("unknown-sensor", message).help(near)
         })
