@@ -306,9 +306,8 @@ fn switched_off() {
     without_sensors(&mut bare.models);
     assert!(bare != with, "there are sensors in it");
     let secs = if is_full() { 10.0 } else { 0.1 };
-    let models = [with, bare].map(|world| {
-        headland_sim::Model::compile(&Arc::new(world)).expect("a sound world")
-    });
+    let models = [with, bare]
+        .map(|world| headland_sim::Model::compile(&Arc::new(world)).expect("a sound world"));
     let go = |model: &headland_sim::Model| {
         let setup = Setup::new(model, SimDuration::from_secs(secs).expect("short"));
         let mut engine = (rapier::ENTRY.make)(&rapier::ENTRY);
@@ -335,10 +334,13 @@ fn sharing() {
     let mut cameras: Vec<_> = cameras.filter_map(Declaration::into_sensor).collect();
     cameras.iter_mut().for_each(|camera| camera.start(&model, &Seed::new(0)));
     let mut state = headland_sim::State::initial(&model);
-    let compile = best_of_thread(3, &mut [&mut || {
-        black_box(Scene::of(&world, Show::Visuals));
-    }])[0]
-        .1;
+    let compile = best_of_thread(
+        3,
+        &mut [&mut || {
+            black_box(Scene::of(&world, Show::Visuals));
+        }],
+    )[0]
+    .1;
     let mut look_all = || {
         state.time += SimDuration::from_nanos(1_000_000);
         let look = Look { model: &model, state: &state, last_step: None, n_threads: 1 };

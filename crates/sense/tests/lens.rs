@@ -236,15 +236,21 @@ fn gallery(is_patterned: bool) -> Scene {
     };
     let mut models: Vec<Model> = (0..30).map(|i| one(i, &mut dice)).collect();
     if is_patterned {
-        models.extend([Vec3::X, Vec3::Y, -Vec3::Y, Vec3::Z, -Vec3::Z].iter().enumerate().map(|(i, at)| {
-            let size = Vec3::splat(10.0) - at.abs() * 9.9;
-            let mut shape = common::visual("shape", Transform::IDENTITY, Geometry::Box { size });
-            let file = TextureFile { path: "waves.png".to_string(), bytes: waves() };
-            let texture_file = Some(Arc::new(file));
-            shape.material =
-                Material { texture: Some("waves.png".to_string()), texture_file, ..Material::default() };
-            model(format!("wall{i}"), *at * 5.0, shape)
-        }));
+        models.extend([Vec3::X, Vec3::Y, -Vec3::Y, Vec3::Z, -Vec3::Z].iter().enumerate().map(
+            |(i, at)| {
+                let size = Vec3::splat(10.0) - at.abs() * 9.9;
+                let mut shape =
+                    common::visual("shape", Transform::IDENTITY, Geometry::Box { size });
+                let file = TextureFile { path: "waves.png".to_string(), bytes: waves() };
+                let texture_file = Some(Arc::new(file));
+                shape.material = Material {
+                    texture: Some("waves.png".to_string()),
+                    texture_file,
+                    ..Material::default()
+                };
+                model(format!("wall{i}"), *at * 5.0, shape)
+            },
+        ));
     }
     Scene::of(&World { models, ..World::default() }, Show::Visuals)
 }

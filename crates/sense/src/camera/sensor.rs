@@ -164,12 +164,7 @@ impl Eye {
     }
 
     /// Takes a picture, with all that is wrong with it.
-    fn take(
-        &mut self,
-        look: &Look<'_>,
-        scene: &mut Scene,
-        renderer: &mut Box<dyn Renderer>,
-    ) -> Frame {
+    fn take(&mut self, look: &Look<'_>, scene: &mut Scene, renderer: &mut dyn Renderer) -> Frame {
         let wants = self.wants();
         if wants.ids && self.labels.is_none() {
             self.labels = Some(match self.camera.shows {
@@ -185,7 +180,7 @@ impl Eye {
             camera.view(scene.world_from_link())
         };
         let shutter = camera.imperfections.shutter;
-        let mut frame = shutter.take(&self.table, &mut **renderer, scene, wants, &mut view_at);
+        let mut frame = shutter.take(&self.table, renderer, scene, wants, &mut view_at);
         if let Some(darkroom) = &mut self.darkroom {
             let view = camera.view(scene.world_from_link());
             let sun = Sun::seen(scene, &view, &camera.lens);
@@ -385,7 +380,8 @@ impl Measure for Cameras {
         let stage = self.stage.clone();
         let mut output = 0;
         for (eye, renderer) in self.eyes.iter_mut().zip(&mut self.renderers) {
-            let frame = stage.lend(Show::Visuals, look, |scene| eye.take(look, scene, renderer));
+            let frame =
+                stage.lend(Show::Visuals, look, |scene| eye.take(look, scene, &mut **renderer));
             let header = Header::new(look.state.time, &eye.frame_id);
             for message in eye.messages(&header, look.state.time, frame) {
                 say(output, message);

@@ -198,9 +198,8 @@ pub(crate) fn noise_text(
 ) -> Result<(PathBuf, String), (String, Option<String>)> {
     let place = element.place();
     let folder = place.as_ref().and_then(|place| Path::new(&place.source.path).parent());
-    let path = resources
-        .resolve(element.text(), folder.unwrap_or(Path::new("")))
-        .map_err(|why| {
+    let path =
+        resources.resolve(element.text(), folder.unwrap_or(Path::new(""))).map_err(|why| {
             let what = if why.code == "missing-file" { "it is not there" } else { &why.message };
             (format!("`{}`: {what}", element.text()), why.help)
         })?;
