@@ -7,14 +7,14 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::LazyLock;
 
-use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand};
 use headland_base::{SimDuration, SimTime, Vec3, names};
 use headland_judge::compare::{KEY_STATISTICS, STATISTICS, statistic_names};
 use headland_record::{FORMATS, Format, parse_seconds};
 use headland_sense::camera::{MOST_PIXELS, MOST_PIXELS_A_SIDE};
 use headland_sense::overlay::{KINDS, Kind};
-use headland_sense::render::{self, RENDERERS};
+use headland_sense::render::RENDERERS;
 use headland_sim::Housing;
 use headland_world::{ContactLaw, Detail, Integrator};
 
@@ -617,10 +617,7 @@ static RENDER_HELP: LazyLock<String> = LazyLock::new(|| {
 });
 
 fn renderer_name() -> impl TypedValueParser<Value = String> {
-    let known = RENDERERS.iter().map(|(name, _, _)| PossibleValue::new(*name));
-    // One that this build has not is refused later, in words.
-    let elsewhere = render::ELSEWHERE.iter().map(|name| PossibleValue::new(*name).hide(true));
-    PossibleValuesParser::new(known.chain(elsewhere).collect::<Vec<_>>())
+    PossibleValuesParser::new(RENDERERS.iter().map(|(name, _, _)| *name))
 }
 
 fn mark_kind() -> impl TypedValueParser<Value = Kind> {

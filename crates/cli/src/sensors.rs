@@ -116,9 +116,9 @@ fn choose(
     let faults: Vec<Diagnostic> = unknown
         .map(|pattern| {
             let near = names::suggestion(pattern, topics.iter().copied());
-            let near = near.unwrap_or_else(|| match topics.len() {
-                0 => "this world has no sensors".to_string(),
-                n => format!("`headland check` lists the {n} sensors of this world"),
+            let near = near.unwrap_or_else(|| match topics.is_empty() {
+                true => "this world has no sensors".to_string(),
+                false => format!("`headland check` lists its {} sensors", topics.len()),
             });
             let message = format!("no sensor fits `{pattern}`");
             Diagnostic::error("unknown-sensor", message).help(near)

@@ -49,14 +49,16 @@ fn pictures_of_a_run_are_what_opencv_expects() {
     let number = |key: &str, i: usize| {
         said[key][i].parse::<f64>().unwrap_or_else(|_| panic!("{key}: {:?}", said[key]))
     };
-    // Walls of brick are fine: mixing their pixels twice alone costs more than a grey level. That
-    // the rest is below one on plain surfaces is asked in crates/sense/tests/lens.rs.
+    // Joints between bricks are as fine as pixels: OpenCV, which mixes four into one, leaves 1.7
+    // grey levels of them when it distorts and undistorts by itself. Ours is as sharp as the other
+    // picture, so it is mixed once, and less is left. That it is below one where the pattern is
+    // not that fine is asked in crates/sense/tests/lens.rs.
     let (ours, alone) = (number("undistorted", 0), number("undistorted", 1));
-    assert!(ours - alone < 1.0 && alone > 0.5, "grey levels: {ours} {alone}");
+    assert!(ours < 1.5 && ours < alone, "grey levels: {ours} {alone}");
     assert_eq!((number("compressed lens", 0), number("compressed worn", 0)), (4.0, 3.0));
     let (ours, theirs) = (number("disparity", 1), number("disparity", 0));
     assert!((ours - theirs).abs() <= 1.0 && ours > 4.0, "{ours} {theirs}");
-    assert!(number("points", 0) < 1e-3, "{:?}", said["points"]);
+    assert!(number("points", 0) < 1e-4, "{:?}", said["points"]);
     assert_eq!(said["labels"].join(" "), "[0, 1, 2, 3]");
     assert!((number("latency", 0) - 0.03).abs() < 1e-9);
     assert_eq!(number("latency", 1), 50e6, "from its phase on");

@@ -606,3 +606,19 @@ fn the_shipped_sensors_feel_what_is_there() {
         assert!(!payloads(&dir.path().join("s.mcap"), topic).is_empty(), "{topic}");
     }
 }
+
+/// A pattern that fits no sensor is told, with what to do.
+#[test]
+fn patterns_that_fit_nothing_are_told() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let world = common::world("sensors");
+    let run = |world: &str| {
+        let args = ["run", world, "-d", "0.01", "--sensors", "/nothing*", "-o", "s.mcap"];
+        common::text(&common::expect(dir.path(), &args, 2).stderr)
+    };
+    let said = run(&world);
+    assert!(said.contains("no sensor fits `/nothing*`"), "{said}");
+    assert!(said.contains("`headland check` lists its 13 sensors"), "{said}");
+    let said = run(&common::world("ball"));
+    assert!(said.contains("this world has no sensors"), "{said}");
+}

@@ -192,7 +192,7 @@ fn false_detections_come_at_their_rate_and_move_nothing_else() {
     let (mean, variance) = (n / 2000.0, square / 2000.0 - (n / 2000.0) * (n / 2000.0));
     assert!((mean - 0.7).abs() < 3.29 * sqrt(0.7 / 2000.0), "{mean}");
     assert!((variance - 0.7).abs() < 0.1, "{variance}");
-    // Half of the sight lies beyond the cube root of a half of its depth.
+    // Half of a sight from 0.2 m to 3 m lies beyond the cube root of (0.2³ + 3³)/2.
     assert!((deep / n - 0.5).abs() < 3.29 * 0.5 / sqrt(n), "{}", deep / n);
     let names: Vec<&str> = with.iter().flat_map(|a| &a.detections).map(|d| d.id.as_str()).collect();
     assert!(names.contains(&"gear_false_1") && names.contains(&"gear_false_2"));

@@ -35,9 +35,6 @@ pub fn run(context: &Context, args: &RenderArgs) -> Ended {
     let output = args.output.clone().unwrap_or_else(|| default_output(&args.source));
     refuse_stdout(&output, "a picture is written to a file")?;
     refuse_same(&args.source, &output)?;
-    if let Some(fault) = render::missing(&args.renderer) {
-        return Err(vec![fault]);
-    }
     let (read, recording, outcome) = source(context, args)?;
     let model = Model::compile_read(&Arc::new(read.world), &read.places)?;
     context.show(&headland_sense::scene::bad_textures(&model.world));

@@ -22,7 +22,7 @@ use crate::declare::sensors_of;
 use crate::imperfect::Imperfections;
 use crate::lens::{Lens, Table};
 use crate::noise::Noise;
-use crate::render::{self, RENDERERS};
+use crate::render::RENDERERS;
 
 /// A camera that a World declares.
 #[derive(Clone, Debug, PartialEq)]
@@ -275,15 +275,7 @@ fn camera(
         node.child("image").map_or(Format::Rgb8, |image| image.word("format", Format::ALL));
     let renderers: Vec<(&str, &str)> =
         RENDERERS.iter().map(|(name, _, _)| (*name, *name)).collect();
-    let said = node.child("headland:renderer");
-    let missing = said.and_then(|said| Some((said, render::missing(said.text())?)));
-    let renderer = match missing {
-        Some((said, why)) => {
-            said.fault(why.message, why.help);
-            renderers[0].0
-        }
-        None => node.word("headland:renderer", &renderers),
-    };
+    let renderer = node.word("headland:renderer", &renderers);
     let shows = match shows {
         Shows::Classes => node.word("segmentation_type", SEGMENTATIONS),
         other => other,

@@ -162,12 +162,7 @@ impl Eye {
     }
 
     /// Takes a picture, with all that is wrong with it.
-    fn take(
-        &mut self,
-        look: &Look<'_>,
-        scene: &mut Scene,
-        renderer: &mut Box<dyn Renderer>,
-    ) -> Frame {
+    fn take(&mut self, look: &Look<'_>, scene: &mut Scene, renderer: &mut dyn Renderer) -> Frame {
         let wants = self.wants();
         if wants.ids && self.labels.is_none() {
             self.labels = Some(match self.camera.shows {
@@ -186,7 +181,7 @@ impl Eye {
         let table = self
             .table
             .get_or_insert_with(|| camera.table().expect("looked at when the camera was read"));
-        let mut frame = shutter.take(table, &mut **renderer, scene, wants, &mut view_at);
+        let mut frame = shutter.take(table, renderer, scene, wants, &mut view_at);
         if let Some(darkroom) = &mut self.darkroom {
             // A shutter that took its time left the scene where it was then.
             let view = view_at(scene, 0.0);
@@ -387,7 +382,8 @@ impl Measure for Cameras {
         let stage = self.stage.clone();
         let mut output = 0;
         for (eye, renderer) in self.eyes.iter_mut().zip(&mut self.renderers) {
-            let frame = stage.lend(Show::Visuals, look, |scene| eye.take(look, scene, renderer));
+            let frame =
+                stage.lend(Show::Visuals, look, |scene| eye.take(look, scene, &mut **renderer));
             let header = Header::new(look.state.time, &eye.frame_id);
             for message in eye.messages(&header, look.state.time, frame) {
                 say(output, message);

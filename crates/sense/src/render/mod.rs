@@ -12,8 +12,6 @@
 pub(crate) mod bent;
 mod exact;
 mod flat;
-#[cfg(feature = "wgpu")]
-mod gpu;
 mod project;
 mod raster;
 mod shade;
@@ -21,16 +19,12 @@ mod shadow;
 mod tile;
 pub(crate) mod tiles;
 
-use headland_base::Diagnostic;
-
 use crate::camera::View;
 use crate::image::Image;
 use crate::scene::Scene;
 
 pub use bent::Bent;
 pub use flat::Flat;
-#[cfg(feature = "wgpu")]
-pub use gpu::Gpu;
 pub use raster::Raster;
 pub use shade::Daylight;
 
@@ -132,43 +126,7 @@ pub type MakeRenderer = fn(n_threads: usize) -> Box<dyn Renderer>;
 pub const RENDERERS: &[(&str, &str, MakeRenderer)] = &[
     ("raster", "light, shadows, sky, smooth edges", |n| Box::new(Raster::new(n))),
     ("flat", "plain colours, the fastest", |n| Box::new(Flat::new(n))),
-    // Whoever chooses asks [`missing`] first, and is told; without a GPU it is drawn all the same.
-    #[cfg(feature = "wgpu")]
-    ("wgpu", "what raster shows, drawn by a GPU", |n| match Gpu::new(n) {
-        Ok(gpu) => Box::new(gpu),
-        Err(_) => Box::new(Raster::new(n)),
-    }),
 ];
-
-/// Renderers that other builds of this program have.
-#[cfg(not(feature = "wgpu"))]
-pub const ELSEWHERE: &[&str] = &["wgpu"];
-/// Renderers that other builds of this program have.
-#[cfg(feature = "wgpu")]
-pub const ELSEWHERE: &[&str] = &[];
-
-/// Why a renderer of a name that is known cannot draw here; nothing where it can, or where nobody
-/// knows it.
-pub fn missing(name: &str) -> Option<Diagnostic> {
-    let help = "say `raster`, which draws the same on any machine";
-    match name {
-        #[cfg(not(feature = "wgpu"))]
-        "wgpu" => {
-            let message = "this build draws without a GPU: the renderer `wgpu` is not in it";
-            let how = "; or build it with `--features wgpu`";
-            Some(Diagnostic::error("no-renderer", message).help(format!("{help}{how}")))
-        }
-        #[cfg(feature = "wgpu")]
-        "wgpu" => {
-            // Asked once, however many cameras want it.
-            static WHY: std::sync::OnceLock<Option<String>> = std::sync::OnceLock::new();
-            let why = WHY.get_or_init(|| Gpu::new(1).err()).as_ref()?;
-            let message = format!("the renderer `wgpu` finds nothing to draw with: {why}");
-            Some(Diagnostic::error("no-renderer", message).help(help))
-        }
-        _ => None,
-    }
-}
 
 /// The renderer of a name.
 pub fn renderer(name: &str, n_threads: usize) -> Option<Box<dyn Renderer>> {

@@ -428,12 +428,6 @@ impl Scene {
         self.tree.bounds()
     }
 
-    /// Its tree, the items that are in it by their number there, and those without end.
-    #[cfg(feature = "wgpu")]
-    pub(crate) fn tree(&self) -> (&Bvh, &[u32], &[u32]) {
-        (&self.tree, &self.bounded, &self.endless)
-    }
-
     /// What a ray meets first.
     pub fn cast(&self, ray: &Ray) -> Option<Hit> {
         self.cast_where(ray, |_| true)

@@ -66,12 +66,6 @@ impl Texture {
         Texture { levels }
     }
 
-    /// Its sizes, from the largest to one pixel.
-    #[cfg(feature = "wgpu")]
-    pub(crate) fn levels(&self) -> &[Image] {
-        &self.levels
-    }
-
     /// The colour, 0 to 1, at a place of which a pixel of the image shows so much.
     pub(crate) fn colour(&self, at: [f32; 2], share_a_pixel: f32) -> [f32; 3] {
         let first = &self.levels[0];
