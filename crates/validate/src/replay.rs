@@ -489,9 +489,6 @@ impl Replay {
                 self.command(self.at.state.time - SimTime::ZERO);
                 self.step(step, tick)?;
                 n_made += 1;
-                if is_between {
-                    self.sense();
-                }
             }
             let share = (is_between && rest > 0).then(|| rest as f64 / step.nanos() as f64);
             self.look(i, share);
@@ -581,10 +578,10 @@ impl Replay {
 
     /// Tells the samples of the first moment what only the first step tells.
     fn pay(&mut self) {
-        if self.at.owed.is_empty() {
-            return;
+        // Samples may lie between any two steps.
+        if self.sampling == Sampling::Interpolate || !self.at.owed.is_empty() {
+            self.sense();
         }
-        self.sense();
         let now = self.at.now(&self.model);
         for (signal, sample) in &self.at.owed {
             let value = value(&self.sources[*signal], &self.sensors, &now, None);
@@ -606,7 +603,7 @@ impl Replay {
 
     /// Takes the samples of a landing from the state, or from between the last two.
     fn look(&mut self, landing: usize, share: Option<f64>) {
-        if self.sampling != Sampling::Interpolate {
+        if self.sampling != Sampling::Interpolate || self.at.dt == SimDuration::ZERO {
             self.sense();
         }
         let landing = &self.plan.landings[landing];
@@ -651,6 +648,9 @@ impl Replay {
         self.at.commands.clone_from(&self.commands);
         self.lines.iter_mut().for_each(Line::rewind);
         self.out.done.n_resets += 1;
+        if self.sampling == Sampling::Interpolate {
+            self.sense();
+        }
         self.restart()
     }
 }
