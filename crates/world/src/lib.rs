@@ -27,6 +27,7 @@ mod massless;
 pub mod mesh;
 mod mjcf;
 mod native;
+pub mod parameter;
 mod places;
 mod read;
 pub mod resource;
