@@ -16,7 +16,9 @@
 //! Start reading at [`Replay`]; [`source`] is what keys mean.
 
 pub mod experiment;
+pub mod given;
 pub mod infer;
+pub mod live;
 pub mod placing;
 pub mod plan;
 pub mod replay;
@@ -26,6 +28,7 @@ pub mod source;
 pub mod told;
 
 pub use experiment::{Experiment, Signal};
+pub use live::Live;
 pub use replay::{Replay, ReplayOptions, StartedFrom, Stopped, known_signals};
 pub use simulated::{Done, Simulated};
 pub use told::{Between, Told};
