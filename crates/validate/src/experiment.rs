@@ -10,7 +10,7 @@ use crate::told::Told;
 pub struct Signal {
     /// Its name.
     pub key: String,
-    /// Its samples: times strictly increase, values are finite, at least one.
+    /// Its samples: times strictly increase, values are finite.
     pub series: Series,
 }
 
@@ -44,7 +44,7 @@ impl Experiment {
 
     /// The first moment of all: time zero of the replay.
     pub fn first(&self) -> Option<SimTime> {
-        self.signals.iter().map(|signal| signal.series.times[0]).min()
+        self.signals.iter().filter_map(|signal| signal.series.times.first()).min().copied()
     }
 
     /// The last moment of all.

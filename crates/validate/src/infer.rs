@@ -120,8 +120,8 @@ fn spin_of(frame: &Frame) -> [Source; 3] {
         .map(|axis| Source::Frame(*frame, FrameQuantity::Vector { which: 1, axis, in_body: false }))
 }
 
-/// Whether full turns of it do not matter.
-fn is_angle(model: &Model, source: &Source) -> bool {
+/// Whether full turns of a number do not matter: of what turns, not of what slides.
+pub fn is_angle(model: &Model, source: &Source) -> bool {
     match source {
         Source::Joint(i, JointQuantity::Position) => {
             let joint = &model.joints[model.dofs[*i].joint_idx];
@@ -190,7 +190,7 @@ fn neighbours(times: &[SimTime], time: SimTime) -> std::ops::Range<usize> {
 
 fn slope_at(series: &Series, time: SimTime, is_angle: bool) -> Option<f64> {
     let near = neighbours(&series.times, time);
-    let first = series.values[near.start];
+    let first = *series.values.get(near.start)?;
     let mut last = first;
     let points: Vec<(f64, f64)> = near
         .map(|i| {
@@ -206,8 +206,8 @@ fn slope_at(series: &Series, time: SimTime, is_angle: bool) -> Option<f64> {
 fn spin_at(series: &[Series], time: SimTime) -> Option<Vec3> {
     let near = neighbours(&series[0].times, time);
     let turn = |i: usize| {
-        let part = |part: usize| series[part].values[i];
-        unit_quat(Quat::from_xyzw(part(0), part(1), part(2), part(3)))
+        let part = |part: usize| series[part].values.get(i).copied();
+        unit_quat(Quat::from_xyzw(part(0)?, part(1)?, part(2)?, part(3)?))
     };
     let first = turn(near.start)?;
     let mut ways = [Vec::new(), Vec::new(), Vec::new()];

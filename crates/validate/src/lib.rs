@@ -20,7 +20,9 @@
 
 pub mod experiment;
 pub mod fit;
+pub mod given;
 pub mod infer;
+pub mod live;
 pub mod placing;
 pub mod plan;
 pub mod replay;
@@ -31,6 +33,7 @@ pub mod told;
 pub mod tune;
 
 pub use experiment::{Experiment, Signal};
+pub use live::Live;
 pub use replay::{Replay, ReplayOptions, StartedFrom, Stopped, known_signals};
 pub use simulated::{Done, Simulated};
 pub use told::{Between, Told};

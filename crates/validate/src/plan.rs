@@ -33,6 +33,11 @@ impl Plan {
     /// Every sample at its moment; with a window the state is put back every so often.
     pub fn of(experiment: &Experiment, window: Option<SimDuration>) -> Plan {
         let Some(zero) = experiment.first() else { return Plan::default() };
+        Plan::since(zero, experiment, window)
+    }
+
+    /// The same on a clock that began earlier.
+    pub fn since(zero: SimTime, experiment: &Experiment, window: Option<SimDuration>) -> Plan {
         let all = experiment.signals.iter().enumerate().flat_map(|(signal, one)| {
             one.series.times.iter().enumerate().map(move |(at, time)| (*time, signal, at))
         });

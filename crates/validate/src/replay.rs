@@ -26,6 +26,7 @@ use headland_sim::{
 };
 
 use crate::experiment::{Experiment, nothing_measured};
+use crate::given;
 use crate::infer::Inference;
 use crate::placing::{Known, place};
 use crate::plan::{Plan, nearest_step, next_step};
@@ -119,6 +120,8 @@ pub struct Replay {
     notes: Vec<Diagnostic>,
     /// The engine has been started with this model and these options.
     is_started: bool,
+    /// As the world has it before anything is measured.
+    initial: State,
     start: State,
     commands: Commands,
     lines: Vec<Line>,
@@ -201,7 +204,7 @@ impl Replay {
         options: ReplayOptions,
     ) -> Result<Replay, Vec<Diagnostic>> {
         assert!(options.step > SimDuration::ZERO, "a step is longer than nothing");
-        if experiment.signals.is_empty() {
+        if experiment.first().is_none() {
             return Err(vec![nothing_measured()]);
         }
         let plan = Plan::of(&experiment, options.window);
@@ -214,7 +217,7 @@ impl Replay {
         if notes.iter().any(|note| note.severity == Severity::Error) {
             return Err(notes);
         }
-        let start = State::initial(&model);
+        let start = initial(&model)?;
         let sensors = Sensors::of(&model, &start);
         let (sources, known) = meanings(&model, &sensors, &experiment)?;
         let commands = motors(&model, &experiment, &options)?;
@@ -255,6 +258,7 @@ impl Replay {
             started_from: StartedFrom::default(),
             notes,
             is_started: false,
+            initial: start.clone(),
             start,
             commands,
             lines,
@@ -287,7 +291,11 @@ impl Replay {
             self.inference.at(zero + landing.time, &mut known);
             self.known.push(known);
         }
-        self.start = self.placed(&State::initial(&self.model), 0);
+        self.start = self.placed(&self.initial, 0);
+        self.start_sensors();
+    }
+
+    fn start_sensors(&mut self) {
         let wanted = self.sources.iter().filter_map(|source| match source {
             Source::Sensor(sensor_idx, _) => Some(*sensor_idx),
             _ => None,
@@ -311,7 +319,9 @@ impl Replay {
     /// names. An error is what keeps it from moving, and then the old one stays.
     pub fn set_model(&mut self, model: Model) -> Result<(), Vec<Diagnostic>> {
         let (sources, given) = meanings(&model, &self.sensors, &self.experiment)?;
-        self.commands = motors(&model, &self.experiment, &self.options)?;
+        let commands = motors(&model, &self.experiment, &self.options)?;
+        self.initial = initial(&model)?;
+        self.commands = commands;
         self.model = model;
         self.sources = sources;
         self.is_started = false;
@@ -326,7 +336,9 @@ impl Replay {
         model: Model,
         start: &[(Source, f64)],
     ) -> Result<(), Vec<Diagnostic>> {
-        self.commands = motors(&model, &self.experiment, &self.options)?;
+        let commands = motors(&model, &self.experiment, &self.options)?;
+        self.initial = initial(&model)?;
+        self.commands = commands;
         self.model = model;
         self.is_started = false;
         let mut known = self.known[0].clone();
@@ -334,8 +346,9 @@ impl Replay {
             known.tell(source, *value);
         }
         let measured = std::mem::replace(&mut self.known[0], known);
-        self.start = self.placed(&State::initial(&self.model), 0);
+        self.start = self.placed(&self.initial, 0);
         self.known[0] = measured;
+        self.start_sensors();
         Ok(())
     }
 
@@ -437,6 +450,38 @@ impl Replay {
         self.out.done.dt_max = SimDuration::from_nanos(at.dt_max_nanos);
         self.out.done.dt_mean_secs = at.dt_sum_nanos as f64 / at.n_sampled.max(1) as f64 * 1e-9;
         Ok(&self.out)
+    }
+
+    /// Goes on from where it is with what was measured since: the same keys in the same order,
+    /// some of them perhaps without a sample, and every time later than any before. Samples are
+    /// met exactly. What comes back is of these samples alone.
+    pub fn go_on(&mut self, since: Experiment) -> Result<&Simulated, Stopped> {
+        assert!(self.sampling == Sampling::Exact, "only exact sampling goes on");
+        let told = self.experiment.told.clone();
+        self.plan = Plan::since(self.plan.zero, &since, None);
+        let n_samples = since.signals.iter().map(|signal| signal.series.times.len());
+        self.out.values = n_samples.map(|n| vec![f64::NAN; n]).collect();
+        self.experiment = Arc::new(Experiment { told, ..since });
+        self.go_exactly(&mut |_| ControlFlow::Continue(()))?;
+        Ok(&self.out)
+    }
+
+    /// Puts the state to what was measured lately, at the moment where the replay is. What
+    /// nobody measured stays as it is.
+    pub fn put_back(&mut self, recent: &Experiment) -> Result<(), Stopped> {
+        let signals: Vec<(Source, &Series)> = self
+            .sources
+            .iter()
+            .cloned()
+            .zip(recent.signals.iter().map(|signal| &signal.series))
+            .collect();
+        let now = self.plan.zero + (self.at.state.time - SimTime::ZERO);
+        let mut known = Known::new();
+        Inference::of(&self.model, &signals).at(now, &mut known);
+        self.known.push(known);
+        let done = self.reset(self.known.len() - 1);
+        self.known.pop();
+        done
     }
 
     // --- one run -------------------------------------------------------------------------
@@ -679,6 +724,24 @@ impl Replay {
         }
         self.restart()
     }
+}
+
+/// A model before anything is measured: as it was written, with the `<state>` of its world.
+fn initial(model: &Model) -> Result<State, Vec<Diagnostic>> {
+    let initial = State::initial(model);
+    let given = given::of_world(&model.world)?;
+    if given.is_empty() {
+        return Ok(initial);
+    }
+    let (names, mut known) = (Names::of(model), Known::new());
+    let mut faults = Vec::new();
+    for (key, value) in given {
+        match names.find(&key) {
+            Ok(source) => _ = known.tell(&source, value),
+            Err(unread) => faults.push(unread.told(&key).note("the world's <state> says it")),
+        }
+    }
+    if faults.is_empty() { Ok(place(model, &initial, &known)) } else { Err(faults) }
 }
 
 /// What every signal, and every number that was given, means in a model; or all that mean

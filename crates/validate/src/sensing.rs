@@ -17,9 +17,11 @@ use headland_world::{Opaque, Places, World};
 
 use crate::source::Unread;
 
-/// Short words for numbers of messages: the type, the property, and per component the word and
-/// the field.
-pub const SHORT: &[(&str, &str, &[(&str, &str)])] = &[
+/// The type of a message, the property, and per component the short word and the field.
+pub type Short = (&'static str, &'static str, &'static [(&'static str, &'static str)]);
+
+/// Short words for numbers of messages.
+pub const SHORT: &[Short] = &[
     (
         "sensor_msgs/msg/Imu",
         "imu",

@@ -17,3 +17,4 @@ pub mod man;
 pub mod render;
 pub mod run;
 pub mod test;
+pub mod validate;

@@ -25,12 +25,12 @@ use std::sync::Arc;
 use headland_base::maths::{sqrt, wrap_angle};
 use headland_base::{Diagnostic, SimDuration};
 use headland_sim::{Engine, Gains, Model};
-use headland_world::JointKind;
 use headland_world::parameter::{self, Parameter, Subject, pseudo};
 
 use crate::fit::sureness::Moment;
 use crate::fit::{Bounds, Problem};
-use crate::source::{FrameQuantity, JointQuantity, Source};
+use crate::infer::is_angle;
+use crate::source::{JointQuantity, Source};
 use crate::{Experiment, Replay, ReplayOptions};
 
 pub use saved::{Method, Saved, Search, search};
@@ -455,16 +455,6 @@ pub fn delay_of(subject: &Subject) -> SimDuration {
 /// Gains of axes that have none.
 pub fn gains_of(subject: &Subject) -> Option<Gains> {
     subject.settings.gains.map(|(kp, kd)| Gains { kp, kd })
-}
-
-fn is_angle(model: &Model, source: &Source) -> bool {
-    match source {
-        Source::Joint(i, JointQuantity::Position) => {
-            !matches!(model.joints[model.dofs[*i].joint_idx].kind, JointKind::Prismatic(_))
-        }
-        Source::Frame(_, FrameQuantity::Pose(component)) => *component >= 7,
-        _ => false,
-    }
 }
 
 /// The standard deviation of each key over the courses that are fitted.
