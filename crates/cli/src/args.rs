@@ -96,6 +96,8 @@ pub enum Command {
     Compare(Box<CompareArgs>),
     /// Repeat a measured experiment with a model, and say how far the model is off
     Validate(Box<ValidateArgs>),
+    /// Find the numbers of a model that make it do what was measured
+    Tune(Box<TuneArgs>),
     /// Draw a world, or what happened in a recording, as PNG
     Render(Box<RenderArgs>),
     /// Fit the noise of a detector to a table of measurements
@@ -683,6 +685,137 @@ pub struct ValidateArgs {
     pub world_args: WorldArgs,
     #[command(flatten)]
     pub by: ComparisonArgs,
+}
+
+/// `headland tune`
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    headland tune pendulum.sdf swing.csv --param 'joint/hinge/dynamics/damping=0..1' -o tuned.sdf\n  \
+    headland tune arm.sdf day1.csv day2.csv --hold day3.csv -c moves.csv --param 'link/arm/inertial/mass=0.5..3'\n  \
+    headland tune arm.sdf moves.csv --inertia forearm=3 --report tuned.html\n  \
+    headland tune arm.sdf --list\n\n\
+    A path names a number: link/NAME/inertial/mass, .../inertial/com/x, .../inertial/inertia/trace; \
+    joint/NAME/dynamics/damping (friction, spring_stiffness, spring_reference, armature), \
+    joint/NAME/limit/effort; surface/LINK/mu, restitution; actuator/NAME/kp; physics/step; and, beside \
+    the model, command/delay, gains/kp and gains/kd. A star is anything: surface/*/mu is one value for \
+    all. `model/NAME/` before it says whose.\n\n\
+    Every sample counts; each key is divided by its standard deviation. The same files, options and \
+    seed give the same numbers, on any number of threads.")]
+pub struct TuneArgs {
+    /// The model: SDF, URDF or MJCF
+    pub model: PathBuf,
+    /// What was measured: tables with scoped keys, recordings or bags
+    #[arg(required_unless_present = "list", value_name = "TABLE")]
+    pub tables: Vec<PathBuf>,
+    /// A number to find, and between which values; may be given again
+    #[arg(long, short, value_name = "PATH=LOW..HIGH", allow_hyphen_values = true, value_parser = range)]
+    pub param: Vec<(String, f64, f64)>,
+    /// All of a link's mass, centre and inertia, within a factor; may be given again
+    #[arg(long, value_name = "LINK=FACTOR", value_parser = setting)]
+    pub inertia: Vec<(String, f64)>,
+    /// List every number that has a name, and end
+    #[arg(long)]
+    pub list: bool,
+    /// What joints were told: once for all tables, or once for each
+    #[arg(long, short, value_name = "FILE")]
+    pub command: Vec<PathBuf>,
+    /// The state tables start from: once for all, or once for each [default: found, near the first rows]
+    #[arg(long, short, value_name = "FILE")]
+    pub state: Vec<PathBuf>,
+    /// A table that is not fitted, only looked at; may be given again
+    #[arg(long, value_name = "TABLE")]
+    pub hold: Vec<PathBuf>,
+    /// The share of every table, from its start, that is fitted; the rest is held out
+    #[arg(long, value_name = "SHARE", default_value_t = 1.0, value_parser = whole_share)]
+    pub train: f64,
+    /// Start from what the first rows say, noise and all, and do not look for a better start
+    #[arg(long)]
+    pub start_as_measured: bool,
+    /// Put the model back to what was measured every so many seconds
+    #[arg(long, value_name = "SECS", allow_negative_numbers = true, value_parser = above_zero)]
+    pub window: Option<SimDuration>,
+    /// By slopes, quick; or without, for errors that jump
+    #[arg(long, value_name = "METHOD", default_value = "lm", value_parser = ["lm", "cma"])]
+    pub method: String,
+    /// Simulations at most
+    #[arg(long, value_name = "N", default_value_t = 20_000)]
+    pub most: usize,
+    /// How often intervals are to hold the truth
+    #[arg(long, value_name = "SHARE", default_value_t = 0.95, value_parser = share)]
+    pub confidence: f64,
+    /// Write the search here at its end and on Ctrl-C, and go on from it where it is there
+    #[arg(long, value_name = "FILE")]
+    pub resume: Option<PathBuf>,
+    /// The tuned model as SDF, "-" for stdout
+    #[arg(long, short, value_name = "FILE")]
+    pub out: Option<PathBuf>,
+    /// What changed, as .json, .md, .html or .txt; may be given again
+    #[arg(long, value_name = "FILE")]
+    pub report: Vec<PathBuf>,
+    /// Only these keys; * is anything
+    #[arg(long, value_name = "GLOB")]
+    pub key: Vec<String>,
+    /// Leave out keys that the model does not have
+    #[arg(long)]
+    pub ignore_unknown: bool,
+    /// Only samples from this time on
+    #[arg(long, value_name = "SECS", allow_negative_numbers = true, value_parser = moment)]
+    pub start: Option<SimTime>,
+    /// Only samples up to this time
+    #[arg(long, value_name = "SECS", allow_negative_numbers = true, value_parser = moment)]
+    pub end: Option<SimTime>,
+    /// The engine that moves the model: one that is part of headland [default: native]
+    #[arg(long, value_name = "NAME")]
+    pub engine: Option<String>,
+    /// The longest step in seconds [default: the model's]
+    #[arg(long, value_name = "SECS", allow_negative_numbers = true, value_parser = positive)]
+    pub step: Option<f64>,
+    /// Commands hold until the next, or are on a line to it
+    #[arg(long, value_name = "HOW", default_value = "zoh", value_parser = ["zoh", "linear"])]
+    pub command_interp: String,
+    /// How long after their stamps commands reach the motors
+    #[arg(long, value_name = "SECS", default_value = "0", allow_negative_numbers = true, value_parser = not_negative)]
+    pub command_delay: SimDuration,
+    /// Gains of joints whose model gives none
+    #[arg(long, value_name = "KP,KD", allow_hyphen_values = true, value_parser = gains)]
+    pub gains: Option<(f64, f64)>,
+    /// Another number in the model: link/arm/inertial/mass=1.2; may be given again
+    #[arg(long, value_name = "PATH=VALUE", value_parser = setting)]
+    pub set: Vec<(String, f64)>,
+    /// How the native engine goes from step to step: semi-implicit, rk4, adaptive or adaptive:TOLERANCE
+    #[arg(long, value_name = "NAME", value_parser = integrator)]
+    pub integrator: Option<Integrator>,
+    /// How things that touch push each other in the native engine: soft, soft-coulomb or hard
+    #[arg(long, value_name = "LAW", value_parser = law)]
+    pub law: Option<ContactLaw>,
+    /// Where all chance comes from
+    #[arg(long, default_value_t = 0)]
+    pub seed: u64,
+    /// Simulations side by side; the result is the same
+    #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u16).range(1..=256))]
+    pub threads: u16,
+    #[command(flatten)]
+    pub world_args: WorldArgs,
+}
+
+/// `joint/elbow/dynamics/damping=0..2`.
+fn range(text: &str) -> Result<(String, f64, f64), String> {
+    let help = "say PATH=LOW..HIGH: joint/elbow/dynamics/damping=0..2";
+    let (path, bounds) = text.rsplit_once('=').ok_or(help)?;
+    let (lower, upper) = bounds.split_once("..").ok_or(help)?;
+    match (lower.trim().parse::<f64>(), upper.trim().parse::<f64>()) {
+        (Ok(lower), Ok(upper)) if !path.trim().is_empty() => {
+            Ok((path.trim().to_string(), lower, upper))
+        }
+        _ => Err(help.to_string()),
+    }
+}
+
+fn whole_share(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(x) if x > 0.0 && x <= 1.0 => Ok(x),
+        _ => Err("must be above 0 and at most 1".to_string()),
+    }
 }
 
 /// `link/arm/inertial/mass=1.2`.

@@ -67,6 +67,7 @@ fn main() -> ExitCode {
         Command::Import(args) => commands::import::run(&context, args),
         Command::Compare(args) => commands::compare::run(&context, args),
         Command::Validate(args) => commands::validate::run(&context, args),
+        Command::Tune(args) => commands::tune::run(&context, args),
         Command::Render(args) => commands::render::run(&context, args),
         Command::FitNoise(args) => commands::fit_noise::run(&context, args),
         Command::Engines(args) => commands::engines::run(&context, args),

@@ -303,7 +303,7 @@ pub fn comparison_markdown(all: &Comparison, build: &str) -> String {
     out + &format!("\ne = B - A; A is the reference. {}\n", mark(build))
 }
 
-fn lines(names: &[String], rows: &[Vec<String>]) -> String {
+pub(crate) fn lines(names: &[String], rows: &[Vec<String>]) -> String {
     let line = |cells: &[String]| {
         format!("| {} |\n", cells.iter().map(|cell| mark(cell)).collect::<Vec<_>>().join(" | "))
     };
@@ -312,7 +312,7 @@ fn lines(names: &[String], rows: &[Vec<String>]) -> String {
 }
 
 /// What would be markup, written out.
-fn mark(text: &str) -> String {
+pub(crate) fn mark(text: &str) -> String {
     let mut out = String::new();
     for c in text.chars() {
         match c {

@@ -290,6 +290,11 @@ impl<'a> Tuning<'a> {
         (0..self.n()).map(|i| f64::max(1e-6 * bounds.width(i, 1.0), least(i))).collect()
     }
 
+    /// The longest step, before tuning.
+    pub fn step(&self) -> SimDuration {
+        self.plan.options.step
+    }
+
     /// To which moment each residual belongs.
     pub fn moments(&self) -> &[Moment] {
         &self.moments
