@@ -133,7 +133,8 @@ impl Live {
         let is_due = |window: SimDuration| time - self.last_reset >= window;
         if self.window.is_some_and(is_due) {
             self.last_reset = time;
-            let recent = self.experiment_of(self.recent.make_contiguous());
+            let rows = self.recent.make_contiguous().to_vec();
+            let recent = self.experiment_of(&rows);
             if let Stage::Going(replay) = &mut self.stage {
                 replay.put_back(&recent).map_err(Ended::Stopped)?;
             }
@@ -165,7 +166,8 @@ impl Live {
             return Ok(());
         };
         let (model, engine, around, options) = *waiting;
-        let first = self.experiment_of(self.recent.make_contiguous());
+        let rows = self.recent.make_contiguous().to_vec();
+        let first = self.experiment_of(&rows);
         let all = Experiment { signals: first.signals.clone(), ..around };
         let replay = Replay::new(model, engine, Arc::new(all), options).map_err(Ended::Refused)?;
         self.last_reset = replay.plan().zero;

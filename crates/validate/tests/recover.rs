@@ -46,7 +46,7 @@ fn set(subject: &mut Subject, path: &str, value: f64) {
 }
 
 /// From 0 to 1.
-fn dice(seed: &Seed) -> impl FnMut() -> f64 {
+fn dice(seed: &Seed) -> impl FnMut() -> f64 + use<> {
     let mut rng = seed.rng();
     move || (rng.next_u64() >> 11) as f64 / (1u64 << 53) as f64
 }
