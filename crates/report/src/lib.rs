@@ -44,9 +44,7 @@ pub use overlay::partings;
 pub use page::page;
 pub use scatter::{Ellipse, Scatter, scatter};
 pub use table::{Align, table};
-pub use tuned::{
-    TuneReport, TunedError, TunedRow, tuned, tuned_json, tuned_markdown, tuned_page,
-};
+pub use tuned::{TuneReport, TunedError, TunedRow, tuned, tuned_json, tuned_markdown, tuned_page};
 pub use units::{bytes, count, quantity, secs};
 pub use verdicts::{Cell, Covered, Judged, Matrix, Row, Spot, Sureness, Survived};
 pub use vocabulary::{vocabulary, vocabulary_json};

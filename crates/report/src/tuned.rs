@@ -347,9 +347,13 @@ fn drawn(number: &TunedRow) -> String {
     }
     if let Some(before) = number.before.filter(|before| (lower..=upper).contains(before)) {
         let x = place(before);
-        out += &format!("<circle cx=\"{x:.1}\" cy=\"8\" r=\"3\" fill=\"none\" stroke=\"#5c636e\"/>");
+        out +=
+            &format!("<circle cx=\"{x:.1}\" cy=\"8\" r=\"3\" fill=\"none\" stroke=\"#5c636e\"/>");
     }
-    out + &format!("<circle cx=\"{:.1}\" cy=\"8\" r=\"3\" fill=\"#1f5fa8\"/></svg>", place(number.value))
+    out + &format!(
+        "<circle cx=\"{:.1}\" cy=\"8\" r=\"3\" fill=\"#1f5fa8\"/></svg>",
+        place(number.value)
+    )
 }
 
 #[cfg(test)]

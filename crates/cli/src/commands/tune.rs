@@ -61,8 +61,11 @@ pub fn run(context: &Context, args: &TuneArgs) -> Ended {
     }
     let Some(found) = found else {
         let message = "the model cannot be simulated with any of the values that were tried";
-        return Err(vec![Diagnostic::error("cannot-simulate", message)
-            .help("try a smaller --step, narrower bounds, or `headland validate` to see it run")]);
+        return Err(vec![
+            Diagnostic::error("cannot-simulate", message).help(
+                "try a smaller --step, narrower bounds, or `headland validate` to see it run",
+            ),
+        ]);
     };
     context.show(&found.warnings);
     let report = report(args, engine, &tuning, &found);
@@ -115,7 +118,8 @@ fn read_subject(context: &Context, args: &TuneArgs) -> Result<Subject, Vec<Diagn
 fn engine(args: &TuneArgs) -> Result<&'static EngineEntry, Vec<Diagnostic>> {
     let engine = headland_engines::find(args.engine.as_deref().unwrap_or(NATIVE))?;
     if engine.housing != Housing::Embedded {
-        let message = format!("`{}` cannot be used to tune: it does not run inside headland", engine.name);
+        let message =
+            format!("`{}` cannot be used to tune: it does not run inside headland", engine.name);
         let help = "tune with native or rapier, and look at the result on other engines with \
                     `headland validate --engine`";
         return Err(vec![Diagnostic::error("bad-option", message).help(help)]);
@@ -203,8 +207,7 @@ fn measured(
     let map = KeyMap::default();
     let mut experiment = Experiment::of(&Side::new(recording, &map), args.start, args.end);
     let keys: Vec<String> = experiment.signals.iter().map(|signal| signal.key.clone()).collect();
-    let mut is_wanted =
-        Selection { patterns: args.key.clone() }.columns(&keys, &map).into_iter();
+    let mut is_wanted = Selection { patterns: args.key.clone() }.columns(&keys, &map).into_iter();
     experiment.signals.retain(|_| is_wanted.next().unwrap_or(true));
     let (known, unread) = known_signals(model, experiment);
     if !unread.is_empty() && !args.ignore_unknown {
@@ -233,7 +236,8 @@ fn plan(args: &TuneArgs, subject: &Subject) -> Result<Plan, Vec<Diagnostic>> {
         Some(secs) => SimDuration::from_secs(secs)
             .filter(|step| *step > SimDuration::ZERO)
             .ok_or_else(|| {
-                let message = format!("a step of {secs} s is shorter than a nanosecond, or no time");
+                let message =
+                    format!("a step of {secs} s is shorter than a nanosecond, or no time");
                 vec![Diagnostic::error("bad-duration", message)]
             })?,
     };
@@ -259,7 +263,8 @@ struct Watched {
 impl Watched {
     fn new(context: &Context) -> Watched {
         let bar = context.shows_progress().then(|| {
-            let style = ProgressStyle::with_template("{spinner} {msg}").expect("a template of ours");
+            let style =
+                ProgressStyle::with_template("{spinner} {msg}").expect("a template of ours");
             ProgressBar::new_spinner().with_style(style)
         });
         Watched { bar, stop: interrupted() }
@@ -363,18 +368,14 @@ fn write_all(
     if args.out.is_some() && !beside.is_empty() {
         let message = format!("SDF has no place for {}", beside.join(" and "));
         let set: Vec<String> = beside.iter().map(|one| format!("--set {one}")).collect();
-        let help = format!("give it to whoever runs the model: headland validate {}", set.join(" "));
+        let help =
+            format!("give it to whoever runs the model: headland validate {}", set.join(" "));
         context.show(&[Diagnostic::remark("beside-the-model", message).help(help)]);
     }
     Ok(())
 }
 
-fn report(
-    args: &TuneArgs,
-    engine: &EngineEntry,
-    tuning: &Tuning<'_>,
-    found: &Tuned,
-) -> TuneReport {
+fn report(args: &TuneArgs, engine: &EngineEntry, tuning: &Tuning<'_>, found: &Tuned) -> TuneReport {
     let row = |number: &TunedNumber| TunedRow {
         name: number.name.clone(),
         unit: number.unit.clone(),
@@ -451,7 +452,11 @@ fn listed(context: &Context, subject: &Subject) -> String {
     let rows: Vec<Vec<String>> = all
         .iter()
         .map(|parameter| {
-            vec![parameter.path().to_string(), value(parameter), parameter.unit(subject).to_string()]
+            vec![
+                parameter.path().to_string(),
+                value(parameter),
+                parameter.unit(subject).to_string(),
+            ]
         })
         .collect();
     table(&[("path", Align::Left), ("value", Align::Right), ("unit", Align::Left)], &rows)

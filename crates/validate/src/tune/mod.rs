@@ -88,7 +88,8 @@ impl Wanted {
     /// of mass within a factor, the centre of mass within as much of the link's extent.
     pub fn inertia(subject: &Subject, link: &str, factor: f64) -> Result<Vec<Wanted>, Diagnostic> {
         if !(factor > 1.0 && factor.is_finite()) {
-            let message = format!("the inertia of `{link}` cannot be sought within a factor of {factor}");
+            let message =
+                format!("the inertia of `{link}` cannot be sought within a factor of {factor}");
             return Err(Diagnostic::error("bad-bounds", message).help("a factor is more than 1"));
         }
         let prefix = if link.contains('/') { link.to_string() } else { format!("link/{link}") };
@@ -201,17 +202,21 @@ impl<'a> Tuning<'a> {
     ) -> Result<Tuning<'a>, Vec<Diagnostic>> {
         if wanted.is_empty() {
             let message = "no parameter is named to be tuned";
-            return Err(vec![Diagnostic::error("nothing-to-tune", message)
-                .help("name some: --param 'joint/elbow/dynamics/damping=0..2'")]);
+            return Err(vec![
+                Diagnostic::error("nothing-to-tune", message)
+                    .help("name some: --param 'joint/elbow/dynamics/damping=0..2'"),
+            ]);
         }
         // What scales others comes first.
         wanted.sort_by_key(|wanted| wanted.parameters[0].order());
         for (i, one) in wanted.iter().enumerate() {
-            let is_there = |other: &Wanted| one.parameters.iter().any(|p| other.parameters.contains(p));
+            let is_there =
+                |other: &Wanted| one.parameters.iter().any(|p| other.parameters.contains(p));
             if let Some(other) = wanted[..i].iter().find(|other| is_there(other)) {
                 let message = format!("`{}` and `{}` set the same number", other.name, one.name);
-                return Err(vec![Diagnostic::error("same-parameter", message)
-                    .help("keep one of them")]);
+                return Err(vec![
+                    Diagnostic::error("same-parameter", message).help("keep one of them"),
+                ]);
             }
         }
         let mut tuning = Tuning {
@@ -234,11 +239,12 @@ impl<'a> Tuning<'a> {
         }
         tuning.scale(&mut replays)?;
         if tuning.moments.len() <= tuning.n() {
-            let message = format!(
-                "{} samples cannot tell {} parameters", tuning.moments.len(), tuning.n()
-            );
-            return Err(vec![Diagnostic::error("too-few-samples", message)
-                .help("give more or longer recordings, or fewer parameters")]);
+            let message =
+                format!("{} samples cannot tell {} parameters", tuning.moments.len(), tuning.n());
+            return Err(vec![
+                Diagnostic::error("too-few-samples", message)
+                    .help("give more or longer recordings, or fewer parameters"),
+            ]);
         }
         Ok(tuning)
     }
@@ -347,7 +353,10 @@ impl<'a> Tuning<'a> {
             let angles: Vec<bool> =
                 replay.sources().iter().map(|source| is_angle(replay.model(), source)).collect();
             let simulated = replay.run().map_err(|stopped| {
-                let message = format!("the simulation of `{}` broke at the start of the search: {stopped:?}", course.name);
+                let message = format!(
+                    "the simulation of `{}` broke at the start of the search: {stopped:?}",
+                    course.name
+                );
                 vec![Diagnostic::error("engine-fault", message)]
             })?;
             let mut used = Vec::new();
@@ -510,6 +519,3 @@ fn starts_of((course, replay): (usize, &Replay)) -> Vec<Start> {
     }
     out
 }
-
-#[cfg(test)]
-mod tests;

@@ -23,7 +23,7 @@ impl Method {
 
 /// Where a search of either kind is.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "method", rename_all = "kebab-case")]
+#[serde(tag = "method", rename_all = "snake_case")]
 pub enum Search {
     /// By slopes.
     Lm(marquardt::Search),
@@ -104,8 +104,11 @@ impl Saved {
     /// From text, for the same problem: another's cannot be carried on.
     pub fn from_json(text: &str, tuning: &Tuning<'_>) -> Result<Saved, Diagnostic> {
         let saved: Saved = serde_json::from_str(text).map_err(|fault| {
-            Diagnostic::error("bad-resume", format!("this is no search that can be resumed: {fault}"))
-                .help("`--resume` takes the file that an earlier `headland tune --resume` wrote")
+            Diagnostic::error(
+                "bad-resume",
+                format!("this is no search that can be resumed: {fault}"),
+            )
+            .help("`--resume` takes the file that an earlier `headland tune --resume` wrote")
         })?;
         let n = match &saved.search {
             Search::Lm(search) => search.x.len(),
@@ -135,7 +138,9 @@ fn fingerprint(tuning: &Tuning<'_>) -> String {
     hash.update(format!("{:?}{:?}", tuning.subject.settings, tuning.plan).as_bytes());
     for course in &tuning.courses {
         hash.update([u8::from(course.is_held_out)]);
-        hash.update(format!("{:?}{:?}", course.experiment.told, course.experiment.known).as_bytes());
+        hash.update(
+            format!("{:?}{:?}", course.experiment.told, course.experiment.known).as_bytes(),
+        );
         for signal in &course.experiment.signals {
             hash.update(signal.key.as_bytes());
             for (time, value) in signal.series.times.iter().zip(&signal.series.values) {

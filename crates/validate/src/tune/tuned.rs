@@ -162,12 +162,21 @@ fn derived(tuning: &Tuning<'_>, x: &[f64], worth: &Worth) -> Vec<Derived> {
     for link in links {
         let stem = link.whole_path().strip_suffix("pseudo/alpha").unwrap_or_default();
         let parts = [
-            "mass", "com/x", "com/y", "com/z", "inertia/ixx", "inertia/ixy", "inertia/ixz",
-            "inertia/iyy", "inertia/iyz", "inertia/izz",
+            "mass",
+            "com/x",
+            "com/y",
+            "com/z",
+            "inertia/ixx",
+            "inertia/ixy",
+            "inertia/ixz",
+            "inertia/iyy",
+            "inertia/iyz",
+            "inertia/izz",
         ];
         for part in parts {
             let Ok(found) = parameter::find_in(&list, &format!("{stem}{part}")) else { continue };
-            let at = |x: &[f64]| tuning.subject_at(x).ok().and_then(|subject| found[0].get(&subject));
+            let at =
+                |x: &[f64]| tuning.subject_at(x).ok().and_then(|subject| found[0].get(&subject));
             let (Some(value), Some(before)) = (at(x), found[0].get(&tuning.subject)) else {
                 continue;
             };
@@ -220,9 +229,9 @@ impl Tuning<'_> {
                     (n > 0).then(|| sqrt(sum / n as f64))
                 };
                 let both = |is_held: bool| Some((root(&before, is_held)?, root(&after, is_held)?));
-                let n = after.as_ref().map_or((0, 0), |sums| {
-                    (sums[c][s].fitted.1, sums[c][s].held_out.1)
-                });
+                let n = after
+                    .as_ref()
+                    .map_or((0, 0), |sums| (sums[c][s].fitted.1, sums[c][s].held_out.1));
                 out.push(KeyError {
                     course: course.name.clone(),
                     key: signal.key.clone(),
@@ -248,7 +257,8 @@ impl Tuning<'_> {
                     let mut sums = Sums::default();
                     for (at, value) in values.iter().enumerate().filter(|(_, v)| v.is_finite()) {
                         let apart = Self::difference(used, *value, signal.series.values[at]);
-                        let sum = if at < used.n_fitted { &mut sums.fitted } else { &mut sums.held_out };
+                        let sum =
+                            if at < used.n_fitted { &mut sums.fitted } else { &mut sums.held_out };
                         sum.0 += apart * apart;
                         sum.1 += 1;
                     }
