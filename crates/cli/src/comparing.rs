@@ -179,18 +179,20 @@ pub fn text(path: &Path) -> Result<String, Vec<Diagnostic>> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// Reads a side: only the keys that are wanted, and a trajectory under a name.
+/// Reads a side: of a table only what these patterns need, or all of it where there is none; a
+/// trajectory under a name.
 pub fn read_side(
     args: &ComparisonArgs,
     map: &KeyMap,
     path: &Path,
     object: Option<String>,
+    patterns: &[String],
 ) -> Result<Imported, Vec<Diagnostic>> {
     let stamp = if args.stamp == "log" { Stamp::Log } else { Stamp::Header };
     let load = LoadOptions { stamp, n_values_max: N_VALUES_MAX, ..LoadOptions::default() };
-    let (wanted, map) = (Selection { patterns: args.key.clone() }, map.clone());
+    let (wanted, map) = (Selection { patterns: patterns.to_vec() }, map.clone());
     let keep = ColumnFilter::new(move |names| wanted.columns(names, &map));
-    let keep = (!args.key.is_empty()).then_some(keep);
+    let keep = (!patterns.is_empty()).then_some(keep);
     let table = TableOptions { keep, ..TableOptions::default() };
     import(path, &ImportOptions { load, object, table, ..ImportOptions::default() })
 }

@@ -13,8 +13,9 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::time::Duration;
 
 use headland_base::{Diagnostic, Findings, SimDuration, SimTime};
+use headland_judge::compare::Running;
 use headland_record::csv::{NumberChoice, NumberColumn, read_numbers};
-use headland_report::count;
+use headland_report::{Align, count};
 use headland_validate::Live;
 use serde_json::json;
 
@@ -233,30 +234,20 @@ fn line(live: &Live, n_lost: u64) -> String {
 }
 
 fn table(live: &Live, n_lost: u64) -> String {
-    let number = |value: f64| format!("{value:.6}");
-    let width = live.keys().iter().map(|key| key.chars().count()).max().unwrap_or(3).max(3);
-    let row = |cells: [String; 7]| {
-        let [key, rest @ ..] = cells;
-        let rest: String = rest.iter().map(|cell| format!("  {cell:>12}")).collect();
-        format!("{key:<width$}{rest}\n")
+    let names = ["n", "bias", "mae", "rmse", "max_abs", "max_abs_at"];
+    let mut head = vec![("key", Align::Left)];
+    head.extend(names.map(|name| (name, Align::Right)));
+    let row = |(key, running): (&String, &Running)| {
+        let (most, at) = running.max_abs.unwrap_or_default();
+        let numbers = [running.bias, running.mae, running.rmse().unwrap_or_default(), most];
+        let cell = |value: f64| if running.n > 0 { format!("{value:.6}") } else { "-".into() };
+        let mut row = vec![key.clone(), running.n.to_string()];
+        row.extend(numbers.map(cell));
+        row.push(if running.n > 0 { at.to_string() } else { "-".into() });
+        row
     };
-    let head = ["key", "n", "bias", "mae", "rmse", "max_abs", "max_abs_at"];
-    let mut out = row(head.map(str::to_string));
-    for (key, running) in live.keys().iter().zip(live.figures()) {
-        let (most, at) = running.max_abs.unwrap_or((f64::NAN, SimTime::ZERO));
-        let is_any = running.n > 0;
-        let cell = |value: f64| if is_any { number(value) } else { "-".to_string() };
-        out += &row([
-            key.clone(),
-            running.n.to_string(),
-            cell(running.bias),
-            cell(running.mae),
-            cell(running.rmse().unwrap_or(f64::NAN)),
-            cell(most),
-            cell(at.secs()),
-        ]);
-    }
-    out + &losses(live, n_lost)
+    let rows: Vec<Vec<String>> = live.keys().iter().zip(live.figures()).map(row).collect();
+    headland_report::table(&head, &rows) + &losses(live, n_lost)
 }
 
 fn losses(live: &Live, n_lost: u64) -> String {

@@ -5,7 +5,6 @@
 //! handful of rows and a few numbers per key, however long it goes on. Rows that go back in time
 //! or repeat one are left out and counted.
 
-use std::collections::VecDeque;
 use std::sync::Arc;
 
 use headland_base::maths::{PI, wrap_angle};
@@ -25,7 +24,7 @@ pub struct Live {
     keys: Vec<String>,
     stage: Stage,
     /// The latest rows: times, and one number per key; not a number where there is none.
-    recent: VecDeque<(SimTime, Vec<f64>)>,
+    recent: Vec<(SimTime, Vec<f64>)>,
     window: Option<SimDuration>,
     last_reset: SimTime,
     running: Vec<Running>,
@@ -67,7 +66,7 @@ impl Live {
             running: vec![Running::default(); keys.len()],
             keys,
             stage: Stage::Waiting(Box::new((model, engine, around, options))),
-            recent: VecDeque::new(),
+            recent: Vec::new(),
             window,
             last_reset: SimTime::ZERO,
             dropped: Dropped::default(),
@@ -97,7 +96,7 @@ impl Live {
 
     /// The time of the latest row.
     pub fn latest(&self) -> Option<SimTime> {
-        self.recent.back().map(|(time, _)| *time)
+        self.recent.last().map(|(time, _)| *time)
     }
 
     /// The replay, once it goes.
@@ -121,20 +120,19 @@ impl Live {
 
     fn new_row(&mut self, time: SimTime, numbers: &[f64]) -> Result<(), Ended> {
         self.n_rows += 1;
-        self.recent.push_back((time, numbers.to_vec()));
+        self.recent.push((time, numbers.to_vec()));
         match &self.stage {
             Stage::Waiting(_) if self.recent.len() < N_ROWS => return Ok(()),
             Stage::Waiting(_) => return self.begin(),
             _ => {}
         }
-        self.recent.pop_front();
-        let row = self.experiment_of(&[(time, numbers.to_vec())]);
+        self.recent.remove(0);
+        let row = experiment_of(&self.keys, &[(time, numbers.to_vec())]);
         self.go_on(row)?;
         let is_due = |window: SimDuration| time - self.last_reset >= window;
         if self.window.is_some_and(is_due) {
             self.last_reset = time;
-            let rows = self.recent.make_contiguous().to_vec();
-            let recent = self.experiment_of(&rows);
+            let recent = experiment_of(&self.keys, &self.recent);
             if let Stage::Going(replay) = &mut self.stage {
                 replay.put_back(&recent).map_err(Ended::Stopped)?;
             }
@@ -150,24 +148,12 @@ impl Live {
         }
     }
 
-    fn experiment_of(&self, rows: &[(SimTime, Vec<f64>)]) -> Experiment {
-        let signal = |(i, key): (usize, &String)| {
-            let there = rows.iter().filter(|(_, numbers)| numbers[i].is_finite());
-            let (times, values) = there.map(|(time, numbers)| (*time, numbers[i])).unzip();
-            let series = Series { times, values, ..Series::default() };
-            Signal { key: key.clone(), series }
-        };
-        let signals = self.keys.iter().enumerate().map(signal).collect();
-        Experiment { signals, ..Experiment::default() }
-    }
-
     fn begin(&mut self) -> Result<(), Ended> {
         let Stage::Waiting(waiting) = std::mem::replace(&mut self.stage, Stage::Over) else {
             return Ok(());
         };
         let (model, engine, around, options) = *waiting;
-        let rows = self.recent.make_contiguous().to_vec();
-        let first = self.experiment_of(&rows);
+        let first = experiment_of(&self.keys, &self.recent);
         let all = Experiment { signals: first.signals.clone(), ..around };
         let replay = Replay::new(model, engine, Arc::new(all), options).map_err(Ended::Refused)?;
         self.last_reset = replay.plan().zero;
@@ -197,4 +183,16 @@ impl Live {
             }
         }
     }
+}
+
+/// Rows as signals; numbers that are none are no samples.
+fn experiment_of(keys: &[String], rows: &[(SimTime, Vec<f64>)]) -> Experiment {
+    let signal = |(i, key): (usize, &String)| {
+        let there = rows.iter().filter(|(_, numbers)| numbers[i].is_finite());
+        let (times, values) = there.map(|(time, numbers)| (*time, numbers[i])).unzip();
+        let series = Series { times, values, ..Series::default() };
+        Signal { key: key.clone(), series }
+    };
+    let signals = keys.iter().enumerate().map(signal).collect();
+    Experiment { signals, ..Experiment::default() }
 }

@@ -113,7 +113,8 @@ pub struct Replay {
     /// By signal.
     sources: Vec<Source>,
     sensors: Sensors,
-    inference: Inference,
+    /// Numbers of the first state that somebody gave.
+    given: Vec<(Source, f64)>,
     /// What is known at the first landing, and at every one that resets, in their order.
     known: Vec<Known>,
     started_from: StartedFrom,
@@ -251,7 +252,7 @@ impl Replay {
             options,
             sampling,
             plan,
-            inference: Inference::default(),
+            given: known,
             sources,
             sensors,
             known: Vec::new(),
@@ -265,32 +266,37 @@ impl Replay {
             at,
             out,
         };
-        replay.infer(&known);
+        replay.infer();
+        replay.settle();
         Ok(replay)
     }
 
     /// What the first state, and every one that resets, is known by.
-    fn infer(&mut self, given: &[(Source, f64)]) {
+    fn infer(&mut self) {
         let signals: Vec<(Source, &Series)> = self
             .sources
             .iter()
             .cloned()
             .zip(self.experiment.signals.iter().map(|signal| &signal.series))
             .collect();
-        self.inference = Inference::of(&self.model, &signals);
+        let inference = Inference::of(&self.model, &signals);
         let zero = self.plan.zero;
         let mut at_start = Known::new();
-        let (n_measured, n_slopes) = self.inference.at(zero, &mut at_start);
-        for (source, value) in given {
+        let (n_measured, n_slopes) = inference.at(zero, &mut at_start);
+        for (source, value) in &self.given {
             at_start.tell(source, *value);
         }
-        self.started_from = StartedFrom { n_given: given.len(), n_measured, n_slopes };
+        self.started_from = StartedFrom { n_given: self.given.len(), n_measured, n_slopes };
         self.known = vec![at_start];
         for landing in self.plan.landings.iter().filter(|landing| landing.resets) {
             let mut known = Known::new();
-            self.inference.at(zero + landing.time, &mut known);
+            inference.at(zero + landing.time, &mut known);
             self.known.push(known);
         }
+    }
+
+    /// The state a run starts from, and the sensors that start with it.
+    fn settle(&mut self) {
         self.start = self.placed(&self.initial, 0);
         self.start_sensors();
     }
@@ -323,9 +329,13 @@ impl Replay {
         self.initial = initial(&model)?;
         self.commands = commands;
         self.model = model;
-        self.sources = sources;
         self.is_started = false;
-        self.infer(&given);
+        // What is known of the start depends on what keys mean, and on no number of the model.
+        if sources != self.sources || given != self.given {
+            (self.sources, self.given) = (sources, given);
+            self.infer();
+        }
+        self.settle();
         Ok(())
     }
 

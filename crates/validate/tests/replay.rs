@@ -234,3 +234,38 @@ fn what_cannot_be_repeated_is_refused_before_it_starts() {
     let faults = Replay::new(model, engine("native"), Arc::new(told), options).err().unwrap();
     assert_eq!(faults[0].code, "no-gains");
 }
+
+/// A replay with another model, delay and step is a fresh one with them, to the bit.
+#[test]
+fn another_model_is_a_fresh_replay() {
+    let times = jittered(start(), 150);
+    let repeated = || {
+        let signals = ["shoulder", "elbow"]
+            .map(|joint| signal(&format!("{joint}/position"), &times, |t| 0.1 * t));
+        let mut repeated = experiment(signals.to_vec());
+        let command = Command { mode: Mode::Position, target: 0.3 };
+        repeated.told = Told::new(vec![(start() + ms(33.3), 1, command)]);
+        Arc::new(repeated)
+    };
+    let arm = |mass: f64| {
+        let mut world = shipped("measured/arm.sdf");
+        world.models[0].links[1].inertial.mass = mass;
+        model_of(world)
+    };
+    let fresh = |mass: f64, delay: f64, step: f64| {
+        let options = ReplayOptions { command_delay: ms(delay), ..ReplayOptions::new(ms(step)) };
+        Replay::new(arm(mass), engine("native"), repeated(), options).unwrap()
+    };
+    let mut replay = fresh(1.0, 0.0, 1.0);
+    let first = replay.run().unwrap().clone();
+    replay.set_model(arm(1.7)).unwrap();
+    replay.set_command_delay(ms(12.34));
+    replay.set_step(ms(0.7)).unwrap();
+    let other = replay.run().unwrap().clone();
+    assert_ne!(first.values, other.values);
+    assert_eq!(other, *fresh(1.7, 12.34, 0.7).run().unwrap());
+    replay.set_model(arm(1.0)).unwrap();
+    replay.set_command_delay(SimDuration::ZERO);
+    replay.set_step(ms(1.0)).unwrap();
+    assert_eq!(*replay.run().unwrap(), first);
+}

@@ -18,7 +18,7 @@ pub const PATH: &str = "trajectory";
 pub fn run(context: &Context, args: &CompareArgs) -> Ended {
     let by = &args.by;
     let thresholds = thresholds(by)?;
-    let forms = report_forms(by, &[&args.a, &args.b])?;
+    let forms = report_forms(by, &[args.a.as_path(), args.b.as_path()])?;
     let map = key_map(by)?;
     let options = options(context, by, sampling(&args.sampling))?;
     let ([a, b], read) = read_sides(context, args, &map)?;
@@ -51,7 +51,7 @@ fn read_sides(
     let format = |path: &Path| Format::detect(path).map_err(|fault| vec![fault]);
     let is_path = [format(&args.a)?.is_trajectory(), format(&args.b)?.is_trajectory()];
     let by = &args.by;
-    let read = |path: &Path, object: Option<String>| read_side(by, map, path, object);
+    let read = |path: &Path, object: Option<String>| read_side(by, map, path, object, &by.key);
     let named = |other: &Recording| match &by.object {
         Some(name) => name.clone(),
         None => match other.objects()[..] {

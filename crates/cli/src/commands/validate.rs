@@ -22,7 +22,6 @@ use headland_validate::{
     Between, Experiment, Live, Replay, ReplayOptions, Signal, Simulated, Stopped, Told, given,
     known_signals, live,
 };
-use headland_world::Places;
 use headland_world::parameter::{self, Settings, Subject};
 
 use crate::args::{ComparisonArgs, ValidateArgs};
@@ -58,6 +57,10 @@ pub fn run(context: &Context, args: &ValidateArgs) -> Ended {
     let (measured, outcome) = read_measured(context, args, &map, &model)?;
     let side = Side::new(&measured, &map);
     let experiment = experiment(context, args, &side, &model)?;
+    if experiment.first().is_none() {
+        context.show(&[nothing_measured()]);
+        return Ok(Outcome::Partial);
+    }
     let replay_options = replay_options(args, &model, settings)?;
     let mut options = options(context, by, Sampling::Nearest)?;
     let mut replay =
@@ -114,9 +117,9 @@ fn read_model(
     if !faults.is_empty() {
         return Err(faults);
     }
-    // What was set may be nowhere in the file.
-    let places = if args.set.is_empty() { read.places } else { Places::default() };
-    let model = Model::compile_read(&Arc::new(subject.world), &places)?;
+    let mut model = Model::compile_read(&Arc::new(subject.world), &read.places)?;
+    // An engine that would rather read the file itself would miss the state, and what was set.
+    model.file = None;
     Ok((model, subject.settings))
 }
 
@@ -139,7 +142,8 @@ fn read_measured(
         }
     };
     let object = is_path.then(|| args.by.object.clone().unwrap_or_else(named));
-    shown(context, read_side(&args.by, map, &args.table, object)?)
+    // All of it: the state to start from may be in keys that are not compared.
+    shown(context, read_side(&args.by, map, &args.table, object, &[])?)
 }
 
 /// What was measured of the keys that are wanted, what was told, what is given.
@@ -150,24 +154,33 @@ fn experiment(
     model: &Model,
 ) -> Result<Experiment, Vec<Diagnostic>> {
     let by = &args.by;
-    let mut experiment = Experiment::of(side, by.start, by.end);
-    let keys: Vec<String> = experiment.signals.iter().map(|signal| signal.key.clone()).collect();
-    let selection = Selection { patterns: by.key.clone() };
-    let mut wanted = selection.columns(&keys, &KeyMap::default()).into_iter();
-    experiment.signals.retain(|_| wanted.next().unwrap_or(true));
+    let experiment = Experiment::of(side, by.start, by.end);
     let mut experiment = known_or_refused(context, args, model, experiment)?;
     read_beside(context, args, model, &mut experiment)?;
     Ok(experiment)
 }
 
-/// The signals the model has; others are refused, or left out and counted.
+/// The signals the model has; of those that are to be compared others are refused, or left out
+/// and counted.
 fn known_or_refused(
     context: &Context,
     args: &ValidateArgs,
     model: &Model,
     experiment: Experiment,
 ) -> Result<Experiment, Vec<Diagnostic>> {
-    let (known, unread) = known_signals(model, experiment);
+    let keys: Vec<String> = experiment.signals.iter().map(|signal| signal.key.clone()).collect();
+    let selection = Selection { patterns: args.by.key.clone() };
+    let mut is_wanted = selection.columns(&keys, &KeyMap::default()).into_iter();
+    let Experiment { signals, told, known } = experiment;
+    let (wanted, others): (Vec<Signal>, Vec<Signal>) =
+        signals.into_iter().partition(|_| is_wanted.next().unwrap_or(true));
+    let of = |signals: Vec<Signal>| {
+        known_signals(model, Experiment { signals, ..Experiment::default() })
+    };
+    let ((wanted, unread), (others, _)) = (of(wanted), of(others));
+    let mut signals = [wanted.signals, others.signals].concat();
+    signals.sort_by(|a, b| a.key.cmp(&b.key));
+    let known = Experiment { signals, told, known };
     if !unread.is_empty() && !args.by.ignore_unknown {
         return Err(unread);
     }
@@ -310,7 +323,7 @@ fn repeat(
         }
         Err(Stopped::Interrupted(time)) => {
             let message = format!("broken off at {time} of {}", replay.plan().duration());
-            context.show(&[Diagnostic::warning("interrupted", message)]);
+            context.show(&[Diagnostic::warning("replay-interrupted", message)]);
             Ok(None)
         }
     }
