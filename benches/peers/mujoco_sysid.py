@@ -45,7 +45,7 @@ def add(name, now, modifier):
     params.add(sysid.Parameter(name, now, now / 3.0, now * 3.0, modifier=modifier))
 
 
-for i in range(6):
+for i in range(1, 6):
     mass = spec.body(f"link{i}").mass
     add(f"mass{i}", mass, lambda s, p, i=i: setattr(s.body(f"link{i}"), "mass", p.value[0]))
 for i in range(6):

@@ -189,12 +189,12 @@ fn what_cannot_be_sought_is_refused() {
     let code = |path: &str, lower: f64, upper: f64| {
         Wanted::new(&subject, path, lower, upper).map(|_| ()).map_err(|fault| fault.code)
     };
-    assert_eq!(code("joint/hinge/dynamics/dampin", 0.0, 1.0), Err("unknown-parameter"));
+    assert_eq!(code("joint/hinge/dynamics/dampin", 0.0, 1.0), Err("unknown-path"));
     assert_eq!(code(DAMPING, 1.0, 0.0), Err("bad-bounds"));
     assert_eq!(code(DAMPING, 0.0, f64::INFINITY), Err("bad-bounds"));
-    assert_eq!(code(DAMPING, -1.0, 1.0), Err("bad-parameter"));
+    assert_eq!(code(DAMPING, -1.0, 1.0), Err("bad-value"));
     assert_eq!(Wanted::inertia(&subject, "bob", 1.0).unwrap_err().code, "bad-bounds");
-    assert_eq!(Wanted::inertia(&subject, "bib", 2.0).unwrap_err().code, "unknown-parameter");
+    assert_eq!(Wanted::inertia(&subject, "bib", 2.0).unwrap_err().code, "unknown-path");
     let make = || engine("native");
     let one = || Wanted::new(&subject, DAMPING, 0.0, 1.0).unwrap();
     let refused = |wanted: Vec<Wanted>, secs: f64| {
