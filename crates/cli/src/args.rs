@@ -16,6 +16,7 @@ use headland_sense::camera::{MOST_PIXELS, MOST_PIXELS_A_SIDE};
 use headland_sense::overlay::{KINDS, Kind};
 use headland_sense::render::RENDERERS;
 use headland_sim::Housing;
+use headland_validate::source::{CONTACT_COMPONENTS, JOINT_PROPERTIES, POSE_COMPONENTS, VECTORS};
 use headland_world::{ContactLaw, Detail, Integrator};
 
 use crate::sensors::Choice;
@@ -93,6 +94,10 @@ pub enum Command {
     Import(ImportArgs),
     /// Say how far one recording is from another, key by key
     Compare(Box<CompareArgs>),
+    /// Repeat a measured experiment with a model, and say how far the model is off
+    Validate(Box<ValidateArgs>),
+    /// Find the numbers of a model that make it do what was measured
+    Tune(Box<TuneArgs>),
     /// Draw a world, or what happened in a recording, as PNG
     Render(Box<RenderArgs>),
     /// Fit the noise of a detector to a table of measurements
@@ -490,6 +495,36 @@ static COMPARE_HELP: LazyLock<String> = LazyLock::new(|| {
     )
 });
 
+/// What `headland validate` does with time and state, and what keys there are.
+static VALIDATE_HELP: LazyLock<String> = LazyLock::new(|| {
+    let joint: Vec<&str> = JOINT_PROPERTIES.iter().map(|(word, _)| *word).collect();
+    format!(
+        "Examples:\n  headland validate pendulum.sdf swing.csv\n  \
+         headland validate arm.urdf log.csv -c commands.csv --gains 100,10 --report arm.html\n  \
+         headland validate arm.sdf bag/ --map keys.txt --window 0.5 --fail-if 'elbow/*:rmse>0.02'\n  \
+         headland validate cube.sdf toss.csv --engine rapier --set 'surface/*/mu=0.4'\n  \
+         headland validate arm.sdf log.csv -f simulated.csv && headland compare log.csv simulated.csv\n\n\
+         The model repeats what was measured: it starts with the first sample of TABLE, is told \
+         what -c says, and is looked at whenever somebody measured. The rest is `headland compare \
+         TABLE` with the simulation as B.\n\n\
+         Keys are ELEMENT/PROPERTY/COMPONENT. Joints have {}. Models, links and the frames of \
+         joints have pose/{{{}}} and {{{}}}/{{x,y,z}}, along the world's axes or with @body behind \
+         the property along their own; links and models also contact/{{{}}}. Sensors have what \
+         their messages have, or imu/{{ax,…,gz,qx,…}}, force_torque/{{fx,…,tz}}, gps/{{lat,lon,alt}}, \
+         range/0, ….\n\n\
+         What --state does not say is read off the first rows, velocities where they were not \
+         measured by their slopes; what is not measured is as the model has it. Statistics and \
+         limits are those of `headland compare --help`.\n\n\
+         Exit codes: 1 a --fail-if holds · 2 bad usage or input, or a key the model does not have \
+         · 3 no pair at all, a limit on what is undefined, or partial data · 4 an engine broke · 0 \
+         done.",
+        joint.join(", "),
+        POSE_COMPONENTS.join(","),
+        VECTORS.join(","),
+        CONTACT_COMPONENTS.join(","),
+    )
+});
+
 fn statistic_name() -> impl TypedValueParser<Value = String> {
     PossibleValuesParser::new(statistic_names().collect::<Vec<_>>())
 }
@@ -504,18 +539,25 @@ pub struct CompareArgs {
     /// What is compared with it
     #[arg(value_name = "B")]
     pub b: PathBuf,
-    /// The most a pair may be apart in time [default: half of B's middle interval; with --pairing evo 0.01]
-    #[arg(long, value_name = "SECS", allow_negative_numbers = true, value_parser = not_negative)]
-    pub tolerance: Option<SimDuration>,
     /// How B is found for a moment of A: at the same nanosecond, the nearest, or on the way between two
     #[arg(long, value_name = "HOW", default_value = "nearest", value_parser = ["exact", "nearest", "interp"])]
     pub sampling: String,
-    /// Whether a sample is used once, or as evo does it: the nearest of the longer side, also twice
-    #[arg(long, value_name = "HOW", default_value = "one", value_parser = ["one", "evo"])]
-    pub pairing: String,
     /// Both begin at zero: for logs of different clocks that start with the same moment
     #[arg(long)]
     pub relative: bool,
+    #[command(flatten)]
+    pub by: ComparisonArgs,
+}
+
+/// How two sides are compared, and what is made of it: what `compare` and `validate` share.
+#[derive(Clone, Debug, Args)]
+pub struct ComparisonArgs {
+    /// The most a pair may be apart in time [default: half of B's middle interval; with --pairing evo 0.01]
+    #[arg(long, value_name = "SECS", allow_negative_numbers = true, value_parser = not_negative)]
+    pub tolerance: Option<SimDuration>,
+    /// Whether a sample is used once, or as evo does it: the nearest of the longer side, also twice
+    #[arg(long, value_name = "HOW", default_value = "one", value_parser = ["one", "evo"])]
+    pub pairing: String,
     /// Added to the times of B
     #[arg(long, value_name = "SECS", allow_negative_numbers = true, value_parser = duration)]
     pub t_offset: Option<SimDuration>,
@@ -579,6 +621,218 @@ pub struct CompareArgs {
     /// Threads; the answer is the same
     #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u16).range(1..=256))]
     pub threads: u16,
+}
+
+/// `headland validate`
+#[derive(Debug, Args)]
+#[command(after_help = VALIDATE_HELP.as_str())]
+pub struct ValidateArgs {
+    /// The model: SDF, URDF or MJCF
+    pub model: PathBuf,
+    /// What was measured: a table with scoped keys, a recording, a bag or a trajectory
+    pub table: PathBuf,
+    /// What joints were told: a table of JOINT/position, JOINT/velocity or JOINT/effort
+    #[arg(long, short, value_name = "FILE")]
+    pub command: Option<PathBuf>,
+    /// Save the simulated signals as a table that `compare` reads, "-" for stdout
+    #[arg(long, short = 'f', value_name = "FILE")]
+    pub outfile: Option<PathBuf>,
+    /// The state to start from: a table of one row, or SDF with a <state> [default: the first rows of TABLE]
+    #[arg(long, short, value_name = "FILE")]
+    pub state: Option<PathBuf>,
+    /// The engine that moves the model; `headland engines` lists them [default: native]
+    #[arg(long, value_name = "NAME")]
+    pub engine: Option<String>,
+    /// The longest step in seconds [default: the model's]
+    #[arg(long, value_name = "SECS", allow_negative_numbers = true, value_parser = positive)]
+    pub step: Option<f64>,
+    /// How the model meets a sample: by shortening steps, at the nearest step, or on the way between two [default: exact, or interp where the engine cannot shorten a step]
+    #[arg(long, value_name = "HOW", value_parser = ["exact", "nearest", "interp"])]
+    pub sampling: Option<String>,
+    /// Put the model back to what was measured every so many seconds
+    #[arg(long, value_name = "SECS", allow_negative_numbers = true, value_parser = above_zero)]
+    pub window: Option<SimDuration>,
+    /// Commands hold until the next, or are on a line to it
+    #[arg(long, value_name = "HOW", default_value = "zoh", value_parser = ["zoh", "linear"])]
+    pub command_interp: String,
+    /// How long after their stamps commands reach the motors
+    #[arg(long, value_name = "SECS", default_value = "0", allow_negative_numbers = true, value_parser = not_negative)]
+    pub command_delay: SimDuration,
+    /// Gains of joints whose model gives none
+    #[arg(long, value_name = "KP,KD", allow_hyphen_values = true, value_parser = gains)]
+    pub gains: Option<(f64, f64)>,
+    /// Another number in the model: link/arm/inertial/mass=1.2; may be given again
+    #[arg(long, value_name = "PATH=VALUE", value_parser = setting)]
+    pub set: Vec<(String, f64)>,
+    /// How the native engine goes from step to step: semi-implicit, rk4, adaptive or adaptive:TOLERANCE
+    #[arg(long, value_name = "NAME", value_parser = integrator)]
+    pub integrator: Option<Integrator>,
+    /// How things that touch push each other in the native engine: soft, soft-coulomb or hard
+    #[arg(long, value_name = "LAW", value_parser = law)]
+    pub law: Option<ContactLaw>,
+    /// TABLE still grows, or is "-" for standard input: figures as rows come, until Ctrl-C, its end, or nothing has come for SECS
+    #[arg(long, value_name = "SECS", num_args = 0..=1, require_equals = true, value_parser = above_zero,
+        conflicts_with_all = ["outfile", "sampling", "tolerance", "pairing", "t_offset", "estimate_lag", "start",
+            "end", "phases", "align", "stats", "bootstrap", "fail_if", "report", "plot"])]
+    pub live: Option<Option<SimDuration>>,
+    /// Leave the engine at its own defaults: what somebody gets who only loads the model
+    #[arg(long)]
+    pub raw: bool,
+    /// Wall-clock seconds an engine may take to load, or for one step, before it is given up
+    #[arg(long, value_name = "SECS", default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    pub patience: u64,
+    #[command(flatten)]
+    pub world_args: WorldArgs,
+    #[command(flatten)]
+    pub by: ComparisonArgs,
+}
+
+/// `headland tune`
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    headland tune pendulum.sdf swing.csv --param 'joint/hinge/dynamics/damping=0..1' -o tuned.sdf\n  \
+    headland tune arm.sdf day1.csv day2.csv --hold day3.csv -c moves.csv --param 'link/arm/inertial/mass=0.5..3'\n  \
+    headland tune arm.sdf moves.csv --inertia forearm=3 --report tuned.html\n  \
+    headland tune arm.sdf --list\n\n\
+    A path names a number: link/NAME/inertial/mass, .../inertial/com/x, .../inertial/inertia/trace; \
+    joint/NAME/dynamics/damping (friction, spring_stiffness, spring_reference, armature), \
+    joint/NAME/limit/effort; surface/LINK/mu, restitution; actuator/NAME/kp; physics/step; and, beside \
+    the model, command/delay, gains/kp and gains/kd. A star is anything: surface/*/mu is one value for \
+    all. `model/NAME/` before it says whose.\n\n\
+    Every sample counts; each key is divided by its standard deviation. The same files, options and \
+    seed give the same numbers, on any number of threads.")]
+pub struct TuneArgs {
+    /// The model: SDF, URDF or MJCF
+    pub model: PathBuf,
+    /// What was measured: tables with scoped keys, recordings or bags
+    #[arg(required_unless_present = "list", value_name = "TABLE")]
+    pub tables: Vec<PathBuf>,
+    /// A number to find, and between which values; may be given again
+    #[arg(long, short, value_name = "PATH=LOW..HIGH", allow_hyphen_values = true, value_parser = range)]
+    pub param: Vec<(String, f64, f64)>,
+    /// All of a link's mass, centre and inertia, within a factor; may be given again
+    #[arg(long, value_name = "LINK=FACTOR", value_parser = setting)]
+    pub inertia: Vec<(String, f64)>,
+    /// List every number that has a name, and end
+    #[arg(long)]
+    pub list: bool,
+    /// What joints were told: once for all tables, or once for each
+    #[arg(long, short, value_name = "FILE")]
+    pub command: Vec<PathBuf>,
+    /// The state tables start from: once for all, or once for each [default: found, near the first rows]
+    #[arg(long, short, value_name = "FILE")]
+    pub state: Vec<PathBuf>,
+    /// A table that is not fitted, only looked at; may be given again
+    #[arg(long, value_name = "TABLE")]
+    pub hold: Vec<PathBuf>,
+    /// The share of every table, from its start, that is fitted; the rest is held out
+    #[arg(long, value_name = "SHARE", default_value_t = 1.0, value_parser = whole_share)]
+    pub train: f64,
+    /// Start from what the first rows say, noise and all, and do not look for a better start
+    #[arg(long)]
+    pub start_as_measured: bool,
+    /// Put the model back to what was measured every so many seconds
+    #[arg(long, value_name = "SECS", allow_negative_numbers = true, value_parser = above_zero)]
+    pub window: Option<SimDuration>,
+    /// By slopes, quick; or without, for errors that jump
+    #[arg(long, value_name = "METHOD", default_value = "lm", value_parser = ["lm", "cma"])]
+    pub method: String,
+    /// Simulations at most
+    #[arg(long, value_name = "N", default_value_t = 20_000)]
+    pub most: usize,
+    /// How often intervals are to hold the truth
+    #[arg(long, value_name = "SHARE", default_value_t = 0.95, value_parser = share)]
+    pub confidence: f64,
+    /// Write the search here at its end and on Ctrl-C, and go on from it where it is there
+    #[arg(long, value_name = "FILE")]
+    pub resume: Option<PathBuf>,
+    /// The tuned model as SDF, "-" for stdout
+    #[arg(long, short, value_name = "FILE")]
+    pub out: Option<PathBuf>,
+    /// What changed, as .json, .md, .html or .txt; may be given again
+    #[arg(long, value_name = "FILE")]
+    pub report: Vec<PathBuf>,
+    /// Only these keys; * is anything
+    #[arg(long, value_name = "GLOB")]
+    pub key: Vec<String>,
+    /// Leave out keys that the model does not have
+    #[arg(long)]
+    pub ignore_unknown: bool,
+    /// Only samples from this time on
+    #[arg(long, value_name = "SECS", allow_negative_numbers = true, value_parser = moment)]
+    pub start: Option<SimTime>,
+    /// Only samples up to this time
+    #[arg(long, value_name = "SECS", allow_negative_numbers = true, value_parser = moment)]
+    pub end: Option<SimTime>,
+    /// The engine that moves the model: one that is part of headland [default: native]
+    #[arg(long, value_name = "NAME")]
+    pub engine: Option<String>,
+    /// The longest step in seconds [default: the model's]
+    #[arg(long, value_name = "SECS", allow_negative_numbers = true, value_parser = positive)]
+    pub step: Option<f64>,
+    /// Commands hold until the next, or are on a line to it
+    #[arg(long, value_name = "HOW", default_value = "zoh", value_parser = ["zoh", "linear"])]
+    pub command_interp: String,
+    /// How long after their stamps commands reach the motors
+    #[arg(long, value_name = "SECS", default_value = "0", allow_negative_numbers = true, value_parser = not_negative)]
+    pub command_delay: SimDuration,
+    /// Gains of joints whose model gives none
+    #[arg(long, value_name = "KP,KD", allow_hyphen_values = true, value_parser = gains)]
+    pub gains: Option<(f64, f64)>,
+    /// Another number in the model: link/arm/inertial/mass=1.2; may be given again
+    #[arg(long, value_name = "PATH=VALUE", value_parser = setting)]
+    pub set: Vec<(String, f64)>,
+    /// How the native engine goes from step to step: semi-implicit, rk4, adaptive or adaptive:TOLERANCE
+    #[arg(long, value_name = "NAME", value_parser = integrator)]
+    pub integrator: Option<Integrator>,
+    /// How things that touch push each other in the native engine: soft, soft-coulomb or hard
+    #[arg(long, value_name = "LAW", value_parser = law)]
+    pub law: Option<ContactLaw>,
+    /// Where all chance comes from
+    #[arg(long, default_value_t = 0)]
+    pub seed: u64,
+    /// Simulations side by side; the result is the same
+    #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u16).range(1..=256))]
+    pub threads: u16,
+    #[command(flatten)]
+    pub world_args: WorldArgs,
+}
+
+/// `joint/elbow/dynamics/damping=0..2`.
+fn range(text: &str) -> Result<(String, f64, f64), String> {
+    let help = "say PATH=LOW..HIGH: joint/elbow/dynamics/damping=0..2";
+    let (path, bounds) = text.rsplit_once('=').ok_or(help)?;
+    let (lower, upper) = bounds.split_once("..").ok_or(help)?;
+    match (lower.trim().parse::<f64>(), upper.trim().parse::<f64>()) {
+        (Ok(lower), Ok(upper)) if !path.trim().is_empty() => {
+            Ok((path.trim().to_string(), lower, upper))
+        }
+        _ => Err(help.to_string()),
+    }
+}
+
+fn whole_share(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(x) if x > 0.0 && x <= 1.0 => Ok(x),
+        _ => Err("must be above 0 and at most 1".to_string()),
+    }
+}
+
+/// `link/arm/inertial/mass=1.2`.
+fn setting(text: &str) -> Result<(String, f64), String> {
+    let help = "say PATH=VALUE: link/arm/inertial/mass=1.2";
+    let (path, value) = text.rsplit_once('=').ok_or(help)?;
+    match value.trim().parse::<f64>() {
+        Ok(value) if value.is_finite() && !path.trim().is_empty() => {
+            Ok((path.trim().to_string(), value))
+        }
+        _ => Err(help.to_string()),
+    }
+}
+
+fn above_zero(text: &str) -> Result<SimDuration, String> {
+    let found = duration(text).map_err(|_| format!("`{text}` is not a number of seconds"))?;
+    if found > SimDuration::ZERO { Ok(found) } else { Err("must be above zero".to_string()) }
 }
 
 fn duration(text: &str) -> Result<SimDuration, String> {

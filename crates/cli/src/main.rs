@@ -7,7 +7,9 @@ mod beat;
 mod card;
 mod chosen;
 mod commands;
+mod comparing;
 mod context;
+mod following;
 mod job;
 mod judging;
 mod live;
@@ -64,6 +66,8 @@ fn main() -> ExitCode {
         Command::Export(args) => commands::export::run(&context, args),
         Command::Import(args) => commands::import::run(&context, args),
         Command::Compare(args) => commands::compare::run(&context, args),
+        Command::Validate(args) => commands::validate::run(&context, args),
+        Command::Tune(args) => commands::tune::run(&context, args),
         Command::Render(args) => commands::render::run(&context, args),
         Command::FitNoise(args) => commands::fit_noise::run(&context, args),
         Command::Engines(args) => commands::engines::run(&context, args),

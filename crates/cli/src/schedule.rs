@@ -4,11 +4,10 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use headland_base::{Diagnostic, SimDuration, SimTime, names};
-use headland_record::Recording;
+use headland_base::{Diagnostic, SimDuration, SimTime};
 use headland_record::csv::{self, TableOptions};
-use headland_record::recording::scoped_joint;
-use headland_sim::{Command, Commands, Controller, Dof, Mode, Model, Setup, State};
+use headland_sim::{Command, Commands, Controller, Mode, Model, Setup, State};
+use headland_validate::Told;
 
 use crate::context::read_bytes;
 
@@ -33,54 +32,8 @@ impl Schedule {
         if findings.has_errors() {
             return Err(findings.into_vec());
         }
-        findings.extend(ignored_columns(&table, &name));
-        let mut commands = Vec::new();
-        let mut wrong = Vec::new();
-        let joints = table.tracks().iter().flat_map(|(topic, track)| {
-            let columns = track.joints().unwrap_or_default().iter();
-            columns.map(move |columns| (scoped_joint(topic, &columns.name), track, columns))
-        });
-        for (joint, track, columns) in joints {
-            let Some(dof_idx) = model.find_dof(&joint) else {
-                wrong.push(unknown_joint(model, &joint, &name));
-                continue;
-            };
-            let there = Mode::ALL.iter().filter_map(|(property, mode)| {
-                Some((*property, *mode, columns.property(property)?))
-            });
-            let there: Vec<_> = there.collect();
-            if there.len() > 1 {
-                let modes: Vec<&str> = there.iter().map(|(property, ..)| *property).collect();
-                wrong.push(
-                    Diagnostic::error(
-                        "two-commands",
-                        format!("`{name}` commands `{joint}` by {} at once", modes.join(" and ")),
-                    )
-                    .help("keep one of these columns for each joint"),
-                );
-            }
-            for (property, mode, values) in there {
-                let samples = track.times().iter().zip(values).filter(|(_, value)| !value.is_nan());
-                for (time, target) in samples {
-                    if target.is_finite() {
-                        commands.push((*time, dof_idx, Command { mode, target: *target }));
-                    } else {
-                        let message = format!("`{name}`: {joint}/{property} is {target} at {time}");
-                        wrong.push(Diagnostic::error("not-finite", message));
-                    }
-                }
-            }
-        }
-        if commands.is_empty() && wrong.is_empty() {
-            wrong.push(
-                Diagnostic::error("no-commands", format!("`{name}` commands no joint"))
-                    .help("name columns JOINT/position, JOINT/velocity or JOINT/effort"),
-            );
-        }
-        if !wrong.is_empty() {
-            return Err(wrong);
-        }
-        commands.sort_by_key(|(time, dof_idx, _)| (*time, *dof_idx));
+        findings.extend(Told::ignored_columns(&table, &name));
+        let commands = Told::read(&table, &name, model)?.commands().to_vec();
         Ok((Schedule { period: step, commands, next: 0 }, findings.into_vec(), text))
     }
 
@@ -120,39 +73,4 @@ impl Controller for Schedule {
             self.next += 1;
         }
     }
-}
-
-/// Columns that are no command, all in one warning.
-fn ignored_columns(table: &Recording, file: &str) -> Option<Diagnostic> {
-    let is_command = |key: &String| {
-        let parts = key.rsplit_once('/');
-        parts.is_some_and(|(_, property)| Mode::ALL.iter().any(|(word, _)| *word == property))
-    };
-    let ignored: Vec<String> = table.keys().into_iter().filter(|key| !is_command(key)).collect();
-    let shown: Vec<String> = ignored.iter().take(5).map(|key| format!("`{key:.80}`")).collect();
-    let first = shown.first()?;
-    let message = match ignored.len() {
-        1 => format!("`{file}`: the column {first} commands nothing"),
-        n => format!("`{file}`: {n} columns command nothing"),
-    };
-    let which = format!("{}{}", shown.join(", "), if ignored.len() > 5 { ", …" } else { "" });
-    let help = "columns are named JOINT/position, JOINT/velocity or JOINT/effort";
-    let told = Diagnostic::warning("column-ignored", message).help(help);
-    Some(if ignored.len() > 1 { told.note(which) } else { told })
-}
-
-fn unknown_joint(model: &Model, joint: &str, file: &str) -> Diagnostic {
-    let is_alike = |dof: &&Dof| dof.name.rsplit("::").next() == Some(joint);
-    let alike: Vec<&str> = model.dofs.iter().filter(is_alike).map(|dof| &*dof.name).collect();
-    if alike.len() > 1 {
-        let message = format!("`{file}` commands `{joint}`, and {} joints have it", alike.len());
-        return Diagnostic::error("unknown-joint", message)
-            .help(format!("say which: `{}`", alike.join("`, `")));
-    }
-    let known = model.dofs.iter().map(|dof| dof.name.as_str());
-    Diagnostic::error(
-        "unknown-joint",
-        format!("`{file}` commands `{joint}`, which is no joint that moves"),
-    )
-    .help_maybe(names::suggestion(joint, known))
 }

@@ -40,6 +40,8 @@ pub struct Comparison<'c> {
     pub statistics: &'c [String],
     /// Whether statistics are also shown with the lag taken out.
     pub shows_after_lag: bool,
+    /// How B came to be, where it was made for this: a name and what is to say, each.
+    pub made: &'c [(String, String)],
 }
 
 impl Comparison<'_> {
@@ -123,7 +125,8 @@ fn of_phases(statistics: &[String]) -> Vec<String> {
 pub fn comparison(all: &Comparison) -> String {
     let Comparison { compared, statistics, .. } = all;
     let rows: Vec<Vec<String>> = compared.keys.iter().map(|key| row(key, statistics)).collect();
-    let mut out = table(&header(statistics), &rows);
+    let mut out = made_lines(all.made);
+    out += &table(&header(statistics), &rows);
     let phased = of_phases(statistics);
     let rows = phase_rows(compared, &phased);
     if !rows.is_empty() {
@@ -156,6 +159,17 @@ pub fn comparison(all: &Comparison) -> String {
     }
     for held in all.held {
         out += &format!("{}\n", held_words(held));
+    }
+    out
+}
+
+/// How B came to be, a line each.
+fn made_lines(made: &[(String, String)]) -> String {
+    let width = made.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
+    let mut out: String =
+        made.iter().map(|(name, what)| format!("{name:<width$}  {what}\n")).collect();
+    if !made.is_empty() {
+        out.push('\n');
     }
     out
 }
@@ -263,6 +277,12 @@ fn left_over(counts: &Counts) -> Vec<String> {
 pub fn comparison_markdown(all: &Comparison, build: &str) -> String {
     let Comparison { name_a, name_b, compared, held, statistics, .. } = all;
     let mut out = format!("# {} against {}\n\n", mark(name_b), mark(name_a));
+    for (name, what) in all.made {
+        out += &format!("- {}: {}\n", mark(name), mark(what));
+    }
+    if !all.made.is_empty() {
+        out += "\n";
+    }
     let names: Vec<String> = header(statistics).iter().map(|(name, _)| name.to_string()).collect();
     out +=
         &lines(&names, &compared.keys.iter().map(|key| row(key, statistics)).collect::<Vec<_>>());
@@ -283,7 +303,7 @@ pub fn comparison_markdown(all: &Comparison, build: &str) -> String {
     out + &format!("\ne = B - A; A is the reference. {}\n", mark(build))
 }
 
-fn lines(names: &[String], rows: &[Vec<String>]) -> String {
+pub(crate) fn lines(names: &[String], rows: &[Vec<String>]) -> String {
     let line = |cells: &[String]| {
         format!("| {} |\n", cells.iter().map(|cell| mark(cell)).collect::<Vec<_>>().join(" | "))
     };
@@ -292,7 +312,7 @@ fn lines(names: &[String], rows: &[Vec<String>]) -> String {
 }
 
 /// What would be markup, written out.
-fn mark(text: &str) -> String {
+pub(crate) fn mark(text: &str) -> String {
     let mut out = String::new();
     for c in text.chars() {
         match c {
@@ -346,13 +366,19 @@ pub fn comparison_json(all: &Comparison) -> Value {
             "broken": held.is_broken,
         })
     });
-    json!({
+    let made: Map<String, Value> =
+        all.made.iter().map(|(name, what)| (name.clone(), what.clone().into())).collect();
+    let mut out = json!({
         "a": name_a, "b": name_b,
         "span_a_ns": span(compared.span_a), "span_b_ns": span(compared.span_b),
         "keys": compared.keys.iter().map(key_json).collect::<Vec<_>>(),
         "only_a": unknown.collect::<Vec<_>>(), "only_b": compared.only_b,
         "thresholds": held.collect::<Vec<_>>(),
-    })
+    });
+    if let Some(out) = out.as_object_mut().filter(|_| !made.is_empty()) {
+        out.insert("made".to_string(), Value::Object(made));
+    }
+    out
 }
 
 fn key_json(key: &KeyCompared) -> Value {

@@ -93,6 +93,13 @@ fn said(all: &Comparison) -> String {
          value is undefined: nothing can be explained of a reference that never changes. {}</p>\n",
         glance(&all.compared.keys)
     );
+    if !all.made.is_empty() {
+        out += "<table class=\"made\">\n";
+        for (name, what) in all.made {
+            _ = writeln!(out, "<tr><th>{}</th><td>{}</td></tr>", escaped(name), escaped(what));
+        }
+        out += "</table>\n";
+    }
     let lines: Vec<String> = all.held.iter().map(held_words).chain(remarks(all.compared)).collect();
     if !lines.is_empty() {
         out += "<ul class=\"facts\">\n";

@@ -22,6 +22,18 @@ pub trait Engine {
     fn start(&mut self, model: &Model, state: &State, options: &EngineOptions)
     -> Result<(), Fault>;
 
+    /// Puts the world back to `state`, after a `start` with the same model and options. What
+    /// comes then is to the bit what comes after `start`; some engines need not build anew what
+    /// does not change.
+    fn restart(
+        &mut self,
+        model: &Model,
+        state: &State,
+        options: &EngineOptions,
+    ) -> Result<(), Fault> {
+        self.start(model, state, options)
+    }
+
     /// Moves the world by `dt` and writes where everything is into `state`: rigids and, unless
     /// the inputs say that nobody looks, contacts. Time and joints are the run loop's.
     fn step(
@@ -35,6 +47,12 @@ pub trait Engine {
     /// Whether it writes the positions and velocities of joints into the state itself, because
     /// they are what it computes with. The run loop reads them off the rigids otherwise.
     fn knows_joints(&self) -> bool {
+        false
+    }
+
+    /// Whether a step may be shorter than the one it was started with. Whoever wants the state
+    /// at a moment between two steps shortens one where it may, and interpolates otherwise.
+    fn shortens_steps(&self) -> bool {
         false
     }
 

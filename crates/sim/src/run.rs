@@ -30,6 +30,7 @@ use crate::engine::{Engine, EngineOptions, Fault, Inputs};
 use crate::model::Model;
 use crate::sensor::{Due, LastStep, Letter, Look, Mail, Sensor};
 use crate::state::{RigidState, State};
+use crate::step::step;
 
 /// How a run is to go: one value.
 #[derive(Clone, Debug)]
@@ -365,8 +366,9 @@ impl<'a> Run<'a> {
 
     /// One step of the engine. The outer error is the observer's, the inner the engine's.
     fn advance(&mut self) -> Result<Result<(), Fault>, Diagnostic> {
-        self.before.clone_from(&self.state.rigids);
-        let done = self.engine.step(self.model, &self.inputs, self.setup.step, &mut self.state);
+        let then = self.state.time;
+        let Run { model, engine, inputs, state, before, .. } = self;
+        let done = step(model, &mut **engine, inputs, self.setup.step, state, before);
         for text in self.engine.take_remarks() {
             let text = match self.n_remarks {
                 n if n < MOST_REMARKS => text,
@@ -375,46 +377,21 @@ impl<'a> Run<'a> {
                 }
                 _ => break,
             };
-            self.observer.event(self.state.time, "engine", "remark", &text)?;
+            self.observer.event(then, "engine", "remark", &text)?;
             self.n_remarks += 1;
         }
         if let Err(fault) = done {
-            self.state.rigids.clone_from(&self.before);
             return Ok(Err(fault));
         }
         self.has_contacts = !self.inputs.skips_contacts;
-        if self.inputs.skips_contacts {
-            self.state.contacts.clear();
-        }
         self.n_steps += 1;
-        self.state.time += self.setup.step;
         for (i, was) in self.before.iter().enumerate() {
-            let now = &mut self.state.rigids[i];
-            if was.is_contained {
-                *now = *was; // an engine that finds numbers for it again does not bring it back
-                continue;
-            }
-            let twist = now.twist;
-            if !(now.world_from_rigid.is_finite()
-                && twist.linear.is_finite()
-                && twist.angular.is_finite())
-            {
-                *now = *was;
-                now.twist = headland_world::Twist::default();
-                now.is_contained = true;
-            }
-            if now.is_contained {
+            if self.state.rigids[i].is_contained && !was.is_contained {
                 let name = self.model.bodies[self.model.rigids[i].body_idxs[0]].name.clone();
                 let text = "position or velocity went non-finite; held at its last good pose";
                 self.observer.event(self.state.time, &name, "non-finite", text)?;
                 self.contained.push((name, self.state.time));
             }
-        }
-        for (dof, effort) in self.state.dofs.iter_mut().zip(&self.inputs.efforts) {
-            dof.effort = *effort;
-        }
-        if !self.engine.knows_joints() {
-            self.state.measure_joints(self.model);
         }
         Ok(Ok(()))
     }

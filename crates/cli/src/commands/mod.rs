@@ -17,3 +17,5 @@ pub mod man;
 pub mod render;
 pub mod run;
 pub mod test;
+pub mod tune;
+pub mod validate;

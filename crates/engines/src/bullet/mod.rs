@@ -110,6 +110,10 @@ impl Engine for Bullet {
         out
     }
 
+    fn shortens_steps(&self) -> bool {
+        true
+    }
+
     fn start(
         &mut self,
         model: &Model,

@@ -97,27 +97,22 @@ impl Engine for Native {
         options: &EngineOptions,
     ) -> Result<(), Fault> {
         let packing = Packing::of(model);
-        let mut packs = packing.packs(model, state);
-        packs.iter_mut().for_each(|pack| pack.place(state));
+        let packs = packing.packs(model, state);
         let scene = Scene::of(model, &packing.scope(model, &packs));
-        let native = &model.world.physics.native;
-        let n_robots = packs.iter().map(|pack| pack.robots().len()).sum();
-        let crew = Crew::of(n_robots, options.n_threads);
-        self.built = Some(Built {
-            detector: Detector::new(&scene),
-            contacts: Contacts::of(model),
-            rows: Rows::of(model, &packs, crew.n_threads()),
-            crew,
-            law: native.law.unwrap_or(ContactLaw::Hard),
-            integrator: native.integrator.unwrap_or(Integrator::SemiImplicit),
-            led: (0..model.rigids.len())
-                .filter(|rigid| model.rigids[*rigid].motion == Motion::Kinematic)
-                .collect(),
-            inner_step: options.step.secs(),
-            packing,
-            packs,
-            scene,
-        });
+        self.built = Some(Built::at(model, state, options, (packing, packs, scene)));
+        Ok(())
+    }
+
+    fn restart(
+        &mut self,
+        model: &Model,
+        state: &State,
+        options: &EngineOptions,
+    ) -> Result<(), Fault> {
+        // The shapes of a model and who stands where in which pack do not change.
+        let Built { packing, scene, .. } = self.built.take().expect("started");
+        let packs = packing.packs(model, state);
+        self.built = Some(Built::at(model, state, options, (packing, packs, scene)));
         Ok(())
     }
 
@@ -143,12 +138,43 @@ impl Engine for Native {
     fn knows_joints(&self) -> bool {
         true
     }
+
+    fn shortens_steps(&self) -> bool {
+        true
+    }
 }
 
 /// The error an inner step of the adaptive integrator may make, where nobody says.
 const TOLERANCE: f64 = 1e-9;
 
 impl Built {
+    fn at(
+        model: &Model,
+        state: &State,
+        options: &EngineOptions,
+        (packing, mut packs, scene): (Packing, Vec<Box<dyn Pack>>, Scene),
+    ) -> Built {
+        packs.iter_mut().for_each(|pack| pack.place(state));
+        let native = &model.world.physics.native;
+        let n_robots = packs.iter().map(|pack| pack.robots().len()).sum();
+        let crew = Crew::of(n_robots, options.n_threads);
+        Built {
+            detector: Detector::new(&scene),
+            contacts: Contacts::of(model),
+            rows: Rows::of(model, &packs, crew.n_threads()),
+            crew,
+            law: native.law.unwrap_or(ContactLaw::Hard),
+            integrator: native.integrator.unwrap_or(Integrator::SemiImplicit),
+            led: (0..model.rigids.len())
+                .filter(|rigid| model.rigids[*rigid].motion == Motion::Kinematic)
+                .collect(),
+            inner_step: options.step.secs(),
+            packing,
+            packs,
+            scene,
+        }
+    }
+
     /// Semi-implicit: velocities of the end of the step, then positions by them.
     fn step(&mut self, drive: &Drive<'_>, state: &mut State) {
         self.find_contacts(drive, state);

@@ -117,6 +117,10 @@ impl Engine for Ode {
         out
     }
 
+    fn shortens_steps(&self) -> bool {
+        true
+    }
+
     fn start(
         &mut self,
         model: &Model,

@@ -95,6 +95,10 @@ impl Engine for Rapier {
         out
     }
 
+    fn shortens_steps(&self) -> bool {
+        true
+    }
+
     fn start(
         &mut self,
         model: &Model,

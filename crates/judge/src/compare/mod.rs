@@ -22,9 +22,12 @@ mod one;
 mod pairing;
 mod path;
 mod phases;
+mod running;
 mod side;
 mod statistics;
 mod threshold;
+
+use std::collections::BTreeMap;
 
 use headland_base::{Diagnostic, SimDuration, SimTime};
 
@@ -33,6 +36,7 @@ pub use lag::{Lag, SHIFTS, lag};
 pub use pairing::{Pair, Pairing, Rule, Sampling, median_interval, pair};
 pub use path::{Fit, Similarity, absolute, relative, umeyama};
 pub use phases::{Phase, parse as parse_phases};
+pub use running::Running;
 pub use side::{Dropped, KeyMap, Selection, Series, Side};
 pub use statistics::{STATISTICS, Spread, Statistic, Stats};
 pub use threshold::{Held, Relation, Threshold, statistic_names};
@@ -62,6 +66,8 @@ pub struct Options {
     pub ignores_unknown: bool,
     /// Whether positions of joints are angles, of which full turns do not matter.
     pub wraps: bool,
+    /// Keys of which somebody knows whether they are angles: a slider is none.
+    pub angles: BTreeMap<String, bool>,
     /// The longest lag looked for; by default 200 intervals of A.
     pub lag_max: Option<SimDuration>,
     /// Paths of poses, as evo compares them, after this move of B.
@@ -88,6 +94,7 @@ impl Default for Options {
             selection: Selection::default(),
             ignores_unknown: false,
             wraps: true,
+            angles: BTreeMap::new(),
             lag_max: None,
             paths: None,
             delta: 1,

@@ -100,7 +100,13 @@ impl Search {
         options: &Options,
         watch: &mut Watch<'_>,
     ) {
+        // A search that had used up what it was allowed goes on where more is allowed.
+        self.ended = self.ended.filter(|ended| *ended != Ended::TooMany);
         while self.ended.is_none() {
+            if self.n_evaluations >= options.most_evaluations {
+                self.ended = Some(Ended::TooMany);
+                return;
+            }
             self.round(crew, bounds, seed, options);
             let progress = Progress {
                 n_rounds: self.n_rounds,
@@ -223,8 +229,6 @@ impl Search {
             self.ended = Some(Ended::SmallStep);
         } else if self.recent.len() == n_recent && most - least <= options.least_gain * most {
             self.ended = Some(Ended::SmallGain);
-        } else if self.n_evaluations >= options.most_evaluations {
-            self.ended = Some(Ended::TooMany);
         }
     }
 }

@@ -115,7 +115,13 @@ impl Search {
             self.n_evaluations += 1;
             self.cost = Some(dot(&residuals, &residuals));
         }
+        // A search that had used up what it was allowed goes on where more is allowed.
+        self.ended = self.ended.filter(|ended| *ended != Ended::TooMany);
         while self.ended.is_none() {
+            if self.n_evaluations >= options.most_evaluations {
+                self.ended = Some(Ended::TooMany);
+                return;
+            }
             // A round that is broken off leaves nothing behind: it is done again.
             let mut next = self.clone();
             if next.round(&mut residuals, crew, bounds, options, watch).is_break() {
@@ -207,8 +213,6 @@ impl Search {
                 self.ended = Some(Ended::SmallGain);
             } else if is_short || self.lambda > 1e30 {
                 self.ended = Some(Ended::SmallStep);
-            } else if self.n_evaluations >= options.most_evaluations {
-                self.ended = Some(Ended::TooMany);
             }
             if is_kept || self.ended.is_some() {
                 return ControlFlow::Continue(());

@@ -1,6 +1,6 @@
 //! Student's distribution: how far an estimate may be from the truth.
 
-use headland_base::maths::{PI, exp, log, log1p, sqrt};
+use headland_base::maths::{PI, exp, log, log1p};
 
 /// The `t` that a number of Student's distribution is below with the probability `p`.
 ///
@@ -88,7 +88,7 @@ fn log_gamma(x: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use headland_base::maths::tan;
+    use headland_base::maths::{sqrt, tan};
 
     use super::*;
 

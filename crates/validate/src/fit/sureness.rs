@@ -324,11 +324,11 @@ pub fn warnings(
                     format!("`{}` {:+.2e}", names[*i], share * bounds.width(*i, x[*i]))
                 })
                 .collect();
-            out.push(("unseen", format!("the data cannot tell these apart: {} together leave the error as it is; fix one of them, or move the robot otherwise", terms.join(", "))));
+            out.push(("not-seen", format!("the data cannot tell these apart: {} together leave the error as it is; fix one of them, or move the robot otherwise", terms.join(", "))));
             continue;
         };
         out.push((
-            "unseen",
+            "not-seen",
             format!(
                 "the data cannot see `{}`: any value of its range fits about as well",
                 names[*i]

@@ -248,7 +248,7 @@ fn what_is_not_seen_is_named() {
     let found = worth(&x, &bounds, &residuals, &slopes, &moments(50), 0.95);
     let told = sureness::warnings(&names, &x, &bounds, &found);
     let all = told.iter().map(|(_, text)| text.as_str()).collect::<Vec<_>>().join("\n");
-    assert_eq!(told.iter().filter(|(code, _)| *code == "unseen").count(), 2, "{all}");
+    assert_eq!(told.iter().filter(|(code, _)| *code == "not-seen").count(), 2, "{all}");
     assert!(
         all.contains("cannot see `colour`") && all.contains("`mass`") && all.contains("`length`"),
         "{all}"

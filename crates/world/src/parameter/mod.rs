@@ -137,7 +137,7 @@ fn unknown(all: &[Parameter], path: &str) -> Diagnostic {
         .collect();
     let others = (!alike.is_empty()).then(|| format!("known here: {}", alike.join(", ")));
     let ways = "paths begin with link/, joint/, surface/, actuator/, physics/, command/ or gains/";
-    Diagnostic::error("unknown-parameter", format!("nothing here is called `{path}`"))
+    Diagnostic::error("unknown-path", format!("nothing here is called `{path}`"))
         .help(near.or(others).unwrap_or_else(|| ways.to_string()))
 }
 
@@ -207,8 +207,9 @@ impl Parameter {
         let domain = self.domain();
         if !domain.holds(value) {
             let message = format!("`{}` cannot be {value}", self.path);
-            return Err(Diagnostic::error("bad-parameter", message)
-                .help(format!("it is {}", domain.words())));
+            return Err(
+                Diagnostic::error("bad-value", message).help(format!("it is {}", domain.words()))
+            );
         }
         let world = &mut subject.world;
         match &self.slot {

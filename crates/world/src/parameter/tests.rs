@@ -114,14 +114,14 @@ fn models_are_named_where_several_have_it() {
     assert_eq!(code("right/link/arm/inertial/mass"), Ok(1));
     assert_eq!(code("model/joint/slide/dynamics/damping"), Ok(1));
     assert_eq!(code("joint/elbow/axis2/dynamics/damping"), Ok(1));
-    assert_eq!(code("joint/elbow/dynamics/damping"), Err("unknown-parameter"));
+    assert_eq!(code("joint/elbow/dynamics/damping"), Err("unknown-path"));
     assert_eq!(code("*/arm/inertial/mass"), Ok(2));
     assert_eq!(code("surface/*/mu"), Ok(3));
     assert_eq!(code("surface/mu"), Ok(3));
     assert_eq!(code("surface/arm/a/mu"), Err("ambiguous-parameter"));
-    assert_eq!(code("model/right/surface/arm/mu"), Err("unknown-parameter"));
+    assert_eq!(code("model/right/surface/arm/mu"), Err("unknown-path"));
     assert_eq!(code("surface/arm/mu"), Ok(1), "the only arm with one shape");
-    assert_eq!(code(""), Err("unknown-parameter"));
+    assert_eq!(code(""), Err("unknown-path"));
     let slide = &find(&world, "joint/slide/dynamics/damping").unwrap()[0];
     assert_eq!(slide.unit(&Subject { world, ..Subject::default() }), "N·s/m");
 }
@@ -141,13 +141,13 @@ fn what_no_body_has_is_refused_and_nothing_changes() {
     let mut subject = Subject { world, settings: Settings::default() };
     let before = subject.clone();
     for (path, value, code) in [
-        ("link/bob/inertial/mass", 0.0, "bad-parameter"),
-        ("link/bob/inertial/mass", f64::NAN, "bad-parameter"),
+        ("link/bob/inertial/mass", 0.0, "bad-value"),
+        ("link/bob/inertial/mass", f64::NAN, "bad-value"),
         ("link/bob/inertial/inertia/ixx", 1.0, "bad-inertia"),
         ("link/bob/inertial/inertia/ixy", 0.5, "bad-inertia"),
-        ("joint/hinge/dynamics/damping", -1.0, "bad-parameter"),
-        ("surface/bob/restitution", 1.5, "bad-parameter"),
-        ("physics/step", 0.0, "bad-parameter"),
+        ("joint/hinge/dynamics/damping", -1.0, "bad-value"),
+        ("surface/bob/restitution", 1.5, "bad-value"),
+        ("physics/step", 0.0, "bad-value"),
     ] {
         let parameter = &find(&subject.world, path).unwrap()[0];
         assert_eq!(parameter.set(&mut subject, value).unwrap_err().code, code, "{path}");

@@ -1,0 +1,80 @@
+"""The peer of `tune`: mujoco.sysid on the same model, data and parameters.
+
+Prints one object: seconds of the optimisation with all of Python, seconds inside the rollouts in
+C alone, how many rollouts there were, and the parameters found. Importing is not counted.
+"""
+
+import json
+import sys
+import time
+
+import mujoco
+import numpy as np
+from mujoco import sysid
+from mujoco.sysid._src import trajectory
+
+model_file, data_file, n_threads = sys.argv[1], sys.argv[2], int(sys.argv[3])
+data = json.load(open(data_file))
+spec = mujoco.MjSpec.from_file(model_file)
+model = spec.compile()
+times = np.array(data["times"])
+controls = sysid.TimeSeries(times, np.array(data["controls"]).T)
+sensors = sysid.TimeSeries.from_names(times, np.array(data["sensors"]).T, model)
+state = mujoco.MjData(model)
+start = sysid.create_initial_state(model, state.qpos, state.qvel, state.act)
+
+# How long is spent in C, and how often.
+inside = {"secs": 0.0, "rollouts": 0}
+rollout = trajectory.mj_rollout.rollout
+
+
+def timed(models, *args, **kwargs):
+    began = time.perf_counter()
+    found = rollout(models, *args, **kwargs)
+    inside["secs"] += time.perf_counter() - began
+    inside["rollouts"] += len(models) if isinstance(models, (list, tuple)) else 1
+    return found
+
+
+trajectory.mj_rollout.rollout = timed
+
+params = sysid.ParameterDict()
+
+
+def add(name, now, modifier):
+    params.add(sysid.Parameter(name, now, now / 3.0, now * 3.0, modifier=modifier))
+
+
+for i in range(1, 6):
+    mass = spec.body(f"link{i}").mass
+    add(f"mass{i}", mass, lambda s, p, i=i: setattr(s.body(f"link{i}"), "mass", p.value[0]))
+for i in range(6):
+    # MuJoCo 4 has polynomial damping: the first number is the linear one.
+    damping = float(np.atleast_1d(spec.joint(f"joint{i}").damping)[0])
+
+    def modify(s, p, i=i):
+        joint = s.joint(f"joint{i}")
+        if np.ndim(joint.damping):
+            joint.damping[0] = p.value[0]
+        else:
+            joint.damping = p.value[0]
+
+    add(f"damping{i}", damping, modify)
+
+sequences = sysid.ModelSequences("arm", spec, "measured", start, controls, sensors)
+began = time.perf_counter()
+residuals = sysid.build_residual_fn(models_sequences=[sequences], n_threads=n_threads)
+found, result = sysid.optimize(params, residuals, optimizer="mujoco", verbose=False)
+left, _, _ = residuals(found.as_vector(), found)
+sysid.calculate_intervals(left, result.jac)
+total = time.perf_counter() - began
+print(
+    json.dumps(
+        {
+            "total": total,
+            "inside": inside["secs"],
+            "rollouts": inside["rollouts"],
+            "found": [float(x) for x in found.as_vector()],
+        }
+    )
+)

@@ -1,0 +1,463 @@
+//! `headland tune`: the numbers of a model that make it do what was measured.
+//!
+//! Reads the model and the tables, has `validate` search, and writes the tuned model and what
+//! `report` makes of it. Ctrl-C ends the search with what it has found.
+
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use headland_base::{Diagnostic, SimDuration};
+use headland_judge::compare::{KeyMap, Selection, Side};
+use headland_record::{ImportOptions, Recording, import};
+use headland_report::{
+    Align, TuneReport, TunedError, TunedRow, count, table, tuned as tuned_text, tuned_json,
+    tuned_markdown, tuned_page,
+};
+use headland_sim::{EngineEntry, Gains, Housing, Model};
+use headland_validate::fit::crew::with_crew;
+use headland_validate::tune::{
+    Course, KeyError, Method, Plan, Saved, Tuned, TunedNumber, Tuning, Wanted, search, tuned,
+};
+use headland_validate::{Between, Experiment, ReplayOptions, Told, given, known_signals};
+use headland_world::parameter::{self, Settings, Subject};
+use indicatif::{ProgressBar, ProgressStyle};
+
+use crate::args::TuneArgs;
+use crate::comparing::text;
+use crate::context::{BUILD, Context, Ended, Outcome, is_stdout, refuse_same, write_file};
+use crate::prepare::NATIVE;
+use crate::signals::interrupted;
+
+pub fn run(context: &Context, args: &TuneArgs) -> Ended {
+    let subject = read_subject(context, args)?;
+    if args.list {
+        context.print(&listed(context, &subject));
+        return Ok(Outcome::Passed);
+    }
+    let outputs = outputs(args)?;
+    let engine = engine(args)?;
+    let wanted = wanted(args, &subject)?;
+    let courses = courses(context, args, &subject)?;
+    let plan = plan(args, &subject)?;
+    let make = || (engine.make)(engine);
+    let tuning = Tuning::new(subject, wanted, courses, plan, &make)?;
+    context.show(tuning.notes());
+    let mut saved = match args.resume.as_deref().filter(|path| path.exists()) {
+        Some(path) => Saved::from_json(&text(path)?, &tuning)?,
+        None => Saved::new(method(args), &tuning, args.seed),
+    };
+    let n_threads = usize::from(args.threads);
+    let found = with_crew(&tuning, n_threads, |crew| {
+        let mut watch = Watched::new(context);
+        search(&mut saved, &tuning, crew, args.most, &mut |progress| watch.look(progress));
+        watch.finish();
+        tuned(&tuning, &saved.search, crew, args.confidence)
+    });
+    if let Some(path) = &args.resume {
+        write_file(path, saved.to_json())?;
+        context.say(&format!("wrote {}", path.display()));
+    }
+    let Some(found) = found else {
+        let message = "the model cannot be simulated with any of the values that were tried";
+        return Err(vec![
+            Diagnostic::error("cannot-simulate", message).help(
+                "try a smaller --step, narrower bounds, or `headland validate` to see it run",
+            ),
+        ]);
+    };
+    context.show(&found.warnings);
+    let report = report(args, engine, &tuning, &found);
+    write_all(context, args, &outputs, &found, &report)?;
+    if !outputs.iter().any(|(path, _)| is_stdout(path)) {
+        context.print(&match context.json() {
+            true => format!("{}\n", tuned_json(&report)),
+            false => tuned_text(&report),
+        });
+    }
+    match found.ended {
+        Some(ended) if ended.is_converged() => Ok(Outcome::Passed),
+        Some(_) => Ok(Outcome::Partial),
+        None => {
+            let help = match &args.resume {
+                Some(path) => format!("the same command goes on from {}", path.display()),
+                None => "with --resume FILE the same command would go on from there".to_string(),
+            };
+            let message = "interrupted: these are the best values so far";
+            context.show(&[Diagnostic::warning("interrupted", message).help(help)]);
+            Ok(Outcome::Partial)
+        }
+    }
+}
+
+// --- what goes in ------------------------------------------------------------------------
+
+fn read_subject(context: &Context, args: &TuneArgs) -> Result<Subject, Vec<Diagnostic>> {
+    let mut read = context.read_world(&args.model, &args.world_args)?;
+    let native = &mut read.world.physics.native;
+    native.law = args.law.or(native.law);
+    native.integrator = args.integrator.or(native.integrator);
+    let settings = Settings { command_delay: args.command_delay.secs(), gains: args.gains };
+    let mut subject = Subject { world: read.world, settings };
+    let mut faults = Vec::new();
+    for (path, value) in &args.set {
+        match parameter::find(&subject.world, path) {
+            Ok(found) => {
+                let set = found.iter().map(|parameter| parameter.set(&mut subject, *value));
+                faults.extend(set.filter_map(Result::err));
+            }
+            Err(fault) => faults.push(fault),
+        }
+    }
+    if faults.is_empty() { Ok(subject) } else { Err(faults) }
+}
+
+/// Engines that run inside the process: a search makes and drops them by the thousand, on
+/// threads.
+fn engine(args: &TuneArgs) -> Result<&'static EngineEntry, Vec<Diagnostic>> {
+    let engine = headland_engines::find(args.engine.as_deref().unwrap_or(NATIVE))?;
+    if engine.housing != Housing::Embedded {
+        let message =
+            format!("`{}` cannot be used to tune: it does not run inside headland", engine.name);
+        let help = "tune with native or rapier, and look at the result on other engines with \
+                    `headland validate --engine`";
+        return Err(vec![Diagnostic::error("bad-option", message).help(help)]);
+    }
+    Ok(engine)
+}
+
+fn method(args: &TuneArgs) -> Method {
+    let chosen = Method::ALL.iter().find(|(word, _)| *word == args.method);
+    chosen.map_or(Method::Lm, |(_, method)| *method)
+}
+
+fn wanted(args: &TuneArgs, subject: &Subject) -> Result<Vec<Wanted>, Vec<Diagnostic>> {
+    let (mut wanted, mut faults) = (Vec::new(), Vec::new());
+    for (path, lower, upper) in &args.param {
+        match Wanted::new(subject, path, *lower, *upper) {
+            Ok(one) => wanted.push(one),
+            Err(fault) => faults.push(fault),
+        }
+    }
+    for (link, factor) in &args.inertia {
+        match Wanted::inertia(subject, link, *factor) {
+            Ok(ten) => wanted.extend(ten),
+            Err(fault) => faults.push(fault),
+        }
+    }
+    if faults.is_empty() { Ok(wanted) } else { Err(faults) }
+}
+
+/// Every table with its commands and its state, those that are held out last.
+fn courses(
+    context: &Context,
+    args: &TuneArgs,
+    subject: &Subject,
+) -> Result<Vec<Course>, Vec<Diagnostic>> {
+    let model = Model::compile(&Arc::new(subject.world.clone()))?;
+    let tables: Vec<&PathBuf> = args.tables.iter().chain(&args.hold).collect();
+    for (option, files) in [("--command", &args.command), ("--state", &args.state)] {
+        if !(files.is_empty() || files.len() == 1 || files.len() == tables.len()) {
+            let message = format!(
+                "{option} is given {} and there are {}",
+                count(files.len() as u64, "time"),
+                count(tables.len() as u64, "table")
+            );
+            let help = "give it once for all, or once for each table, those of --hold last";
+            return Err(vec![Diagnostic::error("bad-option", message).help(help)]);
+        }
+    }
+    let of = |files: &[PathBuf], i: usize| files.get(i).or(files.first()).cloned();
+    let mut courses = Vec::new();
+    for (i, path) in tables.iter().enumerate() {
+        let recording = read_table(context, path)?;
+        let mut experiment = measured(context, args, &recording, &model)?;
+        if let Some(file) = of(&args.command, i) {
+            let name = file.display().to_string();
+            experiment.told = Told::read(&read_table(context, &file)?, &name, &model)?;
+        }
+        if let Some(file) = of(&args.state, i) {
+            experiment.known = state(context, &file)?;
+        }
+        courses.push(Course {
+            name: path.display().to_string(),
+            experiment: Arc::new(experiment),
+            is_held_out: i >= args.tables.len(),
+        });
+    }
+    Ok(courses)
+}
+
+fn read_table(context: &Context, path: &Path) -> Result<Recording, Vec<Diagnostic>> {
+    let read = import(path, &ImportOptions::default())?;
+    if read.findings.has_errors() {
+        return Err(read.findings.into_vec());
+    }
+    context.show(&read.findings.into_vec());
+    Ok(read.recording)
+}
+
+fn measured(
+    context: &Context,
+    args: &TuneArgs,
+    recording: &Recording,
+    model: &Model,
+) -> Result<Experiment, Vec<Diagnostic>> {
+    let map = KeyMap::default();
+    let mut experiment = Experiment::of(&Side::new(recording, &map), args.start, args.end);
+    let keys: Vec<String> = experiment.signals.iter().map(|signal| signal.key.clone()).collect();
+    let mut is_wanted = Selection { patterns: args.key.clone() }.columns(&keys, &map).into_iter();
+    experiment.signals.retain(|_| is_wanted.next().unwrap_or(true));
+    let (known, unread) = known_signals(model, experiment);
+    if !unread.is_empty() && !args.ignore_unknown {
+        return Err(unread);
+    }
+    if !unread.is_empty() {
+        let n = count(unread.len() as u64, "key");
+        let message = format!("{n} left out that the model does not have");
+        context.show(&[Diagnostic::remark("keys-left-out", message)]);
+    }
+    Ok(known)
+}
+
+fn state(context: &Context, path: &Path) -> Result<given::Given, Vec<Diagnostic>> {
+    let name = path.display().to_string();
+    let ending = path.extension().map(|end| end.to_string_lossy().to_lowercase());
+    match ending.as_deref() {
+        Some("sdf" | "xml" | "world") => given::of_sdf(&text(path)?, &name),
+        _ => given::of_table(&read_table(context, path)?, &name),
+    }
+}
+
+fn plan(args: &TuneArgs, subject: &Subject) -> Result<Plan, Vec<Diagnostic>> {
+    let step = match args.step {
+        None => subject.world.physics.step,
+        Some(secs) => SimDuration::from_secs(secs)
+            .filter(|step| *step > SimDuration::ZERO)
+            .ok_or_else(|| {
+                let message =
+                    format!("a step of {secs} s is shorter than a nanosecond, or no time");
+                vec![Diagnostic::error("bad-duration", message)]
+            })?,
+    };
+    let options = ReplayOptions {
+        window: args.window,
+        between: if args.command_interp == "linear" { Between::Linear } else { Between::Held },
+        command_delay: args.command_delay,
+        gains: args.gains.map(|(kp, kd)| Gains { kp, kd }),
+        n_threads: 1,
+        ..ReplayOptions::new(step)
+    };
+    Ok(Plan { options, train_share: args.train, fits_start: !args.start_as_measured })
+}
+
+// --- while it searches -------------------------------------------------------------------
+
+/// Shows the best error so far and hears Ctrl-C.
+struct Watched {
+    bar: Option<ProgressBar>,
+    stop: Arc<std::sync::atomic::AtomicBool>,
+}
+
+impl Watched {
+    fn new(context: &Context) -> Watched {
+        let bar = context.shows_progress().then(|| {
+            let style =
+                ProgressStyle::with_template("{spinner} {msg}").expect("a template of ours");
+            ProgressBar::new_spinner().with_style(style)
+        });
+        Watched { bar, stop: interrupted() }
+    }
+
+    fn look(&mut self, progress: &headland_validate::fit::Progress<'_>) -> ControlFlow<()> {
+        if let Some(bar) = &self.bar {
+            bar.set_message(format!(
+                "round {}, {}, sum of squares {:.6e}",
+                progress.n_rounds,
+                count(progress.n_evaluations as u64, "simulation"),
+                progress.best_cost,
+            ));
+            bar.tick();
+        }
+        match self.stop.load(Ordering::Relaxed) {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
+        }
+    }
+
+    fn finish(&self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+    }
+}
+
+// --- what comes out ----------------------------------------------------------------------
+
+/// What a file of the outcome is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Form {
+    Model,
+    Json,
+    Markdown,
+    Page,
+    Text,
+}
+
+fn outputs(args: &TuneArgs) -> Result<Vec<(PathBuf, Form)>, Vec<Diagnostic>> {
+    let mut all = Vec::new();
+    all.extend(args.out.iter().map(|path| (path.clone(), Form::Model)));
+    for path in &args.report {
+        let ending = path.extension().map(|end| end.to_string_lossy().to_lowercase());
+        let form = match ending.as_deref() {
+            Some("json") => Form::Json,
+            Some("md") => Form::Markdown,
+            Some("html" | "htm") => Form::Page,
+            Some("txt") => Form::Text,
+            _ => {
+                let message = format!("`{}` does not say a form", path.display());
+                let help = "a report ends in .json, .md, .html or .txt";
+                return Err(vec![Diagnostic::error("which-format", message).help(help)]);
+            }
+        };
+        all.push((path.clone(), form));
+    }
+    let sources = [&args.model].into_iter().chain(&args.tables).chain(&args.hold);
+    for source in sources.chain(&args.command).chain(&args.state) {
+        for (path, _) in &all {
+            refuse_same(source, path)?;
+        }
+        args.resume.iter().try_for_each(|path| refuse_same(source, path))?;
+    }
+    Ok(all)
+}
+
+fn write_all(
+    context: &Context,
+    args: &TuneArgs,
+    outputs: &[(PathBuf, Form)],
+    found: &Tuned,
+    report: &TuneReport,
+) -> Result<(), Vec<Diagnostic>> {
+    for (path, form) in outputs {
+        let content = match form {
+            Form::Model => headland_world::sdf::write(&found.subject.world),
+            Form::Json => format!("{:#}\n", tuned_json(report)),
+            Form::Markdown => tuned_markdown(report, BUILD),
+            Form::Page => tuned_page(report, BUILD),
+            Form::Text => tuned_text(report),
+        };
+        if is_stdout(path) {
+            context.print(&content);
+            continue;
+        }
+        write_file(path, content)?;
+        context.say(&format!("wrote {}", path.display()));
+    }
+    // What SDF has no place for.
+    let beside = |number: &&TunedNumber| {
+        number.name.starts_with("command/") || number.name.starts_with("gains/")
+    };
+    let beside: Vec<String> = found
+        .numbers
+        .iter()
+        .filter(beside)
+        .map(|number| format!("{}={}", number.name, number.value))
+        .collect();
+    if args.out.is_some() && !beside.is_empty() {
+        let message = format!("SDF has no place for {}", beside.join(" and "));
+        let set: Vec<String> = beside.iter().map(|one| format!("--set {one}")).collect();
+        let help =
+            format!("give it to whoever runs the model: headland validate {}", set.join(" "));
+        context.show(&[Diagnostic::remark("beside-the-model", message).help(help)]);
+    }
+    Ok(())
+}
+
+fn report(args: &TuneArgs, engine: &EngineEntry, tuning: &Tuning<'_>, found: &Tuned) -> TuneReport {
+    let row = |number: &TunedNumber| TunedRow {
+        name: number.name.clone(),
+        unit: number.unit.clone(),
+        before: number.before,
+        value: number.value,
+        half_width: number.half_width,
+        bounds: Some((number.lower, number.upper)),
+    };
+    let error = |error: &KeyError| TunedError {
+        recording: error.course.clone(),
+        key: error.key.clone(),
+        unit: error.unit.clone(),
+        scale: error.scale,
+        fitted: error.fitted,
+        held_out: error.held_out,
+        n_samples: error.n_samples,
+    };
+    let (numbers, starts): (Vec<_>, Vec<_>) =
+        found.numbers.iter().partition(|number| !number.is_start);
+    let derived = found.derived.iter().map(|one| TunedRow {
+        name: one.name.clone(),
+        unit: one.unit.clone(),
+        before: Some(one.before),
+        value: one.value,
+        half_width: one.half_width,
+        bounds: None,
+    });
+    let tables: Vec<String> = args.tables.iter().map(|path| path.display().to_string()).collect();
+    let mut made = vec![
+        ("fitted to".to_string(), tables.join(", ")),
+        ("engine".to_string(), engine.name.to_string()),
+        ("step".to_string(), tuning.step().to_string()),
+        ("method".to_string(), args.method.clone()),
+    ];
+    if args.train < 1.0 {
+        let share = format!("the first {:.0} % of each recording", 100.0 * args.train);
+        made.push(("trained on".to_string(), share));
+    }
+    if let Some(window) = args.window {
+        made.push(("windows".to_string(), format!("put back to what was measured every {window}")));
+    }
+    TuneReport {
+        model: args.model.display().to_string(),
+        made,
+        numbers: numbers.into_iter().map(row).collect(),
+        derived: derived.collect(),
+        starts: starts.into_iter().map(row).collect(),
+        errors: found.errors.iter().map(error).collect(),
+        rms: found.rms,
+        n_residuals: found.n_residuals,
+        n_evaluations: found.n_evaluations,
+        ended: found.ended.map_or("interrupted", |ended| ended.words()).to_string(),
+        is_converged: found.ended.is_some_and(|ended| ended.is_converged()),
+        warnings: found.warnings.iter().map(|w| (w.code.to_string(), w.message.clone())).collect(),
+        confidence: found.confidence,
+    }
+}
+
+/// Every number that has a name, with its value.
+fn listed(context: &Context, subject: &Subject) -> String {
+    let all = parameter::list(&subject.world);
+    if context.json() {
+        let one = |parameter: &parameter::Parameter| {
+            serde_json::json!({
+                "path": parameter.path(), "unit": parameter.unit(subject),
+                "value": parameter.get(subject).filter(|value| value.is_finite()),
+            })
+        };
+        return format!("{}\n", serde_json::Value::from_iter(all.iter().map(one)));
+    }
+    let value = |parameter: &parameter::Parameter| {
+        parameter.get(subject).map_or("not said".to_string(), |value| format!("{value}"))
+    };
+    let rows: Vec<Vec<String>> = all
+        .iter()
+        .map(|parameter| {
+            vec![
+                parameter.path().to_string(),
+                value(parameter),
+                parameter.unit(subject).to_string(),
+            ]
+        })
+        .collect();
+    table(&[("path", Align::Left), ("value", Align::Right), ("unit", Align::Left)], &rows)
+}

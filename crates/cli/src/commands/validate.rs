@@ -1,0 +1,513 @@
+//! `headland validate`: a model repeats what was measured, and is compared with it.
+//!
+//! Reads the model and the tables, asks `validate` for the replay, and has the rest done as
+//! `compare` does it.
+
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use headland_base::{Diagnostic, SimDuration, SimTime};
+use headland_judge::compare::{KeyMap, Options, Sampling, Selection, Series, Side};
+use headland_record::{Format, ImportOptions, Recording, csv, import};
+use headland_report::count;
+use headland_sim::{EngineEntry, Gains, Housing, Model};
+use headland_validate::experiment::nothing_measured;
+use headland_validate::infer::is_angle;
+use headland_validate::source::Source;
+use headland_validate::{
+    Between, Experiment, Live, Replay, ReplayOptions, Signal, Simulated, Stopped, Told, given,
+    known_signals, live,
+};
+use headland_world::parameter::{self, Settings, Subject};
+
+use crate::args::{ComparisonArgs, ValidateArgs};
+use crate::commands::compare::{PATH, sampling};
+use crate::comparing::{
+    Sides, key_map, options, read_side, report_forms, shown, tell, text, thresholds,
+};
+use crate::context::{Context, Ended, Outcome, is_stdout, refuse_same, write_file};
+use crate::following::{Figures, Next, Rows};
+use crate::prepare::NATIVE;
+use crate::progress::Progress;
+use crate::signals::interrupted;
+use crate::watchdog::Watchdog;
+
+pub fn run(context: &Context, args: &ValidateArgs) -> Ended {
+    if let Some(idle_most) = args.live {
+        return follow(context, args, idle_most);
+    }
+    let by = &args.by;
+    let (thresholds, map) = (thresholds(by)?, key_map(by)?);
+    let sources: Vec<&Path> = [Some(&args.model), Some(&args.table), args.command.as_ref()]
+        .into_iter()
+        .chain([args.state.as_ref()])
+        .flatten()
+        .map(|path| path.as_path())
+        .collect();
+    let forms = report_forms(by, &sources)?;
+    for source in &sources {
+        args.outfile.iter().try_for_each(|outfile| refuse_same(source, outfile))?;
+    }
+    let engine = headland_engines::find(args.engine.as_deref().unwrap_or(NATIVE))?;
+    let (model, settings) = read_model(context, args)?;
+    let (measured, outcome) = read_measured(context, args, &map, &model)?;
+    let side = Side::new(&measured, &map);
+    let experiment = experiment(context, args, &side, &model)?;
+    if experiment.first().is_none() {
+        context.show(&[nothing_measured()]);
+        return Ok(Outcome::Partial);
+    }
+    let replay_options = replay_options(args, &model, settings)?;
+    let mut options = options(context, by, Sampling::Nearest)?;
+    let mut replay =
+        Replay::new(model, (engine.make)(engine), Arc::new(experiment), replay_options)?;
+    context.show(replay.notes());
+    pair_as_sampled(&replay, by, &mut options)?;
+    let Some(simulated) = repeat(context, args, engine, &mut replay)? else {
+        return Ok(Outcome::Partial);
+    };
+    let recording = simulated.recording(replay.experiment());
+    if let Some(outfile) = &args.outfile {
+        write_signals(context, outfile, &recording)?;
+    }
+    let made = made(args, engine, &replay, &simulated);
+    let (name_a, name_b) = (args.table.display().to_string(), name_of(args, engine));
+    let b = Side::new(&recording, &KeyMap::default()).shifted(by.t_offset.unwrap_or_default());
+    let sides = Sides {
+        a: side,
+        b,
+        names: (&name_a, &name_b),
+        made: &made,
+        is_quiet: args.outfile.as_deref().is_some_and(is_stdout),
+    };
+    let told = tell(context, by, &options, (&forms, &thresholds), sides)?;
+    let contained = contained(&simulated);
+    context.show(&contained);
+    let held = if contained.is_empty() { Outcome::Passed } else { Outcome::Partial };
+    Ok(outcome.max(told).max(held))
+}
+
+// --- what goes in ------------------------------------------------------------------------
+
+/// The model with the numbers that were set, and what is set beside it.
+fn read_model(
+    context: &Context,
+    args: &ValidateArgs,
+) -> Result<(Model, Settings), Vec<Diagnostic>> {
+    let mut read = context.read_world(&args.model, &args.world_args)?;
+    let native = &mut read.world.physics.native;
+    native.law = args.law.or(native.law);
+    native.integrator = args.integrator.or(native.integrator);
+    let settings = Settings { command_delay: args.command_delay.secs(), gains: args.gains };
+    let mut subject = Subject { world: read.world, settings };
+    let mut faults = Vec::new();
+    for (path, value) in &args.set {
+        match parameter::find(&subject.world, path) {
+            Ok(found) => {
+                let set = found.iter().map(|parameter| parameter.set(&mut subject, *value));
+                faults.extend(set.filter_map(Result::err));
+            }
+            Err(fault) => faults.push(fault),
+        }
+    }
+    if !faults.is_empty() {
+        return Err(faults);
+    }
+    let mut model = Model::compile_read(&Arc::new(subject.world), &read.places)?;
+    // An engine that would rather read the file itself would miss the state, and what was set.
+    model.file = None;
+    Ok((model, subject.settings))
+}
+
+fn read_measured(
+    context: &Context,
+    args: &ValidateArgs,
+    map: &KeyMap,
+    model: &Model,
+) -> Result<(Recording, Outcome), Vec<Diagnostic>> {
+    let is_path = Format::detect(&args.table).map_err(|fault| vec![fault])?.is_trajectory();
+    let named = || {
+        let moving = model.objects.iter().filter(|object| {
+            let is_static = headland_sim::Motion::Static;
+            model.rigids[object.rigid_idx].motion != is_static && !object.name.contains("::")
+        });
+        let names: Vec<&str> = moving.map(|object| object.name.as_str()).collect();
+        match names[..] {
+            [only] => only.to_string(),
+            _ => PATH.to_string(),
+        }
+    };
+    let object = is_path.then(|| args.by.object.clone().unwrap_or_else(named));
+    // All of it: the state to start from may be in keys that are not compared.
+    shown(context, read_side(&args.by, map, &args.table, object, &[])?)
+}
+
+/// What was measured of the keys that are wanted, what was told, what is given.
+fn experiment(
+    context: &Context,
+    args: &ValidateArgs,
+    side: &Side<'_>,
+    model: &Model,
+) -> Result<Experiment, Vec<Diagnostic>> {
+    let by = &args.by;
+    let experiment = Experiment::of(side, by.start, by.end);
+    let mut experiment = known_or_refused(context, args, model, experiment)?;
+    read_beside(context, args, model, &mut experiment)?;
+    Ok(experiment)
+}
+
+/// The signals the model has; of those that are to be compared others are refused, or left out
+/// and counted.
+fn known_or_refused(
+    context: &Context,
+    args: &ValidateArgs,
+    model: &Model,
+    experiment: Experiment,
+) -> Result<Experiment, Vec<Diagnostic>> {
+    let keys: Vec<String> = experiment.signals.iter().map(|signal| signal.key.clone()).collect();
+    let selection = Selection { patterns: args.by.key.clone() };
+    let mut is_wanted = selection.columns(&keys, &KeyMap::default()).into_iter();
+    let Experiment { signals, told, known } = experiment;
+    let (wanted, others): (Vec<Signal>, Vec<Signal>) =
+        signals.into_iter().partition(|_| is_wanted.next().unwrap_or(true));
+    let of = |signals: Vec<Signal>| {
+        known_signals(model, Experiment { signals, ..Experiment::default() })
+    };
+    let ((wanted, unread), (others, _)) = (of(wanted), of(others));
+    let mut signals = [wanted.signals, others.signals].concat();
+    signals.sort_by(|a, b| a.key.cmp(&b.key));
+    let known = Experiment { signals, told, known };
+    if !unread.is_empty() && !args.by.ignore_unknown {
+        return Err(unread);
+    }
+    if !unread.is_empty() {
+        let n = count(unread.len() as u64, "key");
+        let message = format!("{n} left out that the model does not have");
+        context.show(&[Diagnostic::remark("keys-left-out", message)]);
+    }
+    Ok(known)
+}
+
+/// What was told, and the state that is given.
+fn read_beside(
+    context: &Context,
+    args: &ValidateArgs,
+    model: &Model,
+    experiment: &mut Experiment,
+) -> Result<(), Vec<Diagnostic>> {
+    if let Some(path) = &args.command {
+        let table = read_table(context, path)?;
+        experiment.told = Told::read(&table, &path.display().to_string(), model)?;
+    }
+    if let Some(path) = &args.state {
+        experiment.known = read_state(context, path)?;
+    }
+    Ok(())
+}
+
+fn read_table(context: &Context, path: &Path) -> Result<Recording, Vec<Diagnostic>> {
+    let read = import(path, &ImportOptions::default())?;
+    if read.findings.has_errors() {
+        return Err(read.findings.into_vec());
+    }
+    context.show(&read.findings.into_vec());
+    Ok(read.recording)
+}
+
+fn read_state(context: &Context, path: &Path) -> Result<given::Given, Vec<Diagnostic>> {
+    let name = path.display().to_string();
+    let ending = path.extension().map(|end| end.to_string_lossy().to_lowercase());
+    match ending.as_deref() {
+        Some("sdf" | "xml" | "world") => given::of_sdf(&text(path)?, &name),
+        _ => given::of_table(&read_table(context, path)?, &name),
+    }
+}
+
+fn replay_options(
+    args: &ValidateArgs,
+    model: &Model,
+    settings: Settings,
+) -> Result<ReplayOptions, Vec<Diagnostic>> {
+    let step = match args.step {
+        None => model.world.physics.step,
+        Some(secs) => SimDuration::from_secs(secs)
+            .filter(|step| *step > SimDuration::ZERO)
+            .ok_or_else(|| {
+                let message =
+                    format!("a step of {secs} s is shorter than a nanosecond, or no time");
+                vec![Diagnostic::error("bad-duration", message)]
+            })?,
+    };
+    let delay = SimDuration::from_secs(settings.command_delay).unwrap_or(args.command_delay);
+    Ok(ReplayOptions {
+        sampling: args.sampling.as_deref().map(sampling),
+        window: args.window,
+        between: if args.command_interp == "linear" { Between::Linear } else { Between::Held },
+        command_delay: delay,
+        gains: settings.gains.map(|(kp, kd)| Gains { kp, kd }),
+        n_threads: 1,
+        raw: args.raw,
+        patience: Duration::from_secs(args.patience),
+        ..ReplayOptions::new(step)
+    })
+}
+
+/// Samples that were met are paired at their own times; those of the nearest step within half a
+/// step. What the model knows of angles counts.
+fn pair_as_sampled(
+    replay: &Replay,
+    by: &ComparisonArgs,
+    options: &mut Options,
+) -> Result<(), Vec<Diagnostic>> {
+    options.angles = angles(replay);
+    let half = SimDuration::from_nanos(replay.options().step.nanos() / 2);
+    match replay.sampling() {
+        Sampling::Nearest => options.tolerance = options.tolerance.or(Some(half)),
+        _ if by.tolerance.is_some() => {
+            let message = "--tolerance is for --sampling nearest: every sample is met here";
+            return Err(vec![Diagnostic::error("bad-option", message).help("leave it out")]);
+        }
+        _ if by.t_offset.is_some_and(|offset| offset != SimDuration::ZERO) => {
+            options.sampling = Sampling::Interpolate;
+        }
+        _ => options.sampling = Sampling::Exact,
+    }
+    Ok(())
+}
+
+/// Which keys are angles: what turns, not what slides.
+fn angles(replay: &Replay) -> BTreeMap<String, bool> {
+    let signals = replay.experiment().signals.iter().zip(replay.sources());
+    let of = |(signal, source): (&Signal, &Source)| {
+        (signal.key.clone(), is_angle(replay.model(), source))
+    };
+    signals.map(of).collect()
+}
+
+// --- the replay --------------------------------------------------------------------------
+
+/// Repeats the experiment, with a bar where somebody watches; nothing where it was broken off.
+fn repeat(
+    context: &Context,
+    args: &ValidateArgs,
+    engine: &EngineEntry,
+    replay: &mut Replay,
+) -> Result<Option<Simulated>, Vec<Diagnostic>> {
+    let stop = interrupted();
+    let mut progress = Progress::new(context.shows_progress(), Some(replay.plan().duration()));
+    let patience = Duration::from_secs(args.patience);
+    let watchdog = (engine.housing == Housing::Library)
+        .then(|| Watchdog::start(context, engine.name, patience, None));
+    let ended = replay.run_until(&mut |time| {
+        progress.tick(time);
+        if let Some(watchdog) = &watchdog {
+            watchdog.tick();
+        }
+        match stop.load(Ordering::Relaxed) {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
+        }
+    });
+    let ended = ended.cloned();
+    drop(watchdog);
+    progress.finish();
+    match ended {
+        Ok(simulated) => Ok(Some(simulated)),
+        Err(Stopped::Fault(time, fault)) => {
+            let message = format!("engine `{}` broke at {time}: {}", engine.name, fault.0);
+            Err(vec![Diagnostic::error("engine-fault", message)])
+        }
+        Err(Stopped::Interrupted(time)) => {
+            let message = format!("broken off at {time} of {}", replay.plan().duration());
+            context.show(&[Diagnostic::warning("replay-interrupted", message)]);
+            Ok(None)
+        }
+    }
+}
+
+fn contained(simulated: &Simulated) -> Vec<Diagnostic> {
+    let told = simulated.done.contained.iter().map(|(name, time)| {
+        let message = format!("link `{name}` went non-finite at {time} and was held there");
+        Diagnostic::warning("non-finite", message).help("try a smaller --step")
+    });
+    told.collect()
+}
+
+fn write_signals(
+    context: &Context,
+    outfile: &Path,
+    recording: &Recording,
+) -> Result<(), Vec<Diagnostic>> {
+    let mut table = Vec::new();
+    csv::write(&mut table, recording)?;
+    if is_stdout(outfile) {
+        context.print(&String::from_utf8_lossy(&table));
+        return Ok(());
+    }
+    write_file(outfile, table)?;
+    context.say(&format!("wrote {}", outfile.display()));
+    Ok(())
+}
+
+// --- while it is measured ----------------------------------------------------------------
+
+/// Compares rows as they come.
+fn follow(context: &Context, args: &ValidateArgs, idle_most: Option<SimDuration>) -> Ended {
+    let engine = headland_engines::find(args.engine.as_deref().unwrap_or(NATIVE))?;
+    let map = key_map(&args.by)?;
+    let (model, settings) = read_model(context, args)?;
+    let options = replay_options(args, &model, settings)?;
+    let mut around = Experiment::default();
+    read_beside(context, args, &model, &mut around)?;
+    let mut rows = Rows::open(&args.table, idle_most, interrupted())?;
+    let columns: Vec<String> = rows.header()?.iter().map(|key| map.renamed(key)).collect();
+    let (keys, taken) = wanted_columns(context, args, &model, &columns)?;
+    let mut live = Live::new(model, (engine.make)(engine), keys, around, options);
+    let mut figures = Figures::new(context);
+    let mut numbers = Vec::new();
+    let ended = loop {
+        match rows.next() {
+            Next::Row(time, all) => {
+                numbers.clear();
+                numbers.extend(taken.iter().map(|column| all[*column]));
+                if let Err(ended) = live.row(time, &numbers) {
+                    break Err(ended);
+                }
+                figures.show(&live, rows.n_lost());
+            }
+            Next::Nothing => figures.show(&live, rows.n_lost()),
+            Next::End => break live.finish(),
+        }
+    };
+    match ended {
+        Ok(()) => {}
+        Err(live::Ended::Refused(faults)) => return Err(faults),
+        Err(live::Ended::Stopped(Stopped::Fault(time, fault))) => {
+            let message = format!("engine `{}` broke at {time}: {}", engine.name, fault.0);
+            return Err(vec![Diagnostic::error("engine-fault", message)]);
+        }
+        Err(live::Ended::Stopped(Stopped::Interrupted(_))) => {}
+    }
+    let findings = rows.findings();
+    let has_errors = findings.has_errors();
+    context.show(&findings.into_vec());
+    figures.finish(&live, rows.n_lost());
+    let is_any = live.figures().iter().any(|running| running.n > 0);
+    if !is_any {
+        context.show(&[nothing_measured()]);
+    }
+    Ok(if has_errors || !is_any { Outcome::Partial } else { Outcome::Passed })
+}
+
+/// Which columns are compared: their keys, and where they stand.
+fn wanted_columns(
+    context: &Context,
+    args: &ValidateArgs,
+    model: &Model,
+    columns: &[String],
+) -> Result<(Vec<String>, Vec<usize>), Vec<Diagnostic>> {
+    let selection = Selection { patterns: args.by.key.clone() };
+    let wanted = selection.columns(columns, &KeyMap::default());
+    let signal = |key: &String| Signal { key: key.clone(), series: Series::default() };
+    let signals = columns.iter().zip(wanted).filter(|(_, is_wanted)| *is_wanted);
+    let signals = signals.map(|(key, _)| signal(key)).collect();
+    let all = Experiment { signals, ..Experiment::default() };
+    let known = known_or_refused(context, args, model, all)?;
+    let keys: Vec<String> = known.signals.into_iter().map(|signal| signal.key).collect();
+    let place = |key: &String| columns.iter().position(|column| column == key);
+    let taken = keys.iter().filter_map(place).collect();
+    Ok((keys, taken))
+}
+
+// --- what is said ------------------------------------------------------------------------
+
+fn name_of(args: &ValidateArgs, engine: &EngineEntry) -> String {
+    format!("{} on {}", args.model.display(), engine.name)
+}
+
+/// How the simulation came to be, for the head of every report.
+fn made(
+    args: &ValidateArgs,
+    engine: &EngineEntry,
+    replay: &Replay,
+    simulated: &Simulated,
+) -> Vec<(String, String)> {
+    let options = replay.options();
+    let done = &simulated.done;
+    let mut made = Vec::new();
+    let mut say = |name: &str, what: String| made.push((name.to_string(), what));
+    let version = engine.version().map(|version| format!(" {version}")).unwrap_or_default();
+    say("engine", format!("{}{version}, steps of {}", engine.name, options.step));
+    say("start", started(args, replay));
+    say("commands", commands(args, replay));
+    if let Some(window) = options.window {
+        let resets = count(done.n_resets, "time");
+        say("window", format!("{window}: put back to what was measured {resets}"));
+    }
+    for (path, value) in &args.set {
+        say("set", format!("{path} = {value}"));
+    }
+    let (n, duration) =
+        (count(replay.plan().samples.len() as u64, "sample"), replay.plan().duration());
+    let how = match replay.sampling() {
+        Sampling::Exact => "met exactly".to_string(),
+        sampling => {
+            let word =
+                if sampling == Sampling::Nearest { "at the nearest step" } else { "between steps" };
+            let mean = SimDuration::from_secs(done.dt_mean_secs).unwrap_or_default();
+            format!("{word}, at most {} away, {mean} on average", done.dt_max)
+        }
+    };
+    let steps = count(done.n_steps, "step");
+    say("samples", format!("{n} over {duration}, {how}, in {steps}"));
+    made
+}
+
+fn started(args: &ValidateArgs, replay: &Replay) -> String {
+    let from = replay.started_from();
+    let mut parts = Vec::new();
+    if let Some(path) = &args.state {
+        let given = count(from.n_given as u64, "number");
+        parts.push(format!("{given} given by {}", path.display()));
+    }
+    if from.n_measured > 0 {
+        let measured = count(from.n_measured as u64, "number");
+        parts.push(format!("{measured} inferred from the first samples"));
+    }
+    if from.n_slopes > 0 {
+        let slopes = match from.n_slopes {
+            1 => "1 velocity".to_string(),
+            n => format!("{n} velocities"),
+        };
+        parts.push(format!("{slopes} from their slopes"));
+    }
+    match parts.is_empty() {
+        true => "as the model has it".to_string(),
+        false => parts.join(", "),
+    }
+}
+
+fn commands(args: &ValidateArgs, replay: &Replay) -> String {
+    let Some(path) = &args.command else { return "none".to_string() };
+    let options = replay.options();
+    let told = replay.experiment().told.commands();
+    let between = match options.between {
+        Between::Held => "held",
+        Between::Linear => "on lines",
+    };
+    let mut words =
+        format!("{} of {}, {between}", count(told.len() as u64, "command"), path.display());
+    if options.command_delay > SimDuration::ZERO {
+        words += &format!(", {} late", options.command_delay);
+    }
+    let first = replay.experiment().first().unwrap_or(SimTime::ZERO);
+    let n_before = told.iter().filter(|(time, ..)| *time + options.command_delay < first).count();
+    if n_before > 0 {
+        words += &format!(", {n_before} from before the first sample");
+    }
+    words
+}

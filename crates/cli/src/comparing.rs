@@ -1,0 +1,310 @@
+//! Two sides compared and told: what `compare` and `validate` share.
+//!
+//! Options become those of `judge::compare`; what it found becomes text, files and an outcome.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use headland_base::{Diagnostic, Seed};
+use headland_judge::compare::{
+    Bootstrap, Compared, Fit, Held, KeyMap, Options, Phase, Rule, Sampling, Selection, Side,
+    Threshold, compare, parse_phases,
+};
+use headland_record::csv::{ColumnFilter, TableOptions};
+use headland_record::{ImportOptions, Imported, LoadOptions, Recording, Stamp, import};
+use headland_report::{
+    Comparison, USUAL_STATISTICS, comparison, comparison_csv, comparison_json, comparison_markdown,
+    comparison_page, comparison_svg,
+};
+
+use crate::args::ComparisonArgs;
+use crate::context::{
+    BUILD, Context, Ended, Outcome, is_stdout, read_bytes, refuse_same, write_file,
+};
+
+/// Most numbers kept of either side: 3 GiB at the worst. With `--key` only those it wants.
+const N_VALUES_MAX: usize = 400_000_000;
+
+/// Two sides and what they are called.
+pub struct Sides<'s> {
+    /// The reference.
+    pub a: Side<'s>,
+    /// What is compared with it.
+    pub b: Side<'s>,
+    /// What they are called.
+    pub names: (&'s str, &'s str),
+    /// How B came to be.
+    pub made: &'s [(String, String)],
+    /// B is on standard output already, and the table is not.
+    pub is_quiet: bool,
+}
+
+/// Compares, writes every report, prints, and says how it ended.
+pub fn tell(
+    context: &Context,
+    args: &ComparisonArgs,
+    options: &Options,
+    (forms, thresholds): (&[(PathBuf, Form)], &[Threshold]),
+    sides: Sides<'_>,
+) -> Ended {
+    let compared = compare(&sides.a, &sides.b, options)?;
+    context.show(&compared.refused);
+    let held = held(thresholds, &compared)?;
+    let statistics = match args.stats.is_empty() {
+        true => USUAL_STATISTICS.iter().map(ToString::to_string).collect(),
+        false => args.stats.clone(),
+    };
+    let all = Comparison {
+        name_a: sides.names.0,
+        name_b: sides.names.1,
+        compared: &compared,
+        held: &held,
+        statistics: &statistics,
+        shows_after_lag: args.estimate_lag.is_some(),
+        made: sides.made,
+    };
+    for (path, form) in forms {
+        write_report(context, path, *form, &all)?;
+    }
+    if let Some(folder) = &args.plot {
+        plot(context, folder, &all)?;
+    }
+    if !sides.is_quiet && !forms.iter().any(|(path, _)| is_stdout(path)) {
+        context.print(&match context.json() {
+            true => format!("{}\n", comparison_json(&all)),
+            false => comparison(&all),
+        });
+    }
+    Ok(outcome(context, &all))
+}
+
+/// Red outweighs what cannot be said; without a pair nothing can be.
+fn outcome(context: &Context, all: &Comparison) -> Outcome {
+    let mut outcome = Outcome::Passed;
+    if all.compared.keys.is_empty() {
+        let message = "no key is on both sides";
+        context.show(&[Diagnostic::error("no-pair", message)]);
+        outcome = Outcome::Partial;
+    } else if !all.compared.has_pairs() {
+        context.show(&[all.compared.no_pair()]);
+        outcome = Outcome::Partial;
+    }
+    for held in all.held {
+        outcome = outcome.max(match held.is_broken {
+            Some(true) => Outcome::Failed,
+            Some(false) => Outcome::Passed,
+            None => Outcome::Partial,
+        });
+    }
+    outcome
+}
+
+/// How sides are compared.
+pub fn options(
+    context: &Context,
+    args: &ComparisonArgs,
+    sampling: Sampling,
+) -> Result<Options, Vec<Diagnostic>> {
+    if sampling == Sampling::Exact && args.tolerance.is_some() {
+        let message = "--sampling exact pairs equal times only, and so takes no --tolerance";
+        let help = "leave one of them out, or use --sampling nearest";
+        return Err(vec![Diagnostic::error("bad-option", message).help(help)]);
+    }
+    let bootstrap = args.bootstrap.map(|n_draws| Bootstrap {
+        n_draws: n_draws as usize,
+        confidence: args.confidence,
+        seed: Seed::new(args.seed),
+    });
+    let is_page = |path: &PathBuf| path.extension().is_some_and(|end| end == "html");
+    Ok(Options {
+        sampling,
+        rule: if args.pairing == "evo" { Rule::Evo } else { Rule::OneToOne },
+        tolerance: args.tolerance,
+        start: args.start,
+        end: args.end,
+        phases: phases(context, args)?,
+        selection: Selection { patterns: args.key.clone() },
+        ignores_unknown: args.ignore_unknown,
+        wraps: !args.no_wrap,
+        angles: BTreeMap::new(),
+        lag_max: args.estimate_lag.flatten(),
+        paths: args.align.as_deref().map(|how| match how {
+            "rigid" => Fit::Rigid,
+            "scaled" => Fit::Scaled,
+            _ => Fit::None,
+        }),
+        delta: args.delta as usize,
+        bootstrap,
+        keeps_series: args.plot.is_some() || args.report.iter().any(is_page),
+        n_threads: usize::from(args.threads),
+    })
+}
+
+/// The limits.
+pub fn thresholds(args: &ComparisonArgs) -> Result<Vec<Threshold>, Vec<Diagnostic>> {
+    let (good, bad): (Vec<_>, Vec<_>) =
+        args.fail_if.iter().map(|text| Threshold::parse(text)).partition(Result::is_ok);
+    let faults: Vec<Diagnostic> = bad.into_iter().filter_map(Result::err).collect();
+    if faults.is_empty() { Ok(good.into_iter().flatten().collect()) } else { Err(faults) }
+}
+
+fn held(thresholds: &[Threshold], compared: &Compared) -> Result<Vec<Held>, Vec<Diagnostic>> {
+    let mut all = Vec::new();
+    for threshold in thresholds {
+        all.extend(threshold.held(compared).map_err(|fault| vec![fault])?);
+    }
+    Ok(all)
+}
+
+fn phases(context: &Context, args: &ComparisonArgs) -> Result<Vec<Phase>, Vec<Diagnostic>> {
+    let Some(path) = &args.phases else { return Ok(Vec::new()) };
+    let (phases, findings) = parse_phases(&text(path)?, &path.display().to_string());
+    if findings.has_errors() {
+        return Err(findings.into_vec());
+    }
+    context.show(&findings.into_vec());
+    Ok(phases)
+}
+
+/// New names of keys.
+pub fn key_map(args: &ComparisonArgs) -> Result<KeyMap, Vec<Diagnostic>> {
+    let Some(path) = &args.map else { return Ok(KeyMap::default()) };
+    let (map, findings) = KeyMap::parse(&text(path)?, &path.display().to_string());
+    if findings.has_errors() { Err(findings.into_vec()) } else { Ok(map) }
+}
+
+/// A file, whole, as text.
+pub fn text(path: &Path) -> Result<String, Vec<Diagnostic>> {
+    let bytes = read_bytes(path).map_err(|fault| vec![fault])?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// Reads a side: of a table only what these patterns need, or all of it where there is none; a
+/// trajectory under a name.
+pub fn read_side(
+    args: &ComparisonArgs,
+    map: &KeyMap,
+    path: &Path,
+    object: Option<String>,
+    patterns: &[String],
+) -> Result<Imported, Vec<Diagnostic>> {
+    let stamp = if args.stamp == "log" { Stamp::Log } else { Stamp::Header };
+    let load = LoadOptions { stamp, n_values_max: N_VALUES_MAX, ..LoadOptions::default() };
+    let (wanted, map) = (Selection { patterns: patterns.to_vec() }, map.clone());
+    let keep = ColumnFilter::new(move |names| wanted.columns(names, &map));
+    let keep = (!patterns.is_empty()).then_some(keep);
+    let table = TableOptions { keep, ..TableOptions::default() };
+    import(path, &ImportOptions { load, object, table, ..ImportOptions::default() })
+}
+
+/// Shows what was found in a side. What times left out is said key by key, later.
+pub fn shown(context: &Context, side: Imported) -> Result<(Recording, Outcome), Vec<Diagnostic>> {
+    let mut findings = side.findings;
+    findings.retain(|found| !matches!(found.code, "time-repeated" | "time-went-back"));
+    let outcome = context.show_findings(findings, true)?;
+    Ok((side.recording, outcome))
+}
+
+// --- files -------------------------------------------------------------------------------
+
+/// What a report may be written as.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Form {
+    /// For programs.
+    Json,
+    /// For spreadsheets.
+    Csv,
+    /// For issues.
+    Markdown,
+    /// For people.
+    Page,
+}
+
+/// Where reports go, and as what; none replaces one of the `sources`.
+pub fn report_forms(
+    args: &ComparisonArgs,
+    sources: &[&Path],
+) -> Result<Vec<(PathBuf, Form)>, Vec<Diagnostic>> {
+    let mut forms = Vec::new();
+    for path in &args.report {
+        for source in sources {
+            refuse_same(source, path)?;
+        }
+        let ending = path.extension().map(|end| end.to_string_lossy().to_lowercase());
+        forms.push((
+            path.clone(),
+            match ending.as_deref() {
+                Some("json") => Form::Json,
+                Some("csv") => Form::Csv,
+                Some("md") => Form::Markdown,
+                Some("html" | "htm") => Form::Page,
+                _ => {
+                    let message = format!("`{}` does not say a form", path.display());
+                    let help = "a report ends in .json, .csv, .md or .html";
+                    return Err(vec![Diagnostic::error("which-format", message).help(help)]);
+                }
+            },
+        ));
+    }
+    Ok(forms)
+}
+
+fn write_report(
+    context: &Context,
+    path: &Path,
+    form: Form,
+    all: &Comparison,
+) -> Result<(), Vec<Diagnostic>> {
+    let text = match form {
+        Form::Json => format!("{:#}\n", comparison_json(all)),
+        Form::Csv => comparison_csv(all.compared),
+        Form::Markdown => comparison_markdown(all, BUILD),
+        Form::Page => comparison_page(all, BUILD),
+    };
+    write_file(path, text)?;
+    context.say(&format!("wrote {}", path.display()));
+    Ok(())
+}
+
+/// One SVG per key, named after it.
+fn plot(context: &Context, folder: &Path, all: &Comparison) -> Result<(), Vec<Diagnostic>> {
+    std::fs::create_dir_all(folder).map_err(|fault| {
+        let message = format!("cannot create the folder `{}`: {fault}", folder.display());
+        vec![Diagnostic::error("not-created", message)]
+    })?;
+    let mut n_drawn = 0;
+    for key in &all.compared.keys {
+        if let Some(svg) = comparison_svg(key, (all.name_a, all.name_b)) {
+            write_file(&folder.join(format!("{}.svg", file_name(&key.key))), svg)?;
+            n_drawn += 1;
+        }
+    }
+    let drawings = headland_report::count(n_drawn, "drawing");
+    context.say(&format!("wrote {drawings} to {}", folder.display()));
+    Ok(())
+}
+
+/// A key as the name of a file: `wrist_0.linear_vel.x`. What no file may be called is written
+/// as its number, so that two keys are never one file.
+fn file_name(key: &str) -> String {
+    let mut out = String::new();
+    for c in key.chars().take(120) {
+        match c {
+            '/' => out.push('.'),
+            c if c.is_alphanumeric() || matches!(c, '_' | '-') => out.push(c),
+            c => out += &format!("%{:x}", c as u32),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::file_name;
+
+    #[test]
+    fn a_key_names_a_file_and_no_other_place() {
+        assert_eq!(file_name("wrist_0/linear_vel/x"), "wrist_0.linear_vel.x");
+        assert_eq!(file_name("arm::elbow/../x"), "arm%3a%3aelbow.%2e%2e.x");
+    }
+}

@@ -1,0 +1,150 @@
+//! `headland tune` from outside: what it finds in the measurements that ship, what it writes, what
+//! it refuses, and that a search goes on where it was left.
+
+#![allow(clippy::unwrap_used)]
+
+mod common;
+
+use std::fs;
+
+use common::{ROOT, expect, json, text};
+use serde_json::Value;
+use tempfile::TempDir;
+
+const DAMPING: &str = "joint/hinge/dynamics/damping";
+
+fn folder() -> TempDir {
+    tempfile::tempdir().expect("a folder")
+}
+
+fn pendulum() -> [String; 2] {
+    [format!("{ROOT}/worlds/pendulum.sdf"), format!("{ROOT}/worlds/measured/pendulum.csv")]
+}
+
+fn number<'v>(found: &'v Value, path: &str) -> &'v Value {
+    let all = found["parameters"].as_array().expect("a list");
+    all.iter().find(|one| one["path"] == path).unwrap_or_else(|| panic!("no {path} in {found}"))
+}
+
+/// Whether the truth lies in the interval, and the interval says something.
+fn holds(found: &Value, path: &str, truth: f64) -> bool {
+    let one = number(found, path);
+    let (value, half) = (one["value"].as_f64().unwrap(), one["half_width"].as_f64().unwrap());
+    (value - truth).abs() <= half && half < 0.3 * truth
+}
+
+#[test]
+fn the_pendulum_that_ships_is_tuned_and_written() {
+    let (dir, [model, table]) = (folder(), pendulum());
+    let param = format!("{DAMPING}=0..1");
+    let args = ["tune", &model, &table, "--param", &param, "-o", "tuned.sdf", "--json"];
+    let reports =
+        ["--report", "r.html", "--report", "r.md", "--report", "r.json", "--report", "r.txt"];
+    let found = json(&expect(dir.path(), &[&args[..], &reports].concat(), 0).stdout);
+    assert!(holds(&found, DAMPING, 0.08), "{found}");
+    assert_eq!(found["converged"], true);
+    let written: Value =
+        serde_json::from_str(&fs::read_to_string(dir.path().join("r.json")).unwrap()).unwrap();
+    assert_eq!(written, found);
+    for (name, word) in [("r.html", "</html>"), ("r.md", "# "), ("r.txt", "rmse before")] {
+        let text = fs::read_to_string(dir.path().join(name)).unwrap();
+        assert!(text.contains(word) && text.contains(DAMPING), "{name}: {text:.400}");
+    }
+    // The tuned model is as good as the search says.
+    let value = number(&found, DAMPING)["value"].as_f64().unwrap();
+    let listed = expect(dir.path(), &["tune", "tuned.sdf", "--list", "--json"], 0);
+    let listed = json(&listed.stdout);
+    let listed = listed.as_array().unwrap().iter().find(|one| one["path"] == DAMPING).unwrap();
+    assert_eq!(listed["value"].as_f64(), Some(value));
+    // Threads change nothing.
+    let again = ["tune", &model, &table, "--param", &param, "--threads", "1", "--json"];
+    assert_eq!(json(&expect(dir.path(), &again, 0).stdout)["parameters"], found["parameters"]);
+}
+
+#[test]
+fn an_arm_with_commands_is_tuned_in_four_numbers() {
+    let dir = folder();
+    let measured = |name: &str| format!("{ROOT}/worlds/measured/{name}");
+    let (model, table, told) =
+        (measured("arm.sdf"), measured("arm.csv"), measured("arm_commands.csv"));
+    let args = [
+        "tune",
+        &model,
+        &table,
+        "-c",
+        &told,
+        "--json",
+        "-o",
+        "tuned.sdf",
+        "-p",
+        "link/forearm/inertial/mass=0.5..3",
+        "-p",
+        "joint/shoulder/dynamics/damping=0..3",
+        "-p",
+        "joint/elbow/dynamics/friction=0..2",
+        "-p",
+        "command/delay=0..0.1",
+    ];
+    let output = expect(dir.path(), &args, 0);
+    let found = json(&output.stdout);
+    for (path, truth) in [
+        ("link/forearm/inertial/mass", 1.4),
+        ("joint/shoulder/dynamics/damping", 0.8),
+        ("joint/elbow/dynamics/friction", 0.3),
+        ("command/delay", 0.02),
+    ] {
+        let value = number(&found, path)["value"].as_f64().unwrap();
+        assert!((value / truth - 1.0).abs() < 0.05, "{path}: {value} for {truth}");
+    }
+    assert!(text(&output.stderr).contains("beside-the-model"), "{}", text(&output.stderr));
+}
+
+/// Left after a few simulations and carried on: the same numbers as in one go.
+#[test]
+fn a_search_goes_on_where_it_was_left() {
+    let (dir, [model, table]) = (folder(), pendulum());
+    let param = format!("{DAMPING}=0..1");
+    let base = ["tune", &model, &table, "--param", &param, "--json"];
+    let whole = json(&expect(dir.path(), &base, 0).stdout);
+    let parts = [&base[..], &["--resume", "search.json"]].concat();
+    let left = [&parts[..], &["--most", "4"]].concat();
+    let first = json(&expect(dir.path(), &left, 3).stdout);
+    assert_eq!(first["converged"], false);
+    let last = json(&expect(dir.path(), &parts, 0).stdout);
+    assert_eq!(last, whole);
+    // Another problem's search is refused.
+    let other = [
+        "tune",
+        &model,
+        &table,
+        "--param",
+        "joint/hinge/dynamics/damping=0..2",
+        "--resume",
+        "search.json",
+    ];
+    assert!(text(&expect(dir.path(), &other, 2).stderr).contains("other-search"));
+}
+
+#[test]
+fn what_cannot_be_tuned_is_refused_in_words() {
+    let (dir, [model, table]) = (folder(), pendulum());
+    for (more, word) in [
+        (&[][..], "nothing-to-tune"),
+        (
+            &["--param", "joint/hinge/dynamics/dampin=0..1"],
+            "did you mean `joint/hinge/dynamics/damping`?",
+        ),
+        (&["--param", "joint/hinge/dynamics/damping=1..0"], "bad-bounds"),
+        (&["--param", "joint/hinge/dynamics/damping"], "PATH=LOW..HIGH"),
+        (&["--param", "joint/hinge/dynamics/damping=0..1", "--report", "r.pdf"], "which-format"),
+        (&["--param", "joint/hinge/dynamics/damping=0..1", "--engine", "nothing"], "nothing"),
+        (
+            &["--param", "joint/hinge/dynamics/damping=0..1", "-c", "a.csv", "-c", "b.csv"],
+            "once for all",
+        ),
+    ] {
+        let args = [&["tune", &model, &table][..], more].concat();
+        let said = text(&expect(dir.path(), &args, 2).stderr);
+        assert!(said.contains(word), "{more:?}: {said}");
+    }
+}

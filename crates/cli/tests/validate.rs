@@ -1,0 +1,322 @@
+//! `headland validate` from outside: pendulums on every engine, what it starts from, what it
+//! refuses, what it writes, and rows that still come.
+
+mod common;
+
+use std::fmt::Write as _;
+use std::fs;
+use std::io::Write as _;
+use std::process::Stdio;
+use std::time::Duration;
+
+use common::{ROOT, engines, expect, headland, json, text, world};
+use headland_base::maths::{cos, sqrt};
+use serde_json::Value;
+use tempfile::TempDir;
+
+fn folder(files: &[(&str, &str)]) -> TempDir {
+    let dir = tempfile::tempdir().expect("a folder");
+    for (name, content) in files {
+        fs::write(dir.path().join(name), content).expect("written");
+    }
+    dir
+}
+
+fn measured(name: &str) -> String {
+    format!("{ROOT}/worlds/measured/{name}")
+}
+
+/// What is said of a model and a table, as JSON.
+fn validated(dir: &TempDir, model: &str, table: &str, more: &[&str], code: i32) -> Value {
+    let args = [&["validate", model, table, "--json"][..], more].concat();
+    json(&expect(dir.path(), &args, code).stdout)
+}
+
+fn key<'v>(found: &'v Value, name: &str) -> &'v Value {
+    let keys = found["keys"].as_array().expect("keys");
+    keys.iter().find(|key| key["key"] == name).unwrap_or_else(|| panic!("no {name} in {found}"))
+}
+
+fn rmse(found: &Value, name: &str) -> f64 {
+    key(found, name)["statistics"]["rmse"].as_f64().expect("a number")
+}
+
+/// A small swing: θ = 0.05·cos(ωt)·(1 + …) with ω² = m·g·l/I and the period of 0.05 rad.
+fn swing(times: &[f64]) -> String {
+    let amplitude = 0.05;
+    // The period of a swing is longer by 1 + a²/16 + 11·a⁴/3072.
+    let longer = 1.0 + amplitude * amplitude / 16.0 + 11.0 * amplitude.powi(4) / 3072.0;
+    let omega = sqrt(9.81 / 1.0104) / longer;
+    let mut out = String::from("time hinge/position hinge/velocity\n");
+    for t in times {
+        // The third harmonic of a pendulum is a³/192.
+        let third = amplitude.powi(3) / 192.0;
+        let angle = (amplitude + third) * cos(omega * t) - third * cos(3.0 * omega * t);
+        let rate = -(amplitude + third) * omega * headland_base::maths::sin(omega * t)
+            + 3.0 * third * omega * headland_base::maths::sin(3.0 * omega * t);
+        _ = writeln!(out, "{t} {angle:.12} {rate:.12}");
+    }
+    out
+}
+
+/// One table on every engine that is there; stamps that are steps, and stamps that are none.
+#[test]
+fn pendulums_agree_with_the_closed_form_on_every_engine() {
+    let even: Vec<f64> = (0..300).map(|i| f64::from(i) * 0.01).collect();
+    let odd: Vec<f64> = (0..300).map(|i| f64::from(i) * 0.0123 + f64::from(i % 7) * 1e-4).collect();
+    let dir = folder(&[("even.txt", &swing(&even)), ("odd.txt", &swing(&odd))]);
+    let model = world("pendulum");
+    for engine in engines() {
+        for table in ["even.txt", "odd.txt"] {
+            let found = validated(&dir, &model, table, &["--engine", &engine], 0);
+            let far = rmse(&found, "hinge/position");
+            // A thousandth of the swing's 35 mrad rms would be 3.5e-5 for engines of order one.
+            assert!(far < 1e-4, "{engine} {table}: {far}");
+            assert_eq!(key(&found, "hinge/position")["coverage_a"], 1.0, "{engine} {table}");
+        }
+    }
+    let exact = ["--engine", "native", "--integrator", "rk4"];
+    let found = validated(&dir, &model, "odd.txt", &exact, 0);
+    // What is left is the fifth harmonic of the formula.
+    assert!(rmse(&found, "hinge/position") < 2e-9, "{}", rmse(&found, "hinge/position"));
+}
+
+/// With the truth that made them, the measurements are met to their noise.
+#[test]
+fn measurements_that_ship_are_met_to_their_noise() {
+    let dir = folder(&[]);
+    let found = validated(
+        &dir,
+        &world("pendulum"),
+        &measured("pendulum.csv"),
+        &["--set", "joint/hinge/dynamics/damping=0.08", "--state", &measured_state(&dir)],
+        0,
+    );
+    assert!((rmse(&found, "hinge/position") - 0.001).abs() < 1e-4, "{found}");
+    let (arm, log, told) = (measured("arm.sdf"), measured("arm.csv"), measured("arm_commands.csv"));
+    let truth = [
+        "-c",
+        &told,
+        "--command-delay",
+        "0.02",
+        "--set",
+        "link/forearm/inertial/mass=1.4",
+        "--set",
+        "joint/shoulder/dynamics/damping=0.8",
+        "--set",
+        "joint/elbow/dynamics/friction=0.3",
+    ];
+    let found = validated(&dir, &arm, &log, &truth, 0);
+    for joint in ["shoulder/position", "elbow/position"] {
+        assert!(rmse(&found, joint) < 1e-3, "{joint}: {}", rmse(&found, joint));
+    }
+    let wrong = validated(&dir, &arm, &log, &["-c", &told], 0);
+    assert!(rmse(&wrong, "elbow/position") > 10.0 * rmse(&found, "elbow/position"));
+    assert!(key(&wrong, "elbow/position")["lag"].as_f64().expect("a lag") < -0.01, "too early");
+}
+
+fn measured_state(dir: &TempDir) -> String {
+    let path = dir.path().join("released.csv");
+    fs::write(&path, "time,hinge/position,hinge/velocity\n0,0.5,0\n").expect("written");
+    path.display().to_string()
+}
+
+/// A chaotic pendulum can only be forecast for a while, and windows say how well.
+#[test]
+fn windows_make_chaos_comparable() {
+    let dir = folder(&[]);
+    let (model, log) = (world("double_pendulum"), measured("double_pendulum.csv"));
+    let whole = validated(&dir, &model, &log, &[], 0);
+    let windows = validated(&dir, &model, &log, &["--window", "0.1"], 0);
+    for joint in ["shoulder/position", "elbow/position"] {
+        let (all, part) = (rmse(&whole, joint), rmse(&windows, joint));
+        assert!(part < 0.05 && all > 10.0 * part, "{joint}: {all} {part}");
+    }
+    assert!(windows["made"]["window"].as_str().expect("said").contains("times"));
+}
+
+#[test]
+fn the_same_bytes_twice() {
+    let dir = folder(&[]);
+    let args = |name: &str| {
+        [
+            "validate",
+            &measured("cube.sdf"),
+            &measured("cube.csv"),
+            "--engine",
+            "rapier",
+            "--window",
+            "0.5",
+            "-f",
+            &format!("{name}.csv"),
+            "--report",
+            &format!("{name}.html"),
+            "--report",
+            &format!("{name}.json"),
+        ]
+        .map(str::to_string)
+    };
+    for name in ["one", "two"] {
+        let args = args(name);
+        let args: Vec<&str> = args.iter().map(String::as_str).collect();
+        expect(dir.path(), &args, 0);
+    }
+    for ending in ["csv", "html", "json"] {
+        let read = |name: &str| fs::read(dir.path().join(format!("{name}.{ending}"))).expect("it");
+        assert!(read("one") == read("two"), "{ending} differs");
+    }
+    // What was saved is what was compared.
+    let direct = validated(
+        &dir,
+        &measured("cube.sdf"),
+        &measured("cube.csv"),
+        &["--engine", "rapier", "--window", "0.5"],
+        0,
+    );
+    let table = measured("cube.csv");
+    let args = ["compare", &table, "one.csv", "--sampling", "exact", "--json"];
+    let again = json(&expect(dir.path(), &args, 0).stdout);
+    for name in ["cube/pose/position", "cube/pose/orientation"] {
+        assert_eq!(rmse(&direct, name), rmse(&again, name), "{name}");
+    }
+}
+
+/// Where it starts: from the first rows, from a table, from SDF, from the world.
+#[test]
+fn where_it_starts_is_said() {
+    let state = "<sdf version='1.11'><world name='w'><state world_name='w'>\
+        <model name='pendulum'><joint name='hinge'><angle axis='0'>0.5</angle></joint></model>\
+        </state></world></sdf>";
+    let own = fs::read_to_string(world("pendulum")).expect("the world");
+    let own = own.replace(
+        "</world>",
+        "<state world_name='pendulum'><model name='pendulum'>\
+        <joint name='hinge'><angle axis='0'>0.3</angle></joint></model></state></world>",
+    );
+    let dir = folder(&[
+        ("rows.csv", "time,hinge/position\n5,0.5\n5.01,0.49976\n5.02,0.49903\n5.03,0.49782\n"),
+        ("state.csv", "time,hinge/velocity\n0,1\n"),
+        ("state.sdf", state),
+        ("own.sdf", &own),
+        ("effort.csv", "time,hinge/acceleration\n0,-2.8\n0.1,-2.7\n"),
+    ]);
+    let start = |model: &str, table: &str, more: &[&str]| {
+        let found = validated(&dir, model, table, more, 0);
+        found["made"]["start"].as_str().expect("said").to_string()
+    };
+    let model = world("pendulum");
+    let inferred = start(&model, "rows.csv", &[]);
+    assert_eq!(inferred, "1 number inferred from the first samples, 1 velocity from their slopes");
+    let given = start(&model, "rows.csv", &["--state", "state.csv"]);
+    assert!(given.starts_with("1 number given by state.csv"), "{given}");
+    let sdf = start(&model, "rows.csv", &["-s", "state.sdf"]);
+    assert!(sdf.starts_with("1 number given by state.sdf"), "{sdf}");
+    assert_eq!(start("own.sdf", "effort.csv", &[]), "as the model has it");
+    // The world's own state is 0.3 rad: less acceleration than at 0.5.
+    let first = |model: &str| {
+        let args = ["validate", model, "effort.csv", "-f", "-"];
+        let out = text(&expect(dir.path(), &args, 0).stdout);
+        let row = out.lines().nth(1).expect("a row").to_string();
+        row.split(',').nth(1).expect("a cell").parse::<f64>().expect("a number")
+    };
+    let (at_half, at_less) = (first(&model), first("own.sdf"));
+    assert!((at_half + 9.81 / 1.0104 * 0.479).abs() < 0.05, "{at_half}");
+    assert!((at_less + 9.81 / 1.0104 * 0.2955).abs() < 0.05, "{at_less}");
+}
+
+#[test]
+fn what_is_refused_and_with_which_code() {
+    let rows = "time,hinge/position,other/thing\n0,0.5,1\n0.01,0.49,1\n0.02,0.48,1\n";
+    let dir = folder(&[
+        ("rows.csv", rows),
+        ("good.csv", "time,hinge/position\n0,0.5\n0.01,0.49\n0.02,0.48\n"),
+        ("empty.csv", ""),
+        ("head.csv", "time,hinge/position\n"),
+        ("text.csv", "time,hinge/position\n0,half\n"),
+        ("state.csv", "time,hinge/position\n0,0.5\n1,0.4\n"),
+        ("told.csv", "time,elbow/position\n0,0.5\n"),
+        ("wants_gains.csv", "time,hinge/position\n0,0.5\n"),
+    ]);
+    let model = world("pendulum");
+    for (table, more, code, said) in [
+        ("rows.csv", &[][..], 2, "unknown-key"),
+        ("rows.csv", &["--ignore-unknown"][..], 0, "keys-left-out"),
+        ("missing.csv", &[], 2, "cannot-open"),
+        ("empty.csv", &[], 2, "empty-table"),
+        ("head.csv", &[], 3, "no-samples"),
+        ("text.csv", &[], 3, "no-samples"),
+        ("good.csv", &["--start", "99"], 3, "no-samples"),
+        ("good.csv", &["--state", "state.csv"], 2, "state-has-rows"),
+        ("good.csv", &["--state", "told.csv"], 2, "unknown-key"),
+        ("good.csv", &["-c", "told.csv"], 2, "unknown-joint"),
+        ("good.csv", &["-c", "wants_gains.csv"], 2, "no-gains"),
+        ("good.csv", &["-c", "wants_gains.csv", "--gains", "10,1"], 0, ""),
+        ("good.csv", &["--set", "joint/hinge/dynamics/dampin=1"], 2, "did you mean"),
+        ("good.csv", &["--engine", "nativ"], 2, "unknown-engine"),
+        ("good.csv", &["--sampling", "nearest", "--step", "0.05"], 2, "step-too-coarse"),
+        ("good.csv", &["--tolerance", "0.1"], 2, "bad-option"),
+        ("good.csv", &["--key", "hinge/positon"], 2, "unknown-key"),
+        ("good.csv", &["--window", "0"], 2, "above zero"),
+        ("good.csv", &["--fail-if", "hinge/*:rmse>1e-9"], 1, ""),
+        ("good.csv", &["--fail-if", "hinge/*:rmse>9"], 0, ""),
+        ("good.csv", &["--t-offset", "100"], 3, "no-pair"),
+        ("good.csv", &["--report", "good.csv"], 2, "same-file"),
+        ("good.csv", &["-f", "good.csv"], 2, "same-file"),
+    ] {
+        let args = [&["validate", &model, table][..], more].concat();
+        let output = expect(dir.path(), &args, code);
+        let err = text(&output.stderr);
+        assert!(err.contains(said), "{args:?}: {err}");
+    }
+}
+
+/// Rows from a pipe, and a file that grows while it is read.
+#[test]
+fn rows_that_still_come() {
+    let times: Vec<f64> = (0..500).map(|i| f64::from(i) * 0.01).collect();
+    let table = swing(&times);
+    let dir = folder(&[("whole.txt", &table)]);
+    let model = world("pendulum");
+    let whole = validated(&dir, &model, "whole.txt", &[], 0);
+    let wanted = rmse(&whole, "hinge/position");
+    let is_same = |out: &[u8]| {
+        let out = text(out);
+        let last: Value = serde_json::from_str(out.lines().last().expect("a line")).expect("JSON");
+        assert_eq!((&last["rows"], &last["lost"]), (&500.into(), &0.into()), "{last}");
+        let found = key(&last, "hinge/position")["rmse"].as_f64().expect("a number");
+        assert!((found - wanted).abs() < 1e-12, "{found} {wanted}");
+    };
+    let mut child = headland(dir.path())
+        .args(["validate", &model, "-", "--live", "--json"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("it runs");
+    let mut pipe = child.stdin.take().expect("a pipe");
+    pipe.write_all(table.as_bytes()).expect("written");
+    drop(pipe);
+    let output = child.wait_with_output().expect("it ends");
+    assert_eq!(output.status.code(), Some(0));
+    is_same(&output.stdout);
+
+    // A file that somebody else still writes, half a line at a time.
+    let path = dir.path().join("grows.txt");
+    let (head, tail) = table.split_at(table.len() / 2);
+    fs::write(&path, head).expect("written");
+    let child = headland(dir.path())
+        .args(["validate", &model, "grows.txt", "--live=2", "--json"])
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("it runs");
+    std::thread::sleep(Duration::from_millis(300));
+    let mut file = fs::OpenOptions::new().append(true).open(&path).expect("opened");
+    file.write_all(tail.as_bytes()).expect("written");
+    drop(file);
+    let output = child.wait_with_output().expect("it ends");
+    assert_eq!(output.status.code(), Some(0));
+    is_same(&output.stdout);
+    // Nothing but a header says nothing.
+    fs::write(&path, "time,hinge/position\n").expect("written");
+    let output = expect(dir.path(), &["validate", &model, "grows.txt", "--live=0.1"], 3);
+    assert!(text(&output.stderr).contains("no-samples"));
+}

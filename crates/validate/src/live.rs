@@ -1,0 +1,198 @@
+//! An experiment that still goes on: rows go in as they are measured, figures come out.
+//!
+//! The first rows are held until the state they start from can be read off them; from then on
+//! the model is moved to the time of every row and compared with it at once. What is kept is a
+//! handful of rows and a few numbers per key, however long it goes on. Rows that go back in time
+//! or repeat one are left out and counted.
+
+use std::sync::Arc;
+
+use headland_base::maths::{PI, wrap_angle};
+use headland_base::{Diagnostic, SimDuration, SimTime};
+use headland_judge::compare::{Dropped, Running, Sampling, Series};
+use headland_sim::{Engine, Model};
+
+use crate::experiment::{Experiment, Signal};
+use crate::infer::is_angle;
+use crate::replay::{Replay, ReplayOptions, Stopped};
+
+/// Rows from which a state is read off: a parabola has three points.
+const N_ROWS: usize = 3;
+
+/// An experiment that goes on.
+pub struct Live {
+    keys: Vec<String>,
+    stage: Stage,
+    /// The latest rows: times, and one number per key; not a number where there is none.
+    recent: Vec<(SimTime, Vec<f64>)>,
+    window: Option<SimDuration>,
+    last_reset: SimTime,
+    running: Vec<Running>,
+    dropped: Dropped,
+    n_rows: u64,
+}
+
+/// What a replay needs until it can start.
+type Waiting = (Model, Box<dyn Engine>, Experiment, ReplayOptions);
+
+enum Stage {
+    Waiting(Box<Waiting>),
+    Going(Box<Replay>),
+    /// It was refused, or broke.
+    Over,
+}
+
+/// Why it cannot go on.
+#[derive(Debug)]
+pub enum Ended {
+    /// It could not start.
+    Refused(Vec<Diagnostic>),
+    /// The engine broke.
+    Stopped(Stopped),
+}
+
+impl Live {
+    /// Waits for rows of these keys. Of `around` what was told and is known counts.
+    pub fn new(
+        model: Model,
+        engine: Box<dyn Engine>,
+        keys: Vec<String>,
+        around: Experiment,
+        options: ReplayOptions,
+    ) -> Live {
+        let window = options.window;
+        let options = ReplayOptions { window: None, sampling: Some(Sampling::Exact), ..options };
+        Live {
+            running: vec![Running::default(); keys.len()],
+            keys,
+            stage: Stage::Waiting(Box::new((model, engine, around, options))),
+            recent: Vec::new(),
+            window,
+            last_reset: SimTime::ZERO,
+            dropped: Dropped::default(),
+            n_rows: 0,
+        }
+    }
+
+    /// The keys.
+    pub fn keys(&self) -> &[String] {
+        &self.keys
+    }
+
+    /// The figures of every key so far.
+    pub fn figures(&self) -> &[Running] {
+        &self.running
+    }
+
+    /// Rows that were left out because of their times.
+    pub fn dropped(&self) -> Dropped {
+        self.dropped
+    }
+
+    /// Rows that were taken.
+    pub fn n_rows(&self) -> u64 {
+        self.n_rows
+    }
+
+    /// The time of the latest row.
+    pub fn latest(&self) -> Option<SimTime> {
+        self.recent.last().map(|(time, _)| *time)
+    }
+
+    /// The replay, once it goes.
+    pub fn replay(&self) -> Option<&Replay> {
+        match &self.stage {
+            Stage::Going(replay) => Some(replay),
+            _ => None,
+        }
+    }
+
+    /// Takes one more row: a number per key, not a number where there is none.
+    pub fn row(&mut self, time: SimTime, numbers: &[f64]) -> Result<(), Ended> {
+        assert_eq!(numbers.len(), self.keys.len(), "one number per key");
+        match self.latest() {
+            Some(latest) if time == latest => self.dropped.n_duplicate += 1,
+            Some(latest) if time < latest => self.dropped.n_backward += 1,
+            _ => return self.new_row(time, numbers),
+        }
+        Ok(())
+    }
+
+    fn new_row(&mut self, time: SimTime, numbers: &[f64]) -> Result<(), Ended> {
+        self.n_rows += 1;
+        self.recent.push((time, numbers.to_vec()));
+        match &self.stage {
+            Stage::Waiting(_) if self.recent.len() < N_ROWS => return Ok(()),
+            Stage::Waiting(_) => return self.begin(),
+            _ => {}
+        }
+        self.recent.remove(0);
+        let row = experiment_of(&self.keys, &[(time, numbers.to_vec())]);
+        self.go_on(row)?;
+        let is_due = |window: SimDuration| time - self.last_reset >= window;
+        if self.window.is_some_and(is_due) {
+            self.last_reset = time;
+            let recent = experiment_of(&self.keys, &self.recent);
+            if let Stage::Going(replay) = &mut self.stage {
+                replay.put_back(&recent).map_err(Ended::Stopped)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// No more rows come. Fewer than were waited for are compared all the same.
+    pub fn finish(&mut self) -> Result<(), Ended> {
+        match (&self.stage, self.recent.is_empty()) {
+            (Stage::Waiting(_), false) => self.begin(),
+            _ => Ok(()),
+        }
+    }
+
+    fn begin(&mut self) -> Result<(), Ended> {
+        let Stage::Waiting(waiting) = std::mem::replace(&mut self.stage, Stage::Over) else {
+            return Ok(());
+        };
+        let (model, engine, around, options) = *waiting;
+        let first = experiment_of(&self.keys, &self.recent);
+        let all = Experiment { signals: first.signals.clone(), ..around };
+        let replay = Replay::new(model, engine, Arc::new(all), options).map_err(Ended::Refused)?;
+        self.last_reset = replay.plan().zero;
+        self.stage = Stage::Going(Box::new(replay));
+        let Stage::Going(replay) = &mut self.stage else { return Ok(()) };
+        let simulated = replay.run().map_err(Ended::Stopped)?.values.clone();
+        self.add(&first, &simulated);
+        Ok(())
+    }
+
+    fn go_on(&mut self, row: Experiment) -> Result<(), Ended> {
+        let Stage::Going(replay) = &mut self.stage else { return Ok(()) };
+        let simulated = replay.go_on(row.clone()).map_err(Ended::Stopped)?.values.clone();
+        self.add(&row, &simulated);
+        Ok(())
+    }
+
+    fn add(&mut self, measured: &Experiment, simulated: &[Vec<f64>]) {
+        let Stage::Going(replay) = &self.stage else { return };
+        for (i, (signal, values)) in measured.signals.iter().zip(simulated).enumerate() {
+            let is_angle = is_angle(replay.model(), &replay.sources()[i]);
+            let samples = signal.series.times.iter().zip(&signal.series.values).zip(values);
+            for ((time, real), value) in samples.filter(|(_, value)| value.is_finite()) {
+                let error = value - real;
+                let error = if is_angle && error.abs() > PI { wrap_angle(error) } else { error };
+                self.running[i].add(*time, error);
+            }
+        }
+    }
+}
+
+/// Rows as signals; numbers that are none are no samples.
+fn experiment_of(keys: &[String], rows: &[(SimTime, Vec<f64>)]) -> Experiment {
+    let signal = |(i, key): (usize, &String)| {
+        let there = rows.iter().filter(|(_, numbers)| numbers[i].is_finite());
+        let (times, values) = there.map(|(time, numbers)| (*time, numbers[i])).unzip();
+        let series = Series { times, values, ..Series::default() };
+        Signal { key: key.clone(), series }
+    };
+    let signals = keys.iter().enumerate().map(signal).collect();
+    Experiment { signals, ..Experiment::default() }
+}

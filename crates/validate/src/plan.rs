@@ -1,0 +1,163 @@
+//! When a replay has to be where: all times are known, so all of it is planned.
+//!
+//! Time is counted from the first sample of all signals. Deliberately absent: moving anything.
+
+use headland_base::{Diagnostic, SimDuration, SimTime};
+use headland_judge::compare::{Sampling, median_interval};
+
+use crate::experiment::Experiment;
+
+/// A moment at which something was measured.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Landing {
+    /// Since the first.
+    pub time: SimDuration,
+    /// Which samples: a range of [`Plan::samples`].
+    pub samples: std::ops::Range<usize>,
+    /// The state is put back to what was measured here, after it was looked at.
+    pub resets: bool,
+}
+
+/// The moments of an experiment.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Plan {
+    /// In their order; the first is at zero.
+    pub landings: Vec<Landing>,
+    /// Signal and sample of it, in the order of time.
+    pub samples: Vec<(usize, usize)>,
+    /// Time zero on the clock of the measurement.
+    pub zero: SimTime,
+}
+
+impl Plan {
+    /// Every sample at its moment; with a window the state is put back every so often.
+    pub fn of(experiment: &Experiment, window: Option<SimDuration>) -> Plan {
+        let Some(zero) = experiment.first() else { return Plan::default() };
+        Plan::since(zero, experiment, window)
+    }
+
+    /// The same on a clock that began earlier.
+    pub fn since(zero: SimTime, experiment: &Experiment, window: Option<SimDuration>) -> Plan {
+        let all = experiment.signals.iter().enumerate().flat_map(|(signal, one)| {
+            one.series.times.iter().enumerate().map(move |(at, time)| (*time, signal, at))
+        });
+        let mut all: Vec<(SimTime, usize, usize)> = all.collect();
+        all.sort_unstable();
+        let mut landings: Vec<Landing> = Vec::new();
+        for (i, (time, ..)) in all.iter().enumerate() {
+            let time = *time - zero;
+            match landings.last_mut() {
+                Some(last) if last.time == time => last.samples.end = i + 1,
+                _ => landings.push(Landing { time, samples: i..i + 1, resets: false }),
+            }
+        }
+        let mut since = SimDuration::ZERO;
+        for landing in &mut landings {
+            let is_over =
+                |window: SimDuration| landing.time.nanos() - since.nanos() >= window.nanos();
+            if window.is_some_and(is_over) {
+                landing.resets = true;
+                since = landing.time;
+            }
+        }
+        let samples = all.into_iter().map(|(_, signal, at)| (signal, at)).collect();
+        Plan { landings, samples, zero }
+    }
+
+    /// Whether every moment is a whole number of steps.
+    pub fn fits(&self, step: SimDuration) -> bool {
+        self.landings.iter().all(|landing| landing.time.nanos() % step.nanos() == 0)
+    }
+
+    /// The longest step of which every moment is a whole number.
+    pub fn common_step(&self) -> SimDuration {
+        let gcd = |mut a: i64, mut b: i64| {
+            while b != 0 {
+                (a, b) = (b, a % b);
+            }
+            a
+        };
+        let all = self.landings.iter().fold(0, |all, landing| gcd(landing.time.nanos(), all));
+        SimDuration::from_nanos(all)
+    }
+
+    /// How long the experiment lasted.
+    pub fn duration(&self) -> SimDuration {
+        self.landings.last().map_or(SimDuration::ZERO, |last| last.time)
+    }
+
+    /// Refuses a step with which most samples could not be paired, before anything moves.
+    pub fn too_coarse(
+        &self,
+        experiment: &Experiment,
+        step: SimDuration,
+        sampling: Sampling,
+    ) -> Option<Diagnostic> {
+        if sampling != Sampling::Nearest {
+            return None;
+        }
+        let times = experiment.signals.iter().map(|signal| &signal.series.times);
+        let times = times.max_by_key(|times| times.len())?;
+        let middle = median_interval(times)?;
+        if step <= middle {
+            return None;
+        }
+        let mut steps: Vec<i64> =
+            times.iter().map(|time| nearest_step(*time - self.zero, step)).collect();
+        steps.dedup();
+        let message = format!(
+            "the middle interval of the samples is {middle} and the step {step}: at most {} of {} \
+             samples can be paired one to one",
+            steps.len(),
+            times.len()
+        );
+        let help = format!("use --step {}, --sampling exact or --sampling interp", middle.secs());
+        Some(Diagnostic::error("step-too-coarse", message).help(help))
+    }
+}
+
+/// The number of steps nearest to a time; between two the earlier.
+pub fn nearest_step(time: SimDuration, step: SimDuration) -> i64 {
+    let (whole, rest) = (time.nanos() / step.nanos(), time.nanos() % step.nanos());
+    whole + i64::from(2 * rest > step.nanos())
+}
+
+/// The next step on the way over `left`: whole ones, and the last two share what is left, so
+/// that the end is met exactly and no step is much shorter than the others.
+pub fn next_step(left: SimDuration, step: SimDuration) -> SimDuration {
+    match (left.nanos(), step.nanos()) {
+        (left, step) if left >= 2 * step => SimDuration::from_nanos(step),
+        (left, step) if left > step => SimDuration::from_nanos((left + 1) / 2),
+        (left, _) => SimDuration::from_nanos(left),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ns(nanos: i64) -> SimDuration {
+        SimDuration::from_nanos(nanos)
+    }
+
+    #[test]
+    fn every_way_is_met_exactly_and_in_even_steps() {
+        for left in 1..60 {
+            let (mut rest, mut steps) = (left, Vec::new());
+            while rest > 0 {
+                let dt = next_step(ns(rest), ns(10)).nanos();
+                assert!(dt > 0 && dt <= 10 && dt <= rest, "{left}: {dt} of {rest}");
+                rest -= dt;
+                steps.push(dt);
+            }
+            assert_eq!(steps.len() as i64, (left + 9) / 10, "{left}: no step more than needed");
+            assert!(left < 10 || steps.iter().all(|dt| *dt >= 5), "{left}: {steps:?}");
+        }
+    }
+
+    #[test]
+    fn the_nearest_step_of_a_tie_is_the_earlier() {
+        let nearest = [0, 4, 5, 6, 10, 15, 16].map(|t| nearest_step(ns(t), ns(10)));
+        assert_eq!(nearest, [0, 0, 0, 1, 1, 1, 2]);
+    }
+}

@@ -1,0 +1,181 @@
+//! A search that can be put away: what `--resume` reads and Ctrl-C writes.
+
+use headland_base::{Diagnostic, Seed};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use super::Tuning;
+use crate::fit::{Ended, Evaluate, Watch, cma, marquardt};
+
+/// How to search.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Method {
+    /// By slopes: Levenberg and Marquardt's.
+    Lm,
+    /// Without slopes: CMA-ES.
+    Cma,
+}
+
+impl Method {
+    /// Every method with its word.
+    pub const ALL: &[(&str, Method)] = &[("lm", Method::Lm), ("cma", Method::Cma)];
+}
+
+/// Where a search of either kind is.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "method", rename_all = "snake_case")]
+pub enum Search {
+    /// By slopes.
+    Lm(marquardt::Search),
+    /// Without slopes.
+    Cma(cma::Search),
+}
+
+impl Search {
+    /// At its start.
+    pub fn new(method: Method, tuning: &Tuning<'_>) -> Search {
+        let (x, bounds) = (tuning.start(), tuning.bounds());
+        match method {
+            Method::Lm => Search::Lm(marquardt::Search::new(&x, &bounds)),
+            Method::Cma => Search::Cma(cma::Search::new(&x, &bounds)),
+        }
+    }
+
+    /// The best point so far, and its cost once there is one.
+    pub fn best(&self) -> (&[f64], Option<f64>) {
+        match self {
+            Search::Lm(search) => (&search.x, search.cost),
+            Search::Cma(search) => (&search.x, search.cost),
+        }
+    }
+
+    /// Why it ended; nothing while it can go on.
+    pub fn ended(&self) -> Option<Ended> {
+        match self {
+            Search::Lm(search) => search.ended,
+            Search::Cma(search) => search.ended,
+        }
+    }
+
+    /// Points that were evaluated.
+    pub fn n_evaluations(&self) -> usize {
+        match self {
+            Search::Lm(search) => search.n_evaluations,
+            Search::Cma(search) => search.n_evaluations,
+        }
+    }
+
+    /// Which it is.
+    pub fn method(&self) -> Method {
+        match self {
+            Search::Lm(_) => Method::Lm,
+            Search::Cma(_) => Method::Cma,
+        }
+    }
+}
+
+/// A search with what it belongs to, as it is on disk.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Saved {
+    /// Of the form of the file.
+    pub version: u32,
+    /// Of everything the search depends on: parameters, bounds, data, model, options.
+    pub fingerprint: String,
+    /// The seed a person gave.
+    pub seed: u64,
+    /// Where it is.
+    pub search: Search,
+}
+
+const VERSION: u32 = 1;
+
+impl Saved {
+    /// A search at its start.
+    pub fn new(method: Method, tuning: &Tuning<'_>, seed: u64) -> Saved {
+        let search = Search::new(method, tuning);
+        Saved { version: VERSION, fingerprint: fingerprint(tuning), seed, search }
+    }
+
+    /// As text.
+    pub fn to_json(&self) -> String {
+        serde_json::to_string_pretty(self).expect("numbers and words")
+    }
+
+    /// From text, for the same problem: another's cannot be carried on.
+    pub fn from_json(text: &str, tuning: &Tuning<'_>) -> Result<Saved, Diagnostic> {
+        let saved: Saved = serde_json::from_str(text).map_err(|fault| {
+            Diagnostic::error(
+                "bad-resume",
+                format!("this is no search that can be resumed: {fault}"),
+            )
+            .help("`--resume` takes the file that an earlier `headland tune --resume` wrote")
+        })?;
+        let n = match &saved.search {
+            Search::Lm(search) => search.x.len(),
+            Search::Cma(search) => search.x.len(),
+        };
+        let is_same = saved.version == VERSION && saved.fingerprint == fingerprint(tuning);
+        if !is_same || n != tuning.start().len() {
+            let message = "this search is of another problem: other parameters, bounds, data, model or options";
+            return Err(Diagnostic::error("other-search", message)
+                .help("give what it was started with, or remove the file to start anew"));
+        }
+        Ok(saved)
+    }
+}
+
+/// The same for the same problem alone. Threads and limits are no part of it.
+fn fingerprint(tuning: &Tuning<'_>) -> String {
+    let mut hash = Sha256::new();
+    let bounds = tuning.bounds();
+    for (i, name) in tuning.names().iter().enumerate() {
+        hash.update(name.as_bytes());
+        for number in [tuning.start()[i], bounds.lower[i], bounds.upper[i]] {
+            hash.update(number.to_bits().to_le_bytes());
+        }
+    }
+    hash.update(headland_world::sdf::write(&tuning.subject.world).as_bytes());
+    hash.update(format!("{:?}{:?}", tuning.subject.settings, tuning.plan).as_bytes());
+    for course in &tuning.courses {
+        hash.update([u8::from(course.is_held_out)]);
+        hash.update(
+            format!("{:?}{:?}", course.experiment.told, course.experiment.known).as_bytes(),
+        );
+        for signal in &course.experiment.signals {
+            hash.update(signal.key.as_bytes());
+            for (time, value) in signal.series.times.iter().zip(&signal.series.values) {
+                hash.update(time.nanos().to_le_bytes());
+                hash.update(value.to_bits().to_le_bytes());
+            }
+        }
+    }
+    hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Carries a search on until it has ended, is told to stop, or has made so many evaluations.
+pub fn search(
+    saved: &mut Saved,
+    tuning: &Tuning<'_>,
+    crew: &mut dyn Evaluate,
+    most_evaluations: usize,
+    watch: &mut Watch<'_>,
+) {
+    let bounds = tuning.bounds();
+    match &mut saved.search {
+        Search::Lm(search) => {
+            let options = lm_options(tuning, most_evaluations);
+            search.run(crew, &bounds, &options, watch);
+        }
+        Search::Cma(search) => {
+            let options = cma::Options { most_evaluations, ..cma::Options::default() };
+            let seed = Seed::new(saved.seed).child("tune");
+            search.run(crew, &bounds, &seed, &options, watch);
+        }
+    }
+}
+
+/// Slopes as this problem wants them.
+pub(super) fn lm_options(tuning: &Tuning<'_>, most_evaluations: usize) -> marquardt::Options {
+    let base = marquardt::Options::new(&tuning.start(), &tuning.bounds());
+    marquardt::Options { difference: tuning.differences(), most_evaluations, ..base }
+}

@@ -1,0 +1,80 @@
+//! An experiment that still goes on: row by row the same figures as from the whole.
+
+mod common;
+
+use std::sync::Arc;
+
+use common::*;
+use headland_base::SimTime;
+use headland_base::maths::{cos, sqrt};
+use headland_judge::compare::Dropped;
+use headland_validate::live::Ended;
+use headland_validate::{Experiment, Live, Replay, ReplayOptions};
+
+fn live(keys: &[&str], options: ReplayOptions) -> Live {
+    let keys = keys.iter().map(ToString::to_string).collect();
+    let model = model_of(shipped("pendulum.sdf"));
+    Live::new(model, engine("native"), keys, Experiment::default(), options)
+}
+
+#[test]
+fn row_by_row_is_the_whole() {
+    let times = jittered(SimTime::from_secs(100.0).unwrap(), 400);
+    let swing = signal("hinge/position", &times, |t| 0.5 * cos(3.1 * t));
+    let whole = {
+        let experiment = Arc::new(experiment(vec![swing.clone()]));
+        let model = model_of(shipped("pendulum.sdf"));
+        let options = ReplayOptions::new(ms(1.0));
+        let mut replay = Replay::new(model, engine("native"), experiment, options).unwrap();
+        replay.run().unwrap().values[0].clone()
+    };
+    let mut live = live(&["hinge/position", "hinge/effort"], ReplayOptions::new(ms(1.0)));
+    for (i, (time, value)) in times.iter().zip(&swing.series.values).enumerate() {
+        live.row(*time, &[*value, f64::NAN]).unwrap();
+        if i % 100 == 50 {
+            live.row(*time, &[9.0, 9.0]).unwrap();
+            live.row(times[i - 1], &[9.0, 9.0]).unwrap();
+        }
+    }
+    live.finish().unwrap();
+    let errors: Vec<f64> = whole.iter().zip(&swing.series.values).map(|(b, a)| b - a).collect();
+    let rmse = sqrt(errors.iter().map(|e| e * e).sum::<f64>() / errors.len() as f64);
+    let [position, effort] = live.figures() else { panic!("two keys") };
+    assert_eq!((position.n, effort.n), (400, 0));
+    assert!((position.rmse().unwrap() - rmse).abs() < 1e-12 * rmse, "{rmse}");
+    assert_eq!(position.last, errors.last().copied(), "to the bit");
+    assert_eq!(live.dropped(), Dropped { n_duplicate: 4, n_backward: 4, n_not_finite: 0 });
+    assert_eq!((live.n_rows(), live.latest()), (400, times.last().copied()));
+}
+
+/// Windows put it back to the rows so far.
+#[test]
+fn windows_keep_a_wrong_model_near() {
+    let times = jittered(SimTime::ZERO, 800);
+    let run = |window| {
+        let mut live =
+            live(&["hinge/position"], ReplayOptions { window, ..ReplayOptions::new(ms(1.0)) });
+        for time in &times {
+            live.row(*time, &[0.5 * cos(2.6 * time.secs())]).unwrap();
+        }
+        live.figures()[0].rmse().unwrap()
+    };
+    let (whole, windowed) = (run(None), run(Some(ms(100.0))));
+    assert!(windowed < 0.05 * whole, "{windowed} {whole}");
+}
+
+#[test]
+fn what_cannot_go_on_is_said() {
+    let mut slipped = live(&["hinge/positon"], ReplayOptions::new(ms(1.0)));
+    let rows = [0.0, 0.01, 0.02].map(|t| SimTime::from_secs(t).unwrap());
+    assert!(slipped.row(rows[0], &[0.5]).is_ok() && slipped.row(rows[1], &[0.5]).is_ok());
+    let Err(Ended::Refused(faults)) = slipped.row(rows[2], &[0.5]) else { panic!("refused") };
+    assert_eq!(faults[0].code, "unknown-key");
+    let mut short = live(&["hinge/position"], ReplayOptions::new(ms(1.0)));
+    short.row(rows[0], &[0.5]).unwrap();
+    short.finish().unwrap();
+    assert_eq!(short.figures()[0].n, 1, "one row is compared with itself");
+    let mut nothing = live(&["hinge/position"], ReplayOptions::new(ms(1.0)));
+    nothing.finish().unwrap();
+    assert_eq!(nothing.figures()[0].n, 0);
+}

@@ -1,0 +1,273 @@
+//! Known truth: numbers are planted, an experiment is made with them by another integrator,
+//! noise is laid over it, and tuning has to find the numbers within its own intervals.
+#![allow(clippy::unwrap_used)]
+
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::sync::Arc;
+
+use headland_base::maths::{TAU, sin};
+use headland_base::{Seed, SimDuration, SimTime};
+use headland_judge::compare::Series;
+use headland_sim::{Command, Engine, Mode, Model};
+use headland_validate::fit::cma::normal;
+use headland_validate::fit::crew::with_crew;
+use headland_validate::tune::{Course, Method, Plan, Saved, Tuned, Tuning, Wanted, search, tuned};
+use headland_validate::{Experiment, Replay, ReplayOptions, Signal, Told};
+use headland_world::parameter::{Settings, Subject, find, pseudo};
+use headland_world::{Integrator, ReadOptions, World, read};
+use rand_chacha::rand_core::Rng as _;
+
+/// How many experiments are made; the figure.
+const N_TRIALS: u64 = 50;
+
+fn shipped(name: &str) -> World {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../worlds").join(name);
+    read(&path, &ReadOptions::default()).expect("a sound world").world
+}
+
+fn engine(name: &'static str) -> Box<dyn Engine> {
+    let entry = headland_engines::find(name).unwrap();
+    (entry.make)(entry)
+}
+
+fn ms(millis: f64) -> SimDuration {
+    SimDuration::from_secs(millis * 1e-3).unwrap()
+}
+
+fn time(secs: f64) -> SimTime {
+    SimTime::from_secs(secs).unwrap()
+}
+
+fn set(subject: &mut Subject, path: &str, value: f64) {
+    for parameter in find(&subject.world, path).unwrap() {
+        parameter.set(subject, value).unwrap();
+    }
+}
+
+/// From 0 to 1.
+fn dice(seed: &Seed) -> impl FnMut() -> f64 + use<> {
+    let mut rng = seed.rng();
+    move || (rng.next_u64() >> 11) as f64 / (1u64 << 53) as f64
+}
+
+/// Efforts that change twenty times a second, as a motor is told.
+fn efforts(joints: &[(usize, f64)], secs: f64, seed: &Seed) -> Told {
+    let mut dice = dice(seed);
+    let phases: Vec<(f64, f64)> =
+        (0..3).map(|k| (0.4 + 0.7 * f64::from(k) + 0.2 * dice(), TAU * dice())).collect();
+    let mut commands = Vec::new();
+    for (dof, size) in joints {
+        for i in 0..(secs * 20.0) as usize {
+            let t = i as f64 / 20.0;
+            let wave = |(k, (hertz, phase)): (usize, &(f64, f64))| {
+                sin(TAU * hertz * t + phase + *dof as f64 * (1.0 + k as f64))
+            };
+            let target = size * phases.iter().enumerate().map(wave).sum::<f64>();
+            commands.push((time(t), *dof, Command { mode: Mode::Effort, target }));
+        }
+    }
+    Told::new(commands)
+}
+
+/// What an engine makes of the subject at moments 20 ms apart, with noise.
+fn measured(
+    truth: &Subject,
+    engine_name: &'static str,
+    keys: &[(&str, f64)],
+    told: Told,
+    secs: f64,
+    step: SimDuration,
+    seed: &Seed,
+) -> Experiment {
+    let times: Vec<SimTime> = (0..=(secs * 50.0) as usize).map(|i| time(i as f64 / 50.0)).collect();
+    let signal = |key: &str, values: Vec<f64>| Signal {
+        key: key.to_string(),
+        series: Series { times: times.clone(), values, unit: "", dropped: Default::default() },
+    };
+    let model = Model::compile(&Arc::new(truth.world.clone())).unwrap();
+    let start = headland_sim::State::initial(&model);
+    let known: Vec<(String, f64)> = model
+        .dofs
+        .iter()
+        .zip(&start.dofs)
+        .flat_map(|(dof, now)| {
+            [
+                (format!("{}/position", dof.name), now.position),
+                (format!("{}/velocity", dof.name), 0.0),
+            ]
+        })
+        .collect();
+    let blank = keys.iter().map(|(key, _)| signal(key, vec![0.0; times.len()])).collect();
+    let blank = Arc::new(Experiment { signals: blank, told: told.clone(), known });
+    let options = ReplayOptions {
+        command_delay: SimDuration::from_secs(truth.settings.command_delay).unwrap(),
+        ..ReplayOptions::new(step)
+    };
+    let mut replay = Replay::new(model, engine(engine_name), blank, options).unwrap();
+    let values = replay.run().unwrap().values.clone();
+    let mut rng = seed.child("noise").rng();
+    let noisy = |(values, (key, noise)): (Vec<f64>, &(&str, f64))| {
+        signal(key, values.iter().map(|v| v + noise * normal(&mut rng)).collect())
+    };
+    let signals = values.into_iter().zip(keys).map(noisy).collect();
+    Experiment { signals, told, known: Vec::new() }
+}
+
+fn fitted(
+    subject: Subject,
+    wanted: &[(&str, f64, f64)],
+    experiment: Experiment,
+    step: SimDuration,
+    confidence: f64,
+) -> Tuned {
+    let wanted = wanted
+        .iter()
+        .map(|(path, lower, upper)| Wanted::new(&subject, path, *lower, *upper).unwrap());
+    solved(subject.clone(), wanted.collect(), experiment, step, confidence)
+}
+
+fn solved(
+    subject: Subject,
+    wanted: Vec<Wanted>,
+    experiment: Experiment,
+    step: SimDuration,
+    confidence: f64,
+) -> Tuned {
+    let course =
+        Course { name: "made".to_string(), experiment: Arc::new(experiment), is_held_out: false };
+    let plan = Plan { options: ReplayOptions::new(step), train_share: 1.0, fits_start: true };
+    let make = || engine("native");
+    let tuning = Tuning::new(subject, wanted, vec![course], plan, &make).unwrap();
+    with_crew(&tuning, 1, |crew| {
+        let mut saved = Saved::new(Method::Lm, &tuning, 0);
+        search(&mut saved, &tuning, crew, 2_000, &mut |_| ControlFlow::Continue(()));
+        assert!(saved.search.ended().unwrap().is_converged(), "{:?}", saved.search);
+        tuned(&tuning, &saved.search, crew, confidence).unwrap()
+    })
+}
+
+/// Counts how often each planted number lies in its interval.
+#[derive(Default)]
+struct Held {
+    each: Vec<(String, usize)>,
+    n_all: usize,
+    n_trials: usize,
+}
+
+impl Held {
+    fn count(&mut self, found: &Tuned, truth: &[(&str, f64)]) {
+        let mut is_all = true;
+        for (path, value) in truth {
+            let number = found.numbers.iter().find(|number| number.name == *path).unwrap();
+            let half = number.half_width.unwrap_or_else(|| panic!("{path}: {:?}", found.warnings));
+            let is_in = (number.value - value).abs() <= half;
+            is_all &= is_in;
+            if let Some((_, n)) = self.each.iter_mut().find(|(name, _)| name == path) {
+                *n += usize::from(is_in);
+            } else {
+                self.each.push((path.to_string(), usize::from(is_in)));
+            }
+        }
+        self.n_all += usize::from(is_all);
+        self.n_trials += 1;
+        for link in found.subject.world.links() {
+            let inertial = &link.link.inertial;
+            assert!(pseudo::is_physical(inertial.mass, &inertial.inertia), "{}", link.name);
+        }
+    }
+
+    fn shown(&self) -> String {
+        let each = self.each.iter().map(|(name, n)| format!("{name}: {n}"));
+        let each: Vec<String> = each.collect();
+        format!("of {} trials {}; all at once: {}", self.n_trials, each.join(", "), self.n_all)
+    }
+
+    fn at_least(&self, share: f64) -> bool {
+        self.each.iter().all(|(_, n)| *n as f64 >= share * self.n_trials as f64)
+    }
+}
+
+/// Every trial, half of them on another thread; what is counted does not depend on it.
+fn on_two_threads(n_trials: u64, trial: &(dyn Fn(u64, &mut Held) + Sync)) -> Held {
+    let half = |first: u64| {
+        let mut held = Held::default();
+        (first..n_trials).step_by(2).for_each(|i| trial(i, &mut held));
+        held
+    };
+    let (mut held, other) = std::thread::scope(|scope| {
+        let other = scope.spawn(|| half(1));
+        (half(0), other.join().unwrap())
+    });
+    for (name, n) in other.each {
+        let mine = held.each.iter_mut().find(|(known, _)| *known == name).unwrap();
+        mine.1 += n;
+    }
+    held.n_all += other.n_all;
+    held.n_trials += other.n_trials;
+    held
+}
+
+/// Mass, inertia, friction, damping and delay of a driven pendulum: measured on Runge and Kutta's
+/// integrator or on another engine, tuned on the semi-implicit one with a step of its own.
+#[test]
+fn planted_numbers_are_found_within_their_intervals() {
+    const MASS: &str = "link/bob/inertial/mass";
+    const INERTIA: &str = "link/bob/inertial/inertia/trace";
+    const DAMPING: &str = "joint/hinge/dynamics/damping";
+    const FRICTION: &str = "joint/hinge/dynamics/friction";
+    const DELAY: &str = "command/delay";
+    let held = on_two_threads(N_TRIALS, &|trial, held: &mut Held| {
+        let seed = Seed::new(trial).child("pendulum");
+        let mut dice = dice(&seed.child("truth"));
+        let truth = [
+            (MASS, 0.7 + 0.8 * dice()),
+            (INERTIA, 0.3 + 0.9 * dice()),
+            (DAMPING, 0.05 + 0.3 * dice()),
+            (FRICTION, 0.1 + 0.4 * dice()),
+            (DELAY, 0.005 + 0.03 * dice()),
+        ];
+        let untuned = Subject { world: shipped("pendulum.sdf"), settings: Settings::default() };
+        let mut planted = untuned.clone();
+        truth.iter().for_each(|(path, value)| set(&mut planted, path, *value));
+        planted.world.physics.native.integrator = Some(Integrator::Rk4);
+        let told = efforts(&[(0, 2.5)], 4.0, &seed.child("efforts"));
+        let keys = [("hinge/position", 0.01), ("hinge/velocity", 0.05)];
+        let experiment = measured(&planted, "native", &keys, told, 4.0, ms(0.5), &seed);
+        let wanted = [
+            (MASS, 0.3, 3.0),
+            (INERTIA, 0.01, 3.0),
+            (DAMPING, 0.0, 2.0),
+            (FRICTION, 0.0, 2.0),
+            (DELAY, 0.0, 0.1),
+        ];
+        held.count(&fitted(untuned, &wanted, experiment, ms(1.0), 0.95), &truth);
+    });
+    println!("{}", held.shown());
+    assert!(held.at_least(0.9), "{}", held.shown());
+}
+
+/// The dampings and the masses of two links, measured on another engine altogether, and the whole
+/// inertia of the second by its ten numbers: whatever is found is a body.
+#[test]
+fn an_arm_measured_on_another_engine_is_found() {
+    let shoulder = "joint/shoulder/dynamics/damping";
+    let elbow = "joint/elbow/dynamics/damping";
+    let mut held = Held::default();
+    for trial in 0..6 {
+        let seed = Seed::new(trial).child("arm");
+        let mut dice = dice(&seed.child("truth"));
+        let truth = [(shoulder, 0.2 + 0.3 * dice()), (elbow, 0.1 + 0.2 * dice())];
+        let untuned =
+            Subject { world: shipped("double_pendulum.sdf"), settings: Settings::default() };
+        let mut planted = untuned.clone();
+        truth.iter().for_each(|(path, value)| set(&mut planted, path, *value));
+        let told = efforts(&[(0, 1.5), (1, 0.5)], 2.0, &seed.child("efforts"));
+        let keys = [("elbow/position", 0.02), ("shoulder/position", 0.02)];
+        let experiment = measured(&planted, "rapier", &keys, told, 2.0, ms(0.5), &seed);
+        let wanted = [(shoulder, 0.0, 2.0), (elbow, 0.0, 2.0)];
+        held.count(&fitted(untuned, &wanted, experiment, ms(1.0), 0.95), &truth);
+    }
+    println!("{}", held.shown());
+    assert!(held.each.iter().all(|(_, n)| *n >= 5), "{}", held.shown());
+}
