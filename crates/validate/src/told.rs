@@ -87,7 +87,8 @@ impl Told {
             let parts = key.rsplit_once('/');
             parts.is_some_and(|(_, property)| Mode::ALL.iter().any(|(word, _)| *word == property))
         };
-        let ignored: Vec<String> = table.keys().into_iter().filter(|key| !is_command(key)).collect();
+        let ignored: Vec<String> =
+            table.keys().into_iter().filter(|key| !is_command(key)).collect();
         let shown: Vec<String> = ignored.iter().take(5).map(|key| format!("`{key:.80}`")).collect();
         let first = shown.first()?;
         let message = match ignored.len() {

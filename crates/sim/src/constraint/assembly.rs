@@ -186,10 +186,7 @@ impl OneRobot<'_> {
             for right in upper..width {
                 let mut sums = [[0.0; CHUNK]; CHUNK];
                 for (give, lefts) in gives.iter().zip(lefts.chunks_exact(width)) {
-                    let (mut weights, beside) = (lefts[upper], lefts[right]);
-                    for l in 0..CHUNK {
-                        weights[l] *= give;
-                    }
+                    let (weights, beside) = (lefts[upper].map(|left| left * give), lefts[right]);
                     for r in 0..CHUNK {
                         for l in 0..CHUNK {
                             sums[r][l] += weights[r] * beside[l];
