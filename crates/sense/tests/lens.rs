@@ -261,14 +261,15 @@ fn model(name: String, at: Vec3, shape: Visual) -> Model {
     Model { name, parent_from_model, links: vec![link], ..Model::default() }
 }
 
-/// Waves of colour, 24 across: on a wall of 10 m some 12 to 60 pixels each in these cameras, so
-/// that what is compared is the lens, and not how pixels are mixed.
+/// Waves of colour, 12 across a wall of 10 m: 25 pixels each in the widest of these cameras, so
+/// that what is compared is the lens. Of waves of 12 pixels OpenCV, which mixes four pixels into
+/// one, leaves 1.4 grey levels in that camera.
 fn waves() -> Vec<u8> {
     use headland_base::maths::{TAU, sin};
     let n = 1024;
     let level = |x: f64| (128.0 + 50.0 * sin(TAU * x)) as u8;
     let at = |i: usize| {
-        let (x, y) = ((i % n) as f64 / n as f64 * 24.0, (i / n) as f64 / n as f64 * 24.0);
+        let (x, y) = ((i % n) as f64 / n as f64 * 12.0, (i / n) as f64 / n as f64 * 12.0);
         [level(x), level(y), level(x + y)]
     };
     Image { width: n, height: n, rgb: (0..n * n).flat_map(at).collect() }.to_png()
