@@ -189,9 +189,10 @@ impl Measured {
         let model = Model::compile(&Arc::new(subject.world)).expect("compiles");
         let entry = headland_engines::find(self.engine).expect("an engine");
         let engine = (entry.make)(entry);
-        let mut replay = Replay::new(model, engine, Arc::clone(&experiment), options).unwrap();
+        let mut replay =
+            Replay::new(model, engine, Arc::clone(&experiment), options).expect("can be repeated");
         assert_eq!(replay.sampling(), Sampling::Exact);
-        let simulated = replay.run().unwrap().clone();
+        let simulated = replay.run().expect("reaches its end").clone();
         (Experiment::clone(&experiment), simulated)
     }
 
@@ -205,7 +206,8 @@ impl Measured {
         for (row, time) in self.times.iter().enumerate() {
             _ = write!(out, "{:.6}", time.secs());
             for (key, _, deviation) in &self.keys {
-                let at = experiment.signals.iter().position(|signal| signal.key == *key).unwrap();
+                let at =
+                    experiment.signals.iter().position(|signal| signal.key == *key).expect("a key");
                 let value = simulated.values[at][row] + deviation * dice.normal();
                 _ = write!(out, ",{value:.5}");
             }
@@ -233,7 +235,7 @@ fn measurements_are_made_again_to_the_byte() {
     for (name, made) in files {
         let path = PathBuf::from(ROOT).join("worlds/measured").join(&name);
         if std::env::var_os("UPDATE").is_some() {
-            std::fs::write(&path, &made).unwrap();
+            std::fs::write(&path, &made).expect("written");
         }
         let shipped = std::fs::read_to_string(&path).unwrap_or_default();
         assert!(shipped == made, "`{name}` is not what the engines make now");

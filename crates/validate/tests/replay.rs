@@ -12,7 +12,7 @@ use headland_sim::{Command, Mode};
 use headland_validate::{Between, Replay, ReplayOptions, Stopped, Told};
 
 fn start() -> SimTime {
-    SimTime::from_secs(1_700_000_000.25).unwrap()
+    SimTime::from_secs(1_700_000_000.25).expect("a time")
 }
 
 /// A parabola is met at every odd nanosecond: the start is read off the first rows, and every
