@@ -64,10 +64,9 @@ impl Inference {
         Inference { parts }
     }
 
-    /// Tells what is known of a moment: how many numbers were measured, and how many velocities
-    /// are slopes.
-    pub fn at(&self, time: SimTime, known: &mut Known) -> (usize, usize) {
-        let (mut n_measured, mut slopes) = (0, Vec::new());
+    /// Tells what is known of a moment: what was measured, and which velocities are slopes.
+    pub fn at(&self, time: SimTime, known: &mut Known) -> (Vec<Source>, Vec<Source>) {
+        let (mut measured, mut slopes) = (Vec::new(), Vec::new());
         for part in &self.parts {
             match part {
                 Part::Slope { of, series, is_angle } => {
@@ -92,13 +91,13 @@ impl Inference {
                     }
                     if let Some(value) = value_at(series, time, *is_angle) {
                         known.tell(source, value);
-                        n_measured += 1;
+                        measured.push(source.clone());
                         slopes.retain(|slope| slope != source);
                     }
                 }
             }
         }
-        (n_measured, slopes.len())
+        (measured, slopes)
     }
 }
 

@@ -282,11 +282,17 @@ impl Replay {
         let inference = Inference::of(&self.model, &signals);
         let zero = self.plan.zero;
         let mut at_start = Known::new();
-        let (n_measured, n_slopes) = inference.at(zero, &mut at_start);
+        let (measured, slopes) = inference.at(zero, &mut at_start);
         for (source, value) in &self.given {
             at_start.tell(source, *value);
         }
-        self.started_from = StartedFrom { n_given: self.given.len(), n_measured, n_slopes };
+        let is_given = |source: &Source| self.given.iter().any(|(given, _)| given == source);
+        let n_left = |all: &[Source]| all.iter().filter(|source| !is_given(source)).count();
+        self.started_from = StartedFrom {
+            n_given: self.given.len(),
+            n_measured: n_left(&measured),
+            n_slopes: n_left(&slopes),
+        };
         self.known = vec![at_start];
         for landing in self.plan.landings.iter().filter(|landing| landing.resets) {
             let mut known = Known::new();

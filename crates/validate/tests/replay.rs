@@ -12,7 +12,7 @@ use headland_sim::{Command, Mode};
 use headland_validate::{Between, Replay, ReplayOptions, Stopped, Told};
 
 fn start() -> SimTime {
-    SimTime::from_secs(1_700_000_000.25).unwrap()
+    SimTime::from_secs(1_700_000_000.25).expect("a time")
 }
 
 /// A parabola is met at every odd nanosecond: the start is read off the first rows, and every
@@ -134,8 +134,8 @@ fn windows_start_again_from_what_was_measured() {
     assert_eq!(no_resets, 0);
     let (windowed, n_resets) = run(Some(ms(200.0)));
     // The window ends with the first sample that is not before its end.
-    let longest = 0.5 * 0.213_f64.powi(2);
-    assert!(windowed <= longest && windowed >= 0.5 * 0.2_f64.powi(2), "{windowed}");
+    let longest = 0.5 * 0.213 * 0.213;
+    assert!(windowed <= longest && windowed >= 0.5 * 0.2 * 0.2, "{windowed}");
     assert!((15..=20).contains(&n_resets), "{n_resets} in {last} s");
 }
 

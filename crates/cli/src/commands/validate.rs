@@ -448,8 +448,9 @@ fn made(
         let resets = count(done.n_resets, "time");
         say("window", format!("{window}: put back to what was measured {resets}"));
     }
-    for (path, value) in &args.set {
-        say("set", format!("{path} = {value}"));
+    if !args.set.is_empty() {
+        let all = args.set.iter().map(|(path, value)| format!("{path} = {value}"));
+        say("set", all.collect::<Vec<_>>().join(", "));
     }
     let (n, duration) =
         (count(replay.plan().samples.len() as u64, "sample"), replay.plan().duration());

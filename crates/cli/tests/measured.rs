@@ -1,22 +1,22 @@
 //! The measurements that ship, `worlds/measured/*.csv`: made by our own engines from a known truth
 //! and a seed, here, so that whoever fits a model knows the right answer.
 //!
-//! `UPDATE=1 cargo test -p headland-validate --test shipped` writes them again; a change of them
-//! is a change of an engine.
+//! `UPDATE=1 cargo test -p headland --test measured` writes them again; a change of them is a
+//! change of an engine.
 
 mod common;
 
 use std::fmt::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use common::*;
+use common::ROOT;
 use headland_base::maths::{PI, sin};
 use headland_base::{Seed, SimDuration, SimTime};
-use headland_judge::compare::Sampling;
+use headland_judge::compare::{Sampling, Series};
 use headland_sense::noise::Dice;
-use headland_sim::{Command, Mode};
-use headland_validate::{Experiment, Replay, ReplayOptions, Simulated, Told};
+use headland_sim::{Command, Mode, Model};
+use headland_validate::{Experiment, Replay, ReplayOptions, Signal, Simulated, Told};
 use headland_world::World;
 use headland_world::parameter::{self, Settings, Subject};
 
@@ -37,8 +37,23 @@ struct Measured {
     times: Vec<SimTime>,
 }
 
+fn shipped(name: &str) -> World {
+    let path = Path::new(ROOT).join("worlds").join(name);
+    headland_world::read(&path, &Default::default()).expect("a world").world
+}
+
 fn measured(name: &str) -> World {
     shipped(&format!("measured/{name}"))
+}
+
+fn ms(millis: f64) -> SimDuration {
+    SimDuration::from_nanos((millis * 1e6).round() as i64)
+}
+
+/// A signal that stays as it starts: what a replay starts from is read off it.
+fn still(key: &str, times: &[SimTime], value: f64) -> Signal {
+    let (times, values) = (times.to_vec(), vec![value; times.len()]);
+    Signal { key: key.to_string(), series: Series { times, values, ..Series::default() } }
 }
 
 /// Stamps of a logger that means to be even: to the microsecond, up to a tenth of an interval off.
@@ -155,7 +170,7 @@ fn cube() -> Measured {
 impl Measured {
     fn experiment(&self) -> Experiment {
         let mut signals: Vec<_> =
-            self.keys.iter().map(|(key, start, _)| signal(key, &self.times, |_| *start)).collect();
+            self.keys.iter().map(|(key, start, _)| still(key, &self.times, *start)).collect();
         signals.sort_by(|a, b| a.key.cmp(&b.key));
         let known = self.known.iter().map(|(key, value)| (key.to_string(), *value)).collect();
         Experiment { signals, told: self.told.clone(), known }
@@ -171,11 +186,13 @@ impl Measured {
         }
         let experiment = Arc::new(self.experiment());
         let options = ReplayOptions { command_delay: self.delay, ..ReplayOptions::new(self.step) };
-        let model = model_of(subject.world);
+        let model = Model::compile(&Arc::new(subject.world)).expect("compiles");
+        let entry = headland_engines::find(self.engine).expect("an engine");
+        let engine = (entry.make)(entry);
         let mut replay =
-            Replay::new(model, engine(self.engine), Arc::clone(&experiment), options).unwrap();
+            Replay::new(model, engine, Arc::clone(&experiment), options).expect("can be repeated");
         assert_eq!(replay.sampling(), Sampling::Exact);
-        let simulated = replay.run().unwrap().clone();
+        let simulated = replay.run().expect("reaches its end").clone();
         (Experiment::clone(&experiment), simulated)
     }
 
@@ -189,7 +206,8 @@ impl Measured {
         for (row, time) in self.times.iter().enumerate() {
             _ = write!(out, "{:.6}", time.secs());
             for (key, _, deviation) in &self.keys {
-                let at = experiment.signals.iter().position(|signal| signal.key == *key).unwrap();
+                let at =
+                    experiment.signals.iter().position(|signal| signal.key == *key).expect("a key");
                 let value = simulated.values[at][row] + deviation * dice.normal();
                 _ = write!(out, ",{value:.5}");
             }
@@ -215,9 +233,9 @@ fn measurements_are_made_again_to_the_byte() {
         files.push((format!("{}.csv", measured.name), measured.table()));
     }
     for (name, made) in files {
-        let path = PathBuf::from(WORLDS).join("measured").join(&name);
+        let path = PathBuf::from(ROOT).join("worlds/measured").join(&name);
         if std::env::var_os("UPDATE").is_some() {
-            std::fs::write(&path, &made).unwrap();
+            std::fs::write(&path, &made).expect("written");
         }
         let shipped = std::fs::read_to_string(&path).unwrap_or_default();
         assert!(shipped == made, "`{name}` is not what the engines make now");
