@@ -346,7 +346,9 @@ fn a_recording_of_a_run_is_repeated_to_the_bit() {
             if is_felt || is_noisy {
                 n_noisy += 1;
             } else {
-                assert!(far < 1e-20, "{log}: {name}: {far}");
+                // An angle is computed from turns that are made of length one on the way.
+                let most = if name.ends_with("/orientation") { 1e-13 } else { 0.0 };
+                assert!(far <= most, "{log}: {name}: {far}");
                 n_same += 1;
             }
         }
