@@ -321,3 +321,38 @@ fn rows_that_still_come() {
     let output = expect(dir.path(), &["validate", &model, "grows.txt", "--live=0.1"], 3);
     assert!(text(&output.stderr).contains("no-samples"));
 }
+
+/// What headland recorded itself is repeated to the bit: joints, poses, velocities, contacts, and
+/// what sensors without noise say.
+#[test]
+fn a_recording_of_a_run_is_repeated_to_the_bit() {
+    let dir = folder(&[]);
+    for (name, engine) in [("pendulum", "rapier"), ("pendulum", "native"), ("sensors", "rapier")] {
+        let log = format!("{name}_{engine}.mcap");
+        let args = ["run", &world(name), "--engine", engine, "--duration", "1", "-o", &log];
+        expect(dir.path(), &args, 0);
+        let found = validated(&dir, &world(name), &log, &["--engine", engine], 0);
+        let keys = found["keys"].as_array().expect("keys");
+        let (mut n_same, mut n_noisy) = (0, 0);
+        for key in keys {
+            let name = key["key"].as_str().expect("a name");
+            let far = key["statistics"]["max_abs"].as_f64().expect("a number");
+            // Before the first step an engine has felt nothing, and the replay asks after it.
+            let is_felt =
+                ["contact", "touch", "bumper", "pressure"].iter().any(|w| name.contains(w));
+            // These have noise of their own, which the replay leaves out.
+            let is_noisy =
+                ["gps", "imu", "barometer", "encoder", "odome"].iter().any(|w| name.contains(w));
+            if is_felt || is_noisy {
+                n_noisy += 1;
+            } else {
+                // An angle is computed from turns that are made of length one on the way.
+                let most = if name.ends_with("/orientation") { 1e-13 } else { 0.0 };
+                assert!(far <= most, "{log}: {name}: {far}");
+                n_same += 1;
+            }
+        }
+        assert!(n_same >= 10, "{log}: {n_same} of {}", keys.len());
+        assert!(name != "sensors" || n_noisy > 20, "{n_noisy} of sensors");
+    }
+}

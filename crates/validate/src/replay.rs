@@ -32,7 +32,7 @@ use crate::placing::{Known, place};
 use crate::plan::{Plan, nearest_step, next_step};
 use crate::sensing::Sensors;
 use crate::simulated::{Done, Simulated};
-use crate::source::{Moment, Names, Source, Unread};
+use crate::source::{Moment, Names, Source, Unread, contact_component};
 use crate::told::{Between, Line};
 
 /// How an experiment is repeated.
@@ -795,8 +795,9 @@ fn meaning(names: &Names<'_>, sensors: &Sensors, key: &str) -> Result<Source, Un
         return found.map(|(sensor_idx, number)| Source::Sensor(sensor_idx, number));
     }
     // What a sensor of contacts says is what its link feels.
-    if let Some((name, part)) = key.split_once("/contact/")
-        && let Some(link) = sensors.touching_link(name)
+    if let Some((name, part)) = key.rsplit_once('/')
+        && contact_component(part).is_some()
+        && let Some(link) = sensors.touching_link(name.trim_end_matches("/contact"))
     {
         return names.find(&format!("{link}/contact/{part}"));
     }

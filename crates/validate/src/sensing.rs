@@ -57,6 +57,23 @@ pub const SHORT: &[Short] = &[
     ),
 ];
 
+/// What recordings call numbers of messages that are tracks of their own there: the type, what
+/// stands before the component, and before its field.
+const RECORDED: &[(&str, &str, &str)] = &[
+    ("geometry_msgs/msg/TwistStamped", "linear_vel/", "twist/linear/"),
+    ("geometry_msgs/msg/TwistStamped", "angular_vel/", "twist/angular/"),
+    ("geometry_msgs/msg/PoseStamped", "pose/q", "pose/orientation/"),
+    ("geometry_msgs/msg/PoseStamped", "pose/", "pose/position/"),
+    ("nav_msgs/msg/Odometry", "pose/q", "pose/pose/orientation/"),
+    ("nav_msgs/msg/Odometry", "pose/", "pose/pose/position/"),
+    ("nav_msgs/msg/Odometry", "linear_vel/", "twist/twist/linear/"),
+    ("nav_msgs/msg/Odometry", "angular_vel/", "twist/twist/angular/"),
+    // An encoder says one joint.
+    ("sensor_msgs/msg/JointState", "position", "position/0"),
+    ("sensor_msgs/msg/JointState", "velocity", "velocity/0"),
+    ("sensor_msgs/msg/JointState", "effort", "effort/0"),
+];
+
 /// Where a message has many of one kind: the type, the property, and what stands before the
 /// number.
 pub const COUNTED: &[(&str, &str, &str)] = &[("sensor_msgs/msg/LaserScan", "range", "ranges")];
@@ -122,8 +139,13 @@ impl Sensors {
     /// What a key means: which sensor, which of its numbers.
     pub fn find(&self, key: &str) -> Option<Result<(usize, usize), Unread>> {
         let key = key.trim_start_matches('/');
-        for (at, _) in key.match_indices('/') {
-            let (name, property) = (&key[..at], &key[at + 1..]);
+        let cuts = key.match_indices('/').map(|(at, _)| (&key[..at], &key[at + 1..]));
+        // A message of one number is called as its topic is.
+        for (name, property) in cuts.chain([(key, "data")]) {
+            // `arm::encoder::elbow` is the joint that `/arm/encoder` says.
+            let encoder = name.rsplit_once("::").map(|(topic, _)| topic.replace("::", "/"));
+            let is_joint = matches!(property, "position" | "velocity" | "effort");
+            let name = encoder.as_deref().filter(|name| is_joint && self.has(name)).unwrap_or(name);
             if let Some((name, kind)) = self.pictures.iter().find(|(n, _)| is_called(n, name)) {
                 let what = format!("{kind} `{name}`");
                 return Some(Err(Unread::NotComparable(what)));
@@ -142,6 +164,10 @@ impl Sensors {
             }
         }
         None
+    }
+
+    fn has(&self, name: &str) -> bool {
+        self.asked.iter().any(|asked| asked.is_called(name))
     }
 
     /// Marks a sensor as one that is read.
@@ -232,6 +258,14 @@ impl Asked {
                 short.and_then(|(_, _, all)| all.iter().find(|(word, _)| *word == part))
             {
                 return (*field).to_string();
+            }
+            let recorded = RECORDED.iter().find_map(|(kind, before, field)| {
+                let part = property.strip_prefix(before).filter(|_| *kind == message_type)?;
+                let is_it = part.is_empty() || before.ends_with(['/', 'q']);
+                is_it.then(|| format!("{field}{part}"))
+            });
+            if let Some(field) = recorded {
+                return field;
             }
             let counted =
                 COUNTED.iter().find(|(kind, word, _)| *kind == message_type && *word == head);

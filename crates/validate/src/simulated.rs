@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use headland_base::maths::{Quat, Vec3, unit_quat};
+use headland_base::maths::{Quat, Vec3};
 use headland_base::{SimDuration, SimTime, Transform};
 use headland_record::{Data, Recording, Track};
 
@@ -90,10 +90,11 @@ fn poses(base: &str, columns: &BTreeMap<&str, (Vec<SimTime>, Vec<f64>)>) -> Opti
     }
     let pose = |i: usize| {
         let n = |part: usize| all[part].1[i];
-        let turn = unit_quat(Quat::from_xyzw(n(3), n(4), n(5), n(6)))?;
-        Some(Transform::new(turn, Vec3::new(n(0), n(1), n(2))))
+        // Of length one as it comes from the model; to make it so again would change its bits.
+        let turn = Quat::from_xyzw(n(3), n(4), n(5), n(6));
+        Transform::new(turn, Vec3::new(n(0), n(1), n(2)))
     };
-    let poses: Vec<Transform> = (0..times.len()).map(pose).collect::<Option<_>>()?;
+    let poses: Vec<Transform> = (0..times.len()).map(pose).collect();
     let data = Data::Poses(poses);
     Track::new("geometry_msgs/msg/PoseStamped", "world", times.clone(), data).ok()
 }

@@ -38,6 +38,9 @@ pub const VECTORS: [&str; 4] = ["linear_vel", "angular_vel", "linear_acc", "angu
 /// What is said of all contacts of an element.
 pub const CONTACT_COMPONENTS: [&str; 3] = ["count", "depth", "force"];
 
+/// What recordings call all contacts of a world.
+const ALL_CONTACTS: &str = "contacts";
+
 const AXES: [&str; 3] = ["x", "y", "z"];
 
 /// What of a joint.
@@ -85,7 +88,7 @@ pub enum Source {
     Joint(usize, JointQuantity),
     /// A frame.
     Frame(Frame, FrameQuantity),
-    /// Contacts of these bodies: one of [`CONTACT_COMPONENTS`].
+    /// Contacts of these bodies with others, or all there are: one of [`CONTACT_COMPONENTS`].
     Contact(Vec<usize>, usize),
     /// A number of what a sensor says: which of the replay's sensors, which of its numbers.
     Sensor(usize, usize),
@@ -160,7 +163,8 @@ fn read_contact(bodies: &[usize], component: usize, now: &Moment<'_>) -> f64 {
         return f64::NAN;
     }
     let is_one = |body: usize| bodies.contains(&body);
-    let touching = now.state.contacts.iter().filter(|c| is_one(c.body_a) != is_one(c.body_b));
+    let touching = now.state.contacts.iter();
+    let touching = touching.filter(|c| bodies.is_empty() || is_one(c.body_a) != is_one(c.body_b));
     match component {
         0 => touching.count() as f64,
         1 => touching.map(|contact| contact.depth).fold(0.0, f64::max),
@@ -287,7 +291,8 @@ impl<'m> Names<'m> {
 
     /// Every key in its plain form.
     pub fn keys(&self) -> Vec<String> {
-        let mut keys = Vec::new();
+        let all = CONTACT_COMPONENTS.iter().map(|part| format!("{ALL_CONTACTS}/{part}"));
+        let mut keys: Vec<String> = all.collect();
         for dof in &self.model.dofs {
             keys.extend(JOINT_PROPERTIES.iter().map(|(word, _)| format!("{}/{word}", dof.name)));
         }
@@ -321,8 +326,10 @@ impl<'m> Names<'m> {
                 .find_joint(name, property)
                 .map(|found| found.map(|dof_idx| Source::Joint(dof_idx, quantity)));
         }
-        let contact = property.strip_prefix("contact/");
-        if let Some(part) = contact.and_then(|p| CONTACT_COMPONENTS.iter().position(|c| *c == p)) {
+        if let Some(part) = contact_component(property).filter(|_| name == ALL_CONTACTS) {
+            return Some(Ok(Source::Contact(Vec::new(), part)));
+        }
+        if let Some(part) = property.strip_prefix("contact/").and_then(contact_component) {
             let found = self.find_frame(name, property)?;
             return Some(found.and_then(|(_, bodies)| match bodies.is_empty() {
                 true => Err(Unread::Unknown(None)),
@@ -385,6 +392,12 @@ fn bodies_of(model: &Model, name: &str) -> Vec<usize> {
     let below = format!("{name}::");
     let is_one = |body: &headland_sim::Body| body.name == name || body.name.starts_with(&below);
     (0..model.bodies.len()).filter(|i| is_one(&model.bodies[*i])).collect()
+}
+
+/// Which of [`CONTACT_COMPONENTS`] a word means; recordings say `normal_force`.
+pub(crate) fn contact_component(word: &str) -> Option<usize> {
+    let word = if word == "normal_force" { "force" } else { word };
+    CONTACT_COMPONENTS.iter().position(|known| *known == word)
 }
 
 fn joint_quantity(word: &str) -> Option<JointQuantity> {
