@@ -186,7 +186,8 @@ fn measured(subject: &Subject, secs: f64) -> (Arc<Experiment>, String) {
 }
 
 fn tune(subject: &Subject, experiment: &Arc<Experiment>, n_threads: usize) -> Tuned {
-    let wanted = names().iter().map(|(path, _)| {
+    let names = names();
+    let wanted = names.iter().map(|(path, _)| {
         let value = now(subject, path);
         Wanted::new(subject, path, value / 3.0, value * 3.0).expect("sound")
     });

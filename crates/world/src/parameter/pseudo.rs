@@ -151,8 +151,8 @@ mod tests {
         let about_origin = about_centre + steiner * arm.mass;
         let half = 0.5 * trace(&about_origin);
         for i in 0..3 {
-            for j in 0..3 {
-                wanted[i][j] = if i == j { half } else { 0.0 } - about_origin.col(j)[i];
+            for (j, entry) in wanted[i].iter_mut().take(3).enumerate() {
+                *entry = if i == j { half } else { 0.0 } - about_origin.col(j)[i];
             }
             wanted[i][3] = arm.mass * c[i];
             wanted[3][i] = wanted[i][3];
