@@ -1,10 +1,11 @@
 //! A search that can be put away: what `--resume` reads and Ctrl-C writes.
 
 use headland_base::{Diagnostic, Seed};
+use headland_world::parameter::Parameter;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use super::Tuning;
+use super::{Tuning, Wanted};
 use crate::fit::{Ended, Evaluate, Watch, cma, marquardt};
 
 /// How to search.
@@ -164,6 +165,9 @@ pub fn search(
     match &mut saved.search {
         Search::Lm(search) => {
             let options = lm_options(tuning, most_evaluations);
+            if search.cost.is_none() {
+                scan_delays(search, tuning, crew);
+            }
             search.run(crew, &bounds, &options, watch);
         }
         Search::Cma(search) => {
@@ -172,6 +176,30 @@ pub fn search(
             search.run(crew, &bounds, &seed, &options, watch);
         }
     }
+}
+
+/// Starts from the best of some delays. Commands come in steps, so an error has a dip for every
+/// whole number of their intervals, and slopes lead into the nearest: the others have to be
+/// looked at.
+fn scan_delays(search: &mut marquardt::Search, tuning: &Tuning<'_>, crew: &mut dyn Evaluate) {
+    const N_DELAYS: usize = 24;
+    let is_delay = |wanted: &Wanted| wanted.parameters.iter().any(Parameter::is_command_delay);
+    let Some(i) = tuning.wanted.iter().position(is_delay) else { return };
+    let (lower, upper) = (tuning.wanted[i].lower, tuning.wanted[i].upper);
+    let at = |k: usize| {
+        let mut point = search.x.clone();
+        point[i] = lower + (upper - lower) * k as f64 / N_DELAYS as f64;
+        point
+    };
+    let points: Vec<Vec<f64>> =
+        [search.x.clone()].into_iter().chain((0..=N_DELAYS).map(at)).collect();
+    let costs = crew.all(points.clone()).into_iter().map(|found| {
+        found.map_or(f64::INFINITY, |residuals| residuals.iter().map(|r| r * r).sum())
+    });
+    let costs: Vec<f64> = costs.collect();
+    let best = (0..points.len()).min_by(|a, b| costs[*a].total_cmp(&costs[*b]));
+    search.n_evaluations = points.len();
+    search.x = points[best.unwrap_or(0)].clone();
 }
 
 /// Slopes as this problem wants them.
