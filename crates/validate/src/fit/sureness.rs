@@ -97,7 +97,7 @@ pub fn worth(
     let (r, _) = triangle(scaled.clone(), vec![0.0; n]);
     let (values, vectors) = singular(&r);
     let clearest = values.first().copied().unwrap_or(0.0);
-    let is_noise = |value: f64| !(value > NOISE * clearest);
+    let is_noise = |value: f64| value.is_nan() || value <= NOISE * clearest;
 
     // (JᵀJ)⁻¹ over what can be seen.
     let mut bread: Columns = vec![vec![0.0; p]; p];
@@ -229,14 +229,14 @@ fn lagged_sum(scores: &[(usize, Vec<f64>)], p: usize) -> Columns {
         for lag in 0..=n_lags.min(series.len() - 1) {
             let weight = 1.0 - lag as f64 / (n_lags + 1) as f64;
             for (early, late) in series.iter().zip(&series[lag..]) {
-                for i in 0..p {
-                    for j in 0..p {
+                for (j, column) in sum.iter_mut().enumerate() {
+                    for (i, entry) in column.iter_mut().enumerate() {
                         let both = if lag == 0 {
                             early.1[i] * late.1[j]
                         } else {
                             early.1[i] * late.1[j] + late.1[i] * early.1[j]
                         };
-                        sum[j][i] += weight * both;
+                        *entry += weight * both;
                     }
                 }
             }
