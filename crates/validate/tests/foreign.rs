@@ -15,6 +15,8 @@ use headland_validate::fit::{Bounds, Problem, marquardt, student};
 use serde_json::{Value, json};
 
 type Residuals = fn(&[f64]) -> Vec<f64>;
+/// Name, formula, start, bounds.
+type Asked = (&'static str, Residuals, &'static [f64], &'static [(f64, f64)]);
 
 struct Formula(Residuals);
 
@@ -70,7 +72,7 @@ fn scipy_ends_where_we_end() {
         ("rosenbrock", rosenbrock, &[-1.2, 1.0], &[free; 2]),
         ("rosenbrock", rosenbrock, &[-1.2, 1.0], &[(-2.0, 0.5), (-3.0, 3.0)]),
         ("rosenbrock", rosenbrock, &[-1.2, 1.6], &[(-2.0, 2.0), (1.5, 3.0)]),
-        ("beale", beale, &[1.0, 1.0], &[free; 2]),
+        ("beale", beale, &[1.0, 1.0], &[FREE; 2]),
         ("beale", beale, &[1.0, 0.1], &[(0.0, 2.5), (-1.0, 1.0)]),
         ("decays", decays, &[1.0, 0.5, 1.5, 2.0], &[(0.0, 5.0); 4]),
         (
@@ -79,7 +81,7 @@ fn scipy_ends_where_we_end() {
             &[1.0, 0.5, 1.5, 1.2],
             &[(0.0, 5.0), (0.0, 0.85), (0.0, 5.0), (0.0, 5.0)],
         ),
-        ("scaled", scaled, &[0.02, 0.002, 1e3], &[free; 3]),
+        ("scaled", scaled, &[0.02, 0.002, 1e3], &[FREE; 3]),
     ];
     let number = |x: f64| x.is_finite().then_some(x);
     let asked: Vec<Value> = problems
