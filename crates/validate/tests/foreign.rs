@@ -56,9 +56,6 @@ fn scaled(x: &[f64]) -> Vec<f64> {
     (0..30).map(at).collect()
 }
 
-/// Name, residuals, start and bounds.
-type Case<'a> = (&'a str, Residuals, &'a [f64], &'a [(f64, f64)]);
-
 #[test]
 fn scipy_ends_where_we_end() {
     let Some(python) = std::env::var_os("HEADLAND_PYTHON") else {
@@ -67,9 +64,9 @@ fn scipy_ends_where_we_end() {
         println!("skipped: least_squares.py needs SciPy; see tests/foreign/requirements.txt");
         return;
     };
-    let free = (f64::NEG_INFINITY, f64::INFINITY);
-    let problems: [Case<'_>; 8] = [
-        ("rosenbrock", rosenbrock, &[-1.2, 1.0], &[free; 2]),
+    const FREE: (f64, f64) = (f64::NEG_INFINITY, f64::INFINITY);
+    let problems: [Asked; 8] = [
+        ("rosenbrock", rosenbrock, &[-1.2, 1.0], &[FREE; 2]),
         ("rosenbrock", rosenbrock, &[-1.2, 1.0], &[(-2.0, 0.5), (-3.0, 3.0)]),
         ("rosenbrock", rosenbrock, &[-1.2, 1.6], &[(-2.0, 2.0), (1.5, 3.0)]),
         ("beale", beale, &[1.0, 1.0], &[FREE; 2]),
