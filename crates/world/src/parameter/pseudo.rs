@@ -150,13 +150,13 @@ mod tests {
             Mat3::from_diagonal(Vec3::splat(c.dot(c))) - Mat3::from_cols(c * c.x, c * c.y, c * c.z);
         let about_origin = about_centre + steiner * arm.mass;
         let half = 0.5 * trace(&about_origin);
-        for i in 0..3 {
-            for j in 0..3 {
-                wanted[i][j] = if i == j { half } else { 0.0 } - about_origin.col(j)[i];
+        for (i, row) in wanted.iter_mut().enumerate().take(3) {
+            for (j, entry) in row.iter_mut().enumerate().take(3) {
+                *entry = if i == j { half } else { 0.0 } - about_origin.col(j)[i];
             }
-            wanted[i][3] = arm.mass * c[i];
-            wanted[3][i] = wanted[i][3];
+            row[3] = arm.mass * c[i];
         }
+        wanted[3] = [wanted[0][3], wanted[1][3], wanted[2][3], 0.0];
         wanted[3][3] = arm.mass;
         let [alpha, d1, d2, d3, s12, s23, s13, t1, t2, t3] = coordinates(&arm);
         let u = [

@@ -81,8 +81,11 @@ fn every_path_goes_through_sdf() {
             assert!((found - value).abs() <= slack, "{parameter:?}: {found} for {value}");
             seen.insert(parameter.path().rsplit('/').next().unwrap().to_string());
             // The path that is shown finds it again, and so does every other spelling.
-            assert_eq!(find(&world, parameter.path()).unwrap(), [parameter.clone()]);
-            assert_eq!(find(&world, parameter.whole_path()).unwrap(), [parameter.clone()]);
+            assert_eq!(find(&world, parameter.path()).unwrap(), std::slice::from_ref(parameter));
+            assert_eq!(
+                find(&world, parameter.whole_path()).unwrap(),
+                std::slice::from_ref(parameter)
+            );
         }
     }
     // Sometimes, too: each kind was met.
