@@ -154,9 +154,9 @@ mod tests {
             for (j, entry) in wanted[i].iter_mut().take(3).enumerate() {
                 *entry = if i == j { half } else { 0.0 } - about_origin.col(j)[i];
             }
-            wanted[i][3] = arm.mass * c[i];
-            wanted[3][i] = wanted[i][3];
+            row[3] = arm.mass * c[i];
         }
+        wanted[3] = [wanted[0][3], wanted[1][3], wanted[2][3], 0.0];
         wanted[3][3] = arm.mass;
         let [alpha, d1, d2, d3, s12, s23, s13, t1, t2, t3] = coordinates(&arm);
         let u = [
