@@ -150,8 +150,8 @@ mod tests {
             Mat3::from_diagonal(Vec3::splat(c.dot(c))) - Mat3::from_cols(c * c.x, c * c.y, c * c.z);
         let about_origin = about_centre + steiner * arm.mass;
         let half = 0.5 * trace(&about_origin);
-        for i in 0..3 {
-            for (j, entry) in wanted[i].iter_mut().take(3).enumerate() {
+        for (i, row) in wanted.iter_mut().enumerate().take(3) {
+            for (j, entry) in row.iter_mut().enumerate().take(3) {
                 *entry = if i == j { half } else { 0.0 } - about_origin.col(j)[i];
             }
             row[3] = arm.mass * c[i];
