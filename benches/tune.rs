@@ -190,16 +190,9 @@ fn measured(subject: &Subject, secs: f64) -> (Arc<Experiment>, String) {
 }
 
 fn tune(subject: &Subject, experiment: &Arc<Experiment>, n_threads: usize) -> Tuned {
-<<<<<<< HEAD
-    let names = names();
-    let wanted = names.iter().map(|(path, _)| {
-        let value = now(subject, path);
-        Wanted::new(subject, path, value / 3.0, value * 3.0).expect("sound")
-=======
     let wanted = names().into_iter().map(|(path, _)| {
         let value = now(subject, &path);
         Wanted::new(subject, &path, value / 3.0, value * 3.0).expect("sound")
->>>>>>> t7
     });
     let course =
         Course { name: "arm".to_string(), experiment: Arc::clone(experiment), is_held_out: false };
