@@ -187,8 +187,8 @@ impl OneRobot<'_> {
                 let mut sums = [[0.0; CHUNK]; CHUNK];
                 for (give, lefts) in gives.iter().zip(lefts.chunks_exact(width)) {
                     let (mut weights, beside) = (lefts[upper], lefts[right]);
-                    for l in 0..CHUNK {
-                        weights[l] *= give;
+                    for weight in &mut weights {
+                        *weight *= give;
                     }
                     for r in 0..CHUNK {
                         for l in 0..CHUNK {
