@@ -446,7 +446,7 @@ fn what_a_run_does_not_show_is_refused_before_it() {
     let world = format!("{ROOT}/worlds/sensors.sdf");
     let said = text(&expect(dir.path(), &["run", &world, "--test", "sensed.lrp"], 2).stderr);
     assert!(said.contains("`pod odometry` reads a sensor"), "{said}");
-    assert!(said.contains("sensed.lrp:3:5") && said.contains("encoder::hinge')` reads"), "{said}");
+    assert!(said.contains("sensed.lrp:3:6") && said.contains("encoder::hinge')` reads"), "{said}");
 }
 
 /// A test that reckons with the end of the run would be told otherwise by the recording.

@@ -136,8 +136,9 @@ pub fn mixture(
         }
     }
     only(node, ["cluster"], defects);
-    // Before there is a matrix of as many rows as somebody wrote words.
-    if defects.len() > n_before {
+    // Before there is a matrix of as many rows as somebody wrote words: some are said above to
+    // be none.
+    if axes.len() > known_axes.len() {
         return None;
     }
     let clusters: Vec<Cluster> = node
