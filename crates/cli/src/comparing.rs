@@ -115,7 +115,10 @@ pub fn options(
         confidence: args.confidence,
         seed: Seed::new(args.seed),
     });
-    let is_page = |path: &PathBuf| path.extension().is_some_and(|end| end == "html");
+    let is_page = |path: &PathBuf| {
+        let end = path.extension().map(|end| end.to_ascii_lowercase());
+        end.is_some_and(|end| end == "html" || end == "htm")
+    };
     Ok(Options {
         sampling,
         rule: if args.pairing == "evo" { Rule::Evo } else { Rule::OneToOne },

@@ -316,7 +316,7 @@ pub fn tuned_page(report: &TuneReport, build: &str) -> String {
 }
 
 fn html_table(header: &[String], rows: &[Vec<String>]) -> String {
-    let mut out = "<table>\n<tr>".to_string();
+    let mut out = "<table class=\"tuned\">\n<tr>".to_string();
     for name in header {
         out += &format!("<th>{}</th>", escaped(name));
     }
@@ -335,7 +335,7 @@ fn html_table(header: &[String], rows: &[Vec<String>]) -> String {
 fn drawn(number: &TunedRow) -> String {
     let Some((lower, upper)) = number.bounds else { return String::new() };
     let place = |x: f64| 4.0 + 192.0 * ((x - lower) / (upper - lower)).clamp(0.0, 1.0);
-    let mut out = "<svg viewBox=\"0 0 200 16\" width=\"200\" height=\"16\">\
+    let mut out = "<svg class=\"range\" viewBox=\"0 0 200 16\">\
          <line x1=\"4\" x2=\"196\" y1=\"8\" y2=\"8\" stroke=\"#9aa2ae\"/>"
         .to_string();
     if let Some(half) = number.half_width {

@@ -153,6 +153,12 @@ impl Live {
             return Ok(());
         };
         let (model, engine, around, options) = *waiting;
+        if !engine.shortens_steps() {
+            let message =
+                "rows that still come may be at any moment, and this engine has whole steps";
+            let help = "--engine native, rapier, ode or bullet shortens steps";
+            return Err(Ended::Refused(vec![Diagnostic::error("whole-steps", message).help(help)]));
+        }
         let first = experiment_of(&self.keys, &self.recent);
         let all = Experiment { signals: first.signals.clone(), ..around };
         let replay = Replay::new(model, engine, Arc::new(all), options).map_err(Ended::Refused)?;

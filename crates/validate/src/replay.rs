@@ -703,7 +703,10 @@ impl Replay {
             self.out.values[*signal][*sample] = value(source, &self.sensors, &now, from);
             if let Some(times) = &mut self.out.times {
                 let time = self.plan.zero + (self.at.state.time - SimTime::ZERO);
-                times[*signal][*sample] = time;
+                // A reset may set the clock back by half a step; samples stay in their order.
+                let before = sample.checked_sub(1).map(|before| times[*signal][before]);
+                let least = before.map(|before| before + SimDuration::from_nanos(1));
+                times[*signal][*sample] = least.map_or(time, |least| time.max(least));
             }
         }
         let is_first = self.at.dt == SimDuration::ZERO;

@@ -117,6 +117,24 @@ fn a_search_that_was_put_away_ends_at_the_same_bits() {
     let other = Tuning::new(pendulum(), other, courses(), plan(), &make).unwrap();
     assert_eq!(Saved::from_json(&saved, &other).unwrap_err().code, "other-search");
     assert_eq!(Saved::from_json("{}", &other).unwrap_err().code, "bad-resume");
+    // So is one that somebody has broken.
+    for method in [Method::Lm, Method::Cma] {
+        let whole = Saved::new(method, &other, 3).to_json();
+        let whole: serde_json::Value = serde_json::from_str(&whole).unwrap();
+        let parts = whole["search"].as_object().unwrap();
+        let lists: Vec<&String> = parts
+            .iter()
+            .filter(|(key, it)| it.is_array() && *key != "recent")
+            .map(|(k, _)| k)
+            .collect();
+        assert!(lists.len() > 1, "{lists:?}");
+        for list in lists {
+            let mut broken = whole.clone();
+            broken["search"][list] = serde_json::json!([]);
+            let fault = Saved::from_json(&broken.to_string(), &other).unwrap_err();
+            assert_eq!(fault.code, "other-search", "{list}");
+        }
+    }
 }
 
 /// A free pendulum shows m·l/(I + m·l²) and no more: mass and inertia cannot be told apart, and a

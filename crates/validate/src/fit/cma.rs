@@ -91,6 +91,18 @@ impl Search {
         }
     }
 
+    /// Whether it is one of so many parameters, whoever wrote it.
+    pub fn is_sound(&self, n: usize) -> bool {
+        let rows = [&self.x, &self.mean, &self.sigma_path, &self.covariance_path];
+        let rows = rows.into_iter().chain(&self.covariance);
+        self.covariance.len() == n
+            && rows.clone().all(|row| row.len() == n)
+            && rows.flatten().chain(&self.cost).all(|x| x.is_finite())
+            && self.recent.iter().all(|x| !x.is_nan())
+            && self.sigma.is_finite()
+            && self.sigma > 0.0
+    }
+
     /// Goes on until it has ended, or is told to stop: then it can go on later.
     pub fn run(
         &mut self,

@@ -1,5 +1,6 @@
 //! Threads that evaluate points of a problem, each with a worker of its own.
 
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::mpsc;
 use std::sync::{Mutex, PoisonError};
 
@@ -26,7 +27,11 @@ pub fn with_crew<P: Problem, T>(
                     // The lock is let go before the point is evaluated.
                     let task = waiting.lock().unwrap_or_else(PoisonError::into_inner).recv();
                     let Ok((i, point)) = task else { break };
-                    if answers.send((i, problem.residuals(&mut worker, &point))).is_err() {
+                    // A panic is an answer too: whoever waits for this point would wait for good.
+                    let work = AssertUnwindSafe(|| problem.residuals(&mut worker, &point));
+                    let answer = catch_unwind(work);
+                    let is_broken = answer.is_err();
+                    if answers.send((i, answer)).is_err() || is_broken {
                         break;
                     }
                 }
@@ -50,9 +55,12 @@ impl<P: Problem> Evaluate for Alone<'_, P> {
     }
 }
 
+/// Which point, and its residuals or the panic on the way to them.
+type Answer = (usize, std::thread::Result<Option<Vec<f64>>>);
+
 struct Crew<'c> {
     tasks: &'c mpsc::Sender<(usize, Vec<f64>)>,
-    done: &'c mpsc::Receiver<(usize, Option<Vec<f64>>)>,
+    done: &'c mpsc::Receiver<Answer>,
 }
 
 impl Evaluate for Crew<'_> {
@@ -63,9 +71,40 @@ impl Evaluate for Crew<'_> {
             self.tasks.send(task).expect("the threads wait for tasks");
         }
         for _ in 0..n_points {
-            let (i, residuals) = self.done.recv().expect("a thread answers, or its panic is ours");
-            found[i] = residuals;
+            let (i, answer) = self.done.recv().expect("every task is answered");
+            found[i] = answer.unwrap_or_else(|panic| resume_unwind(panic));
         }
         found
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Breaks at one point.
+    struct Brittle;
+
+    impl Problem for Brittle {
+        type Worker = ();
+
+        fn worker(&self) {}
+
+        fn residuals(&self, (): &mut (), x: &[f64]) -> Option<Vec<f64>> {
+            assert!(x[0] != 3.0, "broken");
+            Some(x.to_vec())
+        }
+    }
+
+    #[test]
+    fn a_panic_on_any_thread_is_the_callers() {
+        for n_threads in [1, 2, 3] {
+            let go = |to: u8| {
+                let points = (0..to).map(|i| vec![f64::from(i)]).collect();
+                with_crew(&Brittle, n_threads, |crew| crew.all(points))
+            };
+            assert_eq!(go(3).len(), 3);
+            assert!(catch_unwind(AssertUnwindSafe(|| go(9))).is_err(), "{n_threads} threads");
+        }
     }
 }

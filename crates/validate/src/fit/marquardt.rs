@@ -99,6 +99,15 @@ impl Search {
         }
     }
 
+    /// Whether it is one of so many parameters, whoever wrote it.
+    pub fn is_sound(&self, n: usize) -> bool {
+        let is_number = |x: &f64| x.is_finite();
+        self.x.len() == n
+            && self.scale.len() == n
+            && self.x.iter().chain(&self.scale).chain(&self.cost).all(is_number)
+            && [self.lambda, self.growth].iter().all(|x| x.is_finite() && *x > 0.0)
+    }
+
     /// Goes on until it has ended, or is told to stop: then it can go on later.
     pub fn run(
         &mut self,

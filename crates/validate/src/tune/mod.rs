@@ -235,7 +235,10 @@ impl<'a> Tuning<'a> {
         tuning.notes = replays.iter().flat_map(|replay| replay.notes().to_vec()).collect();
         tuning.notes.dedup();
         if tuning.plan.fits_start && tuning.plan.options.window.is_none() {
-            tuning.starts = replays.iter().enumerate().flat_map(starts_of).collect();
+            // What is held out has no part in the search, nor has where it starts.
+            let is_fitted = |course: &usize| !tuning.courses[*course].is_held_out;
+            let fitted = replays.iter().enumerate().filter(|(course, _)| is_fitted(course));
+            tuning.starts = fitted.flat_map(starts_of).collect();
         }
         tuning.scale(&mut replays)?;
         if tuning.moments.len() <= tuning.n() {

@@ -111,12 +111,13 @@ impl Saved {
             )
             .help("`--resume` takes the file that an earlier `headland tune --resume` wrote")
         })?;
-        let n = match &saved.search {
-            Search::Lm(search) => search.x.len(),
-            Search::Cma(search) => search.x.len(),
+        let n = tuning.start().len();
+        let is_sound = match &saved.search {
+            Search::Lm(search) => search.is_sound(n),
+            Search::Cma(search) => search.is_sound(n),
         };
         let is_same = saved.version == VERSION && saved.fingerprint == fingerprint(tuning);
-        if !is_same || n != tuning.start().len() {
+        if !is_same || !is_sound {
             let message = "this search is of another problem: other parameters, bounds, data, model or options";
             return Err(Diagnostic::error("other-search", message)
                 .help("give what it was started with, or remove the file to start anew"));
