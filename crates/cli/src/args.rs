@@ -623,32 +623,15 @@ pub struct ComparisonArgs {
     pub threads: u16,
 }
 
-/// `headland validate`
-#[derive(Debug, Args)]
-#[command(after_help = VALIDATE_HELP.as_str())]
-pub struct ValidateArgs {
-    /// The model: SDF, URDF or MJCF
-    pub model: PathBuf,
-    /// What was measured: a table with scoped keys, a recording, a bag or a trajectory
-    pub table: PathBuf,
-    /// What joints were told: a table of JOINT/position, JOINT/velocity or JOINT/effort
-    #[arg(long, short, value_name = "FILE")]
-    pub command: Option<PathBuf>,
-    /// Save the simulated signals as a table that `compare` reads, "-" for stdout
-    #[arg(long, short = 'f', value_name = "FILE")]
-    pub outfile: Option<PathBuf>,
-    /// The state to start from: a table of one row, or SDF with a <state> [default: the first rows of TABLE]
-    #[arg(long, short, value_name = "FILE")]
-    pub state: Option<PathBuf>,
+/// How a model repeats what was measured: what `validate` and `tune` share.
+#[derive(Clone, Debug, Args)]
+pub struct RepeatArgs {
     /// The engine that moves the model; `headland engines` lists them [default: native]
     #[arg(long, value_name = "NAME")]
     pub engine: Option<String>,
     /// The longest step in seconds [default: the model's]
     #[arg(long, value_name = "SECS", allow_negative_numbers = true, value_parser = positive)]
     pub step: Option<f64>,
-    /// How the model meets a sample: by shortening steps, at the nearest step, or on the way between two [default: exact, or interp where the engine cannot shorten a step]
-    #[arg(long, value_name = "HOW", value_parser = ["exact", "nearest", "interp"])]
-    pub sampling: Option<String>,
     /// Put the model back to what was measured every so many seconds
     #[arg(long, value_name = "SECS", allow_negative_numbers = true, value_parser = above_zero)]
     pub window: Option<SimDuration>,
@@ -670,6 +653,30 @@ pub struct ValidateArgs {
     /// How things that touch push each other in the native engine: soft, soft-coulomb or hard
     #[arg(long, value_name = "LAW", value_parser = law)]
     pub law: Option<ContactLaw>,
+    #[command(flatten)]
+    pub world_args: WorldArgs,
+}
+
+/// `headland validate`
+#[derive(Debug, Args)]
+#[command(after_help = VALIDATE_HELP.as_str())]
+pub struct ValidateArgs {
+    /// The model: SDF, URDF or MJCF
+    pub model: PathBuf,
+    /// What was measured: a table with scoped keys, a recording, a bag or a trajectory
+    pub table: PathBuf,
+    /// What joints were told: a table of JOINT/position, JOINT/velocity or JOINT/effort
+    #[arg(long, short, value_name = "FILE")]
+    pub command: Option<PathBuf>,
+    /// Save the simulated signals as a table that `compare` reads, "-" for stdout
+    #[arg(long, short = 'f', value_name = "FILE")]
+    pub outfile: Option<PathBuf>,
+    /// The state to start from: a table of one row, or SDF with a <state> [default: the first rows of TABLE]
+    #[arg(long, short, value_name = "FILE")]
+    pub state: Option<PathBuf>,
+    /// How the model meets a sample: by shortening steps, at the nearest step, or on the way between two [default: exact, or interp where the engine cannot shorten a step]
+    #[arg(long, value_name = "HOW", value_parser = ["exact", "nearest", "interp"])]
+    pub sampling: Option<String>,
     /// TABLE still grows, or is "-" for standard input: figures as rows come, until Ctrl-C, its end, or nothing has come for SECS
     #[arg(long, value_name = "SECS", num_args = 0..=1, require_equals = true, value_parser = above_zero,
         conflicts_with_all = ["outfile", "sampling", "tolerance", "pairing", "t_offset", "estimate_lag", "start",
@@ -682,7 +689,7 @@ pub struct ValidateArgs {
     #[arg(long, value_name = "SECS", default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..=86_400))]
     pub patience: u64,
     #[command(flatten)]
-    pub world_args: WorldArgs,
+    pub how: RepeatArgs,
     #[command(flatten)]
     pub by: ComparisonArgs,
 }
@@ -731,9 +738,6 @@ pub struct TuneArgs {
     /// Start from what the first rows say, noise and all, and do not look for a better start
     #[arg(long)]
     pub start_as_measured: bool,
-    /// Put the model back to what was measured every so many seconds
-    #[arg(long, value_name = "SECS", allow_negative_numbers = true, value_parser = above_zero)]
-    pub window: Option<SimDuration>,
     /// By slopes, quick; or without, for errors that jump
     #[arg(long, value_name = "METHOD", default_value = "lm", value_parser = ["lm", "cma"])]
     pub method: String,
@@ -764,30 +768,6 @@ pub struct TuneArgs {
     /// Only samples up to this time
     #[arg(long, value_name = "SECS", allow_negative_numbers = true, value_parser = moment)]
     pub end: Option<SimTime>,
-    /// The engine that moves the model: one that is part of headland [default: native]
-    #[arg(long, value_name = "NAME")]
-    pub engine: Option<String>,
-    /// The longest step in seconds [default: the model's]
-    #[arg(long, value_name = "SECS", allow_negative_numbers = true, value_parser = positive)]
-    pub step: Option<f64>,
-    /// Commands hold until the next, or are on a line to it
-    #[arg(long, value_name = "HOW", default_value = "zoh", value_parser = ["zoh", "linear"])]
-    pub command_interp: String,
-    /// How long after their stamps commands reach the motors
-    #[arg(long, value_name = "SECS", default_value = "0", allow_negative_numbers = true, value_parser = not_negative)]
-    pub command_delay: SimDuration,
-    /// Gains of joints whose model gives none
-    #[arg(long, value_name = "KP,KD", allow_hyphen_values = true, value_parser = gains)]
-    pub gains: Option<(f64, f64)>,
-    /// Another number in the model: link/arm/inertial/mass=1.2; may be given again
-    #[arg(long, value_name = "PATH=VALUE", value_parser = setting)]
-    pub set: Vec<(String, f64)>,
-    /// How the native engine goes from step to step: semi-implicit, rk4, adaptive or adaptive:TOLERANCE
-    #[arg(long, value_name = "NAME", value_parser = integrator)]
-    pub integrator: Option<Integrator>,
-    /// How things that touch push each other in the native engine: soft, soft-coulomb or hard
-    #[arg(long, value_name = "LAW", value_parser = law)]
-    pub law: Option<ContactLaw>,
     /// Where all chance comes from
     #[arg(long, default_value_t = 0)]
     pub seed: u64,
@@ -795,7 +775,7 @@ pub struct TuneArgs {
     #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u16).range(1..=256))]
     pub threads: u16,
     #[command(flatten)]
-    pub world_args: WorldArgs,
+    pub how: RepeatArgs,
 }
 
 /// `joint/elbow/dynamics/damping=0..2`.

@@ -17,6 +17,7 @@ mod parallel;
 mod prepare;
 mod probes;
 mod progress;
+mod repeating;
 mod said;
 mod schedule;
 mod sensors;

@@ -4,34 +4,35 @@
 //! `report` makes of it. Ctrl-C ends the search with what it has found.
 
 use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use headland_base::{Diagnostic, SimDuration};
+use headland_base::Diagnostic;
 use headland_judge::compare::{KeyMap, Selection, Side};
-use headland_record::{ImportOptions, Recording, import};
+use headland_record::Recording;
 use headland_report::{
     Align, TuneReport, TunedError, TunedRow, count, table, tuned as tuned_text, tuned_json,
     tuned_markdown, tuned_page,
 };
-use headland_sim::{EngineEntry, Gains, Housing, Model};
+use headland_sim::{EngineEntry, Housing, Model};
 use headland_validate::fit::crew::with_crew;
 use headland_validate::tune::{
     Course, KeyError, Method, Plan, Saved, Tuned, TunedNumber, Tuning, Wanted, search, tuned,
 };
-use headland_validate::{Between, Experiment, ReplayOptions, Told, given, known_signals};
-use headland_world::parameter::{self, Settings, Subject};
+use headland_validate::{Experiment, known_signals};
+use headland_world::parameter::{self, Subject};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::args::TuneArgs;
 use crate::comparing::text;
 use crate::context::{BUILD, Context, Ended, Outcome, is_stdout, refuse_same, write_file};
 use crate::prepare::NATIVE;
+use crate::repeating::{read_state, read_subject, read_table, read_told, replay_options};
 use crate::signals::interrupted;
 
 pub fn run(context: &Context, args: &TuneArgs) -> Ended {
-    let subject = read_subject(context, args)?;
+    let (subject, _) = read_subject(context, &args.model, &args.how)?;
     if args.list {
         context.print(&listed(context, &subject));
         return Ok(Outcome::Passed);
@@ -93,30 +94,10 @@ pub fn run(context: &Context, args: &TuneArgs) -> Ended {
 
 // --- what goes in ------------------------------------------------------------------------
 
-fn read_subject(context: &Context, args: &TuneArgs) -> Result<Subject, Vec<Diagnostic>> {
-    let mut read = context.read_world(&args.model, &args.world_args)?;
-    let native = &mut read.world.physics.native;
-    native.law = args.law.or(native.law);
-    native.integrator = args.integrator.or(native.integrator);
-    let settings = Settings { command_delay: args.command_delay.secs(), gains: args.gains };
-    let mut subject = Subject { world: read.world, settings };
-    let mut faults = Vec::new();
-    for (path, value) in &args.set {
-        match parameter::find(&subject.world, path) {
-            Ok(found) => {
-                let set = found.iter().map(|parameter| parameter.set(&mut subject, *value));
-                faults.extend(set.filter_map(Result::err));
-            }
-            Err(fault) => faults.push(fault),
-        }
-    }
-    if faults.is_empty() { Ok(subject) } else { Err(faults) }
-}
-
 /// Engines that run inside the process: a search makes and drops them by the thousand, on
 /// threads.
 fn engine(args: &TuneArgs) -> Result<&'static EngineEntry, Vec<Diagnostic>> {
-    let engine = headland_engines::find(args.engine.as_deref().unwrap_or(NATIVE))?;
+    let engine = headland_engines::find(args.how.engine.as_deref().unwrap_or(NATIVE))?;
     if engine.housing != Housing::Embedded {
         let message =
             format!("`{}` cannot be used to tune: it does not run inside headland", engine.name);
@@ -174,11 +155,10 @@ fn courses(
         let recording = read_table(context, path)?;
         let mut experiment = measured(context, args, &recording, &model)?;
         if let Some(file) = of(&args.command, i) {
-            let name = file.display().to_string();
-            experiment.told = Told::read(&read_table(context, &file)?, &name, &model)?;
+            experiment.told = read_told(context, &file, &model)?;
         }
         if let Some(file) = of(&args.state, i) {
-            experiment.known = state(context, &file)?;
+            experiment.known = read_state(context, &file)?;
         }
         courses.push(Course {
             name: path.display().to_string(),
@@ -187,15 +167,6 @@ fn courses(
         });
     }
     Ok(courses)
-}
-
-fn read_table(context: &Context, path: &Path) -> Result<Recording, Vec<Diagnostic>> {
-    let read = import(path, &ImportOptions::default())?;
-    if read.findings.has_errors() {
-        return Err(read.findings.into_vec());
-    }
-    context.show(&read.findings.into_vec());
-    Ok(read.recording)
 }
 
 fn measured(
@@ -221,34 +192,8 @@ fn measured(
     Ok(known)
 }
 
-fn state(context: &Context, path: &Path) -> Result<given::Given, Vec<Diagnostic>> {
-    let name = path.display().to_string();
-    let ending = path.extension().map(|end| end.to_string_lossy().to_lowercase());
-    match ending.as_deref() {
-        Some("sdf" | "xml" | "world") => given::of_sdf(&text(path)?, &name),
-        _ => given::of_table(&read_table(context, path)?, &name),
-    }
-}
-
 fn plan(args: &TuneArgs, subject: &Subject) -> Result<Plan, Vec<Diagnostic>> {
-    let step = match args.step {
-        None => subject.world.physics.step,
-        Some(secs) => SimDuration::from_secs(secs)
-            .filter(|step| *step > SimDuration::ZERO)
-            .ok_or_else(|| {
-                let message =
-                    format!("a step of {secs} s is shorter than a nanosecond, or no time");
-                vec![Diagnostic::error("bad-duration", message)]
-            })?,
-    };
-    let options = ReplayOptions {
-        window: args.window,
-        between: if args.command_interp == "linear" { Between::Linear } else { Between::Held },
-        command_delay: args.command_delay,
-        gains: args.gains.map(|(kp, kd)| Gains { kp, kd }),
-        n_threads: 1,
-        ..ReplayOptions::new(step)
-    };
+    let options = replay_options(&args.how, subject.world.physics.step, &subject.settings)?;
     Ok(Plan { options, train_share: args.train, fits_start: !args.start_as_measured })
 }
 
@@ -414,7 +359,7 @@ fn report(args: &TuneArgs, engine: &EngineEntry, tuning: &Tuning<'_>, found: &Tu
         let share = format!("the first {:.0} % of each recording", 100.0 * args.train);
         made.push(("trained on".to_string(), share));
     }
-    if let Some(window) = args.window {
+    if let Some(window) = args.how.window {
         made.push(("windows".to_string(), format!("put back to what was measured every {window}")));
     }
     TuneReport {

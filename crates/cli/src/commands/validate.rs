@@ -12,27 +12,26 @@ use std::time::Duration;
 
 use headland_base::{Diagnostic, SimDuration, SimTime};
 use headland_judge::compare::{KeyMap, Options, Sampling, Selection, Series, Side};
-use headland_record::{Format, ImportOptions, Recording, csv, import};
+use headland_record::{Format, Recording, csv};
 use headland_report::count;
-use headland_sim::{EngineEntry, Gains, Housing, Model};
+use headland_sim::{EngineEntry, Housing, Model};
 use headland_validate::experiment::nothing_measured;
 use headland_validate::infer::is_angle;
 use headland_validate::source::Source;
 use headland_validate::{
-    Between, Experiment, Live, Replay, ReplayOptions, Signal, Simulated, Stopped, Told, given,
-    known_signals, live,
+    Between, Experiment, Live, Replay, ReplayOptions, Signal, Simulated, Stopped, known_signals,
+    live,
 };
-use headland_world::parameter::{self, Settings, Subject};
+use headland_world::parameter::Settings;
 
 use crate::args::{ComparisonArgs, ValidateArgs};
 use crate::commands::compare::{PATH, sampling};
-use crate::comparing::{
-    Sides, key_map, options, read_side, report_forms, shown, tell, text, thresholds,
-};
+use crate::comparing::{Sides, key_map, options, read_side, report_forms, shown, tell, thresholds};
 use crate::context::{Context, Ended, Outcome, is_stdout, refuse_same, write_file};
 use crate::following::{Figures, Next, Rows};
 use crate::prepare::NATIVE;
 use crate::progress::Progress;
+use crate::repeating::{read_state, read_subject, read_told, replay_options};
 use crate::signals::interrupted;
 use crate::watchdog::Watchdog;
 
@@ -52,7 +51,7 @@ pub fn run(context: &Context, args: &ValidateArgs) -> Ended {
     for source in &sources {
         args.outfile.iter().try_for_each(|outfile| refuse_same(source, outfile))?;
     }
-    let engine = headland_engines::find(args.engine.as_deref().unwrap_or(NATIVE))?;
+    let engine = headland_engines::find(args.how.engine.as_deref().unwrap_or(NATIVE))?;
     let (model, settings) = read_model(context, args)?;
     let (measured, outcome) = read_measured(context, args, &map, &model)?;
     let side = Side::new(&measured, &map);
@@ -61,10 +60,9 @@ pub fn run(context: &Context, args: &ValidateArgs) -> Ended {
         context.show(&[nothing_measured()]);
         return Ok(Outcome::Partial);
     }
-    let replay_options = replay_options(args, &model, settings)?;
+    let how = options_of(args, &model, settings)?;
     let mut options = options(context, by, Sampling::Nearest)?;
-    let mut replay =
-        Replay::new(model, (engine.make)(engine), Arc::new(experiment), replay_options)?;
+    let mut replay = Replay::new(model, (engine.make)(engine), Arc::new(experiment), how)?;
     context.show(replay.notes());
     pair_as_sampled(&replay, by, &mut options)?;
     let Some(simulated) = repeat(context, args, engine, &mut replay)? else {
@@ -98,26 +96,8 @@ fn read_model(
     context: &Context,
     args: &ValidateArgs,
 ) -> Result<(Model, Settings), Vec<Diagnostic>> {
-    let mut read = context.read_world(&args.model, &args.world_args)?;
-    let native = &mut read.world.physics.native;
-    native.law = args.law.or(native.law);
-    native.integrator = args.integrator.or(native.integrator);
-    let settings = Settings { command_delay: args.command_delay.secs(), gains: args.gains };
-    let mut subject = Subject { world: read.world, settings };
-    let mut faults = Vec::new();
-    for (path, value) in &args.set {
-        match parameter::find(&subject.world, path) {
-            Ok(found) => {
-                let set = found.iter().map(|parameter| parameter.set(&mut subject, *value));
-                faults.extend(set.filter_map(Result::err));
-            }
-            Err(fault) => faults.push(fault),
-        }
-    }
-    if !faults.is_empty() {
-        return Err(faults);
-    }
-    let mut model = Model::compile_read(&Arc::new(subject.world), &read.places)?;
+    let (subject, places) = read_subject(context, &args.model, &args.how)?;
+    let mut model = Model::compile_read(&Arc::new(subject.world), &places)?;
     // An engine that would rather read the file itself would miss the state, and what was set.
     model.file = None;
     Ok((model, subject.settings))
@@ -200,8 +180,7 @@ fn read_beside(
     experiment: &mut Experiment,
 ) -> Result<(), Vec<Diagnostic>> {
     if let Some(path) = &args.command {
-        let table = read_table(context, path)?;
-        experiment.told = Told::read(&table, &path.display().to_string(), model)?;
+        experiment.told = read_told(context, path, model)?;
     }
     if let Some(path) = &args.state {
         experiment.known = read_state(context, path)?;
@@ -209,50 +188,16 @@ fn read_beside(
     Ok(())
 }
 
-fn read_table(context: &Context, path: &Path) -> Result<Recording, Vec<Diagnostic>> {
-    let read = import(path, &ImportOptions::default())?;
-    if read.findings.has_errors() {
-        return Err(read.findings.into_vec());
-    }
-    context.show(&read.findings.into_vec());
-    Ok(read.recording)
-}
-
-fn read_state(context: &Context, path: &Path) -> Result<given::Given, Vec<Diagnostic>> {
-    let name = path.display().to_string();
-    let ending = path.extension().map(|end| end.to_string_lossy().to_lowercase());
-    match ending.as_deref() {
-        Some("sdf" | "xml" | "world") => given::of_sdf(&text(path)?, &name),
-        _ => given::of_table(&read_table(context, path)?, &name),
-    }
-}
-
-fn replay_options(
+fn options_of(
     args: &ValidateArgs,
     model: &Model,
     settings: Settings,
 ) -> Result<ReplayOptions, Vec<Diagnostic>> {
-    let step = match args.step {
-        None => model.world.physics.step,
-        Some(secs) => SimDuration::from_secs(secs)
-            .filter(|step| *step > SimDuration::ZERO)
-            .ok_or_else(|| {
-                let message =
-                    format!("a step of {secs} s is shorter than a nanosecond, or no time");
-                vec![Diagnostic::error("bad-duration", message)]
-            })?,
-    };
-    let delay = SimDuration::from_secs(settings.command_delay).unwrap_or(args.command_delay);
     Ok(ReplayOptions {
         sampling: args.sampling.as_deref().map(sampling),
-        window: args.window,
-        between: if args.command_interp == "linear" { Between::Linear } else { Between::Held },
-        command_delay: delay,
-        gains: settings.gains.map(|(kp, kd)| Gains { kp, kd }),
-        n_threads: 1,
         raw: args.raw,
         patience: Duration::from_secs(args.patience),
-        ..ReplayOptions::new(step)
+        ..replay_options(&args.how, model.world.physics.step, &settings)?
     })
 }
 
@@ -357,10 +302,10 @@ fn write_signals(
 
 /// Compares rows as they come.
 fn follow(context: &Context, args: &ValidateArgs, idle_most: Option<SimDuration>) -> Ended {
-    let engine = headland_engines::find(args.engine.as_deref().unwrap_or(NATIVE))?;
+    let engine = headland_engines::find(args.how.engine.as_deref().unwrap_or(NATIVE))?;
     let map = key_map(&args.by)?;
     let (model, settings) = read_model(context, args)?;
-    let options = replay_options(args, &model, settings)?;
+    let options = options_of(args, &model, settings)?;
     let mut around = Experiment::default();
     read_beside(context, args, &model, &mut around)?;
     let mut rows = Rows::open(&args.table, idle_most, interrupted())?;
@@ -448,8 +393,8 @@ fn made(
         let resets = count(done.n_resets, "time");
         say("window", format!("{window}: put back to what was measured {resets}"));
     }
-    if !args.set.is_empty() {
-        let all = args.set.iter().map(|(path, value)| format!("{path} = {value}"));
+    if !args.how.set.is_empty() {
+        let all = args.how.set.iter().map(|(path, value)| format!("{path} = {value}"));
         say("set", all.collect::<Vec<_>>().join(", "));
     }
     let (n, duration) =
