@@ -283,6 +283,7 @@ fn teams(world: &Arc<World>, theirs: Option<[f64; 2]>) {
     println!("\nmotion, teams: µs per robot and step of 1 ms, standing and beginning to fall");
     let names: String = LEVELS.iter().map(|(name, ..)| format!("  {name:>17}")).collect();
     println!("robots{names}");
+    let theirs = theirs.map_or(f64::NAN, |theirs| theirs[0]);
     let mut per_robot = [f64::NAN; LEVELS.len()];
     let mut checks = [const { String::new() }; LEVELS.len()];
     for n in counts {
@@ -297,10 +298,14 @@ fn teams(world: &Arc<World>, theirs: Option<[f64; 2]>) {
             line += &format!("  {:>17.2}", per_robot[i]);
         }
         println!("{line}");
+        if *n == 20 {
+            // Where lanes are full and everything is still near the core.
+            let ratios = per_robot.map(|micros| format!("  {:>17.1}", theirs / micros));
+            println!("faster{}  than mj_step of one", ratios.concat());
+        }
     }
     let checks: String = checks.iter().map(|check| format!("  {check:>17}")).collect();
     println!(" check{checks}");
-    let theirs = theirs.map_or(f64::NAN, |theirs| theirs[0]);
     println!("\nmotion, robots in real time on one core       per second  2008  mj_step  ours");
     for (name, level, rate, then) in [
         ("kinematic motion", 0, 100.0, "10"),

@@ -256,3 +256,47 @@ fn the_adaptive_integrator_lands_on_sample_times() {
         assert!(off < apart || apart < 1e-12, "{what}: {off} and {apart}");
     }
 }
+
+/// Samples of a cart that a servo holds at zero: where it is.
+fn held(kp: f64, kd: f64, step_millis: i64, integrator: Integrator) -> Vec<(f64, f64)> {
+    let world = cart(0.0, 0.0, step_millis, integrator);
+    let hold = By(|_: f64, _: &Model, _: &State| vec![(0, Mode::Position, 0.0)]);
+    let mut out = Vec::new();
+    Play::native(1.05).with(hold).gains(kp, kd).watch(&world, |_, state| {
+        out.push((state.time.secs(), state.dofs[0].position));
+    });
+    out
+}
+
+/// A servo is a spring and a damper, for the whole of a step and however many steps that takes
+/// inside.
+#[test]
+fn a_servo_swings_as_a_spring_does() {
+    let (kp, kd) = (4e4, 10.0);
+    let off = |step_millis: i64, integrator: Integrator| {
+        let samples = held(kp, kd, step_millis, integrator);
+        samples.iter().map(|(t, q)| (q - ridden(kp, kd, *t)).abs()).fold(0.0, f64::max)
+    };
+    let (coarse, by_rk4, fine) = (off(2, RK4), off(1, RK4), off(7, within(1e-11)));
+    eprintln!("off by {coarse:e} and {by_rk4:e} m by rk4, by {fine:e} m by adaptive");
+    assert!(fine < 1e-7, "{fine}");
+    // Of fourth order: half the step, a sixteenth of the error.
+    assert!((12.0..20.0).contains(&(coarse / by_rk4)), "{coarse} and {by_rk4}");
+}
+
+/// Gains a thousand times too stiff for the step hold as they do by the semi-implicit integrator:
+/// `q` falls as `exp(−kp/kd·t)`, and never beyond.
+#[test]
+fn stiff_servos_hold_by_every_integrator() {
+    let (kp, kd) = (1e8, 1e6);
+    for integrator in [Integrator::SemiImplicit, RK4, within(1e-9)] {
+        let mut last = f64::INFINITY;
+        for (t, q) in held(kp, kd, 1, integrator) {
+            let word = integrator.word();
+            assert!(q <= last && q >= 0.0, "{word}: {q} m after {last} m at {t} s");
+            // A step implicit in q takes 1/(1 + h·λ) for exp(−h·λ), here with h·λ = 0.1.
+            assert!((q - ridden(kp, kd, t)).abs() < 0.02, "{word}: {q} m at {t} s");
+            last = q;
+        }
+    }
+}

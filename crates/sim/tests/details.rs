@@ -57,6 +57,27 @@ fn a_walker_goes_by_the_vectors_from_its_stance_to_its_swing_foot() {
     assert!((trunk.translation.x - wanted).abs() < 1e-12, "{} {wanted}", trunk.translation.x);
 }
 
+/// Put into the world head over heels, a walker stands on its soles all the same, given or found
+/// by its shapes.
+#[test]
+fn a_walker_that_starts_tilted_stands_upright() {
+    let upright = Transform::from_translation(Vec3::Z * -0.5 * FOOT.z);
+    for link_from_sole in [None, Some(upright)] {
+        for (roll, pitch) in [(0.5, 0.3), (3.0, 0.0), (0.0, -1.2)] {
+            let mut world = (*world_of(&post_walker(&two_feet()), &[HERE])).clone();
+            let feet = &mut world.models[0].feet;
+            feet.iter_mut().for_each(|foot| foot.link_from_sole = link_from_sole);
+            let (tilt, at) = (quat_from_rpy(roll, pitch, 0.2), Vec3::new(1.0, 2.0, 0.7));
+            world.models[0].parent_from_model = Transform::new(tilt, at);
+            let mut yard: Yard<Stance<f64>> = Yard::new(&world.into(), 0..1, 0.01, Stance::new);
+            yard.step();
+            let trunk = yard.pose("walker0::trunk");
+            assert!((trunk.vector(Vec3::Z).z - 1.0).abs() < 1e-12, "{roll} {pitch}: {trunk:?}");
+            assert!((trunk.translation.z - 0.5).abs() < 1e-12, "{roll} {pitch}: {trunk:?}");
+        }
+    }
+}
+
 /// Steps of the same length by either foot: nothing drifts, wherever it heads.
 #[test]
 fn a_symmetric_gait_walks_straight() {

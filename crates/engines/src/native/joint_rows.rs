@@ -97,9 +97,18 @@ impl JointRows {
         JointRows { axes: axes.collect(), mimics: mimics.collect(), loops: loops.collect() }
     }
 
+    /// How many rows on columns there may be.
+    pub fn n_slots(&self) -> usize {
+        AxisRow::N_SLOTS * self.axes.len() + self.mimics.len()
+    }
+
     pub fn hold(&self, drive: &Drive<'_>, packs: &[Box<dyn Pack>], state: &State, rows: &mut Rows) {
-        self.axes.iter().for_each(|axis| axis.hold(drive.dt, packs, rows));
-        self.mimics.iter().for_each(|mimic| mimic.hold(drive.dt, packs, rows));
+        for (i, axis) in self.axes.iter().enumerate() {
+            axis.hold(drive.dt, packs, AxisRow::N_SLOTS * i, rows);
+        }
+        for (i, mimic) in self.mimics.iter().enumerate() {
+            mimic.hold(drive.dt, packs, AxisRow::N_SLOTS * self.axes.len() + i, rows);
+        }
         self.loops.iter().for_each(|cut| cut.hold(drive, packs, state, rows));
     }
 }
@@ -109,20 +118,25 @@ fn coordinate(packs: &[Box<dyn Pack>], (pack, robot, column): Seat) -> f64 {
 }
 
 impl AxisRow {
-    fn hold(&self, dt: f64, packs: &[Box<dyn Pack>], rows: &mut Rows) {
+    /// The lower stop, the upper stop, dry friction.
+    const N_SLOTS: usize = 3;
+
+    fn hold(&self, dt: f64, packs: &[Box<dyn Pack>], first_slot: usize, rows: &mut Rows) {
         let (pack, robot, column) = self.at;
         let q = coordinate(packs, self.at);
         let v = packs[pack].free_speed(robot, column);
-        for (room, sign) in [(q - self.lower, 1.0), (self.upper - q, -1.0)] {
+        let stops = [(q - self.lower, 1.0), (self.upper - q, -1.0)];
+        for (slot, (room, sign)) in (first_slot..).zip(stops) {
             // A generous look: another row may push an axis against its stop.
             if room < (4.0 * dt * v.abs()).max(NEAR_A_STOP) {
                 let share = Some((self.at, sign));
-                rows.hold_columns(packs, [share, None], Row::limit(stop_speed(room, dt)));
+                rows.hold_columns(packs, slot, [share, None], Row::limit(stop_speed(room, dt)));
             }
         }
         if self.friction > 0.0 {
             let share = Some((self.at, 1.0));
-            rows.hold_columns(packs, [share, None], Row::dry(self.friction * dt));
+            let slot = first_slot + stops.len();
+            rows.hold_columns(packs, slot, [share, None], Row::dry(self.friction * dt));
         }
     }
 }
@@ -133,12 +147,12 @@ fn stop_speed(room: f64, dt: f64) -> f64 {
 }
 
 impl MimicRow {
-    fn hold(&self, dt: f64, packs: &[Box<dyn Pack>], rows: &mut Rows) {
+    fn hold(&self, dt: f64, packs: &[Box<dyn Pack>], slot: usize, rows: &mut Rows) {
         let error = coordinate(packs, self.follower)
             - self.multiplier * coordinate(packs, self.leader)
             - self.offset;
         let shares = [Some((self.follower, 1.0)), Some((self.leader, -self.multiplier))];
-        rows.hold_columns(packs, shares, Row::held(-MENDING * error / dt));
+        rows.hold_columns(packs, slot, shares, Row::held(-MENDING * error / dt));
     }
 }
 

@@ -31,6 +31,10 @@ pub(super) struct Rows {
     islands: Islands,
     /// One per thread, each with a share of the islands.
     solvers: Vec<Solver>,
+    /// Impulses of joint rows, by their slots: of the last step, and of this one. Which stops
+    /// hold is half of what the solver has to find out, and seldom changes.
+    last: Vec<f64>,
+    next: Vec<f64>,
 }
 
 /// What is held in a step, block by block.
@@ -83,8 +87,8 @@ impl Numbering {
 pub(super) enum Owner {
     /// A contact, by its index.
     Contact { touch: usize, tangents: [Vec3; 2] },
-    /// Columns, each with its share.
-    Columns([Option<(Seat, f64)>; 2]),
+    /// Columns, each with its share, and the slot in which its impulse is kept.
+    Columns { shares: [Option<(Seat, f64)>; 2], slot: usize },
     /// Two links, with the force about each one's origin that a unit impulse is.
     Links(Sides),
     /// The two sides of a contact that rub, in the same form; along what, which is nothing for
@@ -102,8 +106,11 @@ const N_STEPS_OF_REST: f64 = 3.0;
 impl Rows {
     pub fn of(model: &Model, packs: &[Box<dyn Pack>], n_threads: usize) -> Rows {
         let numbering = Numbering::of(packs);
+        let joints = JointRows::of(model, packs);
         Rows {
-            joints: JointRows::of(model, packs),
+            last: vec![0.0; joints.n_slots()],
+            next: vec![0.0; joints.n_slots()],
+            joints,
             islands: Islands::new(numbering.n_robots),
             numbering,
             held: Held::default(),
@@ -122,6 +129,8 @@ impl Rows {
         contacts.clear();
         strengths.clear();
         self.asked = [None; 2];
+        std::mem::swap(&mut self.last, &mut self.next);
+        self.next.fill(0.0);
     }
 
     /// What a link answers; asked once for rows that follow each other.
@@ -281,10 +290,11 @@ impl Rows {
         self.joints = joints;
     }
 
-    /// A row on columns: each with its share.
+    /// A row on columns: each with its share; and the slot of its impulse.
     pub fn hold_columns(
         &mut self,
         packs: &[Box<dyn Pack>],
+        slot: usize,
         shares: [Option<(Seat, f64)>; 2],
         row: Row,
     ) {
@@ -299,7 +309,7 @@ impl Rows {
             self.held.blocks.side(source, &[[*share, 0.0, 0.0, 0.0, 0.0, 0.0]]);
         }
         self.held.singles.push(row);
-        self.held.owners.push(Owner::Columns(shares));
+        self.held.owners.push(Owner::Columns { shares, slot });
     }
 
     /// A row between links: what a unit impulse along it is on each.
@@ -333,12 +343,16 @@ impl Rows {
             rest_speed: rest_speed(drive),
             state,
             touches: &contacts.touches,
+            last: &self.last,
         };
         crew.each(&mut self.solvers, |solver| solver.solve(&now));
         for solver in &self.solvers {
             let mut at = 0;
             for island in solver.share.clone() {
                 for &block in self.islands.blocks(island) {
+                    if let Owner::Columns { slot, .. } = self.held.owners[block] {
+                        self.next[slot] = solver.impulses[at];
+                    }
                     hand_out(&self.held, block, solver, at, drive.dt, packs, contacts);
                     at += self.held.blocks.blocks[block].n_rows;
                 }
@@ -378,7 +392,7 @@ fn hand_out(
                 });
             }
         }
-        Owner::Columns(shares) => {
+        Owner::Columns { shares, .. } => {
             for ((pack, robot, column), share) in shares.iter().flatten() {
                 packs[*pack].kick_column(*robot, *column, share * impulse(0));
             }

@@ -25,6 +25,8 @@ pub(super) struct Now<'a> {
     /// At the beginning of the step.
     pub state: &'a State,
     pub touches: &'a [Touch],
+    /// Impulses of joint rows in the last step, by their slots.
+    pub last: &'a [f64],
 }
 
 /// Solves a share of the islands.
@@ -144,7 +146,11 @@ impl Work {
                     self.strengths.push(held.strengths[block]);
                     self.impulses.extend(now.touches[*touch].impulse);
                 }
-                Owner::Columns(_) | Owner::Links(_) | Owner::Rub { .. } => {
+                Owner::Columns { slot, .. } => {
+                    self.rows.push(held.singles[block]);
+                    self.impulses.push(now.last[*slot]);
+                }
+                Owner::Links(_) | Owner::Rub { .. } => {
                     self.rows.push(held.singles[block]);
                     self.impulses.push(0.0);
                 }
@@ -164,7 +170,7 @@ impl Work {
             match &held.owners[block] {
                 Owner::Links(_) => self.assembly.delassus[at * n + at] *= 1.0 + GIVE,
                 Owner::Rub { give, .. } => self.assembly.delassus[at * n + at] += give,
-                Owner::Contact { .. } | Owner::Columns(_) => {}
+                Owner::Contact { .. } | Owner::Columns { .. } => {}
             }
             at += held.blocks.blocks[block].n_rows;
         }
@@ -189,7 +195,7 @@ impl Work {
                     let directions = [touch.point.normal, tangents[0], tangents[1]];
                     self.before.extend(directions.map(|direction| v.dot(direction)));
                 }
-                Owner::Columns(_) | Owner::Links(_) | Owner::Rub { .. } => self.before.push(0.0),
+                Owner::Columns { .. } | Owner::Links(_) | Owner::Rub { .. } => self.before.push(0.0),
             }
         }
         let problem = Problem {

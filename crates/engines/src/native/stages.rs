@@ -15,10 +15,12 @@ impl Built {
         state: &mut State,
         tolerance: Option<f64>,
     ) {
+        let reach = if tolerance.is_some() { ADAPTIVE_REACH } else { RK4_REACH };
+        self.packs.iter_mut().for_each(|pack| pack.begin(drive, reach));
         let mut done = 0.0;
         match tolerance {
             None => {
-                self.remember(drive);
+                self.remember();
                 self.run_stages(&RK4, drive, drive.dt, state);
             }
             Some(tolerance) => {
@@ -27,12 +29,12 @@ impl Built {
                     let rest = drive.dt - done;
                     let is_last = self.inner_step >= rest * (1.0 - 1e-12);
                     let dt = if is_last { rest } else { self.inner_step };
-                    self.remember(drive);
+                    self.remember();
                     self.run_stages(&DORMAND_PRINCE, drive, dt, state);
                     let error = self.error(&DORMAND_PRINCE, dt);
                     let may_shrink = dt > drive.dt * SHORTEST;
                     if error > tolerance && may_shrink {
-                        self.go_back(drive, state);
+                        self.go_to(&[], 0.0, state);
                     } else {
                         done = if is_last { drive.dt } else { done + dt };
                         if error > tolerance {
@@ -49,7 +51,7 @@ impl Built {
         for pack in &mut self.packs {
             pack.place(state);
             if pack.has_stages() {
-                pack.settle();
+                pack.settle(drive.dt);
                 pack.write(state);
             }
         }
@@ -62,8 +64,8 @@ impl Built {
         self.carry_on(drive, state);
     }
 
-    fn remember(&mut self, drive: &Drive<'_>) {
-        self.packs.iter_mut().for_each(|pack| pack.remember(drive));
+    fn remember(&mut self) {
+        self.packs.iter_mut().for_each(|pack| pack.remember());
     }
 
     /// Every stage: go there, find the forces there, see how fast everything changes.
@@ -89,17 +91,23 @@ impl Built {
         }
     }
 
-    fn go_back(&mut self, _drive: &Drive<'_>, state: &mut State) {
-        self.go_to(&[], 0.0, state);
-    }
-
     fn error(&self, method: &Method, dt: f64) -> f64 {
         self.packs.iter().map(|pack| pack.error(method.error, dt)).fold(0.0, f64::max)
     }
 }
 
-/// An inner step is not made shorter than this share of the step, whatever the error.
-const SHORTEST: f64 = 1e-5;
+/// What a step of four stages follows: from 2.8 on, of swings and of decays, it is unstable,
+/// and the inertia this is seen against may be more than there is.
+const RK4_REACH: f64 = 1.0;
+
+/// What inner steps follow at a bearable price. Beyond it a servo holds its place within the
+/// step whatever happens in between.
+const ADAPTIVE_REACH: f64 = 100.0;
+
+/// An inner step is not made shorter than this share of the step, whatever the error: a force
+/// with a corner, as that of friction that begins to slip, never gets as exact as it is told,
+/// and would bring everything to a halt.
+const SHORTEST: f64 = 1e-3;
 
 /// The step that an error of fifth order asks for next, with some caution.
 fn next_step(dt: f64, error: f64, tolerance: f64, was_cut: bool, before: f64) -> f64 {

@@ -132,15 +132,23 @@ impl OneRobot<'_> {
             }
             forces.clear();
             forces.resize(6 * width, [0.0; CHUNK]);
+            // Rows of one source stand together, and those of a joint have one direction: most
+            // of the chunks, and of the six, have nothing in them.
+            let (mut first, mut end, mut n_directions) = (width, 0, 1);
             let of_source = self.sides[i..].iter().filter(|other| other.source == source);
             for SidePlace { first_row, block, side, .. } in of_source {
                 let block = &self.blocks.blocks[*block];
                 let side = block.sides[*side].as_ref().expect("a side that was listed");
                 let at = rows.partition_point(|row| row < first_row);
+                first = first.min(at / CHUNK);
+                end = end.max((at + block.n_rows - 1) / CHUNK + 1);
                 for (r, row) in side.rows.iter().enumerate().take(block.n_rows) {
                     for (direction, part) in row.iter().enumerate() {
                         let chunk = direction * width + (at + r) / CHUNK;
                         forces[chunk][(at + r) % CHUNK] += part;
+                        if *part != 0.0 {
+                            n_directions = n_directions.max(direction + 1);
+                        }
                     }
                 }
             }
@@ -148,28 +156,23 @@ impl OneRobot<'_> {
                 if column >= places.len() {
                     places.resize(column + 1, None);
                 }
-                let known = places[column];
-                if known.is_none() {
-                    places[column] = Some(columns.len() as u32);
+                let place = *places[column].get_or_insert_with(|| {
                     columns.push(column);
                     gives.push(give);
-                }
-                for c in 0..width {
+                    lefts.resize(lefts.len() + width, [0.0; CHUNK]);
+                    columns.len() as u32 - 1
+                });
+                for c in first..end {
                     let mut sum = [0.0; CHUNK];
-                    for direction in 0..6 {
+                    for direction in 0..n_directions {
                         let force = &forces[direction * width + c];
                         for l in 0..CHUNK {
                             sum[l] += left[direction] * force[l];
                         }
                     }
-                    match known {
-                        None => lefts.push(sum),
-                        Some(place) => {
-                            let into = &mut lefts[place as usize * width + c];
-                            for l in 0..CHUNK {
-                                into[l] += sum[l];
-                            }
-                        }
+                    let into = &mut lefts[place as usize * width + c];
+                    for l in 0..CHUNK {
+                        into[l] += sum[l];
                     }
                 }
             }

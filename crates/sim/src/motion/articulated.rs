@@ -57,6 +57,12 @@ struct Work<L> {
     /// Which lanes were nudged.
     is_nudged: Vec<bool>,
     stages: Stages<L>,
+    /// Where the motors' efforts were those of `motors`: at the beginning of the whole step.
+    begun: (Vec<L>, Vec<L>),
+    /// One where the efforts of a column are too stiff for stages and act at the step's end.
+    is_late: Vec<L>,
+    /// Which lanes have such columns.
+    has_late: Vec<bool>,
     /// The positions are already those of the end of the step.
     is_staged: bool,
     /// What tells who left the finite.
@@ -99,6 +105,9 @@ impl<L: Lane> Articulated<L> {
             nudges: vec![V6::ZERO; n_nodes],
             is_nudged: vec![false; L::WIDTH],
             stages: Stages::new(tree.n_positions, n),
+            begun: (positions.clone(), velocities.clone()),
+            is_late: vec![L::ZERO; n],
+            has_late: vec![false; L::WIDTH],
             is_staged: false,
             alarm: L::ZERO,
             moved: positions.clone(),
@@ -321,16 +330,47 @@ impl<L: Lane> Articulated<L> {
         let Work { moved, gained, .. } = &mut self.work;
         moved.copy_from_slice(&self.positions);
         advance(&self.tree, gained, L::of(dt), moved);
+        self.take_moved(is_marked);
+    }
+
+    #[inline(always)]
+    fn take_moved(&mut self, is_marked: &[bool]) {
         for (lane, _) in is_marked.iter().enumerate().filter(|(_, is_marked)| **is_marked) {
-            for (q, moved) in self.positions.iter_mut().zip(&*moved) {
+            for (q, moved) in self.positions.iter_mut().zip(&self.work.moved) {
                 q.set(lane, moved.get(lane));
             }
         }
     }
 
-    /// Efforts as they are now, for integrators that look several times in a step.
+    /// Moves the marked lanes from where the step began, at the speeds they have.
     #[inline(always)]
-    fn gather_present_efforts(&mut self) {
+    fn walk_some(&mut self, is_marked: &[bool], dt: f64) {
+        let Work { moved, begun, .. } = &mut self.work;
+        moved.copy_from_slice(&begun.0);
+        advance(&self.tree, &self.velocities, L::of(dt), moved);
+        self.take_moved(is_marked);
+    }
+
+    /// Finds the columns whose efforts would swing or decay by more than `reach` in a step.
+    fn find_late(&mut self, dt: f64, reach: f64) {
+        let (columns, work) = (&self.columns, &mut self.work);
+        work.has_late.fill(false);
+        for (k, late) in work.is_late.iter_mut().enumerate() {
+            for lane in 0..L::WIDTH {
+                let inertia = columns.least_inertia[k].get(lane);
+                let swing = (columns.stiffness[k] + work.motors.kp[k]).get(lane) * dt * dt;
+                let decay = (columns.damping[k] + work.motors.kd[k]).get(lane) * dt;
+                let is_late = swing > reach * reach * inertia || decay > reach * inertia;
+                late.set(lane, if is_late { 1.0 } else { 0.0 });
+                work.has_late[lane] |= is_late;
+            }
+        }
+    }
+
+    /// Efforts as they are now, for integrators that look several times in a step; late ones
+    /// are left to its end, or only they are wanted.
+    #[inline(always)]
+    fn gather_present_efforts(&mut self, is_end: bool) {
         let (columns, work) = (&self.columns, &mut self.work);
         for (k, effort) in work.efforts.iter_mut().enumerate() {
             let node = &self.tree.nodes[self.tree.column_nodes[k]];
@@ -338,21 +378,56 @@ impl<L: Lane> Articulated<L> {
             *effort = L::ZERO;
             if node.dof.is_some() {
                 let (q, v) = (self.positions[node.first_position], self.velocities[k]);
-                let (q0, v0) =
-                    (work.stages.positions[node.first_position], work.stages.velocities[k]);
+                let (q0, v0) = (work.begun.0[node.first_position], work.begun.1[k]);
                 let motor = work.motors.efforts[k]
                     - work.motors.kp[k] * (q - q0)
                     - work.motors.kd[k] * (v - v0);
-                *effort =
+                let all =
                     motor - columns.damping[k] * v - columns.stiffness[k] * (q - columns.rest[k]);
+                let late = work.is_late[k];
+                *effort = all * if is_end { late } else { L::of(1.0) - late };
             }
         }
+    }
+
+    /// What late efforts add to the velocities and the way, where the stages ended: as in
+    /// [`Articulated::gather_efforts`] they are those of the end of the step, so they hold at
+    /// any gain, to first order.
+    #[inline(always)]
+    fn settle_late(&mut self, dt: f64) {
+        let h = L::of(dt);
+        self.gather_present_efforts(true);
+        let (columns, work) = (&self.columns, &mut self.work);
+        for (k, late) in work.is_late.iter().enumerate() {
+            let slope = columns.damping[k]
+                + work.motors.kd[k]
+                + h * (columns.stiffness[k] + work.motors.kp[k]);
+            work.stiffening[k] += *late * (h * slope);
+        }
+        factor(&self.tree, &work.bodies, &work.stiffening, &mut work.factor);
+        if work.has_late.contains(&true) {
+            work.efforts.iter_mut().for_each(|effort| *effort = *effort * h);
+            work.forces.fill(V6::ZERO);
+            let Work { bodies, factor: factored, efforts, forces, gained, .. } = work;
+            solve(&self.tree, bodies, factored, efforts, forces, gained);
+            keep_lanes(&work.has_late, &mut work.gained);
+            add_where_any(&mut self.velocities, &work.gained);
+            let late = std::mem::take(&mut self.work.has_late);
+            self.move_some(&late, dt);
+            self.work.has_late = late;
+            self.place_all();
+            let work = &mut self.work;
+            factor(&self.tree, &work.bodies, &work.stiffening, &mut work.factor);
+        }
+        let work = &mut self.work;
+        work.next.copy_from_slice(&self.velocities);
+        work.pushes.fill(V6::ZERO);
     }
 
     /// How fast positions and velocities change, into a stage.
     #[inline(always)]
     fn derive_stage(&mut self, gravity: Vec3, stage: usize) {
-        self.gather_present_efforts();
+        self.gather_present_efforts(false);
         self.gather_decay(0.0);
         self.solve_motion(gravity);
         let work = &mut self.work;
@@ -438,7 +513,7 @@ enum Job<'a> {
     Finish(f64),
     Derive(Vec3, usize),
     SetStage(&'a [f64], f64),
-    Settle,
+    Settle(f64),
 }
 
 impl<L: Lane> Kernel for Wide<'_, L> {
@@ -470,9 +545,11 @@ impl<L: Lane> Kernel for Wide<'_, L> {
                         advance(&it.tree, &it.velocities, L::of(dt), &mut it.positions);
                     }
                 } else if is_kicked {
-                    // The way was gone without the kick; what it changes is made up for.
+                    // The stages went on as if nothing were in the way, so whoever was kicked goes
+                    // the whole step at the speed it ends with, as without stages: what rests
+                    // stays, and what hits comes no nearer.
                     let kicked = std::mem::take(&mut it.work.is_kicked);
-                    it.move_some(&kicked, dt);
+                    it.walk_some(&kicked, dt);
                     it.work.is_kicked = kicked;
                 }
                 it.work.is_kicked.fill(false);
@@ -486,13 +563,7 @@ impl<L: Lane> Kernel for Wide<'_, L> {
                 it.work.stages.blend(weights, dt, &mut it.positions, &mut it.velocities);
                 normalise(&it.tree, &mut it.positions);
             }
-            Job::Settle => {
-                it.work.stiffening.copy_from_slice(&it.columns.armature);
-                let work = &mut it.work;
-                factor(&it.tree, &work.bodies, &work.stiffening, &mut work.factor);
-                work.next.copy_from_slice(&it.velocities);
-                work.pushes.fill(V6::ZERO);
-            }
+            Job::Settle(dt) => it.settle_late(dt),
         }
     }
 }
@@ -599,8 +670,14 @@ impl<L: Lane + Send> Pack for Articulated<L> {
         self.tree.loops.is_empty()
     }
 
-    fn remember(&mut self, drive: &Drive<'_>) {
+    fn begin(&mut self, drive: &Drive<'_>, reach: f64) {
         self.work.motors.gather(drive.inputs, &self.robots);
+        self.find_late(drive.dt, reach);
+        self.work.begun.0.copy_from_slice(&self.positions);
+        self.work.begun.1.copy_from_slice(&self.velocities);
+    }
+
+    fn remember(&mut self) {
         self.held.copy_from_slice(&self.positions);
         self.work.stages.positions.copy_from_slice(&self.positions);
         self.work.stages.velocities.copy_from_slice(&self.velocities);
@@ -629,8 +706,8 @@ impl<L: Lane + Send> Pack for Articulated<L> {
         self.contain();
     }
 
-    fn settle(&mut self) {
-        L::wide(Wide(self, Job::Settle));
+    fn settle(&mut self, dt: f64) {
+        L::wide(Wide(self, Job::Settle(dt)));
         self.work.is_staged = true;
     }
 

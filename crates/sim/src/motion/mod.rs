@@ -181,8 +181,12 @@ pub trait Pack: Send {
         false
     }
 
-    /// Keeps the present state as where the step begins.
-    fn remember(&mut self, _drive: &Drive<'_>) {}
+    /// Begins a step. What swings or decays by more than `reach` in it, in radians or in powers
+    /// of e, is left out of the stages.
+    fn begin(&mut self, _drive: &Drive<'_>, _reach: f64) {}
+
+    /// Keeps the present state as where the stages begin.
+    fn remember(&mut self) {}
 
     /// Works out, where it was placed, how fast everything changes, and keeps it as a stage's.
     fn derive(&mut self, _drive: &Drive<'_>, _stage: usize) {}
@@ -198,8 +202,9 @@ pub trait Pack: Send {
     /// Holds robots whose numbers left the finite between stages.
     fn leave_lost(&mut self) {}
 
-    /// Takes the present state, placed, for the end of the step, to be kicked and finished.
-    fn settle(&mut self) {}
+    /// Takes the present state, placed, for the end of a step of `dt` seconds, with what was
+    /// left out of its stages; to be kicked and finished.
+    fn settle(&mut self, _dt: f64) {}
 }
 
 /// A pack of robots of one model at a detail, where a state has them; as many lanes as they

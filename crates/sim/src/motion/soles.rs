@@ -122,10 +122,14 @@ pub(super) fn sole_in_body(
         });
         return Some((body_from_sole, half));
     }
-    // Upright as the link stands when time starts, and turned as it is.
-    let yaw = rpy_from_quat(world_from_body.rotation).z;
-    let upright_from_world = Transform::from_rotation(quat_from_rpy(0.0, 0.0, yaw)).inverse();
-    let upright_from_body = upright_from_world * world_from_body;
+    // Upright as the link stands in its robot when time starts, and turned as it is: whoever
+    // starts tilted has soles that are tilted.
+    let robot = model.world.models.iter().find(|part| part.name == body.robot);
+    let world_from_robot = robot.map_or(Transform::IDENTITY, |part| part.parent_from_model);
+    let robot_from_body = world_from_robot.inverse() * world_from_body;
+    let yaw = rpy_from_quat(robot_from_body.rotation).z;
+    let upright_from_robot = Transform::from_rotation(quat_from_rpy(0.0, 0.0, yaw)).inverse();
+    let upright_from_body = upright_from_robot * robot_from_body;
     let face = lowest_face(model, body_idx, upright_from_body);
     let (low, high) = face.iter().fold(None, |bounds, p| match bounds {
         None => Some((*p, *p)),
