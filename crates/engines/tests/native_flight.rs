@@ -1,5 +1,5 @@
-//! The native engine where nothing touches: what its integrators conserve, the public benchmark
-//! of free boxes, and an adaptive step that ends where it should.
+//! What the native engine's integrators conserve, the public benchmark of free boxes, an adaptive
+//! step that ends where it should, and that what rests rests by all of them.
 
 mod common;
 
@@ -297,6 +297,50 @@ fn stiff_servos_hold_by_every_integrator() {
             // A step implicit in q takes 1/(1 + h·λ) for exp(−h·λ), here with h·λ = 0.1.
             assert!((q - ridden(kp, kd, t)).abs() < 0.02, "{word}: {q} m at {t} s");
             last = q;
+        }
+    }
+}
+
+/// A ball on the ground, a hinge that its own dry friction holds up and one that hangs in its
+/// stop: by every integrator, and in steps of any length, they are where they were, and the ground
+/// carries the weight, no more and no less.
+#[test]
+fn what_rests_rests_by_every_integrator() {
+    let hinge = |name: &str, y: f64, axis: &str| {
+        format!(
+            r#"<model name="{name}"><pose>2 {y} 2 0 0 0</pose><link name="link"><inertial>
+            <pose>0.5 0 0 0 0 0</pose><mass>1</mass><inertia><ixx>0.01</ixx><iyy>0.01</iyy>
+            <izz>0.01</izz></inertia></inertial></link><joint name="pin" type="revolute">
+            <parent>world</parent><child>link</child><axis><xyz>0 1 0</xyz>{axis}</axis></joint>
+            </model>"#
+        )
+    };
+    // The arm weighs 4.9 N·m on its pin.
+    let stiff = hinge("stiff", 0.0, "<dynamics><friction>6</friction></dynamics>");
+    let stopped = hinge("stopped", 2.0, "<limit><lower>-1</lower><upper>0</upper></limit>");
+    let ball = r#"<model name="ball"><pose>0 0 0.1 0 0 0</pose><link name="link"><inertial>
+        <mass>1</mass><inertia><ixx>0.004</ixx><iyy>0.004</iyy><izz>0.004</izz></inertia></inertial>
+        <collision name="c"><geometry><sphere><radius>0.1</radius></sphere></geometry></collision>
+        </link></model>"#;
+    let text = format!("{}{ball}{stiff}{stopped}", common::GROUND);
+    for integrator in [Integrator::SemiImplicit, RK4, within(1e-9)] {
+        for step_millis in [1, 10, 100] {
+            let mut world = by(sdf_world(&text), integrator, ContactLaw::Hard);
+            world.physics.step = SimDuration::from_nanos(step_millis * 1_000_000);
+            let what = format!("{} in {step_millis} ms", integrator.word());
+            Play::native(2.0).watch(&world, |model, state| {
+                if state.time.nanos() == 0 {
+                    return;
+                }
+                let height = common::place_of(model, state, "ball").z;
+                assert!((height - 0.1).abs() < 1e-9, "{what}: the ball is at {height} m");
+                let load: f64 = state.contacts.iter().map(|contact| contact.force.z.abs()).sum();
+                assert!((load / common::GRAVITY - 1.0).abs() < 1e-6, "{what}: {load} N");
+                for dof in &state.dofs {
+                    let (q, v) = (dof.position, dof.velocity);
+                    assert!(q.abs() < 1e-9 && v.abs() < 1e-9, "{what}: {q} rad, {v} rad/s");
+                }
+            });
         }
     }
 }

@@ -340,6 +340,31 @@ fn capsules_cross_in_one_point_and_lie_side_by_side_in_two() {
     assert!(ends.len() == 2 && (ends[0] + 0.2).abs() < 1e-12 && (ends[1] - 0.5).abs() < 1e-12);
 }
 
+/// Cubes of meshes that lie on each other, hardly apart or hardly in, to the last bit or shifted:
+/// as deep as boxes would be, along the normal boxes would have.
+#[test]
+fn hulls_face_to_face_touch_as_boxes_do() {
+    let half = Vec3::splat(0.1);
+    let kinds = [box_mesh(half, true), Geometry::Box { size: half * 2.0 }];
+    for (a, b) in [(0, 0), (0, 1), (1, 0)].map(|(a, b)| (form(&kinds[a]), form(&kinds[b]))) {
+        for direction in [Vec3::X, Vec3::Y, Vec3::Z] {
+            for depth in [0.0, 1e-4, -1e-4, 1e-9, -1e-9, 1e-13] {
+                for aside in [Vec3::ZERO, Vec3::new(0.03, 0.05, 0.02), Vec3::splat(0.1)] {
+                    let shift = aside - direction * aside.dot(direction);
+                    let there = Transform::from_translation(direction * (0.2 - depth) + shift);
+                    for at in [Transform::IDENTITY, at(1.0, 0.0, 0.1)] {
+                        let found = touching((&a, &at), (&b, &(at * there)), 1e-3);
+                        let deepest = deepest(&found).expect("they are within the margin");
+                        let what = format!("{direction} {depth} {aside}: {deepest:?}");
+                        assert!((deepest.depth - depth).abs() < 1e-9, "{what}");
+                        assert!(deepest.normal.dot(direction) > 1.0 - 1e-9, "{what}");
+                    }
+                }
+            }
+        }
+    }
+}
+
 #[test]
 fn boxes_share_the_corners_of_what_they_share() {
     let size = Vec3::new(0.5, 0.5, 0.5);

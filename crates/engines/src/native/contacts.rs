@@ -26,8 +26,6 @@ pub(super) struct Contacts {
 pub(super) enum Friction {
     /// As a force, within Coulomb's limit.
     Capped,
-    /// As a force.
-    Free,
     /// By rows that are solved with the step.
     ByRows,
 }

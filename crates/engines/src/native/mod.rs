@@ -178,7 +178,7 @@ impl Built {
     /// Semi-implicit: velocities of the end of the step, then positions by them.
     fn step(&mut self, drive: &Drive<'_>, state: &mut State) {
         self.find_contacts(drive, state);
-        self.push(drive, state, Friction::ByRows, |_| true);
+        self.push(drive, state, |_| true);
         self.crew.each(&mut self.packs, |pack| pack.accelerate(drive));
         self.kick(drive, state);
         self.carry_on(drive, state);
@@ -194,13 +194,7 @@ impl Built {
 
     /// Forces from outside and, by the soft laws, those of contacts, on the packs that take them
     /// now.
-    fn push(
-        &mut self,
-        drive: &Drive<'_>,
-        state: &State,
-        friction: Friction,
-        takes: fn(&dyn Pack) -> bool,
-    ) {
+    fn push(&mut self, drive: &Drive<'_>, state: &State, takes: fn(&dyn Pack) -> bool) {
         for wrench in &drive.inputs.wrenches {
             let Some((pack, robot, node)) = self.packing.seats[wrench.rigid_idx] else { continue };
             let pack = &mut self.packs[pack];
@@ -215,7 +209,7 @@ impl Built {
         }
         let friction = match self.law {
             ContactLaw::Hard => return,
-            ContactLaw::Soft => friction,
+            ContactLaw::Soft => Friction::ByRows,
             ContactLaw::SoftCoulomb => Friction::Capped,
         };
         self.contacts.push_softly(&mut self.packs, state, friction, takes);

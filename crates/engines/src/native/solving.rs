@@ -195,7 +195,9 @@ impl Work {
                     let directions = [touch.point.normal, tangents[0], tangents[1]];
                     self.before.extend(directions.map(|direction| v.dot(direction)));
                 }
-                Owner::Columns { .. } | Owner::Links(_) | Owner::Rub { .. } => self.before.push(0.0),
+                Owner::Columns { .. } | Owner::Links(_) | Owner::Rub { .. } => {
+                    self.before.push(0.0)
+                }
             }
         }
         let problem = Problem {

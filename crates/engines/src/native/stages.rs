@@ -4,7 +4,6 @@ use headland_sim::State;
 use headland_sim::motion::{DORMAND_PRINCE, Drive, Method, RK4};
 
 use super::Built;
-use super::contacts::Friction;
 
 impl Built {
     /// One step by a method of several stages; with a tolerance, as many inner steps as that
@@ -24,6 +23,8 @@ impl Built {
                 self.run_stages(&RK4, drive, drive.dt, state);
             }
             Some(tolerance) => {
+                // Of steps at this place that were too long: the last, and how many.
+                let (mut refused, mut n_refused) = ((0.0, 0.0), 0);
                 // Exactly the whole step, whatever the inner ones sum up to.
                 while done < drive.dt {
                     let rest = drive.dt - done;
@@ -32,10 +33,13 @@ impl Built {
                     self.remember();
                     self.run_stages(&DORMAND_PRINCE, drive, dt, state);
                     let error = self.error(&DORMAND_PRINCE, dt);
-                    let may_shrink = dt > drive.dt * SHORTEST;
+                    let is_corner = n_refused >= N_TRIED && is_corner((dt, error), refused);
+                    let may_shrink = dt > drive.dt * SHORTEST && !is_corner;
                     if error > tolerance && may_shrink {
+                        (refused, n_refused) = ((dt, error), n_refused + 1);
                         self.go_to(&[], 0.0, state);
                     } else {
+                        n_refused = 0;
                         done = if is_last { drive.dt } else { done + dt };
                         if error > tolerance {
                             // Whoever is lost must not make the others go on in tiny steps.
@@ -47,16 +51,14 @@ impl Built {
                 }
             }
         }
-        // What has a way of its own is stepped as ever; the rest is where it ends up.
-        for pack in &mut self.packs {
-            pack.place(state);
-            if pack.has_stages() {
-                pack.settle(drive.dt);
-                pack.write(state);
-            }
+        // What kicks is seen from where the step began, as by the semi-implicit integrator; what
+        // has a way of its own is stepped as ever.
+        for pack in self.packs.iter_mut().filter(|pack| pack.has_stages()) {
+            pack.settle(drive.dt);
+            pack.write(state);
         }
         self.find_contacts(drive, state);
-        self.push(drive, state, Friction::Free, |pack| !pack.has_stages());
+        self.push(drive, state, |pack| !pack.has_stages());
         for pack in self.packs.iter_mut().filter(|pack| !pack.has_stages()) {
             pack.accelerate(drive);
         }
@@ -77,7 +79,7 @@ impl Built {
             if self.law != headland_world::ContactLaw::Hard {
                 self.find_contacts(drive, state);
             }
-            self.push(drive, state, Friction::Free, |pack| pack.has_stages());
+            self.push(drive, state, |pack| pack.has_stages());
             self.packs.iter_mut().for_each(|pack| pack.derive(drive, stage));
         }
         self.go_to(method.result, dt, state);
@@ -104,10 +106,19 @@ const RK4_REACH: f64 = 1.0;
 /// step whatever happens in between.
 const ADAPTIVE_REACH: f64 = 100.0;
 
-/// An inner step is not made shorter than this share of the step, whatever the error: a force
-/// with a corner, as that of friction that begins to slip, never gets as exact as it is told,
-/// and would bring everything to a halt.
+/// An inner step is not made shorter than this share of the step, whatever the error.
 const SHORTEST: f64 = 1e-3;
+
+/// How often a step is shortened before a corner is believed.
+const N_TRIED: usize = 3;
+
+/// Whether an error fell with the step as at a corner of the forces, where something begins to
+/// touch or to slip: by the second power of the step at most, not by the fifth. No step over it
+/// gets as exact as it is told, and all would come to a halt.
+fn is_corner((dt, error): (f64, f64), (dt_before, error_before): (f64, f64)) -> bool {
+    let share = dt / dt_before;
+    error > error_before * share * share * share
+}
 
 /// The step that an error of fifth order asks for next, with some caution.
 fn next_step(dt: f64, error: f64, tolerance: f64, was_cut: bool, before: f64) -> f64 {

@@ -72,7 +72,7 @@ pub(super) fn touches(
     let rounding = a.form.rounding() + b.form.rounding();
     let a_from_b = a.world_from_form.inverse() * *b.world_from_form;
     let Some(found) = search.nearest(a.form, b.form, &a_from_b, margin + rounding) else { return };
-    let searched = a.world_from_form.vector(found.normal);
+    let (searched, is_found) = trusted(a, b, &found);
     let allowed = match cone {
         None => Some(searched),
         Some(cone) => {
@@ -92,13 +92,38 @@ pub(super) fn touches(
     let (normal, depth) = polished(a, b, allowed, 0.0, cone.is_some());
     let deepest = out[first..].iter().map(|touch| touch.depth).fold(f64::NEG_INFINITY, f64::max);
     let is_missed = deepest < depth - MISSED * depth.abs() - 1e-12;
-    if is_missed && depth > -margin && allowed.dot(searched) > 1.0 - 1e-9 {
+    if is_found && is_missed && depth > -margin && allowed.dot(searched) > 1.0 - 1e-9 {
         let between = a.world_from_form.point((found.on_a + found.on_b) * 0.5);
         let level = a.support(normal).dot(normal) + a.form.rounding() - 0.5 * depth;
         let position = between + normal * (level - between.dot(normal));
         out.push(Touch { position, normal, depth, feature: WITNESS });
     }
 }
+
+/// The normal that was found, in the world, if the two overlap along it by no more than the
+/// search says. Faces that lie on each other to the last bit can end it anywhere; then the
+/// normal is that of the face along which they overlap least.
+fn trusted(a: &Side<'_>, b: &Side<'_>, found: &Witness) -> (Vec3, bool) {
+    let depth = |normal: Vec3| (a.support(normal) - b.support(-normal)).dot(normal);
+    let normal = a.world_from_form.vector(found.normal);
+    let (claimed, actual) = ((found.on_a - found.on_b).dot(found.normal), depth(normal));
+    if actual <= claimed + DOUBTFUL * actual.abs() + 1e-9 {
+        return (normal, true);
+    }
+    let mut best = (normal, actual);
+    let mut see = |normal: Vec3| {
+        let own = depth(normal);
+        if own < best.1 {
+            best = (normal, own);
+        }
+    };
+    a.form.each_face_normal(|normal| see(a.world_from_form.vector(normal)));
+    b.form.each_face_normal(|normal| see(-b.world_from_form.vector(normal)));
+    (best.0, best.0 == normal)
+}
+
+/// An overlap that is more than what was found by this part of itself is another one.
+const DOUBTFUL: f64 = 0.1;
 
 /// The normal of least overlap, and that overlap, among the one found and those of the flats
 /// it meets. The search ends within a tolerance; a face knows its normal to the last bit, and

@@ -214,6 +214,27 @@ impl Form {
         }
     }
 
+    /// Shows the unit normals of its faces.
+    pub(super) fn each_face_normal(&self, mut see: impl FnMut(Vec3)) {
+        let both = |see: &mut dyn FnMut(Vec3), normal: Vec3| [normal, -normal].map(see);
+        match self {
+            Form::Box { .. } => {
+                [Vec3::X, Vec3::Y, Vec3::Z].map(|axis| both(&mut see, axis));
+            }
+            Form::Cylinder { .. } => {
+                both(&mut see, Vec3::Z);
+            }
+            Form::Cone { .. } => see(-Vec3::Z),
+            Form::Hull(hull) => hull.faces().iter().for_each(|face| see(face.normal)),
+            Form::Facet { .. } => {
+                if let Some(normal) = self.flat_normal(Vec3::Z) {
+                    both(&mut see, normal);
+                }
+            }
+            _ => {}
+        }
+    }
+
     /// The face, edge or point of its core that looks along the unit vector `dir`. Round
     /// faces become polygons of `n_round` corners that start towards `hint`.
     pub(super) fn core_face(&self, dir: Vec3, hint: Vec3, n_round: usize, out: &mut Polygon) {

@@ -59,6 +59,8 @@ struct Work<L> {
     stages: Stages<L>,
     /// Where the motors' efforts were those of `motors`: at the beginning of the whole step.
     begun: (Vec<L>, Vec<L>),
+    /// Where the stages ended.
+    staged: Vec<L>,
     /// One where the efforts of a column are too stiff for stages and act at the step's end.
     is_late: Vec<L>,
     /// Which lanes have such columns.
@@ -106,6 +108,7 @@ impl<L: Lane> Articulated<L> {
             is_nudged: vec![false; L::WIDTH],
             stages: Stages::new(tree.n_positions, n),
             begun: (positions.clone(), velocities.clone()),
+            staged: positions.clone(),
             is_late: vec![L::ZERO; n],
             has_late: vec![false; L::WIDTH],
             is_staged: false,
@@ -404,8 +407,8 @@ impl<L: Lane> Articulated<L> {
                 + h * (columns.stiffness[k] + work.motors.kp[k]);
             work.stiffening[k] += *late * (h * slope);
         }
-        factor(&self.tree, &work.bodies, &work.stiffening, &mut work.factor);
         if work.has_late.contains(&true) {
+            factor(&self.tree, &work.bodies, &work.stiffening, &mut work.factor);
             work.efforts.iter_mut().for_each(|effort| *effort = *effort * h);
             work.forces.fill(V6::ZERO);
             let Work { bodies, factor: factored, efforts, forces, gained, .. } = work;
@@ -415,13 +418,23 @@ impl<L: Lane> Articulated<L> {
             let late = std::mem::take(&mut self.work.has_late);
             self.move_some(&late, dt);
             self.work.has_late = late;
-            self.place_all();
-            let work = &mut self.work;
-            factor(&self.tree, &work.bodies, &work.stiffening, &mut work.factor);
         }
+        self.go_back();
+    }
+
+    /// Keeps where the stages ended and goes back to where the step began: what kicks is seen
+    /// from there, as without stages, so that what rests needs its weight and no more.
+    #[inline(always)]
+    fn go_back(&mut self) {
         let work = &mut self.work;
         work.next.copy_from_slice(&self.velocities);
+        work.staged.copy_from_slice(&self.positions);
         work.pushes.fill(V6::ZERO);
+        self.positions.copy_from_slice(&work.begun.0);
+        self.velocities.copy_from_slice(&work.begun.1);
+        self.place_all();
+        let work = &mut self.work;
+        factor(&self.tree, &work.bodies, &work.stiffening, &mut work.factor);
     }
 
     /// How fast positions and velocities change, into a stage.
@@ -544,10 +557,13 @@ impl<L: Lane> Kernel for Wide<'_, L> {
                     } else {
                         advance(&it.tree, &it.velocities, L::of(dt), &mut it.positions);
                     }
-                } else if is_kicked {
+                } else {
+                    it.positions.copy_from_slice(&it.work.staged);
+                }
+                if it.work.is_staged && is_kicked {
                     // The stages went on as if nothing were in the way, so whoever was kicked goes
-                    // the whole step at the speed it ends with, as without stages: what rests
-                    // stays, and what hits comes no nearer.
+                    // the whole step at the speed it ends with: what rests stays, and what hits
+                    // comes no nearer.
                     let kicked = std::mem::take(&mut it.work.is_kicked);
                     it.walk_some(&kicked, dt);
                     it.work.is_kicked = kicked;

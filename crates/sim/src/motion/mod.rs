@@ -202,8 +202,9 @@ pub trait Pack: Send {
     /// Holds robots whose numbers left the finite between stages.
     fn leave_lost(&mut self) {}
 
-    /// Takes the present state, placed, for the end of a step of `dt` seconds, with what was
-    /// left out of its stages; to be kicked and finished.
+    /// Takes the present state, placed, for the end of a step of `dt` seconds if nothing kicks,
+    /// with what was left out of its stages, and goes back to the step's beginning; to be kicked
+    /// and finished.
     fn settle(&mut self, _dt: f64) {}
 }
 
