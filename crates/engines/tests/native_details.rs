@@ -160,3 +160,25 @@ fn a_com_cat_turns_in_the_air_and_its_centre_falls_on() {
         }
     }
 }
+
+/// Walkers put into each other, foot in foot, leave each other by their middles: the way out of a
+/// flat sole is upwards, and nobody goes there.
+#[test]
+fn walkers_that_stand_in_each_other_are_pushed_apart() {
+    for apart in [0.05, 0.09, 0.0] {
+        let two = format!("{GROUND}{}{}", walker("a", 0.0, 0.0), walker("b", apart, 0.0));
+        let mut deepest = 0.0_f64;
+        Play::native(1.0).watch(&sdf_world(&two), |model, state| {
+            if state.time.secs() < 0.9 {
+                return;
+            }
+            let is_foot = |body: usize| model.bodies[body].name.contains("foot");
+            for contact in &state.contacts {
+                if is_foot(contact.body_a) && is_foot(contact.body_b) {
+                    deepest = deepest.max(contact.depth);
+                }
+            }
+        });
+        assert!(deepest < 1e-3, "{apart} m apart at first, still {deepest} m in each other");
+    }
+}

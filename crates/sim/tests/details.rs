@@ -240,25 +240,7 @@ fn of_many_feet_the_one_that_touches_stands_next() {
 #[test]
 fn soles_and_ground_come_from_shapes_where_nobody_gives_them() {
     let mut robot = post_walker(&two_feet());
-    let ground = WorldModel {
-        name: "ground".into(),
-        is_static: true,
-        parent_from_model: Transform::from_translation(Vec3::Z * 0.3),
-        links: vec![Link {
-            name: "link".into(),
-            collisions: vec![Collision {
-                name: "plane".into(),
-                link_from_shape: Transform::IDENTITY,
-                geometry: Geometry::Plane {
-                    normal: Vec3::Z,
-                    size: headland_base::maths::Vec2::ONE,
-                },
-                surface: Surface::default(),
-            }],
-            ..Link::default()
-        }],
-        ..WorldModel::default()
-    };
+    let ground = level_plane(0.3);
     let make = |robot: &WorldModel| {
         let mut world = World::clone(&world_of(robot, &[(Vec3::new(0.5, 0.1, 0.4), 1.0)]));
         world.models.push(ground.clone());
@@ -645,9 +627,34 @@ fn a_single_body_tumbles_alike_as_one_body_and_articulated() {
     }
 }
 
+/// A ground at a height.
+fn level_plane(height: f64) -> WorldModel {
+    WorldModel {
+        name: "ground".into(),
+        is_static: true,
+        parent_from_model: Transform::from_translation(Vec3::Z * height),
+        links: vec![Link {
+            name: "link".into(),
+            collisions: vec![Collision {
+                name: "plane".into(),
+                link_from_shape: Transform::IDENTITY,
+                geometry: Geometry::Plane {
+                    normal: Vec3::Z,
+                    size: headland_base::maths::Vec2::ONE,
+                },
+                surface: Surface::default(),
+            }],
+            ..Link::default()
+        }],
+        ..WorldModel::default()
+    }
+}
+
 fn codes(robot: &WorldModel, detail: Detail) -> Vec<&'static str> {
     let world = world_of(robot, &[HERE]);
-    let model = headland_sim::Model::compile(&world).expect("a world that moves");
+    let mut world = (*world).clone();
+    world.models.push(level_plane(0.0));
+    let model = headland_sim::Model::compile(&world.into()).expect("a world that moves");
     let forest = Forest::of(&model);
     needs(&model, &forest.trees[0], detail).iter().map(|needed| needed.code).collect()
 }
@@ -659,6 +666,19 @@ fn whoever_has_everything_needs_nothing() {
         assert_eq!(codes(&post_walker(&two_feet()), detail), [""; 0], "{}", detail.word());
     }
     assert_eq!(codes(&cart(&differential(), RADIUS), Detail::Vehicle), [""; 0]);
+}
+
+/// Soles see level planes: a world without one is told of, and not by those that fall.
+#[test]
+fn walking_without_a_ground_is_told() {
+    let world = world_of(&post_walker(&two_feet()), &[HERE]);
+    let model = headland_sim::Model::compile(&world).expect("a world that moves");
+    let forest = Forest::of(&model);
+    let told = |detail| -> Vec<&str> {
+        needs(&model, &forest.trees[0], detail).iter().map(|needed| needed.code).collect()
+    };
+    assert_eq!(told(Detail::Kinematic), ["no-level-ground"]);
+    assert_eq!(told(Detail::Com), [""; 0]);
 }
 
 /// Everything that is missing, at once.

@@ -195,7 +195,15 @@ impl Contacts {
             }
             let robots = touch.seats.map(|seat| seat.map(|(pack, robot, _)| (pack, robot)));
             let ContactPoint { normal, depth, .. } = touch.point;
-            let across = Vec3::new(normal.x, normal.y, 0.0);
+            let mut across = Vec3::new(normal.x, normal.y, 0.0);
+            // A foot on a foot: the shortest way out is up, where no robot goes. From middle to
+            // middle, then.
+            if let [Some(a), Some(b)] = robots
+                && across.length() < STEEP
+            {
+                let apart = packs[b.0].origin(b.1) - packs[a.0].origin(a.1);
+                across = apart.with_z(0.0).try_normalize().unwrap_or(Vec3::X);
+            }
             match deepest.iter_mut().find(|(known, ..)| *known == robots) {
                 Some(known) if known.2 < depth => *known = (robots, across, depth),
                 Some(_) => {}
@@ -226,6 +234,9 @@ impl Contacts {
         }));
     }
 }
+
+/// A normal with less of it along the ground pushes nobody aside.
+const STEEP: f64 = 0.1;
 
 fn pair(point: &ContactPoint) -> (usize, usize, usize, usize) {
     (point.body_a, point.body_b, point.shape_a, point.shape_b)

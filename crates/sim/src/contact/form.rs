@@ -216,21 +216,16 @@ impl Form {
 
     /// Shows the unit normals of its faces.
     pub(super) fn each_face_normal(&self, mut see: impl FnMut(Vec3)) {
-        let both = |see: &mut dyn FnMut(Vec3), normal: Vec3| [normal, -normal].map(see);
+        let mut both = |normal: Vec3| {
+            see(normal);
+            see(-normal);
+        };
         match self {
-            Form::Box { .. } => {
-                [Vec3::X, Vec3::Y, Vec3::Z].map(|axis| both(&mut see, axis));
-            }
-            Form::Cylinder { .. } => {
-                both(&mut see, Vec3::Z);
-            }
+            Form::Box { .. } => [Vec3::X, Vec3::Y, Vec3::Z].into_iter().for_each(both),
+            Form::Cylinder { .. } => both(Vec3::Z),
             Form::Cone { .. } => see(-Vec3::Z),
             Form::Hull(hull) => hull.faces().iter().for_each(|face| see(face.normal)),
-            Form::Facet { .. } => {
-                if let Some(normal) = self.flat_normal(Vec3::Z) {
-                    both(&mut see, normal);
-                }
-            }
+            Form::Facet { .. } => self.flat_normal(Vec3::Z).into_iter().for_each(both),
             _ => {}
         }
     }

@@ -10,7 +10,7 @@ use crate::tree::{Bodies, Factor, Inertia, NodeKind, Tree, factor, place, whole_
 
 use super::Robot;
 use super::ends::{at_nothing, read_state};
-use super::soles::{declared_feet, sole_in_body};
+use super::soles::{declared_feet, level_ground, sole_in_body};
 use super::vehicle::{column_of, declared_wheels};
 
 /// Everything that a robot lacks to be moved at a detail; nothing where it can be.
@@ -19,7 +19,10 @@ pub fn needs(model: &Model, tree: &Tree, detail: Detail) -> Vec<Diagnostic> {
     let asked = Asked { model, tree, robot: &robot, word: detail.word() };
     let mut out = asked.loops(detail);
     match detail {
-        Detail::Kinematic => out.extend(asked.free_base().into_iter().chain(asked.feet())),
+        Detail::Kinematic => {
+            out.extend(asked.free_base().into_iter().chain(asked.feet()));
+            out.extend(asked.ground());
+        }
         Detail::Vehicle => out.extend(asked.free_base().into_iter().chain(asked.wheels())),
         Detail::Com | Detail::ComFixed => {
             out.extend(asked.free_base().into_iter().chain(asked.whole()));
@@ -73,7 +76,10 @@ impl Asked<'_> {
         let mut out = Vec::new();
         if feet.iter().all(|foot| foot.body_idx.is_none()) {
             let missing = self.missing("no-feet", "it has no feet");
-            out.push(missing.help("say which links are its feet: <headland:foot link=\"…\"/>"));
+            out.push(missing.help(
+                "say which links are its feet: <headland:foot link=\"…\"/> in its <model>; around \
+                 a file of another format, <model><include merge=\"true\">…</include>…</model>",
+            ));
         }
         for foot in &feet {
             let name = &foot.name;
@@ -91,6 +97,18 @@ impl Asked<'_> {
             }
         }
         out
+    }
+
+    /// Who walks by soles alone sees level planes and nothing else.
+    fn ground(&self) -> Option<Diagnostic> {
+        let name = self.name();
+        level_ground(self.model).is_none().then(|| {
+            let message = format!(
+                "no static plane is level, so `{name}`, moved as `kinematic`, walks at height 0"
+            );
+            Diagnostic::warning("no-level-ground", message)
+                .help("add a ground plane, or move it as `com` on slopes and heightmaps")
+        })
     }
 
     fn links(&self) -> Vec<String> {

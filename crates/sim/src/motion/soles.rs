@@ -194,8 +194,13 @@ fn rim(radius: f64, z: f64) -> Vec<Vec3> {
     angles.map(|angle| Vec3::new(radius * cos(angle), radius * sin(angle), z)).collect()
 }
 
-/// How high the ground is: that of the highest level plane that never moves, or zero.
+/// How high the ground is: that of [`level_ground`], or zero.
 pub(super) fn ground_height(model: &Model) -> f64 {
+    level_ground(model).unwrap_or(0.0)
+}
+
+/// The height of the highest level plane that never moves.
+pub(super) fn level_ground(model: &Model) -> Option<f64> {
     let fixed = model.rigids.iter().filter(|rigid| rigid.motion == Motion::Static);
     let mut highest: Option<f64> = None;
     for rigid in fixed {
@@ -211,5 +216,5 @@ pub(super) fn ground_height(model: &Model) -> f64 {
             }
         }
     }
-    highest.unwrap_or(0.0)
+    highest
 }
