@@ -1,7 +1,7 @@
 """Says what others make of the same two sides: evo of paths, NumPy and SciPy of numbers.
 
 usage: compare_check.py paths FOLDER N    N pairs of trajectories, A_i.tum and B_i.tum
-       compare_check.py numbers FOLDER    a.csv and b.csv with the same times
+       compare_check.py numbers FOLDER    a.csv and b.csv with the same times; positions are angles
 
 Prints one JSON object: for paths a list per pair, of errors with no alignment, a rigid one and
 one with scale; for numbers every statistic by key.
@@ -69,8 +69,8 @@ def lag(a, b, step, most):
     return (shifts[best] + beyond) * step, middle
 
 
-def number(time, a, b):
-    e = b - a
+def number(time, a, b, e=None):
+    e = b - a if e is None else e
     size = np.abs(e)
     is_constant = np.ptp(a) == 0
     about_mean = np.sum((a - a.mean()) ** 2)
@@ -104,6 +104,13 @@ def number(time, a, b):
     return {name: None if value is None else float(value) for name, value in answer.items()}
 
 
+def angle(time, a, b):
+    """Full turns do not count in an error, and a jump by one is no part of the reference."""
+    e = (b - a) - 2 * np.pi * np.round((b - a) / (2 * np.pi))
+    whole = np.unwrap(a)
+    return number(time, whole, whole + e, e)
+
+
 def main():
     what, folder = sys.argv[1], Path(sys.argv[2])
     if what == "paths":
@@ -113,7 +120,8 @@ def main():
     a, b = (pd.read_csv(folder / f"{side}.csv", float_precision="round_trip") for side in "ab")
     time = a["time"].to_numpy()
     keys = [key for key in a.columns if key != "time"]
-    answer = {key: number(time, a[key].to_numpy(), b[key].to_numpy()) for key in keys}
+    one = lambda key: angle if key.endswith("/position") else number
+    answer = {key: one(key)(time, a[key].to_numpy(), b[key].to_numpy()) for key in keys}
     print(json.dumps(answer))
 
 

@@ -545,6 +545,11 @@ pub struct CompareArgs {
     /// Both begin at zero: for logs of different clocks that start with the same moment
     #[arg(long)]
     pub relative: bool,
+    /// B, a table or an MCAP, still grows, or is "-" for standard input: figures as rows come, until Ctrl-C, its end, or nothing has come for SECS
+    #[arg(long, value_name = "SECS", num_args = 0..=1, require_equals = true, value_parser = above_zero,
+        conflicts_with_all = ["time_unit", "columns", "strict_time", "pairing", "estimate_lag", "phases", "align", "delta", "stats", "bootstrap",
+            "confidence", "seed", "fail_if", "report", "plot"])]
+    pub live: Option<Option<SimDuration>>,
     #[command(flatten)]
     pub by: ComparisonArgs,
 }
@@ -597,6 +602,15 @@ pub struct ComparisonArgs {
     /// Which of its two times a message has: that of its header, or when it was recorded
     #[arg(long, value_name = "WHICH", default_value = "header", value_parser = ["header", "log"])]
     pub stamp: String,
+    /// The unit of the times of tables [default: what the header says, else s]
+    #[arg(long, value_name = "UNIT", value_parser = ["s", "ms", "us", "ns"])]
+    pub time_unit: Option<String>,
+    /// Names of the columns of tables without a header, with commas between: time,elbow/position
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub columns: Vec<String>,
+    /// Times that repeat or go back are an error instead of being left out and counted
+    #[arg(long)]
+    pub strict_time: bool,
     /// What the table shows, with commas between
     #[arg(long, value_name = "NAMES", value_delimiter = ',', value_parser = statistic_name())]
     pub stats: Vec<String>,
@@ -677,10 +691,11 @@ pub struct ValidateArgs {
     /// How the model meets a sample: by shortening steps, at the nearest step, or on the way between two [default: exact, or interp where the engine cannot shorten a step]
     #[arg(long, value_name = "HOW", value_parser = ["exact", "nearest", "interp"])]
     pub sampling: Option<String>,
-    /// TABLE still grows, or is "-" for standard input: figures as rows come, until Ctrl-C, its end, or nothing has come for SECS
+    /// TABLE, a table or an MCAP, still grows, or is "-" for standard input: figures as rows come, until Ctrl-C, its end, or nothing has come for SECS
     #[arg(long, value_name = "SECS", num_args = 0..=1, require_equals = true, value_parser = above_zero,
         conflicts_with_all = ["outfile", "sampling", "tolerance", "pairing", "t_offset", "estimate_lag", "start",
-            "end", "phases", "align", "stats", "bootstrap", "fail_if", "report", "plot"])]
+            "end", "phases", "align", "delta", "object", "time_unit", "columns", "strict_time", "stats", "bootstrap", "confidence", "seed", "fail_if",
+            "report", "plot"])]
     pub live: Option<Option<SimDuration>>,
     /// Leave the engine at its own defaults: what somebody gets who only loads the model
     #[arg(long)]

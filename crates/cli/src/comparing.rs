@@ -2,7 +2,7 @@
 //!
 //! Options become those of `judge::compare`; what it found becomes text, files and an outcome.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use headland_base::{Diagnostic, Seed};
@@ -11,7 +11,9 @@ use headland_judge::compare::{
     Threshold, compare, parse_phases,
 };
 use headland_record::csv::{ColumnFilter, TableOptions};
-use headland_record::{ImportOptions, Imported, LoadOptions, Recording, Stamp, import};
+use headland_record::{
+    Format, ImportOptions, Imported, LoadOptions, Recording, Stamp, TimeUnit, import,
+};
 use headland_report::{
     Comparison, USUAL_STATISTICS, comparison, comparison_csv, comparison_json, comparison_markdown,
     comparison_page, comparison_svg,
@@ -110,6 +112,9 @@ pub fn options(
         let help = "leave one of them out, or use --sampling nearest";
         return Err(vec![Diagnostic::error("bad-option", message).help(help)]);
     }
+    if sampling == Sampling::Interpolate {
+        refuse_evo(args)?;
+    }
     let bootstrap = args.bootstrap.map(|n_draws| Bootstrap {
         n_draws: n_draws as usize,
         confidence: args.confidence,
@@ -130,6 +135,7 @@ pub fn options(
         ignores_unknown: args.ignore_unknown,
         wraps: !args.no_wrap,
         angles: BTreeMap::new(),
+        units: BTreeMap::new(),
         lag_max: args.estimate_lag.flatten(),
         paths: args.align.as_deref().map(|how| match how {
             "rigid" => Fit::Rigid,
@@ -141,6 +147,16 @@ pub fn options(
         keeps_series: args.plot.is_some() || args.report.iter().any(is_page),
         n_threads: usize::from(args.threads),
     })
+}
+
+/// Where B is interpolated no sample of it is taken, once or twice.
+pub fn refuse_evo(args: &ComparisonArgs) -> Result<(), Vec<Diagnostic>> {
+    if args.pairing != "evo" {
+        return Ok(());
+    }
+    let message = "--pairing evo takes the nearest sample, and here B is interpolated";
+    let help = "leave --pairing out, or use --sampling nearest";
+    Err(vec![Diagnostic::error("bad-option", message).help(help)])
 }
 
 /// The limits.
@@ -182,6 +198,11 @@ pub fn text(path: &Path) -> Result<String, Vec<Diagnostic>> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
+/// Which of its times a message has.
+pub fn stamp(args: &ComparisonArgs) -> Stamp {
+    if args.stamp == "log" { Stamp::Log } else { Stamp::Header }
+}
+
 /// Reads a side: of a table only what these patterns need, or all of it where there is none; a
 /// trajectory under a name.
 pub fn read_side(
@@ -191,19 +212,45 @@ pub fn read_side(
     object: Option<String>,
     patterns: &[String],
 ) -> Result<Imported, Vec<Diagnostic>> {
-    let stamp = if args.stamp == "log" { Stamp::Log } else { Stamp::Header };
-    let load = LoadOptions { stamp, n_values_max: N_VALUES_MAX, ..LoadOptions::default() };
+    let load =
+        LoadOptions { stamp: stamp(args), n_values_max: N_VALUES_MAX, ..LoadOptions::default() };
     let (wanted, map) = (Selection { patterns: patterns.to_vec() }, map.clone());
     let keep = ColumnFilter::new(move |names| wanted.columns(names, &map));
     let keep = (!patterns.is_empty()).then_some(keep);
-    let table = TableOptions { keep, ..TableOptions::default() };
-    import(path, &ImportOptions { load, object, table, ..ImportOptions::default() })
+    let columns = (!args.columns.is_empty()).then(|| args.columns.clone());
+    let time_unit = args.time_unit.as_deref().and_then(TimeUnit::from_name);
+    let table = TableOptions { keep, columns, time_unit, ..TableOptions::default() };
+    let format = Some(format_of(args, path)?);
+    import(path, &ImportOptions { format, load, object, table })
 }
 
-/// Shows what was found in a side. What times left out is said key by key, later.
-pub fn shown(context: &Context, side: Imported) -> Result<(Recording, Outcome), Vec<Diagnostic>> {
+/// What a file is. One whose columns somebody names is a table, though its numbers may look like
+/// a trajectory.
+pub fn format_of(args: &ComparisonArgs, path: &Path) -> Result<Format, Vec<Diagnostic>> {
+    let format = Format::detect(path).map_err(|fault| vec![fault])?;
+    let is_named = !args.columns.is_empty() && format.is_trajectory();
+    Ok(if is_named { Format::Csv } else { format })
+}
+
+/// Shows what was found in a side. What times left out is said key by key, later, or refused
+/// where somebody wants that.
+pub fn shown(
+    context: &Context,
+    args: &ComparisonArgs,
+    side: Imported,
+) -> Result<(Recording, Outcome), Vec<Diagnostic>> {
     let mut findings = side.findings;
-    findings.retain(|found| !matches!(found.code, "time-repeated" | "time-went-back"));
+    let is_of_time = |found: &Diagnostic| matches!(found.code, "time-repeated" | "time-went-back");
+    if args.strict_time {
+        let faults = findings.kept().iter().filter(|found| is_of_time(found));
+        let help = "without --strict-time they are left out, and counted";
+        let error = |found: &Diagnostic| Diagnostic::error(found.code, &found.message).help(help);
+        let faults: Vec<Diagnostic> = faults.map(error).collect();
+        if !faults.is_empty() {
+            return Err(faults);
+        }
+    }
+    findings.retain(|found| !is_of_time(found));
     let outcome = context.show_findings(findings, true)?;
     Ok((side.recording, outcome))
 }
@@ -275,39 +322,77 @@ fn plot(context: &Context, folder: &Path, all: &Comparison) -> Result<(), Vec<Di
         let message = format!("cannot create the folder `{}`: {fault}", folder.display());
         vec![Diagnostic::error("not-created", message)]
     })?;
-    let mut n_drawn = 0;
+    let mut taken = BTreeSet::new();
     for key in &all.compared.keys {
         if let Some(svg) = comparison_svg(key, (all.name_a, all.name_b)) {
-            write_file(&folder.join(format!("{}.svg", file_name(&key.key))), svg)?;
-            n_drawn += 1;
+            let name = file_name(&key.key, &mut taken);
+            write_file(&folder.join(format!("{name}.svg")), svg)?;
         }
     }
-    let drawings = headland_report::count(n_drawn, "drawing");
+    let drawings = headland_report::count(taken.len() as u64, "drawing");
     context.say(&format!("wrote {drawings} to {}", folder.display()));
     Ok(())
 }
 
+/// Bytes of a name; many systems allow 255 with the ending.
+const NAME_BYTES_MAX: usize = 200;
+
 /// A key as the name of a file: `wrist_0.linear_vel.x`. What no file may be called is written
-/// as its number, so that two keys are never one file.
-fn file_name(key: &str) -> String {
+/// byte by byte as its number, what is too long is cut, and a name that is taken, also in
+/// letters of another size, gets a number behind it: two keys are never one file.
+fn file_name(key: &str, taken: &mut BTreeSet<String>) -> String {
     let mut out = String::new();
-    for c in key.chars().take(120) {
-        match c {
-            '/' => out.push('.'),
-            c if c.is_alphanumeric() || matches!(c, '_' | '-') => out.push(c),
-            c => out += &format!("%{:x}", c as u32),
+    for c in key.chars() {
+        let part = match c {
+            '/' => ".".to_string(),
+            c if c.is_alphanumeric() || matches!(c, '_' | '-') => c.to_string(),
+            c => {
+                let mut bytes = [0; 4];
+                c.encode_utf8(&mut bytes).bytes().map(|byte| format!("%{byte:02x}")).collect()
+            }
+        };
+        if out.len() + part.len() > NAME_BYTES_MAX {
+            break;
         }
+        out += &part;
     }
-    out
+    let numbered = |n: usize| if n == 1 { out.clone() } else { format!("{out}~{n}") };
+    let free = (1..).map(numbered).find(|name| taken.insert(name.to_lowercase()));
+    free.expect("numbers do not end")
 }
 
 #[cfg(test)]
 mod tests {
-    use super::file_name;
+    use super::*;
 
     #[test]
     fn a_key_names_a_file_and_no_other_place() {
-        assert_eq!(file_name("wrist_0/linear_vel/x"), "wrist_0.linear_vel.x");
-        assert_eq!(file_name("arm::elbow/../x"), "arm%3a%3aelbow.%2e%2e.x");
+        let mut taken = BTreeSet::new();
+        let mut name = |key: &str| file_name(key, &mut taken);
+        assert_eq!(name("wrist_0/linear_vel/x"), "wrist_0.linear_vel.x");
+        assert_eq!(name("arm::elbow/../x"), "arm%3a%3aelbow.%2e%2e.x");
+    }
+
+    /// Long keys that differ at their ends, keys that differ in the size of a letter, and signs
+    /// whose numbers run into the letters behind.
+    #[test]
+    fn two_keys_are_never_one_file() {
+        let long = "robot/".repeat(60);
+        let keys = [
+            format!("{long}x"),
+            format!("{long}y"),
+            format!("{}x", "ü:".repeat(120)),
+            format!("{}y", "ü:".repeat(120)),
+            "Elbow/x".into(),
+            "elbow/x".into(),
+            ":2".into(),
+            "\u{378}".into(),
+            "\u{37}8".into(),
+        ];
+        let mut taken = BTreeSet::new();
+        let names: Vec<String> = keys.iter().map(|key| file_name(key, &mut taken)).collect();
+        let different: BTreeSet<String> = names.iter().map(|name| name.to_lowercase()).collect();
+        assert_eq!(different.len(), keys.len(), "{names:?}");
+        assert!(names.iter().all(|name| name.len() < 250), "{names:?}");
     }
 }

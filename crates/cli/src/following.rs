@@ -1,11 +1,20 @@
-//! Tables that still grow: rows as they come, and figures while they do.
+//! Logs that still grow: rows as they come.
+//!
+//! ```text
+//! file that grows ─┐                ┌─ table ──────────────────────┐
+//! standard input ──┴─► bytes ───────┤                              ├─► bounded queue ─► rows
+//!                  (wait, idle, end)└─ MCAP ─ messages of a moment ┘
+//! ```
 //!
 //! A thread reads, from standard input or from the end of a file that others write to, and hands
-//! rows over through a bounded queue. Where the model cannot follow, rows of standard input that
-//! find the queue full are lost and counted, so that nobody upstream is held up; a file waits.
+//! rows over through a bounded queue. Where whoever asks cannot follow, rows of standard input
+//! that find the queue full are lost and counted, so that nobody upstream is held up; a file
+//! waits. It ends where the log does, when nothing has come for too long, or when somebody wants
+//! it to: a thread that still hangs on a pipe is waited for by nobody.
 
+use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::{BufRead, BufReader, IsTerminal as _, Read};
+use std::io::{BufRead, BufReader, Cursor, Read};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -13,23 +22,25 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::time::Duration;
 
 use headland_base::{Diagnostic, Findings, SimDuration, SimTime};
-use headland_judge::compare::Running;
-use headland_record::csv::{NumberChoice, NumberColumn, read_numbers};
-use headland_report::{Align, count};
-use headland_validate::Live;
-use serde_json::json;
+use headland_record::csv::{NumberChoice, NumberColumn, TIME_NAMES, read_numbers};
+use headland_record::{LoadOptions, Reader, Stamp, follow};
 
-use crate::context::{Context, is_stdout, to_stderr};
-use crate::progress::Progress;
+use crate::context::is_stdout;
+use crate::figures::Loss;
 
-/// Rows that wait at most: a minute at a kilohertz.
+/// Rows of a pipe that wait at most: a minute at a kilohertz.
 const MOST_WAITING: usize = 60_000;
+/// Rows of a file that wait at most: the rest waits in the file.
+const FILE_WAITING: usize = 1000;
 /// How long one looks for more before the figures are looked at.
 const LOOK: Duration = Duration::from_millis(50);
-/// How often figures are shown \[s\].
-const SHOW_SECS: f64 = 1.0;
-/// Names a column of times has.
-const TIME_NAMES: [&str; 5] = ["time", "t", "timestamp", "__time", "stamp"];
+/// Bytes that are taken from a pipe at once, and how many times that many may wait.
+const PIPE_BYTES: usize = 1 << 16;
+const MOST_PIECES: usize = 64;
+/// How long one waits for the last words of a reader that was told to end.
+const LAST_WORDS: Duration = Duration::from_secs(2);
+/// How far apart in time the messages of one moment may be written.
+const MOMENT: SimDuration = SimDuration::from_nanos(250_000_000);
 
 enum Said {
     Header(Vec<String>),
@@ -47,40 +58,52 @@ pub enum Next {
     End,
 }
 
-/// Rows of a table as they come.
+/// What did not become a row.
+#[derive(Debug, Default)]
+struct Lost {
+    /// Rows that found the queue full.
+    n_full: AtomicU64,
+    /// Messages of a moment that had passed.
+    n_late: AtomicU64,
+    /// Numbers of keys that came up after the first moment.
+    n_new_keys: AtomicU64,
+}
+
+/// Rows of a log as they come.
 pub struct Rows {
     said: Receiver<Said>,
-    n_lost: Arc<AtomicU64>,
+    lost: Arc<Lost>,
+    stop: Arc<AtomicBool>,
     findings: Findings,
 }
 
 impl Rows {
-    /// Opens a table that grows, or standard input; it ends when `stop` is set, or when nothing
-    /// has come for as long as `idle_most`.
+    /// Opens a table or an MCAP that grows, or a table on standard input; it ends when `stop` is
+    /// set, or when nothing has come for as long as `idle_most`.
     pub fn open(
         path: &Path,
+        stamp: Stamp,
         idle_most: Option<SimDuration>,
         stop: Arc<AtomicBool>,
     ) -> Result<Rows, Vec<Diagnostic>> {
         let name =
             if is_stdout(path) { "standard input".into() } else { path.display().to_string() };
         let is_stdin = is_stdout(path);
-        let idle_most = idle_most.map(|most| Duration::from_nanos(most.nanos().unsigned_abs()));
-        let input: Box<dyn BufRead + Send> = match is_stdin {
-            true => Box::new(BufReader::new(std::io::stdin())),
-            false => {
-                let file = File::open(path).map_err(|fault| {
-                    let message = format!("cannot open `{name}`: {fault}");
-                    vec![Diagnostic::error("missing-file", message)]
-                })?;
-                Box::new(BufReader::new(Growing { file, idle_most, stop }))
-            }
+        let source = match is_stdin {
+            true => Source::Pipe(pieces_of_stdin(), Cursor::default()),
+            false => Source::File(File::open(path).map_err(|fault| {
+                let message = format!("cannot open `{name}`: {fault}");
+                vec![Diagnostic::error("missing-file", message)]
+            })?),
         };
-        let (sender, said) = sync_channel(MOST_WAITING);
-        let n_lost = Arc::new(AtomicU64::new(0));
-        let lost = Arc::clone(&n_lost);
-        std::thread::spawn(move || read(input, &name, is_stdin, &sender, &lost));
-        Ok(Rows { said, n_lost, findings: Findings::new() })
+        let idle_most = idle_most.map(|most| Duration::from_nanos(most.nanos().unsigned_abs()));
+        let ends = Arc::clone(&stop);
+        let input = BufReader::new(Growing { source, idle_most, stop: ends, is_over: false });
+        let (to, said) = sync_channel(if is_stdin { MOST_WAITING } else { FILE_WAITING });
+        let lost = Arc::new(Lost::default());
+        let queue = Queue { to, may_lose: is_stdin, lost: Arc::clone(&lost) };
+        std::thread::spawn(move || read(input, &name, stamp, &queue));
+        Ok(Rows { said, lost, stop, findings: Findings::new() })
     }
 
     /// The keys of its columns but the time; waits for them.
@@ -92,8 +115,19 @@ impl Rows {
         }
     }
 
-    /// The next row, or none within a moment.
+    /// The next row, or none within a moment. Where somebody wants it to end, what still waits
+    /// is no more looked at.
     pub fn next(&mut self) -> Next {
+        if self.stop.load(Ordering::Relaxed) {
+            let last = std::iter::from_fn(|| self.said.recv_timeout(LAST_WORDS).ok());
+            for said in last {
+                if let Said::End(findings) = said {
+                    self.findings.append(findings);
+                    break;
+                }
+            }
+            return Next::End;
+        }
         match self.said.recv_timeout(LOOK) {
             Ok(Said::Row(time, numbers)) => Next::Row(time, numbers),
             Ok(Said::Header(_)) | Err(RecvTimeoutError::Timeout) => Next::Nothing,
@@ -105,9 +139,21 @@ impl Rows {
         }
     }
 
-    /// Rows that found the queue full.
-    pub fn n_lost(&self) -> u64 {
-        self.n_lost.load(Ordering::Relaxed)
+    /// How many things did not become rows, and why.
+    pub fn losses(&self) -> Vec<Loss> {
+        let Lost { n_full, n_late, n_new_keys } = &*self.lost;
+        let all = [
+            ("lost", n_full, "row", "lost: they came faster than could be followed"),
+            ("late", n_late, "message", "left out: more than 0.25 s behind the others"),
+            ("new_keys", n_new_keys, "number", "left out: of keys that were not there at first"),
+        ];
+        let loss = |(name, n, what, why): (_, &AtomicU64, _, _)| Loss {
+            name,
+            n: n.load(Ordering::Relaxed),
+            what,
+            why,
+        };
+        all.map(loss).into()
     }
 
     /// What was wrong with rows.
@@ -116,14 +162,39 @@ impl Rows {
     }
 }
 
-/// Reads to the end, and hands on.
-fn read(
-    input: Box<dyn BufRead + Send>,
-    name: &str,
+/// Where a reading thread puts rows.
+struct Queue {
+    to: SyncSender<Said>,
     may_lose: bool,
-    to: &SyncSender<Said>,
-    n_lost: &AtomicU64,
-) {
+    lost: Arc<Lost>,
+}
+
+impl Queue {
+    /// False where nobody listens any more: the command has ended.
+    fn row(&self, time: SimTime, numbers: Vec<f64>) -> bool {
+        let said = Said::Row(time, numbers);
+        if !self.may_lose {
+            return self.to.send(said).is_ok();
+        }
+        if self.to.try_send(said).is_err() {
+            self.lost.n_full.fetch_add(1, Ordering::Relaxed);
+        }
+        true
+    }
+}
+
+/// Reads to the end, and hands on.
+fn read(mut input: BufReader<Growing>, name: &str, stamp: Stamp, queue: &Queue) {
+    // The first byte of an MCAP is no letter.
+    let is_mcap = input.fill_buf().is_ok_and(|bytes| bytes.first() == Some(&0x89));
+    let findings = match is_mcap {
+        true => read_messages(input, name, stamp, queue),
+        false => read_table(input, name, queue),
+    };
+    _ = queue.to.send(Said::End(findings));
+}
+
+fn read_table(input: BufReader<Growing>, name: &str, queue: &Queue) -> Findings {
     let choose = |columns: &[NumberColumn]| {
         let is_time =
             |column: &NumberColumn| TIME_NAMES.contains(&column.name.to_lowercase().as_str());
@@ -134,145 +205,173 @@ fn read(
         let others = (0..columns.len()).filter(|column| *column != time);
         let numbers: Vec<usize> = std::iter::once(time).chain(others).collect();
         let keys = numbers[1..].iter().map(|column| columns[*column].name.clone()).collect();
-        _ = to.send(Said::Header(keys));
+        _ = queue.to.send(Said::Header(keys));
         Ok(NumberChoice { numbers, word: None })
     };
     let (_, findings) = read_numbers(input, name, choose, |row| {
-        let Some(time) = SimTime::from_secs(row.numbers[0]) else { return };
-        let said = Said::Row(time, row.numbers[1..].to_vec());
-        match may_lose {
-            true => {
-                if to.try_send(said).is_err() {
-                    n_lost.fetch_add(1, Ordering::Relaxed);
-                }
-            }
-            // Nobody listens any more where the command has ended.
-            false => _ = to.send(said),
+        if let Some(time) = SimTime::from_secs(row.numbers[0]) {
+            queue.row(time, row.numbers[1..].to_vec());
         }
     });
-    _ = to.send(Said::End(findings));
+    findings
 }
 
-/// A file that others write to: its end is only the end of what is there so far.
+/// Messages of one moment stand one after the other, and those of sensors may come later than
+/// what they saw: a row is whole once a message is a quarter of a second ahead of it. The keys
+/// are those that came until the first row was.
+fn read_messages(input: BufReader<Growing>, name: &str, stamp: Stamp, queue: &Queue) -> Findings {
+    let options = LoadOptions { stamp, ..LoadOptions::default() };
+    let mut moments =
+        Moments { waiting: BTreeMap::new(), newest: None, passed: None, n_keys: None };
+    let mut keys = Vec::new();
+    let findings = follow(Reader::new(input, name).growing(), &options, &mut |said| {
+        moments.take(said.time, said.numbers, &queue.lost);
+        if keys.len() < said.keys.len() {
+            keys = said.keys.to_vec();
+        }
+        moments.give(&keys, queue, |newest, time| newest - time > MOMENT)
+    });
+    moments.give(&keys, queue, |_, _| true);
+    findings
+}
+
+/// Rows that may not be whole yet.
+struct Moments {
+    waiting: BTreeMap<SimTime, Vec<f64>>,
+    newest: Option<SimTime>,
+    /// The last that was handed on.
+    passed: Option<SimTime>,
+    /// Keys of every row, once the first was handed on.
+    n_keys: Option<usize>,
+}
+
+impl Moments {
+    fn take(&mut self, time: SimTime, numbers: &[(usize, f64)], lost: &Lost) {
+        if self.passed.is_some_and(|passed| time <= passed) {
+            lost.n_late.fetch_add(1, Ordering::Relaxed);
+            return;
+        }
+        self.newest = self.newest.max(Some(time));
+        let row = self.waiting.entry(time).or_default();
+        for (key, number) in numbers {
+            if self.n_keys.is_some_and(|n_keys| *key >= n_keys) {
+                lost.n_new_keys.fetch_add(1, Ordering::Relaxed);
+                continue;
+            }
+            if row.len() <= *key {
+                row.resize(*key + 1, f64::NAN);
+            }
+            // Of two at one time the first counts.
+            if row[*key].is_nan() {
+                row[*key] = *number;
+            }
+        }
+    }
+
+    /// Hands on those that are whole, or that are too many to wait; false where nobody listens.
+    fn give(
+        &mut self,
+        keys: &[String],
+        queue: &Queue,
+        is_whole: impl Fn(SimTime, SimTime) -> bool,
+    ) -> bool {
+        while let (Some(first), Some(newest)) = (self.waiting.first_entry(), self.newest) {
+            let is_due = is_whole(newest, *first.key());
+            if !is_due && self.waiting.len() <= MOST_WAITING {
+                break;
+            }
+            let Some((time, mut row)) = self.waiting.pop_first() else { break };
+            if self.n_keys.is_none() {
+                self.n_keys = Some(keys.len());
+                if queue.to.send(Said::Header(keys.to_vec())).is_err() {
+                    return false;
+                }
+            }
+            row.resize(self.n_keys.unwrap_or_default(), f64::NAN);
+            self.passed = Some(time);
+            if !queue.row(time, row) {
+                return false;
+            }
+        }
+        true
+    }
+}
+
+/// Where bytes come from.
+enum Source {
+    /// A file that others write to.
+    File(File),
+    /// Pieces of a pipe, and the one at hand.
+    Pipe(Receiver<std::io::Result<Vec<u8>>>, Cursor<Vec<u8>>),
+}
+
+/// Standard input, a piece at a time, read by a thread of its own: nobody can wake it.
+fn pieces_of_stdin() -> Receiver<std::io::Result<Vec<u8>>> {
+    let (to, pieces) = sync_channel(MOST_PIECES);
+    std::thread::spawn(move || {
+        let mut stdin = std::io::stdin().lock();
+        loop {
+            let mut piece = vec![0; PIPE_BYTES];
+            let said = stdin.read(&mut piece).map(|n| {
+                piece.truncate(n);
+                piece
+            });
+            let is_more = said.as_ref().is_ok_and(|piece| !piece.is_empty());
+            if to.send(said).is_err() || !is_more {
+                return;
+            }
+        }
+    });
+    pieces
+}
+
+/// Bytes that still come: their end is only the end of what is there so far.
 struct Growing {
-    file: File,
+    source: Source,
     idle_most: Option<Duration>,
     stop: Arc<AtomicBool>,
+    is_over: bool,
+}
+
+impl Growing {
+    /// What is there, or nothing within a moment; `None` at the end of a pipe.
+    fn look(&mut self, buffer: &mut [u8]) -> std::io::Result<Option<usize>> {
+        match &mut self.source {
+            Source::File(file) => {
+                let n = file.read(buffer)?;
+                if n == 0 {
+                    std::thread::sleep(LOOK);
+                }
+                Ok(Some(n))
+            }
+            Source::Pipe(pieces, piece) => {
+                let n = piece.read(buffer)?;
+                if n > 0 {
+                    return Ok(Some(n));
+                }
+                match pieces.recv_timeout(LOOK) {
+                    Ok(next) => *piece = Cursor::new(next?),
+                    Err(RecvTimeoutError::Timeout) => return Ok(Some(0)),
+                    Err(RecvTimeoutError::Disconnected) => return Ok(None),
+                }
+                piece.read(buffer).map(Some)
+            }
+        }
+    }
 }
 
 impl Read for Growing {
     fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
         let mut idle = Duration::ZERO;
-        loop {
-            let n = self.file.read(buffer)?;
-            let is_over = self.idle_most.is_some_and(|most| idle >= most);
-            if n > 0 || is_over || self.stop.load(Ordering::Relaxed) {
-                return Ok(n);
+        while !self.is_over {
+            match self.look(buffer)? {
+                Some(0) => idle += LOOK,
+                Some(n) => return Ok(n),
+                None => self.is_over = true,
             }
-            std::thread::sleep(LOOK);
-            idle += LOOK;
+            self.is_over |= self.idle_most.is_some_and(|most| idle >= most);
+            self.is_over |= self.stop.load(Ordering::Relaxed);
         }
+        Ok(0)
     }
-}
-
-/// Shows figures now and then: a line that is written over on a terminal, else one a second.
-pub struct Figures<'c> {
-    context: &'c Context,
-    clock: Progress,
-    shown_at: f64,
-    is_terminal: bool,
-}
-
-impl<'c> Figures<'c> {
-    /// Nothing shown yet.
-    pub fn new(context: &'c Context) -> Figures<'c> {
-        let is_terminal = std::io::stderr().is_terminal() && !context.json();
-        Figures { context, clock: Progress::new(false, None), shown_at: 0.0, is_terminal }
-    }
-
-    /// Shows them where it is time.
-    pub fn show(&mut self, live: &Live, n_lost: u64) {
-        let now = self.clock.secs();
-        if now - self.shown_at < SHOW_SECS || live.n_rows() == 0 {
-            return;
-        }
-        self.shown_at = now;
-        match (self.context.json(), self.is_terminal) {
-            (true, _) => self.context.print(&format!("{}\n", as_json(live, n_lost))),
-            (false, true) => to_stderr(&format!("\r\u{1b}[K{}", line(live, n_lost))),
-            (false, false) => self.context.say(&line(live, n_lost)),
-        }
-    }
-
-    /// Shows the last of them.
-    pub fn finish(&self, live: &Live, n_lost: u64) {
-        if self.is_terminal {
-            to_stderr("\r\u{1b}[K");
-        }
-        self.context.print(&match self.context.json() {
-            true => format!("{}\n", as_json(live, n_lost)),
-            false => table(live, n_lost),
-        });
-    }
-}
-
-/// Keys of a line; more do not fit.
-const MOST_IN_A_LINE: usize = 4;
-
-fn line(live: &Live, n_lost: u64) -> String {
-    let time = live.latest().unwrap_or(SimTime::ZERO);
-    let mut out = format!("{time}: {}", count(live.n_rows(), "row"));
-    for (key, running) in live.keys().iter().zip(live.figures()).take(MOST_IN_A_LINE) {
-        if let Some(rmse) = running.rmse() {
-            out += &format!(", {key} rmse {rmse:.4}");
-        }
-    }
-    if n_lost > 0 {
-        out += &format!(", {n_lost} lost");
-    }
-    out
-}
-
-fn table(live: &Live, n_lost: u64) -> String {
-    let names = ["n", "bias", "mae", "rmse", "max_abs", "max_abs_at"];
-    let mut head = vec![("key", Align::Left)];
-    head.extend(names.map(|name| (name, Align::Right)));
-    let row = |(key, running): (&String, &Running)| {
-        let (most, at) = running.max_abs.unwrap_or_default();
-        let numbers = [running.bias, running.mae, running.rmse().unwrap_or_default(), most];
-        let cell = |value: f64| if running.n > 0 { format!("{value:.6}") } else { "-".into() };
-        let mut row = vec![key.clone(), running.n.to_string()];
-        row.extend(numbers.map(cell));
-        row.push(if running.n > 0 { at.to_string() } else { "-".into() });
-        row
-    };
-    let rows: Vec<Vec<String>> = live.keys().iter().zip(live.figures()).map(row).collect();
-    headland_report::table(&head, &rows) + &losses(live, n_lost)
-}
-
-fn losses(live: &Live, n_lost: u64) -> String {
-    let dropped = live.dropped();
-    let all = [
-        (n_lost, "lost: they came faster than the model could follow"),
-        (dropped.n_duplicate as u64, "left out: at the time of the one before"),
-        (dropped.n_backward as u64, "left out: earlier than the one before"),
-    ];
-    let said = all.iter().filter(|(n, _)| *n > 0);
-    said.map(|(n, why)| format!("{} {why}\n", count(*n, "row"))).collect()
-}
-
-fn as_json(live: &Live, n_lost: u64) -> serde_json::Value {
-    let keys = live.keys().iter().zip(live.figures()).map(|(key, running)| {
-        json!({
-            "key": key, "n": running.n, "bias": running.bias, "mae": running.mae,
-            "rmse": running.rmse(), "max_abs": running.max_abs.map(|(most, _)| most),
-            "max_abs_at": running.max_abs.map(|(_, at)| at.secs()), "last": running.last,
-        })
-    });
-    let dropped = live.dropped();
-    json!({
-        "time": live.latest().map(SimTime::secs), "rows": live.n_rows(), "lost": n_lost,
-        "duplicate": dropped.n_duplicate, "backward": dropped.n_backward,
-        "keys": keys.collect::<Vec<_>>(),
-    })
 }

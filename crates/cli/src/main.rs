@@ -9,6 +9,7 @@ mod chosen;
 mod commands;
 mod comparing;
 mod context;
+mod figures;
 mod following;
 mod job;
 mod judging;

@@ -110,3 +110,33 @@ fn a_comparison_keeps_the_columns_it_needs() {
     // Forty columns of two sides have 73 MiB of times and numbers.
     assert!(one + (60 << 10) < all, "{one} KiB of {all} KiB");
 }
+
+/// A table of 64 MiB that is followed as it grows leaves no trace: its memory is that of a table
+/// a hundredth as long.
+#[test]
+fn following_a_long_table_takes_no_memory() {
+    const N_COLUMNS: usize = 40;
+    let table = |n_bytes: usize| {
+        let mut text = String::from("time");
+        (0..N_COLUMNS).for_each(|i| _ = write!(text, ",key_{i}"));
+        let row =
+            |k: usize| (0..N_COLUMNS).map(|i| format!(",{}.5", (k * (i + 7)) % 977)).collect();
+        let rows: Vec<String> = (0..97).map(row).collect();
+        for k in 0.. {
+            if text.len() > n_bytes {
+                break;
+            }
+            _ = write!(text, "\n{k}e-3{}", rows[k % rows.len()]);
+        }
+        text + "\n"
+    };
+    let dir = tempfile::tempdir().expect("a folder");
+    fs::write(dir.path().join("a.csv"), "time,key_11\n0,0.5\n1,20\n2,30\n").expect("written");
+    let mut peak = |n_bytes: usize| {
+        fs::write(dir.path().join("b.csv"), table(n_bytes)).expect("written");
+        peak_kib(dir.path(), &["compare", "a.csv", "b.csv", "--live=0.1"])
+    };
+    let [short, long] = [640 << 10, 64 << 20].map(&mut peak);
+    println!("compare --live of 640 KiB: {short} KiB, of 64 MiB: {long} KiB");
+    assert!(long < short + SLACK_KIB, "{short} KiB, then {long} KiB");
+}

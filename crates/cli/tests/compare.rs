@@ -170,6 +170,40 @@ fn limits_decide_the_exit_code() {
         );
     }
     compared(&dir, &["--fail-if", "flat:r2<0.9", "--fail-if", "x:rmse>0.05"], 1);
+    // The page marks the statistic that is broken, and no other whose name begins alike.
+    let page = ["--fail-if", "x:max_abs>0.05", "--stats", "max,max_abs", "--report", "r.html"];
+    compared(&dir, &page, 1);
+    let page = fs::read_to_string(dir.path().join("r.html")).expect("written");
+    assert!(page.contains("<td>0.1</td><td class=\"unusual\">0.1</td>"), "{page}");
+}
+
+/// Tables without a header, with times in another unit, and such as nobody wants to be lenient
+/// with.
+#[test]
+fn tables_of_others_are_told_of() {
+    let eight = "0 1 2 3 4 5 6 7\n10 1 2 3 4 5 6 8\n20 1 2 3 4 5 6 9\n";
+    let dir = folder(&[("a.csv", eight), ("b.csv", eight)]);
+    let names = "time,b,c,d,e,f,g,h";
+    let (found, _) = compared(&dir, &["--columns", names, "--time-unit", "ms"], 0);
+    assert_eq!(found["span_a_ns"], Value::from(vec![0, 20_000_000]), "{found}");
+    assert_eq!(found["keys"].as_array().map(Vec::len), Some(7));
+    assert_eq!(key(&found, "h")["statistics"]["n"], 3);
+    let (good, bad) = ("time,x\n0,1\n1,2\n", "time,x\n0,1\n1,2\n1,3\n0.5,4\n");
+    let dir = folder(&[("a.csv", good), ("b.csv", bad)]);
+    compared(&dir, &[], 0);
+    let (_, err) = compared(&dir, &["--strict-time"], 2);
+    assert!(err.contains("time-repeated") && err.contains("time-went-back"), "{err}");
+    fs::write(dir.path().join("b.csv"), good).expect("written");
+    compared(&dir, &["--strict-time"], 0);
+}
+
+/// Options of which one would be ignored are refused.
+#[test]
+fn what_does_not_go_together_is_refused() {
+    let rows = "time,x\n0,1\n1,2\n";
+    let dir = folder(&[("a.csv", rows), ("b.csv", rows)]);
+    let (_, err) = compared(&dir, &["--sampling", "interp", "--pairing", "evo"], 2);
+    assert!(err.contains("bad-option") && err.contains("--pairing evo"), "{err}");
 }
 
 /// A pose is a place and an orientation; a joint has no full turns; a table meets a recording.
@@ -211,6 +245,28 @@ fn poses_and_joints_and_any_format() {
     let args = ["compare", "a.csv", "tip.tum", "--json", "--key", "tip/pose/*"];
     let found = json(&expect(dir.path(), &args, 0).stdout);
     assert_eq!(key(&found, "tip/pose/position")["statistics"]["n"], 4);
+}
+
+/// A cell that is missing takes its moment from the distance and the angle, and nothing else.
+#[test]
+fn a_missing_component_is_a_missing_moment() {
+    let head = "time,foot/force/x,foot/force/y,foot/force/z,imu/q/x,imu/q/y,imu/q/z,imu/q/w\n";
+    let a = format!("{head}0,0,0,0,0,0,0,1\n1,0,,0,0,0,0,1\n2,0,0,0,0,0,0,1\n3,0,0,0,0,0,0,1\n");
+    let b = format!("{head}0,3,4,0,0,0,0,1\n1,3,4,0,0,0,0,1\n2,3,4,0,0,0,,1\n3,3,4,0,0,0,0,0\n");
+    let dir = folder(&[("a.csv", &a), ("b.csv", &b)]);
+    let (found, _) = compared(&dir, &["--sampling", "exact"], 0);
+    let norm = key(&found, "foot/force/norm");
+    assert_eq!((&norm["statistics"]["n"], &norm["statistics"]["rmse"]), (&3.into(), &5.0.into()));
+    assert_eq!(norm["dropped_a"]["incomplete"], 1);
+    assert_eq!(key(&found, "foot/force/y")["statistics"]["n"], 3);
+    assert_eq!(key(&found, "foot/force/x")["statistics"]["n"], 4);
+    let angle = key(&found, "imu/q/angle");
+    assert_eq!(angle["statistics"]["n"], 2, "{angle}");
+    assert_eq!(angle["dropped_b"]["incomplete"], 1);
+    assert_eq!(angle["dropped_b"]["undirected"], 1);
+    let said = text(&expect(dir.path(), &["compare", "a.csv", "b.csv"], 0).stdout);
+    let words = "foot/force/norm: 1 sample of A left out: some of its components are missing";
+    assert!(said.contains(words), "{said}");
 }
 
 /// EuRoC and KITTI are the same path as TUM.
@@ -296,6 +352,15 @@ fn reports_and_drawings() {
     let page = read("r.html");
     assert!(page.contains("a&lt;b&gt;/x") && !page.contains("a<b>") && !page.contains("<script"));
     assert!(!page.contains("http://") && !page.contains("https://"));
+    // Intervals are in every form of a report.
+    assert!(page.contains("<h2>How sure</h2>") && read("r.md").contains("## Intervals"));
+    let table = read("r.csv");
+    let cells: Vec<Vec<&str>> = table.lines().map(|line| line.split(',').collect()).collect();
+    let column = |name: &str| cells[0].iter().position(|cell| *cell == name).expect("a column");
+    let low: f64 = cells[1][column("rmse_from")].parse().expect("a number");
+    assert_eq!(Some(low), wave["intervals"]["rmse"][0].as_f64());
+    assert!(cells.iter().all(|row| row.len() == cells[0].len()), "{table}");
+    assert_eq!(cells[2][column("rmse_from")], "", "of a phase");
     let svg = read("drawings/a%3cb%3e.x.svg");
     let drawing = roxmltree::Document::parse(&svg).expect("well-formed");
     assert!(drawing.descendants().filter(|node| node.has_tag_name("path")).count() >= 4);

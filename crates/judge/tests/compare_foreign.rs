@@ -11,7 +11,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use headland_base::maths::{TAU, cos, quat_from_rpy, sin};
+use headland_base::maths::{TAU, cos, quat_from_rpy, sin, wrap_angle};
 use headland_base::{Seed, Transform, Vec3};
 use headland_judge::compare::{
     Compared, Fit, KeyMap, Options, Rule, Sampling, Side, Similarity, compare,
@@ -138,17 +138,29 @@ fn paths_as_evo_sees_them() {
     println!("{n_checked} figures of evo, the furthest off by {worst:.1e}");
 }
 
-/// Numbers of every sort: smooth, noisy, far from zero, constant, equal, tiny.
+/// Numbers of every sort: smooth, noisy, far from zero, constant, equal, tiny; and the angle of a
+/// wheel that turns three times to either side, kept within ±π.
 fn write_numbers(folder: &Path) {
     let mut dice = Dice::new(99);
-    let header = "time,wave,late,noise,offset,flat,same,tiny,steps";
+    let header = "time,wave,late,noise,offset,flat,same,tiny,steps,wheel/position";
     let (mut a, mut b) = (format!("{header}\n"), format!("{header}\n"));
     for k in 0..3000 {
         let t = f64::from(k) * 0.002;
         let wave = |t: f64| sin(TAU * 0.7 * t) + 0.3 * cos(TAU * 1.9 * t);
         let noise = dice.one();
         let steps = f64::from((k / 100) % 5);
-        let row_a = [wave(t), wave(t), noise, 1e6 + wave(t), 0.1, wave(t), 1e-9 * wave(t), steps];
+        let wheel = |t: f64| 20.0 * sin(TAU * 0.35 * t) + cos(TAU * 2.1 * t);
+        let row_a = [
+            wave(t),
+            wave(t),
+            noise,
+            1e6 + wave(t),
+            0.1,
+            wave(t),
+            1e-9 * wave(t),
+            steps,
+            wrap_angle(wheel(t)),
+        ];
         let row_b = [
             wave(t) * 0.95 + 0.01 * dice.one(),
             wave(t - 0.03),
@@ -158,6 +170,7 @@ fn write_numbers(folder: &Path) {
             wave(t),
             1e-9 * wave(t) + 1e-10 * dice.one(),
             f64::from(((k + 37) / 100) % 5),
+            wrap_angle(wheel(t - 0.01) + 0.02 * dice.one()),
         ];
         for (out, row) in [(&mut a, row_a), (&mut b, row_b)] {
             writeln!(out, "{t:.3},{}", row.map(|x| format!("{x:?}")).join(",")).unwrap();
@@ -177,7 +190,12 @@ fn numbers_as_numpy_and_scipy_define_them() {
     let [a, b] = ["a.csv", "b.csv"].map(|name| read(&folder.path().join(name)));
     let options = Options { sampling: Sampling::Exact, n_threads: 2, ..Options::default() };
     let ours = compared(&a, &b, &options);
-    assert_eq!(ours.keys.len(), 8);
+    assert_eq!(ours.keys.len(), 9);
+    let wheel = ours.keys.iter().find(|key| key.key == "wheel/position").unwrap();
+    let (range, drawn) = (wheel.stats.as_ref().unwrap(), a.column("wheel/position").unwrap());
+    assert!(range.rmse / range.nrmse_range.unwrap() > 38.0, "of the way, not of a turn");
+    let n_jumps = drawn.values.windows(2).filter(|w| (w[1] - w[0]).abs() > 3.0).count();
+    assert!(n_jumps >= 20, "{n_jumps}");
     let mut n_checked = 0;
     for key in &ours.keys {
         let theirs = theirs[&key.key].as_object().unwrap();
@@ -201,7 +219,7 @@ fn numbers_as_numpy_and_scipy_define_them() {
             n_checked += 1;
         }
     }
-    assert!(n_checked >= 8 * 20, "{n_checked}");
+    assert!(n_checked >= 9 * 20, "{n_checked}");
     let late = ours.keys.iter().find(|key| key.key == "late").unwrap();
     assert!((late.lag.as_ref().unwrap().secs - 0.03).abs() < 1e-5);
     assert!(

@@ -16,6 +16,7 @@ mod header;
 mod numbers;
 mod write;
 
+use std::borrow::Cow;
 use std::fmt::Display;
 use std::io::BufRead;
 use std::sync::Arc;
@@ -32,6 +33,7 @@ use crate::track::joint_property;
 use group::{Group, Taken, groups};
 use header::{ColumnHead, Delimiter, header_cells, heads, is_marked_header};
 
+pub use header::TIME_NAMES;
 pub use numbers::{NumberChoice, NumberColumn, NumberRow, read_numbers};
 pub(crate) use write::TableGoal;
 pub use write::write;
@@ -266,7 +268,7 @@ impl Table {
             let message = format!("more cells than the {} names of the header", self.heads.len());
             findings.push(self.fault("long-row", number, message).help("each column needs a name"));
         }
-        let time_text = cells.get(self.time_column).map_or("", String::as_str);
+        let time_text = cells.get(self.time_column).map_or("", |cell| cell);
         if self.time_unit.is_none()
             && let Some((unit, year)) = look_of_time(time_text)
         {
@@ -296,12 +298,12 @@ impl Table {
     }
 
     /// The numbers of a row, in SI; what is none is a finding.
-    fn read_cells(&mut self, number: usize, cells: &[String], findings: &mut Findings) {
+    fn read_cells(&mut self, number: usize, cells: &[Cow<'_, str>], findings: &mut Findings) {
         for (i, head) in self.heads.iter().enumerate() {
             if head.key.is_empty() {
                 continue; // nobody asks for a column without a name
             }
-            let cell = cells.get(i).map_or("", String::as_str);
+            let cell = cells.get(i).map_or("", |cell| cell);
             self.cells[i] = match number_of(cell) {
                 Ok(Some(value)) if value.is_infinite() && cell.contains(char::is_numeric) => {
                     let message = format!(
@@ -402,6 +404,13 @@ fn guess_unit(time: &str) -> TimeUnit {
 
 /// The number in a cell, or none in an empty one.
 fn number_of(cell: &str) -> Result<Option<f64>, ()> {
+    // Nearly every cell.
+    if let Some(b'0'..=b'9' | b'-' | b'.') = cell.as_bytes().first()
+        && let Ok(number) = cell.parse::<f64>()
+        && !number.is_nan()
+    {
+        return Ok(Some(number));
+    }
     match cell {
         "" | "nan" | "NaN" | "NAN" | "-nan" => Ok(None),
         "true" | "True" => Ok(Some(1.0)),

@@ -59,22 +59,20 @@ pub(crate) fn parse_time(text: &str, unit: TimeUnit) -> Option<SimTime> {
     // How many of the digits stand before the point once it is in nanoseconds.
     let n_kept =
         i64::try_from(whole.len()).ok()? + i64::from(exponent) + i64::from(unit.exponent());
-    let digit = |i: i64| {
-        let i = usize::try_from(i).ok()?;
-        let all = whole.bytes().chain(fraction.bytes());
-        all.clone().nth(i).map(|b| i64::from(b - b'0'))
-    };
-    let n_leading = whole.bytes().chain(fraction.bytes()).take_while(|b| *b == b'0').count() as i64;
+    let digits = || whole.bytes().chain(fraction.bytes());
+    let n_leading = digits().take_while(|b| *b == b'0').count() as i64;
     if n_kept - n_leading > 19 {
         // Zero is zero however many digits it has; anything else is too large.
         let is_zero = n_leading == (whole.len() + fraction.len()) as i64;
         return is_zero.then_some(SimTime::ZERO);
     }
     let mut nanos: i64 = 0;
-    for i in n_leading..n_kept {
-        nanos = nanos.checked_mul(10)?.checked_add(digit(i).unwrap_or(0))?;
+    let mut left = digits().skip(n_leading as usize).map(|b| i64::from(b - b'0'));
+    for _ in n_leading..n_kept {
+        nanos = nanos.checked_mul(10)?.checked_add(left.next().unwrap_or(0))?;
     }
-    let rounds_up = n_kept >= 0 && digit(n_kept).is_some_and(|next| next >= 5);
+    // Where fewer digits are kept than zeros lead, the next is a zero as well.
+    let rounds_up = n_kept >= n_leading && left.next().is_some_and(|next| next >= 5);
     Some(SimTime::from_nanos(sign * nanos.checked_add(i64::from(rounds_up))?))
 }
 

@@ -17,8 +17,9 @@
 //! | `sample`, `sampler` | one moment of one track, from any source to any goal |
 //! | `load`, `save` | recordings from messages and back |
 //! | `csv`, `tum`, `kitti`, `rosbag2` | other formats; `layout` finds their keys |
-//! | `stream`, `ros1`, `sqlite` | bags of other storages, read as if they were MCAP |
+//! | `stream`, `ros1`, `bzip2`, `sqlite` | bags of other storages, read as if they were MCAP |
 //! | `align`, `aligner` | tracks sampled at different times on one time base, in memory and on the way |
+//! | `follow` | a recording that still grows, sample by sample |
 //! | `overview`, `copy` | what is in a file; a cut file made whole |
 //! | `door`, `format` | any format in, any format out |
 //!
@@ -49,6 +50,7 @@
 pub mod align;
 mod aligner;
 mod back;
+mod bzip2;
 mod cdr;
 mod chunker;
 mod container;
@@ -58,6 +60,7 @@ mod decimal;
 mod definitions;
 pub mod door;
 pub mod dynamic;
+pub mod follow;
 pub mod format;
 mod kitti;
 mod layout;
@@ -85,6 +88,7 @@ pub use copy::copy;
 pub use decimal::{TimeUnit, parse_seconds};
 pub use door::{Converted, ImportOptions, Imported, convert, export, export_aligned, import};
 pub use dynamic::{Decoder, Definition, Value};
+pub use follow::follow;
 pub use format::{FORMATS, Format, READ_ONLY};
 pub use load::{LoadOptions, Stamp, load};
 pub use messages::Kind;

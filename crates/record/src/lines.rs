@@ -21,6 +21,7 @@ pub(crate) struct Lines<R> {
     input: R,
     name: String,
     number: usize,
+    /// The line at hand, where it had to be mended.
     text: String,
     bytes: Vec<u8>,
     is_done: bool,
@@ -56,9 +57,15 @@ impl<R: BufRead> Lines<R> {
                 format!("it is longer than {LINE_BYTES_MAX} bytes")
             }
             Ok(_) => {
-                self.text = String::from_utf8_lossy(&self.bytes).into_owned();
+                let text = match std::str::from_utf8(&self.bytes) {
+                    Ok(text) => text,
+                    Err(_) => {
+                        self.text = String::from_utf8_lossy(&self.bytes).into_owned();
+                        &self.text
+                    }
+                };
                 // A byte order mark is no part of the first name.
-                let text = self.text.trim_end_matches(['\n', '\r']).trim_start_matches('\u{feff}');
+                let text = text.trim_end_matches(['\n', '\r']).trim_start_matches('\u{feff}');
                 return Some(Line { number: self.number, text });
             }
             Err(fault) => fault.to_string(),

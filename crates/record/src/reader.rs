@@ -64,6 +64,8 @@ pub struct Reader<R> {
     has_zstd_payloads: bool,
     /// The decompressed payload at hand, where payloads are compressed.
     payload: Vec<u8>,
+    /// Whether somebody may still write to it, so that its end is where it says.
+    is_growing: bool,
     truncation: Option<Truncation>,
     findings: Findings,
 }
@@ -134,9 +136,17 @@ impl<R: Read> Reader<R> {
             zstd: None,
             has_zstd_payloads: false,
             payload: Vec::new(),
+            is_growing: false,
             truncation: None,
             findings: Findings::new(),
         }
+    }
+
+    /// The same of a file that somebody may still write to: an input that waits for more is
+    /// asked for nothing after the end that the file itself has, and one that has none is not
+    /// said to be cut off.
+    pub fn growing(self) -> Reader<R> {
+        Reader { is_growing: true, ..self }
     }
 
     /// Says that every payload is compressed with zstd, which the file itself does not.
@@ -243,6 +253,9 @@ impl<R: Read> Reader<R> {
         }
         self.state = State::Done;
         self.truncation = Some(Truncation { file_bytes: self.offset, whole_bytes });
+        if self.is_growing && self.offset > 0 {
+            return Step::Nothing;
+        }
         let (name, end) = (&self.name, self.offset);
         let (message, note) = match end {
             0 => (format!("`{name}` is empty"), "it has no bytes at all".to_string()),
@@ -290,7 +303,7 @@ impl<R: Read> Reader<R> {
             return self.cut_off(start);
         }
         let is_right = self.record == mcap::MAGIC;
-        if !is_right || self.fill(1) || !self.record.is_empty() {
+        if !is_right || (!self.is_growing && (self.fill(1) || !self.record.is_empty())) {
             self.findings.push(Diagnostic::warning(
                 "bytes-after-end",
                 format!("`{}` goes on after its end at byte {start}", self.name),

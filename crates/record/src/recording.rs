@@ -403,7 +403,7 @@ pub(crate) fn joint_names<'a>(
 }
 
 /// Whether a topic is where the state of a robot's joints is.
-fn is_joint_state(topic: &str) -> bool {
+pub(crate) fn is_joint_state(topic: &str) -> bool {
     topic.ends_with("joint_states")
 }
 

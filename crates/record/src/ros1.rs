@@ -4,11 +4,12 @@
 //! The two differ little: CDR aligns numbers and ends texts with a zero, a header has lost its
 //! `seq`, and times are a message. So a definition is rewritten once per connection, and each
 //! message is copied field by field. Indexes are not trusted and not needed. Chunks may be
-//! plain or LZ4; bzip2 is refused in words.
+//! plain, bzip2 or LZ4.
 
 use std::collections::BTreeMap;
 use std::io::{self, Read};
 
+use crate::bzip2;
 use crate::container::Container;
 use crate::dynamic::Definition;
 use crate::reader::RECORD_BYTES_MAX;
@@ -198,6 +199,10 @@ fn unpacked(compression: &[u8], data: &[u8], fields: &Fields) -> io::Result<Vec<
             lz4::Decoder::new(data)?.take(size).read_to_end(&mut out)?;
             Ok(out)
         }
+        b"bz2" => {
+            let size = u64::from(fields.number(b"size")?).min(RECORD_BYTES_MAX);
+            bzip2::unpack(data, size as usize)
+        }
         other => {
             let name = String::from_utf8_lossy(other);
             Err(broken(&format!("its chunks are `{name:.20}`; `rosbag decompress` undoes that")))
@@ -338,6 +343,18 @@ mod tests {
                 bytes[at] = byte;
                 numbers(&bytes);
             }
+        }
+    }
+
+    /// The same bag as `rosbag compress` leaves it: its chunk is bzip2.
+    #[test]
+    fn a_packed_bag_says_the_same() {
+        let packed = include_bytes!("../tests/data/numbers_bz2.bag");
+        assert_eq!(numbers(packed), (vec![1.0, 2.0, 3.0], 0));
+        for at in 0..packed.len() {
+            let mut bytes = packed.to_vec();
+            bytes[at] ^= 0x10;
+            numbers(&bytes);
         }
     }
 

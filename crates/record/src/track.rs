@@ -252,7 +252,7 @@ impl Track {
     }
 
     pub(crate) fn set_frame(&mut self, frame_id: &str) {
-        if self.frame_id.is_empty() {
+        if self.frame_id.is_empty() && !frame_id.is_empty() {
             self.frame_id = frame_id.to_string();
         }
     }
@@ -339,6 +339,13 @@ fn push_numbers(
     n_before: usize,
     numbers: &[(Cow<'_, str>, f64)],
 ) -> usize {
+    // A column of a table, over and over.
+    if let ([(key, number)], 1) = (numbers, columns.len())
+        && let Some((_, column)) = columns.iter_mut().next().filter(|(known, _)| *known == key)
+    {
+        column.push(*number);
+        return 1;
+    }
     let n_values_before = columns.len() * n_before;
     for (key, number) in numbers {
         let column = match columns.get_mut(&**key) {

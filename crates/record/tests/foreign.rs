@@ -296,9 +296,7 @@ fn a_bag_of_others_is_imported_to_the_bit() {
             "message",
         ],
     );
-    let others = ["plain.bag", "lz4.bag", "sql", "sql/sql.db3", "zstd"].map(at);
-    let refused = import(&at("bz2.bag"), &ImportOptions::default()).unwrap_err();
-    assert!(refused[0].message.contains("rosbag decompress"), "{refused:?}");
+    let others = ["plain.bag", "lz4.bag", "bz2.bag", "sql", "sql/sql.db3", "zstd"].map(at);
     for path in [bag.clone(), bare.unwrap()].into_iter().chain(others) {
         let imported = import(&path, &ImportOptions::default()).unwrap();
         assert!(imported.findings.is_empty(), "{path:?}: {:?}", imported.findings.into_vec());

@@ -5,7 +5,7 @@
 
 use headland_base::SimTime;
 use headland_judge::compare::{
-    Compared, Counts, Dropped, Held, KEY_STATISTICS, KeyCompared, STATISTICS, Stats,
+    Compared, Counts, Dropped, Held, Intervals, KEY_STATISTICS, KeyCompared, STATISTICS, Stats,
 };
 use serde_json::{Map, Value, json};
 
@@ -42,13 +42,6 @@ pub struct Comparison<'c> {
     pub shows_after_lag: bool,
     /// How B came to be, where it was made for this: a name and what is to say, each.
     pub made: &'c [(String, String)],
-}
-
-impl Comparison<'_> {
-    /// Whether some limit is broken.
-    pub fn is_broken(&self) -> bool {
-        self.held.iter().any(|held| held.is_broken == Some(true))
-    }
 }
 
 /// A number of a table: five digits that matter.
@@ -140,18 +133,10 @@ pub fn comparison(all: &Comparison) -> String {
         names.extend(phased.iter().map(|name| (name.as_str(), Align::Right)));
         out += &format!("\n{}", table(&names, &rows));
     }
-    let rows: Vec<Vec<String>> = compared.keys.iter().filter_map(interval_row).collect();
+    let rows = interval_rows(compared);
     if !rows.is_empty() {
-        let names = [
-            ("key", Align::Left),
-            ("bias from", Align::Right),
-            ("to", Align::Right),
-            ("mae from", Align::Right),
-            ("to", Align::Right),
-            ("rmse from", Align::Right),
-            ("to", Align::Right),
-            ("block", Align::Right),
-        ];
+        let mut names = INTERVAL_NAMES.map(|name| (name, Align::Right));
+        names[0].1 = Align::Left;
         out += &format!("\n{}", table(&names, &rows));
     }
     for line in remarks(compared) {
@@ -185,14 +170,25 @@ fn after_lag_rows(compared: &Compared, statistics: &[String]) -> Vec<Vec<String>
     known.map(row).collect()
 }
 
-fn interval_row(key: &KeyCompared) -> Option<Vec<String>> {
-    let found = key.intervals?;
-    let mut row = vec![key.key.clone()];
-    for (from, to) in [found.bias, found.mae, found.rmse] {
-        row.extend([shown(Some(from)), shown(Some(to))]);
-    }
-    row.push(found.n_block.to_string());
-    Some(row)
+/// What a table of intervals has above its columns.
+pub(crate) const INTERVAL_NAMES: [&str; 8] =
+    ["key", "bias from", "to", "mae from", "to", "rmse from", "to", "block"];
+
+/// A row for every key that has intervals.
+pub(crate) fn interval_rows(compared: &Compared) -> Vec<Vec<String>> {
+    let row = |key: &KeyCompared| {
+        let found = key.intervals?;
+        let mut row = vec![key.key.clone()];
+        row.extend(interval_ends(&found).map(|end| shown(Some(end))));
+        row.push(found.n_block.to_string());
+        Some(row)
+    };
+    compared.keys.iter().filter_map(row).collect()
+}
+
+fn interval_ends(found: &Intervals) -> [f64; 6] {
+    let Intervals { bias, mae, rmse, .. } = found;
+    [bias.0, bias.1, mae.0, mae.1, rmse.0, rmse.1]
 }
 
 /// One limit in words.
@@ -256,11 +252,13 @@ fn left_over(counts: &Counts) -> Vec<String> {
         }
     }
     for (dropped, side) in [(counts.dropped_a, 'A'), (counts.dropped_b, 'B')] {
-        let Dropped { n_duplicate, n_backward, n_not_finite } = dropped;
+        let Dropped { n_duplicate, n_backward, n_not_finite, n_incomplete, n_undirected } = dropped;
         for (n, why) in [
             (n_duplicate, "at the time of the one before"),
             (n_backward, "earlier than the one before"),
             (n_not_finite, "not finite"),
+            (n_incomplete, "some of its components are missing"),
+            (n_undirected, "a rotation without a direction"),
         ] {
             if n > 0 {
                 let n = count(n as u64, "sample");
@@ -293,6 +291,11 @@ pub fn comparison_markdown(all: &Comparison, build: &str) -> String {
         names.extend(phased);
         out += &format!("\n## Phases\n\n{}", lines(&names, &rows));
     }
+    let rows = interval_rows(compared);
+    if !rows.is_empty() {
+        let names = INTERVAL_NAMES.map(str::to_string);
+        out += &format!("\n## Intervals\n\n{}", lines(&names, &rows));
+    }
     let remarks = remarks(compared);
     if !(remarks.is_empty() && held.is_empty()) {
         out += "\n";
@@ -324,23 +327,37 @@ pub(crate) fn mark(text: &str) -> String {
     out
 }
 
-/// Every statistic as CSV, one row per key, and one per key and phase.
+/// Ends of intervals in a CSV, and how long the blocks were.
+const INTERVAL_COLUMNS: [&str; 7] =
+    ["bias_from", "bias_to", "mae_from", "mae_to", "rmse_from", "rmse_to", "block"];
+
+/// Every statistic as CSV, one row per key, and one per key and phase. Intervals are of the
+/// whole key, and empty where nobody asked.
 pub fn comparison_csv(compared: &Compared) -> String {
     let of_errors = STATISTICS.iter().map(|statistic| statistic.name);
     let of_keys = KEY_STATISTICS.iter().map(|(name, ..)| *name);
     let names: Vec<&str> = of_errors.chain(of_keys).collect();
-    let mut out = format!("key,phase,kind,unit,{}\n", names.join(","));
+    let mut out =
+        format!("key,phase,kind,unit,{},{}\n", names.join(","), INTERVAL_COLUMNS.join(","));
     let cell = |value: Option<f64>| value.map_or(String::new(), |value| format!("{value:?}"));
     for key in &compared.keys {
         let head = |phase: &str| {
             format!("{},{},{},{}", quoted(&key.key), quoted(phase), key.kind.word(), key.unit)
         };
         let values: Vec<String> = names.iter().map(|name| cell(key.statistic(name))).collect();
-        out += &format!("{},{}\n", head(""), values.join(","));
+        let intervals: Vec<String> = match &key.intervals {
+            Some(found) => {
+                let ends = interval_ends(found).map(|end| cell(Some(end)));
+                ends.into_iter().chain([found.n_block.to_string()]).collect()
+            }
+            None => vec![String::new(); INTERVAL_COLUMNS.len()],
+        };
+        out += &format!("{},{},{}\n", head(""), values.join(","), intervals.join(","));
         for (phase, stats) in &key.phases {
             let values: Vec<String> =
                 names.iter().map(|name| cell(of_stats(stats.as_ref(), name))).collect();
-            out += &format!("{},{}\n", head(phase), values.join(","));
+            let none = ",".repeat(INTERVAL_COLUMNS.len());
+            out += &format!("{},{}{none}\n", head(phase), values.join(","));
         }
     }
     out
@@ -386,7 +403,8 @@ fn key_json(key: &KeyCompared) -> Value {
     let dropped = |dropped: Dropped| {
         json!({
             "duplicate": dropped.n_duplicate, "backward": dropped.n_backward,
-            "not_finite": dropped.n_not_finite,
+            "not_finite": dropped.n_not_finite, "incomplete": dropped.n_incomplete,
+            "undirected": dropped.n_undirected,
         })
     };
     let statistics: Map<String, Value> =

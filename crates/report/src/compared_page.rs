@@ -10,7 +10,9 @@ use headland_base::SimTime;
 use headland_judge::Column;
 use headland_judge::compare::{Drawn, KeyCompared, KeyKind};
 
-use crate::compared::{Comparison, held_words, of_stats, remarks, shown};
+use crate::compared::{
+    Comparison, INTERVAL_NAMES, held_words, interval_rows, of_stats, remarks, shown,
+};
 use crate::markup::escaped;
 use crate::page::framed;
 use crate::plot::{Axis, Frame, LEFT, RIGHT, path, span, ticks};
@@ -134,9 +136,7 @@ fn overview(all: &Comparison) -> String {
         };
         let broken = |statistic: &str| {
             all.held.iter().any(|held| {
-                held.key == key.key
-                    && held.is_broken == Some(true)
-                    && held.threshold.contains(&format!(":{statistic}"))
+                held.key == key.key && held.is_broken == Some(true) && held.statistic == statistic
             })
         };
         _ = write!(out, "<tr><th>{name}</th><td>{}</td>", escaped(key.unit));
@@ -145,6 +145,27 @@ fn overview(all: &Comparison) -> String {
             _ = write!(out, "<td{class}>{}</td>", shown(key.statistic(name)));
         }
         out += "</tr>\n";
+    }
+    out + "</tbody></table></div>\n" + &sureness(all)
+}
+
+/// The intervals, where somebody asked for them.
+fn sureness(all: &Comparison) -> String {
+    let rows = interval_rows(all.compared);
+    if rows.is_empty() {
+        return String::new();
+    }
+    let cells = |tag: &str, cells: &[String]| -> String {
+        cells.iter().map(|cell| format!("<{tag}>{}</{tag}>", escaped(cell))).collect()
+    };
+    let mut out = format!(
+        "<h2>How sure</h2>\n<p>Intervals by the bootstrap, of blocks of neighbouring errors.</p>\n\
+         <div class=\"scroll\"><table class=\"card\">\n<thead><tr>{}</tr></thead>\n<tbody>\n",
+        cells("th", &INTERVAL_NAMES.map(str::to_string))
+    );
+    for row in rows {
+        let (key, numbers) = row.split_at(1);
+        _ = writeln!(out, "<tr>{}{}</tr>", cells("th", key), cells("td", numbers));
     }
     out + "</tbody></table></div>\n"
 }

@@ -5,6 +5,7 @@
 //! handful of rows and a few numbers per key, however long it goes on. Rows that go back in time
 //! or repeat one are left out and counted.
 
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use headland_base::maths::{PI, wrap_angle};
@@ -26,11 +27,16 @@ pub struct Live {
     /// The latest rows: times, and one number per key; not a number where there is none.
     recent: Vec<(SimTime, Vec<f64>)>,
     window: Option<SimDuration>,
+    /// Whether full turns of angles do not matter.
+    wraps: bool,
     last_reset: SimTime,
     running: Vec<Running>,
     dropped: Dropped,
     n_rows: u64,
 }
+
+/// Called after every step with the time since the first sample; may break off.
+pub type Tick<'t> = &'t mut dyn FnMut(SimTime) -> ControlFlow<()>;
 
 /// What a replay needs until it can start.
 type Waiting = (Model, Box<dyn Engine>, Experiment, ReplayOptions);
@@ -52,13 +58,15 @@ pub enum Ended {
 }
 
 impl Live {
-    /// Waits for rows of these keys. Of `around` what was told and is known counts.
+    /// Waits for rows of these keys. Of `around` what was told and is known counts; `wraps` says
+    /// whether full turns of angles do not matter.
     pub fn new(
         model: Model,
         engine: Box<dyn Engine>,
         keys: Vec<String>,
         around: Experiment,
         options: ReplayOptions,
+        wraps: bool,
     ) -> Live {
         let window = options.window;
         let options = ReplayOptions { window: None, sampling: Some(Sampling::Exact), ..options };
@@ -68,6 +76,7 @@ impl Live {
             stage: Stage::Waiting(Box::new((model, engine, around, options))),
             recent: Vec::new(),
             window,
+            wraps,
             last_reset: SimTime::ZERO,
             dropped: Dropped::default(),
             n_rows: 0,
@@ -109,26 +118,37 @@ impl Live {
 
     /// Takes one more row: a number per key, not a number where there is none.
     pub fn row(&mut self, time: SimTime, numbers: &[f64]) -> Result<(), Ended> {
+        self.row_until(time, numbers, &mut |_| ControlFlow::Continue(()))
+    }
+
+    /// The same; `tick` is called after every step, and may break it off. The way to a row may
+    /// be long.
+    pub fn row_until(
+        &mut self,
+        time: SimTime,
+        numbers: &[f64],
+        tick: Tick<'_>,
+    ) -> Result<(), Ended> {
         assert_eq!(numbers.len(), self.keys.len(), "one number per key");
         match self.latest() {
             Some(latest) if time == latest => self.dropped.n_duplicate += 1,
             Some(latest) if time < latest => self.dropped.n_backward += 1,
-            _ => return self.new_row(time, numbers),
+            _ => return self.new_row(time, numbers, tick),
         }
         Ok(())
     }
 
-    fn new_row(&mut self, time: SimTime, numbers: &[f64]) -> Result<(), Ended> {
+    fn new_row(&mut self, time: SimTime, numbers: &[f64], tick: Tick<'_>) -> Result<(), Ended> {
         self.n_rows += 1;
         self.recent.push((time, numbers.to_vec()));
         match &self.stage {
             Stage::Waiting(_) if self.recent.len() < N_ROWS => return Ok(()),
-            Stage::Waiting(_) => return self.begin(),
+            Stage::Waiting(_) => return self.begin(tick),
             _ => {}
         }
         self.recent.remove(0);
-        let row = experiment_of(&self.keys, &[(time, numbers.to_vec())]);
-        self.go_on(row)?;
+        let row = experiment_of(&self.keys, &self.recent[self.recent.len() - 1..]);
+        self.go_on(&row, tick)?;
         let is_due = |window: SimDuration| time - self.last_reset >= window;
         if self.window.is_some_and(is_due) {
             self.last_reset = time;
@@ -143,12 +163,12 @@ impl Live {
     /// No more rows come. Fewer than were waited for are compared all the same.
     pub fn finish(&mut self) -> Result<(), Ended> {
         match (&self.stage, self.recent.is_empty()) {
-            (Stage::Waiting(_), false) => self.begin(),
+            (Stage::Waiting(_), false) => self.begin(&mut |_| ControlFlow::Continue(())),
             _ => Ok(()),
         }
     }
 
-    fn begin(&mut self) -> Result<(), Ended> {
+    fn begin(&mut self, tick: Tick<'_>) -> Result<(), Ended> {
         let Stage::Waiting(waiting) = std::mem::replace(&mut self.stage, Stage::Over) else {
             return Ok(());
         };
@@ -165,22 +185,22 @@ impl Live {
         self.last_reset = replay.plan().zero;
         self.stage = Stage::Going(Box::new(replay));
         let Stage::Going(replay) = &mut self.stage else { return Ok(()) };
-        let simulated = replay.run().map_err(Ended::Stopped)?.values.clone();
+        let simulated = replay.run_until(tick).map_err(Ended::Stopped)?.values.clone();
         self.add(&first, &simulated);
         Ok(())
     }
 
-    fn go_on(&mut self, row: Experiment) -> Result<(), Ended> {
+    fn go_on(&mut self, row: &Experiment, tick: Tick<'_>) -> Result<(), Ended> {
         let Stage::Going(replay) = &mut self.stage else { return Ok(()) };
-        let simulated = replay.go_on(row.clone()).map_err(Ended::Stopped)?.values.clone();
-        self.add(&row, &simulated);
+        let simulated = replay.go_on(row.clone(), tick).map_err(Ended::Stopped)?.values.clone();
+        self.add(row, &simulated);
         Ok(())
     }
 
     fn add(&mut self, measured: &Experiment, simulated: &[Vec<f64>]) {
         let Stage::Going(replay) = &self.stage else { return };
         for (i, (signal, values)) in measured.signals.iter().zip(simulated).enumerate() {
-            let is_angle = is_angle(replay.model(), &replay.sources()[i]);
+            let is_angle = self.wraps && is_angle(replay.model(), &replay.sources()[i]);
             let samples = signal.series.times.iter().zip(&signal.series.values).zip(values);
             for ((time, real), value) in samples.filter(|(_, value)| value.is_finite()) {
                 let error = value - real;

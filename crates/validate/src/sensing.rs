@@ -213,7 +213,11 @@ impl Sensors {
 
     /// The link of a sensor of contacts, by the sensor's name.
     pub fn touching_link(&self, name: &str) -> Option<&str> {
-        let found = self.asked.iter().find(|asked| asked.is_called(name))?;
+        let feels = |asked: &&Asked| {
+            let is_contacts = |name: &str| Kind::from_name(name) == Some(Kind::Contacts);
+            asked.sensor.outputs().iter().any(|output| is_contacts(output.message_type))
+        };
+        let found = self.asked.iter().find(|asked| asked.is_called(name)).filter(feels)?;
         found.name.rsplit_once("::").map(|(link, _)| link)
     }
 }

@@ -18,7 +18,7 @@
 
 use headland_base::{Diagnostic, Transform, Vec3, names};
 use headland_sim::{DofState, Model, Object, RigidState, State};
-use headland_world::Twist;
+use headland_world::{JointKind, Twist};
 
 /// What a joint has: the word, and others people use for it.
 pub const JOINT_PROPERTIES: &[(&str, &[&str])] = &[
@@ -113,6 +113,34 @@ impl Source {
             Source::Frame(_, FrameQuantity::Vector { which, .. }) => *which >= 2,
             Source::Contact(..) | Source::Sensor(..) => true,
             _ => false,
+        }
+    }
+
+    /// What it is measured in; empty for a sensor's numbers, whose messages say, and for what has
+    /// none.
+    pub fn unit(&self, model: &Model) -> &'static str {
+        match self {
+            Source::Joint(i, quantity) => {
+                let joint = &model.joints[model.dofs[*i].joint_idx];
+                let slides = matches!(joint.kind, JointKind::Prismatic(_));
+                let (turning, sliding) = match quantity {
+                    JointQuantity::Position => ("rad", "m"),
+                    JointQuantity::Velocity => ("rad/s", "m/s"),
+                    JointQuantity::Effort => ("N·m", "N"),
+                    JointQuantity::Acceleration => ("rad/s^2", "m/s^2"),
+                };
+                if slides { sliding } else { turning }
+            }
+            Source::Frame(_, FrameQuantity::Pose(component)) => match component {
+                0..3 => "m",
+                3..7 => "",
+                _ => "rad",
+            },
+            Source::Frame(_, FrameQuantity::Vector { which, .. }) => {
+                ["m/s", "rad/s", "m/s^2", "rad/s^2"][*which]
+            }
+            Source::Contact(_, component) => ["", "m", "N"][*component],
+            Source::Sensor(..) => "",
         }
     }
 

@@ -258,13 +258,13 @@ fn another_model_is_a_fresh_replay() {
     };
     let mut replay = fresh(1.0, 0.0, 1.0);
     let first = replay.run().unwrap().clone();
-    replay.set_model(arm(1.7)).unwrap();
+    replay.set_model_from(arm(1.7), &[]).unwrap();
     replay.set_command_delay(ms(12.34));
     replay.set_step(ms(0.7)).unwrap();
     let other = replay.run().unwrap().clone();
     assert_ne!(first.values, other.values);
     assert_eq!(other, *fresh(1.7, 12.34, 0.7).run().unwrap());
-    replay.set_model(arm(1.0)).unwrap();
+    replay.set_model_from(arm(1.0), &[]).unwrap();
     replay.set_command_delay(SimDuration::ZERO);
     replay.set_step(ms(1.0)).unwrap();
     assert_eq!(*replay.run().unwrap(), first);

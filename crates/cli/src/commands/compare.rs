@@ -4,18 +4,26 @@
 
 use std::path::Path;
 
-use headland_base::Diagnostic;
-use headland_judge::compare::{KeyMap, Sampling, Side};
-use headland_record::{Format, Recording};
+use headland_base::{Diagnostic, SimDuration, SimTime};
+use headland_judge::compare::{Following, KeyMap, Sampling, Side, Unmatched};
+use headland_record::Recording;
 
 use crate::args::CompareArgs;
-use crate::comparing::{Sides, key_map, options, read_side, report_forms, shown, tell, thresholds};
+use crate::comparing::{
+    Sides, format_of, key_map, options, read_side, report_forms, shown, stamp, tell, thresholds,
+};
 use crate::context::{Context, Ended, Outcome};
+use crate::figures::{Figures, Loss, Standing};
+use crate::following::{Next, Rows};
+use crate::signals::interrupted;
 
 /// What a trajectory is called where neither side has a name for it.
 pub const PATH: &str = "trajectory";
 
 pub fn run(context: &Context, args: &CompareArgs) -> Ended {
+    if let Some(idle_most) = args.live {
+        return follow(context, args, idle_most);
+    }
     let by = &args.by;
     let thresholds = thresholds(by)?;
     let forms = report_forms(by, &[args.a.as_path(), args.b.as_path()])?;
@@ -33,6 +41,66 @@ pub fn run(context: &Context, args: &CompareArgs) -> Ended {
     Ok(read.max(tell(context, by, &options, (&forms, &thresholds), sides)?))
 }
 
+/// Compares rows of B as they come.
+fn follow(context: &Context, args: &CompareArgs, idle_most: Option<SimDuration>) -> Ended {
+    let by = &args.by;
+    let map = key_map(by)?;
+    let options = options(context, by, sampling(&args.sampling))?;
+    let a = read_side(by, &map, &args.a, by.object.clone(), &by.key)?;
+    let (a, read) = shown(context, by, a)?;
+    let mut side = Side::new(&a, &map);
+    if args.relative {
+        side = side.from_its_start();
+    }
+    let mut rows = Rows::open(&args.b, stamp(by), idle_most, interrupted())?;
+    let columns: Vec<String> = rows.header()?.iter().map(|key| map.renamed(key)).collect();
+    let mut following = Following::new(&side, &columns, &options)?;
+    let mut figures = Figures::new(context);
+    let mut first = None;
+    loop {
+        match rows.next() {
+            Next::Row(time, numbers) => {
+                let start = SimTime::ZERO - *first.get_or_insert(time);
+                let shift = if args.relative { start } else { SimDuration::ZERO };
+                following.row(time + shift + by.t_offset.unwrap_or_default(), &numbers);
+            }
+            Next::Nothing => {}
+            Next::End => break,
+        }
+        figures.show(|| standing(&following, &rows));
+    }
+    following.finish();
+    let findings = rows.findings();
+    let has_errors = findings.has_errors();
+    context.show(&findings.into_vec());
+    figures.finish(&standing(&following, &rows));
+    let is_any = following.figures().any(|(_, running)| running.n > 0);
+    if !is_any {
+        let message = "no sample that came has one of A";
+        context.show(&[Diagnostic::error("no-pair", message)]);
+    }
+    Ok(if has_errors || !is_any { read.max(Outcome::Partial) } else { read })
+}
+
+fn standing<'f>(following: &'f Following, rows: &Rows) -> Standing<'f> {
+    let (Unmatched { n_a, n_b }, dropped) = (following.unmatched(), following.dropped());
+    let loss = |name, n: u64, why| Loss { name, n, what: "sample", why };
+    let mut losses = rows.losses();
+    losses.extend([
+        loss("unmatched_a", n_a, "of A in no pair"),
+        loss("unmatched_b", n_b, "of B in no pair"),
+        loss(
+            "duplicate",
+            dropped.n_duplicate as u64,
+            "of B left out: at the time of the one before",
+        ),
+        loss("backward", dropped.n_backward as u64, "of B left out: earlier than the one before"),
+        loss("not_finite", dropped.n_not_finite as u64, "of B left out: not finite"),
+    ]);
+    let keys = following.figures().collect();
+    Standing { time: following.latest(), n_rows: following.n_rows(), keys, losses }
+}
+
 /// What `--sampling` says.
 pub fn sampling(word: &str) -> Sampling {
     match word {
@@ -48,9 +116,9 @@ fn read_sides(
     args: &CompareArgs,
     map: &KeyMap,
 ) -> Result<([Recording; 2], Outcome), Vec<Diagnostic>> {
-    let format = |path: &Path| Format::detect(path).map_err(|fault| vec![fault]);
-    let is_path = [format(&args.a)?.is_trajectory(), format(&args.b)?.is_trajectory()];
     let by = &args.by;
+    let is_path =
+        [format_of(by, &args.a)?.is_trajectory(), format_of(by, &args.b)?.is_trajectory()];
     let read = |path: &Path, object: Option<String>| read_side(by, map, path, object, &by.key);
     let named = |other: &Recording| match &by.object {
         Some(name) => name.clone(),
@@ -85,6 +153,6 @@ fn read_sides(
             })?
         }
     };
-    let ((a, of_a), (b, of_b)) = (shown(context, a)?, shown(context, b)?);
+    let ((a, of_a), (b, of_b)) = (shown(context, by, a)?, shown(context, by, b)?);
     Ok(([a, b], of_a.max(of_b)))
 }

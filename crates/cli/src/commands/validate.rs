@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use headland_base::{Diagnostic, SimDuration, SimTime};
 use headland_judge::compare::{KeyMap, Options, Sampling, Selection, Series, Side};
-use headland_record::{Format, Recording, csv};
+use headland_record::{Recording, csv};
 use headland_report::count;
 use headland_sim::{EngineEntry, Housing, Model};
 use headland_validate::experiment::nothing_measured;
@@ -26,9 +26,13 @@ use headland_world::parameter::Settings;
 
 use crate::args::{ComparisonArgs, ValidateArgs};
 use crate::commands::compare::{PATH, sampling};
-use crate::comparing::{Sides, key_map, options, read_side, report_forms, shown, tell, thresholds};
+use crate::comparing::{
+    Sides, format_of, key_map, options, read_side, refuse_evo, report_forms, shown, stamp, tell,
+    thresholds,
+};
 use crate::context::{Context, Ended, Outcome, is_stdout, refuse_same, write_file};
-use crate::following::{Figures, Next, Rows};
+use crate::figures::{Figures, Loss, Standing};
+use crate::following::{Next, Rows};
 use crate::prepare::NATIVE;
 use crate::progress::Progress;
 use crate::repeating::{read_state, read_subject, read_told, replay_options};
@@ -109,7 +113,7 @@ fn read_measured(
     map: &KeyMap,
     model: &Model,
 ) -> Result<(Recording, Outcome), Vec<Diagnostic>> {
-    let is_path = Format::detect(&args.table).map_err(|fault| vec![fault])?.is_trajectory();
+    let is_path = format_of(&args.by, &args.table)?.is_trajectory();
     let named = || {
         let moving = model.objects.iter().filter(|object| {
             let is_static = headland_sim::Motion::Static;
@@ -123,7 +127,7 @@ fn read_measured(
     };
     let object = is_path.then(|| args.by.object.clone().unwrap_or_else(named));
     // All of it: the state to start from may be in keys that are not compared.
-    shown(context, read_side(&args.by, map, &args.table, object, &[])?)
+    shown(context, &args.by, read_side(&args.by, map, &args.table, object, &[])?)
 }
 
 /// What was measured of the keys that are wanted, what was told, what is given.
@@ -208,7 +212,7 @@ fn pair_as_sampled(
     by: &ComparisonArgs,
     options: &mut Options,
 ) -> Result<(), Vec<Diagnostic>> {
-    options.angles = angles(replay);
+    (options.angles, options.units) = known_of(replay);
     let half = SimDuration::from_nanos(replay.options().step.nanos() / 2);
     match replay.sampling() {
         Sampling::Nearest => options.tolerance = options.tolerance.or(Some(half)),
@@ -217,6 +221,7 @@ fn pair_as_sampled(
             return Err(vec![Diagnostic::error("bad-option", message).help("leave it out")]);
         }
         _ if by.t_offset.is_some_and(|offset| offset != SimDuration::ZERO) => {
+            refuse_evo(by)?;
             options.sampling = Sampling::Interpolate;
         }
         _ => options.sampling = Sampling::Exact,
@@ -224,13 +229,15 @@ fn pair_as_sampled(
     Ok(())
 }
 
-/// Which keys are angles: what turns, not what slides.
-fn angles(replay: &Replay) -> BTreeMap<String, bool> {
+/// What the model knows of keys: which are angles, what turns and not what slides, and what they
+/// are measured in.
+fn known_of(replay: &Replay) -> (BTreeMap<String, bool>, BTreeMap<String, &'static str>) {
     let signals = replay.experiment().signals.iter().zip(replay.sources());
     let of = |(signal, source): (&Signal, &Source)| {
-        (signal.key.clone(), is_angle(replay.model(), source))
+        let (key, model) = (&signal.key, replay.model());
+        ((key.clone(), is_angle(model, source)), (key.clone(), source.unit(model)))
     };
-    signals.map(of).collect()
+    signals.map(of).unzip()
 }
 
 // --- the replay --------------------------------------------------------------------------
@@ -308,10 +315,12 @@ fn follow(context: &Context, args: &ValidateArgs, idle_most: Option<SimDuration>
     let options = options_of(args, &model, settings)?;
     let mut around = Experiment::default();
     read_beside(context, args, &model, &mut around)?;
-    let mut rows = Rows::open(&args.table, idle_most, interrupted())?;
+    let stop = interrupted();
+    let mut rows = Rows::open(&args.table, stamp(&args.by), idle_most, Arc::clone(&stop))?;
     let columns: Vec<String> = rows.header()?.iter().map(|key| map.renamed(key)).collect();
     let (keys, taken) = wanted_columns(context, args, &model, &columns)?;
-    let mut live = Live::new(model, (engine.make)(engine), keys, around, options);
+    let wraps = !args.by.no_wrap;
+    let mut live = Live::new(model, (engine.make)(engine), keys, around, options, wraps);
     let mut figures = Figures::new(context);
     let mut numbers = Vec::new();
     let ended = loop {
@@ -319,12 +328,20 @@ fn follow(context: &Context, args: &ValidateArgs, idle_most: Option<SimDuration>
             Next::Row(time, all) => {
                 numbers.clear();
                 numbers.extend(taken.iter().map(|column| all[*column]));
-                if let Err(ended) = live.row(time, &numbers) {
+                // A message about nothing that is compared.
+                if numbers.iter().all(|number| number.is_nan()) {
+                    continue;
+                }
+                let tick = &mut |_| match stop.load(Ordering::Relaxed) {
+                    true => ControlFlow::Break(()),
+                    false => ControlFlow::Continue(()),
+                };
+                if let Err(ended) = live.row_until(time, &numbers, tick) {
                     break Err(ended);
                 }
-                figures.show(&live, rows.n_lost());
+                figures.show(|| standing(&live, &rows));
             }
-            Next::Nothing => figures.show(&live, rows.n_lost()),
+            Next::Nothing => figures.show(|| standing(&live, &rows)),
             Next::End => break live.finish(),
         }
     };
@@ -340,12 +357,24 @@ fn follow(context: &Context, args: &ValidateArgs, idle_most: Option<SimDuration>
     let findings = rows.findings();
     let has_errors = findings.has_errors();
     context.show(&findings.into_vec());
-    figures.finish(&live, rows.n_lost());
+    figures.finish(&standing(&live, &rows));
     let is_any = live.figures().iter().any(|running| running.n > 0);
     if !is_any {
         context.show(&[nothing_measured()]);
     }
     Ok(if has_errors || !is_any { Outcome::Partial } else { Outcome::Passed })
+}
+
+fn standing<'l>(live: &'l Live, rows: &Rows) -> Standing<'l> {
+    let dropped = live.dropped();
+    let loss = |name, n: usize, why| Loss { name, n: n as u64, what: "row", why };
+    let mut losses = rows.losses();
+    losses.extend([
+        loss("duplicate", dropped.n_duplicate, "left out: at the time of the one before"),
+        loss("backward", dropped.n_backward, "left out: earlier than the one before"),
+    ]);
+    let keys = live.keys().iter().map(String::as_str).zip(live.figures()).collect();
+    Standing { time: live.latest(), n_rows: live.n_rows(), keys, losses }
 }
 
 /// Which columns are compared: their keys, and where they stand.

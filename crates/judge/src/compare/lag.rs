@@ -9,6 +9,7 @@ use headland_base::maths::sqrt;
 use headland_base::{SimDuration, SimTime};
 use headland_record::align::{Method, resample};
 
+use super::correlate::products;
 use super::pairing::median_interval;
 use super::statistics::mean;
 
@@ -18,6 +19,9 @@ pub const SHIFTS: usize = 200;
 const GRID_MAX: usize = 1 << 20;
 /// What overlaps must be at least so many points, and a third of the whole.
 const OVERLAP_MIN: usize = 8;
+
+/// Most points of a curve.
+const CURVE_MAX: usize = 4000;
 
 /// A correlation that changes less than this over all shifts says nothing.
 const FLAT: f64 = 1e-6;
@@ -31,7 +35,8 @@ pub struct Lag {
     pub correlation: f64,
     /// Whether it lies at the edge of what was looked at, so that the true one may be further.
     pub is_at_edge: bool,
-    /// The correlation at each shift that was looked at \[s\], for a drawing.
+    /// The correlation at the shifts that were looked at \[s\], for a drawing: at each, or the
+    /// highest of neighbours where there are more than anybody can see.
     pub curve: Vec<(f64, f64)>,
 }
 
@@ -50,19 +55,19 @@ pub fn lag(
     }
     let step = median_interval(times_a)?.nanos().max(span / GRID_MAX as i64).max(1);
     let n = (span / step) as usize + 1;
-    let grid: Vec<SimTime> =
-        (0..n as i64).map(|i| start + SimDuration::from_nanos(i * step)).collect();
+    let grid = || (0..n as i64).map(|i| start + SimDuration::from_nanos(i * step));
     let on_grid = |times: &[SimTime], values: &[f64]| -> Option<Vec<f64>> {
-        if times.len() >= n && times[..n] == grid[..] {
-            return Some(values[..n].to_vec());
+        if times.len() >= n && times.iter().copied().zip(grid()).all(|(time, on)| time == on) {
+            return centred(&values[..n]);
         }
-        resample(times, values, &grid, Method::Interpolate).into_iter().collect()
+        let grid: Vec<SimTime> = grid().collect();
+        let found = resample(times, values, &grid, Method::Interpolate).into_iter();
+        centred(&found.collect::<Option<Vec<f64>>>()?)
     };
-    let (a, b) = (on_grid(times_a, a)?, on_grid(times_b, b)?);
     let n_least = OVERLAP_MIN.max(n / 3);
     let shifts = most.map_or(SHIFTS, |most| (most.nanos() / step) as usize);
     let shifts = shifts.min(n.checked_sub(n_least)?);
-    let found = correlations(&centred(&a)?, &centred(&b)?, shifts);
+    let found = correlations(&on_grid(times_a, a)?, &on_grid(times_b, b)?, shifts);
     let (best, _) =
         (found.iter().enumerate()).filter(|(_, c)| c.is_finite()).max_by(|(i, x), (j, y)| {
             // Of shifts as good, the one nearest to none.
@@ -81,18 +86,31 @@ pub fn lag(
         secs: shift_secs(best) + beyond * step_secs,
         correlation: found[best],
         is_at_edge,
-        curve: found.iter().enumerate().map(|(i, c)| (shift_secs(i), *c)).collect(),
+        curve: curve(&found).into_iter().map(|(i, c)| (shift_secs(i), c)).collect(),
     })
 }
 
-/// Less its mean; `None` for what never changes.
+/// Shifts and correlations, few enough to be drawn.
+fn curve(found: &[f64]) -> Vec<(usize, f64)> {
+    let n_each = found.len().div_ceil(CURVE_MAX).max(1);
+    let highest = |(k, some): (usize, &[f64])| {
+        let is_better = |i: usize, best: usize| some[i] > some[best] || some[best].is_nan();
+        let better = |best, i| if is_better(i, best) { i } else { best };
+        let best = (1..some.len()).fold(0, better);
+        (k * n_each + best, some[best])
+    };
+    found.chunks(n_each).enumerate().map(highest).collect()
+}
+
+/// Less its mean, measured by the largest of what is left; `None` for what never changes.
 fn centred(values: &[f64]) -> Option<Vec<f64>> {
     let first = values.first()?;
     if values.iter().all(|v| v == first) {
         return None;
     }
     let mean = mean(values);
-    Some(values.iter().map(|v| v - mean).collect())
+    let largest = values.iter().fold(0.0, |most, v| (v - mean).abs().max(most));
+    Some(values.iter().map(|v| (v - mean) / largest).collect())
 }
 
 /// Pearson's correlation of `a[i]` and `b[i + shift]`, over what overlaps, for every shift from
@@ -100,10 +118,11 @@ fn centred(values: &[f64]) -> Option<Vec<f64>> {
 fn correlations(a: &[f64], b: &[f64], shifts: usize) -> Vec<f64> {
     let n = a.len();
     let (sums_a, sums_b) = (running(a), running(b));
+    let crosses = products(a, b, shifts);
     let one = |shift: i64| {
         let (from_a, from_b) = ((-shift).max(0) as usize, shift.max(0) as usize);
         let m = n - from_a.max(from_b);
-        let cross = dot(&a[from_a..from_a + m], &b[from_b..from_b + m]);
+        let cross = crosses[(shift + shifts as i64) as usize];
         let over = |sums: &[(f64, f64)], from: usize| {
             (sums[from + m].0 - sums[from].0, sums[from + m].1 - sums[from].1)
         };
@@ -117,8 +136,7 @@ fn correlations(a: &[f64], b: &[f64], shifts: usize) -> Vec<f64> {
         }
         ((cross - sum_a * sum_b / count) / (sqrt(var_a) * sqrt(var_b))).clamp(-1.0, 1.0)
     };
-    let shifts = shifts as i64;
-    (-shifts..=shifts).map(one).collect()
+    (-(shifts as i64)..=shifts as i64).map(one).collect()
 }
 
 /// Sums of values and of their squares up to each place.
@@ -131,19 +149,6 @@ fn running(values: &[f64]) -> Vec<(f64, f64)> {
         out.push(sums);
     }
     out
-}
-
-/// In eight lanes, so that the processor may do several at once; the order is always the same.
-fn dot(a: &[f64], b: &[f64]) -> f64 {
-    let mut lanes = [0.0; 8];
-    let (chunks_a, chunks_b) = (a.chunks_exact(8), b.chunks_exact(8));
-    let rest: f64 = chunks_a.remainder().iter().zip(chunks_b.remainder()).map(|(a, b)| a * b).sum();
-    for (a, b) in chunks_a.zip(chunks_b) {
-        for (lane, (a, b)) in lanes.iter_mut().zip(a.iter().zip(b)) {
-            *lane += a * b;
-        }
-    }
-    lanes.iter().sum::<f64>() + rest
 }
 
 /// Where a parabola through three neighbours peaks, from the middle one.
@@ -197,6 +202,18 @@ mod tests {
             a.1.clone(),
         );
         assert_eq!(of(&a, &late), None);
+    }
+
+    /// Shifts as far as a third of the whole overlaps: what took the square of its length.
+    #[test]
+    fn a_lag_of_half_the_recording_is_found() {
+        let wave = |t: f64| sin(3.0 * t) + 0.4 * sin(11.0 * t) + sin(0.0007 * t * t);
+        let a = sampled(60_000, 0.01, wave);
+        let b = sampled(60_000, 0.01, |t| wave(t - 299.9937));
+        let wide = lag((&a.0, &a.1), (&b.0, &b.1), SimDuration::from_secs(3600.0)).unwrap();
+        assert!((wide.secs - 299.9937).abs() < 1e-4 && !wide.is_at_edge, "{}", wide.secs);
+        assert!(wide.curve.len() <= CURVE_MAX, "{}", wide.curve.len());
+        assert!(wide.curve.iter().any(|(_, c)| *c == wide.correlation), "the best is drawn");
     }
 
     #[test]

@@ -16,6 +16,8 @@
 //! Start reading at [`compare`]; `one` is what happens to one key.
 
 mod bootstrap;
+mod correlate;
+mod following;
 mod items;
 mod lag;
 mod one;
@@ -32,6 +34,7 @@ use std::collections::BTreeMap;
 use headland_base::{Diagnostic, SimDuration, SimTime};
 
 pub use bootstrap::{Bootstrap, Interval, Intervals, block_length, intervals};
+pub use following::{Following, Unmatched};
 pub use lag::{Lag, SHIFTS, lag};
 pub use pairing::{Pair, Pairing, Rule, Sampling, median_interval, pair};
 pub use path::{Fit, Similarity, absolute, relative, umeyama};
@@ -68,6 +71,8 @@ pub struct Options {
     pub wraps: bool,
     /// Keys of which somebody knows whether they are angles: a slider is none.
     pub angles: BTreeMap<String, bool>,
+    /// Units of keys, as somebody knows them; what a side itself says counts more.
+    pub units: BTreeMap<String, &'static str>,
     /// The longest lag looked for; by default 200 intervals of A.
     pub lag_max: Option<SimDuration>,
     /// Paths of poses, as evo compares them, after this move of B.
@@ -95,6 +100,7 @@ impl Default for Options {
             ignores_unknown: false,
             wraps: true,
             angles: BTreeMap::new(),
+            units: BTreeMap::new(),
             lag_max: None,
             paths: None,
             delta: 1,
@@ -241,12 +247,6 @@ impl KeyCompared {
         }
         KEY_STATISTICS.iter().find(|(known, ..)| *known == name).and_then(|(_, _, of)| of(self))
     }
-
-    /// Whether a statistic has the unit of the key; those in seconds do not.
-    pub fn has_unit(name: &str) -> bool {
-        let known = STATISTICS.iter().find(|statistic| statistic.name == name);
-        name == "rmse_after_lag" || known.is_some_and(|statistic| statistic.has_unit)
-    }
 }
 
 /// Two sides, compared.
@@ -320,13 +320,7 @@ pub fn compare(a: &Side, b: &Side, options: &Options) -> Result<Compared, Vec<Di
         }
     }
     if !options.ignores_unknown {
-        faults.extend(unknown.iter().map(|(key, near)| {
-            let near = near.as_ref().map(|near| format!("did you mean `{near}`? "));
-            let help =
-                format!("{}`--ignore-unknown` leaves such keys out", near.unwrap_or_default());
-            Diagnostic::error("unknown-key", format!("`{key:.120}` is in A and not in B"))
-                .help(help)
-        }));
+        faults.extend(unknown.iter().map(|(key, near)| unknown_key(key, near.as_deref())));
     }
     if !faults.is_empty() {
         return Err(faults);
@@ -335,6 +329,13 @@ pub fn compare(a: &Side, b: &Side, options: &Options) -> Result<Compared, Vec<Di
     let is_only_b = |key: &&str| options.selection.wants(key, true) && !a.has(key);
     let only_b = b.keys().filter(is_only_b).map(str::to_string).collect();
     Ok(Compared { keys, unknown, only_b, span_a: a.span(), span_b: b.span(), refused })
+}
+
+/// A key of A that B does not have, and the nearest it has.
+fn unknown_key(key: &str, near: Option<&str>) -> Diagnostic {
+    let near = near.map(|near| format!("did you mean `{near}`? "));
+    let help = format!("{}`--ignore-unknown` leaves such keys out", near.unwrap_or_default());
+    Diagnostic::error("unknown-key", format!("`{key:.120}` is in A and not in B")).help(help)
 }
 
 /// The keys of B that an item needs.

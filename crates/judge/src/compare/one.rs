@@ -3,9 +3,13 @@
 //! Keys of one table have the same times, so the pairs of the last key are kept and used again
 //! where the times are the same.
 
+use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use headland_base::maths::{PI, Quat, Vec3, angle_between, slerp, sqrt, unit_quat, wrap_angle};
+use headland_base::maths::{
+    PI, Quat, TAU, Vec3, angle_between, slerp, sqrt, unit_quat, wrap_angle,
+};
 use headland_base::{Diagnostic, SimDuration, SimTime, Transform};
 
 use super::bootstrap::intervals;
@@ -42,7 +46,7 @@ struct LastPairs {
 
 /// What errors are measured by.
 enum Reference {
-    /// A number on both sides.
+    /// A number on both sides; of an angle with its full turns.
     Number { a: Vec<f64>, b: Vec<f64> },
     /// The components of A.
     Vector(Vec<Vec<f64>>),
@@ -105,22 +109,20 @@ impl<'s> Workshop<'s> {
         let is_angle = self.options.wraps && is_angle;
         let (pairing, tolerance) = self.pairing(&a.times, &b.times);
         let kind = if is_angle { KeyKind::Angle } else { KeyKind::Number };
-        let errors = number_errors(&a, &b, &pairing.pairs, is_angle);
-        let unit = if a.unit.is_empty() { b.unit } else { a.unit };
+        let whole_a = whole(&a, is_angle);
+        let errors = number_errors((&a, &whole_a), &b, &pairing.pairs, is_angle);
+        let unit = self.unit(key, &a, &b);
         let mut out = self.compared(key, kind, unit, (&a, &b), (&pairing, tolerance), &errors);
-        let whole = |series: &Series| match is_angle {
-            true => unwrapped(&series.values),
-            false => series.values.clone(),
-        };
-        let (whole_a, whole_b) = (whole(&a), whole(&b));
+        let whole_b = whole(&b, is_angle);
         out.lag = lag((&a.times, &whole_a), (&b.times, &whole_b), self.options.lag_max);
+        drop(whole_b);
         out.after_lag = out.lag.as_ref().and_then(|lag| {
             let back = SimDuration::from_secs(-lag.secs)?;
-            let times = b.times.iter().map(|time| *time + back).collect();
-            let shifted = Series { times, ..b.clone() };
+            let mut shifted = b;
+            shifted.times.iter_mut().for_each(|time| *time += back);
             let pairing =
                 pair(&a.times, &shifted.times, Sampling::Interpolate, Rule::OneToOne, None);
-            number_errors(&a, &shifted, &pairing.pairs, is_angle).stats()
+            number_errors((&a, &whole_a), &shifted, &pairing.pairs, is_angle).stats()
         });
         if self.options.keeps_series
             && let Reference::Number { a, b } = errors.reference
@@ -152,7 +154,7 @@ impl<'s> Workshop<'s> {
             errors: pairs.iter().enumerate().map(apart).collect(),
             reference: Reference::Vector(components),
         };
-        let unit = if a[0].unit.is_empty() { b[0].unit } else { a[0].unit };
+        let unit = self.unit(&keys[0], &a[0], &b[0]);
         let sides = (&a[0], &b[0]);
         let mut out =
             self.compared(key, KeyKind::Vector, unit, sides, (&pairing, tolerance), &errors);
@@ -161,8 +163,8 @@ impl<'s> Workshop<'s> {
     }
 
     fn orientation(&mut self, key: &str, keys: &[String; 4]) -> Option<KeyCompared> {
-        let (a, b) = (self.columns_a(keys)?, self.columns_b(keys)?);
-        let (turns_a, turns_b) = (turns(&a)?, turns(&b)?);
+        let (mut a, mut b) = (self.columns_a(keys)?, self.columns_b(keys)?);
+        let (turns_a, turns_b) = (turns(&mut a, 0), turns(&mut b, 0));
         let (pairing, tolerance) = self.pairing(&a[0].times, &b[0].times);
         let pairs = &pairing.pairs;
         let angle =
@@ -181,8 +183,8 @@ impl<'s> Workshop<'s> {
 
     fn path(&mut self, item: &Item) -> Option<Vec<KeyCompared>> {
         let keys = components(item);
-        let (a, b) = (self.columns_a(&keys)?, self.columns_b(&keys)?);
-        let (turns_a, turns_b) = (turns(&a[3..])?, turns(&b[3..])?);
+        let (mut a, mut b) = (self.columns_a(&keys)?, self.columns_b(&keys)?);
+        let (turns_a, turns_b) = (turns(&mut a, 3), turns(&mut b, 3));
         let (pairing, tolerance) = self.pairing(&a[0].times, &b[0].times);
         let pairs = &pairing.pairs;
         let place = |sides: &[Series], of: &dyn Fn(&Series) -> f64| {
@@ -329,13 +331,19 @@ impl<'s> Workshop<'s> {
         Some(cut(series, from, to))
     }
 
-    /// Components with the same times; `None` where one has others.
+    /// Components at the moments that all of them have.
     fn columns_a(&self, keys: &[String]) -> Option<Vec<Series>> {
-        even(keys.iter().map(|key| self.trimmed_a(key)).collect::<Option<_>>()?)
+        Some(even(keys.iter().map(|key| self.trimmed_a(key)).collect::<Option<_>>()?))
     }
 
     fn columns_b(&self, keys: &[String]) -> Option<Vec<Series>> {
-        even(keys.iter().map(|key| self.trimmed_b(key)).collect::<Option<_>>()?)
+        Some(even(keys.iter().map(|key| self.trimmed_b(key)).collect::<Option<_>>()?))
+    }
+
+    /// What a key is measured in, as far as a side or somebody else knows.
+    fn unit(&self, key: &str, a: &Series, b: &Series) -> &'static str {
+        let told = || self.options.units.get(key).copied().unwrap_or_default();
+        [a.unit, b.unit].into_iter().find(|unit| !unit.is_empty()).unwrap_or_else(told)
     }
 
     // --- pairs ---------------------------------------------------------------------------
@@ -387,15 +395,47 @@ fn cut(mut series: Series, from: usize, to: usize) -> Series {
     series
 }
 
-fn even(columns: Vec<Series>) -> Option<Vec<Series>> {
-    let is_even = columns.iter().all(|column| column.times == columns[0].times);
-    is_even.then_some(columns)
+/// Components at the moments that all of them have; at how many others only some are there is
+/// counted with the first.
+fn even(mut columns: Vec<Series>) -> Vec<Series> {
+    if columns.iter().all(|column| column.times == columns[0].times) {
+        return columns;
+    }
+    let mut n_there: BTreeMap<SimTime, usize> = BTreeMap::new();
+    for time in columns.iter().flat_map(|column| &column.times) {
+        *n_there.entry(*time).or_default() += 1;
+    }
+    let n_wanted = columns.len();
+    for column in &mut columns {
+        keep(column, |i, times| n_there[&times[i]] == n_wanted);
+    }
+    columns[0].dropped.n_incomplete = n_there.values().filter(|n| **n < n_wanted).count();
+    columns
 }
 
-fn turns(columns: &[Series]) -> Option<Vec<Quat>> {
-    let [x, y, z, w] = columns else { return None };
-    let turn = |i: usize| Quat::from_xyzw(x.values[i], y.values[i], z.values[i], w.values[i]);
-    (0..x.times.len()).map(|i| unit_quat(turn(i))).collect()
+/// The samples of which `is_kept` says so, by their place among the times.
+fn keep(series: &mut Series, is_kept: impl Fn(usize, &[SimTime]) -> bool) {
+    let kept: Vec<bool> = (0..series.times.len()).map(|i| is_kept(i, &series.times)).collect();
+    let mut of_times = kept.iter();
+    series.times.retain(|_| *of_times.next().expect("one per time"));
+    let mut of_values = kept.iter();
+    series.values.retain(|_| *of_values.next().expect("one per value"));
+}
+
+/// The orientations in the four columns from `first` on. Moments whose quaternion has no
+/// direction are taken out of every column and counted with the first.
+fn turns(columns: &mut [Series], first: usize) -> Vec<Quat> {
+    let at = |columns: &[Series], i: usize| {
+        let part = |k: usize| columns[first + k].values[i];
+        unit_quat(Quat::from_xyzw(part(0), part(1), part(2), part(3)))
+    };
+    let all: Vec<Option<Quat>> = (0..columns[0].times.len()).map(|i| at(columns, i)).collect();
+    let n_undirected = all.iter().filter(|turn| turn.is_none()).count();
+    if n_undirected > 0 {
+        columns.iter_mut().for_each(|column| keep(column, |i, _| all[i].is_some()));
+        columns[0].dropped.n_undirected = n_undirected;
+    }
+    all.into_iter().flatten().collect()
 }
 
 fn turn_between(turns: &[Quat], pair: &Pair) -> Quat {
@@ -415,15 +455,25 @@ fn between(values: &[f64], pair: &Pair, is_angle: bool) -> f64 {
     from + pair.share * if is_angle { wrap_angle(way) } else { way }
 }
 
-fn number_errors(a: &Series, b: &Series, pairs: &[Pair], is_angle: bool) -> Errors {
-    let values_a: Vec<f64> = pairs.iter().map(|pair| a.values[pair.a]).collect();
+/// The errors of a number. `whole_a` is A with the full turns of an angle: that it jumps by a
+/// turn where it passes ±π is no part of how much it moves.
+fn number_errors(
+    (a, whole_a): (&Series, &[f64]),
+    b: &Series,
+    pairs: &[Pair],
+    is_angle: bool,
+) -> Errors {
+    let values_a: Vec<f64> = pairs.iter().map(|pair| whole_a[pair.a]).collect();
     let mut values_b: Vec<f64> =
         pairs.iter().map(|pair| between(&b.values, pair, is_angle)).collect();
-    let mut errors: Vec<f64> = values_a.iter().zip(&values_b).map(|(a, b)| b - a).collect();
+    let error = |(pair, b): (&Pair, &f64)| b - a.values[pair.a];
+    let mut errors: Vec<f64> = pairs.iter().zip(&values_b).map(error).collect();
     if is_angle {
         for ((error, a), b) in errors.iter_mut().zip(&values_a).zip(&mut values_b) {
             if error.abs() > PI {
                 *error = wrap_angle(*error);
+            }
+            if (*b - a).abs() > PI {
                 *b = a + *error;
             }
         }
@@ -435,15 +485,22 @@ fn number_errors(a: &Series, b: &Series, pairs: &[Pair], is_angle: bool) -> Erro
     }
 }
 
-/// Without the jumps of an angle that is kept within a turn.
+/// The values of a number; of an angle with its full turns.
+fn whole(series: &Series, is_angle: bool) -> Cow<'_, [f64]> {
+    if is_angle { unwrapped(&series.values).into() } else { series.values[..].into() }
+}
+
+/// Without the jumps of an angle that is kept within a turn. Turns are counted whole, so that a
+/// long way adds up no rounding.
 fn unwrapped(values: &[f64]) -> Vec<f64> {
-    let mut out: Vec<f64> = Vec::with_capacity(values.len());
-    for value in values {
-        let next = match out.last() {
-            Some(last) if (value - last).abs() > PI => last + wrap_angle(value - last),
-            _ => *value,
-        };
-        out.push(next);
-    }
-    out
+    let mut last = values.first().copied().unwrap_or_default();
+    let one = |value: &f64| {
+        if (value - last).abs() > PI {
+            last = value - TAU * ((value - last) / TAU).round();
+        } else {
+            last = *value;
+        }
+        last
+    };
+    values.iter().map(one).collect()
 }

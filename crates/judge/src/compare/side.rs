@@ -71,6 +71,10 @@ pub struct Dropped {
     pub n_backward: usize,
     /// Infinities.
     pub n_not_finite: usize,
+    /// Moments at which some components of a vector are there and others are not.
+    pub n_incomplete: usize,
+    /// Quaternions of which nobody can say where they turn.
+    pub n_undirected: usize,
 }
 
 /// One number over time.
@@ -161,7 +165,7 @@ impl<'r> Side<'r> {
     pub fn series(&self, key: &str) -> Option<Series> {
         let column = self.recording.column(&self.own_key(key)?)?;
         let LeftOut { n_duplicate, n_backward } = column.left_out;
-        let mut dropped = Dropped { n_duplicate, n_backward, n_not_finite: 0 };
+        let mut dropped = Dropped { n_duplicate, n_backward, ..Dropped::default() };
         let n = column.times.len();
         let (mut times, mut values) = (Vec::with_capacity(n), Vec::with_capacity(n));
         let mut last = None;
@@ -270,10 +274,16 @@ mod tests {
         let side = Side::new(&log, &KeyMap::default());
         let a = side.series("a").unwrap();
         assert_eq!(a.values, [1.0, 2.0, 5.0]);
-        assert_eq!(a.dropped, Dropped { n_duplicate: 1, n_backward: 1, n_not_finite: 1 });
+        let dropped = |n_duplicate, n_backward, n_not_finite| Dropped {
+            n_duplicate,
+            n_backward,
+            n_not_finite,
+            ..Dropped::default()
+        };
+        assert_eq!(a.dropped, dropped(1, 1, 1));
         let b = side.series("b").unwrap();
         assert_eq!(b.values, [7.0, 9.0]);
-        assert_eq!(b.dropped, Dropped { n_duplicate: 0, n_backward: 1, n_not_finite: 0 });
+        assert_eq!(b.dropped, dropped(0, 1, 0));
         let later = Side::new(&log, &KeyMap::default()).shifted(SimDuration::from_nanos(5));
         assert_eq!(later.series("a").unwrap().times[0].nanos(), 5);
     }

@@ -69,20 +69,12 @@ impl Stats {
         }
         let count = n as f64;
         let bias = mean(errors);
-        let rmse = root_mean_square(errors.iter().copied());
+        let rmse = root_mean_square(errors, 0.0);
         let mut sizes: Vec<f64> = errors.iter().map(|e| e.abs()).collect();
         let mae = mean(&sizes);
-        let first = |is_better: &dyn Fn(f64, f64) -> bool| {
-            let mut best = 0;
-            for (i, e) in errors.iter().enumerate() {
-                if is_better(*e, errors[best]) {
-                    best = i;
-                }
-            }
-            (errors[best], times[best])
-        };
-        let (min, max) = (first(&|e, best| e < best), first(&|e, best| e > best));
-        let worst = first(&|e, best| e.abs() > best.abs());
+        let when = |best: usize| (errors[best], times[best]);
+        let (min, max) = (when(first_by(errors, |e| -e)), when(first_by(errors, |e| e)));
+        let worst = when(first_by(errors, f64::abs));
         let p95_abs = percentile(&mut sizes, 0.95);
         let median_abs = percentile(&mut sizes, 0.5);
         Some(Stats {
@@ -90,8 +82,8 @@ impl Stats {
             bias,
             mae,
             rmse,
-            std: root_mean_square(errors.iter().map(|e| e - bias)),
-            sse: sum(errors.iter().map(|e| e * e)),
+            std: root_mean_square(errors, bias),
+            sse: sum(errors, |e| e * e),
             min,
             max,
             max_abs: (worst.0.abs(), worst.1),
@@ -119,7 +111,8 @@ impl Spread {
             let (mean_a, mean_b) = (mean(a), mean(b));
             let (unit_a, unit_b) = (unit(range_a), unit(range_b));
             let one = |(a, b): (&f64, &f64)| ((a - mean_a) / unit_a) * ((b - mean_b) / unit_b);
-            let cross = sum(a.iter().zip(b).map(one)) / a.len() as f64;
+            let products: Vec<f64> = a.iter().zip(b).map(one).collect();
+            let cross = sum(&products, |product| product) / a.len() as f64;
             (cross / (std / unit_a * (deviation(b) / unit_b))).clamp(-1.0, 1.0)
         });
         Spread { std: Some(std), range: Some(range_a), correlation }
@@ -130,8 +123,8 @@ impl Spread {
         let is_constant = components.iter().all(|column| range(column).unwrap_or(0.0) == 0.0);
         // The squares of all components at a moment add up.
         let together = || {
-            let each = components.iter().map(|c| deviation(c));
-            root_mean_square(each) * sqrt(components.len() as f64)
+            let each: Vec<f64> = components.iter().map(|c| deviation(c)).collect();
+            root_mean_square(&each, 0.0) * sqrt(components.len() as f64)
         };
         Spread { std: (!is_constant).then(together), range: None, correlation: None }
     }
@@ -145,24 +138,51 @@ fn range(values: &[f64]) -> Option<f64> {
 
 /// Of values that are there.
 pub(super) fn mean(values: &[f64]) -> f64 {
-    let unit = unit(largest(values.iter().copied()));
-    unit * (sum(values.iter().map(|v| v / unit)) / values.len() as f64)
+    match unit(largest(values, 0.0)) {
+        1.0 => sum(values, |v| v) / values.len() as f64,
+        unit => unit * (sum(values, |v| v / unit) / values.len() as f64),
+    }
 }
 
 /// Standard deviation, of the population.
 fn deviation(values: &[f64]) -> f64 {
-    let mean = mean(values);
-    root_mean_square(values.iter().map(|v| v - mean))
+    root_mean_square(values, mean(values))
 }
 
-fn root_mean_square(values: impl ExactSizeIterator<Item = f64> + Clone) -> f64 {
+/// Of the ways from `centre`.
+fn root_mean_square(values: &[f64], centre: f64) -> f64 {
     let count = values.len() as f64;
-    let unit = unit(largest(values.clone()));
-    unit * sqrt(sum(values.map(|v| (v / unit) * (v / unit))) / count)
+    match unit(largest(values, centre)) {
+        1.0 => sqrt(sum(values, |v| (v - centre) * (v - centre)) / count),
+        unit => {
+            let square = |v: f64| ((v - centre) / unit) * ((v - centre) / unit);
+            unit * sqrt(sum(values, square) / count)
+        }
+    }
 }
 
-fn largest(values: impl Iterator<Item = f64>) -> f64 {
-    values.fold(0.0, |largest, v| v.abs().max(largest))
+/// The largest way from `centre`.
+fn largest(values: &[f64], centre: f64) -> f64 {
+    let (chunks, rest) = values.as_chunks::<LANES>();
+    let mut lanes = [0.0f64; LANES];
+    for chunk in chunks {
+        for (lane, v) in lanes.iter_mut().zip(chunk) {
+            let size = (v - centre).abs();
+            *lane = if size > *lane { size } else { *lane };
+        }
+    }
+    lanes.iter().copied().chain(rest.iter().map(|v| (v - centre).abs())).fold(0.0, f64::max)
+}
+
+/// Where what is said of a value is highest, the first of several.
+fn first_by(values: &[f64], of: impl Fn(f64) -> f64) -> usize {
+    let mut best = 0;
+    for (i, v) in values.iter().enumerate() {
+        if of(*v) > of(values[best]) {
+            best = i;
+        }
+    }
+    best
 }
 
 /// What numbers up to `largest` are measured by so that their squares neither vanish nor
@@ -172,15 +192,32 @@ fn unit(largest: f64) -> f64 {
     if is_usual || !largest.is_finite() { 1.0 } else { largest }
 }
 
-/// Neumaier's sum: what a large number swallows of a small one is kept beside.
-pub(super) fn sum(values: impl Iterator<Item = f64>) -> f64 {
-    let (mut sum, mut rest) = (0.0f64, 0.0f64);
-    for value in values {
-        let next = sum + value;
-        rest += if sum.abs() >= value.abs() { (sum - next) + value } else { (value - next) + sum };
-        sum = next;
+/// Sums side by side, so that the processor may do several at once; the order is always the same.
+const LANES: usize = 8;
+
+/// The sum of what `of` says of every value. What a large number swallows of a small one is kept
+/// beside (Knuth's two-sum).
+fn sum(values: &[f64], of: impl Fn(f64) -> f64) -> f64 {
+    let (mut sums, mut lost) = ([0.0f64; LANES], [0.0f64; LANES]);
+    let (chunks, rest) = values.as_chunks::<LANES>();
+    for chunk in chunks {
+        for ((sum, lost), v) in sums.iter_mut().zip(&mut lost).zip(chunk) {
+            add(sum, lost, of(*v));
+        }
     }
-    sum + rest
+    let (mut sum, mut all_lost) = (0.0, lost.iter().sum::<f64>());
+    let others = rest.iter().map(|v| of(*v));
+    others.chain(sums).for_each(|term| add(&mut sum, &mut all_lost, term));
+    // Beyond the largest number there is nothing to keep beside.
+    if (sum + all_lost).is_nan() { sum } else { sum + all_lost }
+}
+
+#[inline(always)]
+fn add(sum: &mut f64, lost: &mut f64, term: f64) {
+    let next = *sum + term;
+    let taken = next - *sum;
+    *lost += (*sum - (next - taken)) + (term - taken);
+    *sum = next;
 }
 
 /// The value below which a share of all lies, on the line between two neighbours; sorts only
@@ -196,14 +233,12 @@ pub(super) fn percentile(values: &mut [f64], share: f64) -> f64 {
     }
 }
 
-/// One statistic: its name, what it says, whether it has the unit of the key, its value.
+/// One statistic: its name, what it says, its value.
 pub struct Statistic {
     /// What people type.
     pub name: &'static str,
     /// In a few words.
     pub what: &'static str,
-    /// Whether it is in the unit of the key.
-    pub has_unit: bool,
     /// Its value, where defined.
     pub of: fn(&Stats) -> Option<f64>,
 }
@@ -211,66 +246,33 @@ pub struct Statistic {
 /// Every statistic of errors, in the order tables show them. Those of a whole key, such as
 /// coverage and lag, are in [`super::KEY_STATISTICS`].
 pub const STATISTICS: &[Statistic] = &[
-    Statistic { name: "n", what: "pairs", has_unit: false, of: |s| Some(s.n as f64) },
-    Statistic { name: "bias", what: "mean of e = B - A", has_unit: true, of: |s| Some(s.bias) },
-    Statistic { name: "mae", what: "mean of |e|", has_unit: true, of: |s| Some(s.mae) },
-    Statistic {
-        name: "rmse",
-        what: "root of the mean of e²",
-        has_unit: true,
-        of: |s| Some(s.rmse),
-    },
+    Statistic { name: "n", what: "pairs", of: |s| Some(s.n as f64) },
+    Statistic { name: "bias", what: "mean of e = B - A", of: |s| Some(s.bias) },
+    Statistic { name: "mae", what: "mean of |e|", of: |s| Some(s.mae) },
+    Statistic { name: "rmse", what: "root of the mean of e²", of: |s| Some(s.rmse) },
     Statistic {
         name: "std",
         what: "standard deviation of e, of the population",
-        has_unit: true,
         of: |s| Some(s.std),
     },
-    Statistic { name: "min", what: "lowest e", has_unit: true, of: |s| Some(s.min.0) },
-    Statistic { name: "max", what: "highest e", has_unit: true, of: |s| Some(s.max.0) },
-    Statistic { name: "max_abs", what: "largest |e|", has_unit: true, of: |s| Some(s.max_abs.0) },
-    Statistic {
-        name: "median_abs",
-        what: "median of |e|",
-        has_unit: true,
-        of: |s| Some(s.median_abs),
-    },
-    Statistic {
-        name: "p95_abs",
-        what: "95th percentile of |e|",
-        has_unit: true,
-        of: |s| Some(s.p95_abs),
-    },
-    Statistic { name: "sse", what: "sum of e²", has_unit: false, of: |s| Some(s.sse) },
-    Statistic {
-        name: "nrmse_range",
-        what: "RMSE over the range of A",
-        has_unit: false,
-        of: |s| s.nrmse_range,
-    },
+    Statistic { name: "min", what: "lowest e", of: |s| Some(s.min.0) },
+    Statistic { name: "max", what: "highest e", of: |s| Some(s.max.0) },
+    Statistic { name: "max_abs", what: "largest |e|", of: |s| Some(s.max_abs.0) },
+    Statistic { name: "median_abs", what: "median of |e|", of: |s| Some(s.median_abs) },
+    Statistic { name: "p95_abs", what: "95th percentile of |e|", of: |s| Some(s.p95_abs) },
+    Statistic { name: "sse", what: "sum of e²", of: |s| Some(s.sse) },
+    Statistic { name: "nrmse_range", what: "RMSE over the range of A", of: |s| s.nrmse_range },
     Statistic {
         name: "nrmse_std",
         what: "RMSE over the standard deviation of A",
-        has_unit: false,
         of: |s| s.nrmse_std,
     },
-    Statistic { name: "r2", what: "1 - Σe²/Σ(a - mean)²", has_unit: false, of: |s| s.r2 },
-    Statistic {
-        name: "correlation",
-        what: "Pearson's, of A and B",
-        has_unit: false,
-        of: |s| s.correlation,
-    },
-    Statistic {
-        name: "fit",
-        what: "100·(1 - |e|/|a - mean|), in percent",
-        has_unit: false,
-        of: |s| s.fit,
-    },
+    Statistic { name: "r2", what: "1 - Σe²/Σ(a - mean)²", of: |s| s.r2 },
+    Statistic { name: "correlation", what: "Pearson's, of A and B", of: |s| s.correlation },
+    Statistic { name: "fit", what: "100·(1 - |e|/|a - mean|), in percent", of: |s| s.fit },
     Statistic {
         name: "mismatch",
         what: "share of pairs that differ at all",
-        has_unit: false,
         of: |s| Some(s.mismatch),
     },
 ];

@@ -60,6 +60,8 @@ pub struct Held {
     pub threshold: String,
     /// The key.
     pub key: String,
+    /// The statistic.
+    pub statistic: String,
     /// The value, where defined.
     pub value: Option<f64>,
     /// Whether the value is beyond the limit; `None` where nobody can say.
@@ -104,6 +106,7 @@ impl Threshold {
                 Held {
                     threshold: self.text.clone(),
                     key: key.key.clone(),
+                    statistic: self.statistic.clone(),
                     value,
                     is_broken: value.map(|value| self.relation.holds(value, self.limit)),
                 }

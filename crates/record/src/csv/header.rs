@@ -3,13 +3,14 @@
 //! The first line goes in; a delimiter, keys and factors to SI come out. Deliberately absent:
 //! which columns belong together; that is `group`.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use headland_base::maths::PI;
 use headland_base::{Diagnostic, Findings};
 
 /// Names a column of times has.
-const TIME_NAMES: [&str; 5] = ["time", "t", "timestamp", "__time", "stamp"];
+pub const TIME_NAMES: [&str; 5] = ["time", "t", "timestamp", "__time", "stamp"];
 
 /// Most columns of a table.
 pub(super) const COLUMNS_MAX: usize = 100_000;
@@ -32,8 +33,27 @@ impl Delimiter {
         best.filter(|sign| count(*sign) > 0).map_or(Delimiter::Blanks, Delimiter::Sign)
     }
 
-    /// Up to `most` cells of a row, without quotes and the blanks around them.
-    pub fn split(self, row: &str, most: usize) -> Vec<String> {
+    /// Up to `most` cells of a row, without quotes and the blanks around them. Where there is no
+    /// quote, as in nearly every row, they are parts of the row itself.
+    pub fn split(self, row: &str, most: usize) -> Vec<Cow<'_, str>> {
+        if row.contains('"') {
+            return self.split_quoted(row, most).into_iter().map(Cow::Owned).collect();
+        }
+        let mut cells = Vec::with_capacity(most.min(64));
+        match self {
+            Delimiter::Sign(delimiter) => {
+                let parts = row.split(delimiter).take(most);
+                cells.extend(parts.map(|cell| Cow::Borrowed(cell.trim())));
+            }
+            Delimiter::Blanks => cells.extend(row.split_whitespace().take(most).map(Cow::Borrowed)),
+        }
+        if cells.is_empty() {
+            cells.push(Cow::Borrowed(""));
+        }
+        cells
+    }
+
+    fn split_quoted(self, row: &str, most: usize) -> Vec<String> {
         let mut cells = vec![String::new()];
         let (mut is_quoted, mut is_gap) = (false, true);
         for sign in row.chars() {
@@ -119,7 +139,7 @@ pub(super) fn header_cells(delimiter: Delimiter, header: &str) -> Vec<String> {
             Some(last) if delimiter == Delimiter::Blanks && cell.starts_with('[') => {
                 *last = format!("{last} {cell}");
             }
-            _ => cells.push(cell),
+            _ => cells.push(cell.into_owned()),
         }
     }
     cells

@@ -78,7 +78,7 @@ pub fn read_numbers(
         let number = line.number;
         let cells = delimiter.split(line.text, heads.len());
         for (slot, i) in numbers.iter_mut().zip(&chosen.numbers) {
-            let cell = cells.get(*i).map_or("", String::as_str);
+            let cell = cells.get(*i).map_or("", |cell| cell);
             *slot = match number_of(cell) {
                 Ok(Some(value)) if value.is_finite() => value * heads[*i].factor,
                 Ok(None) => f64::NAN,
@@ -92,7 +92,7 @@ pub fn read_numbers(
                 }
             };
         }
-        let word = chosen.word.and_then(|i| cells.get(i)).map_or("", String::as_str);
+        let word = chosen.word.and_then(|i| cells.get(i)).map_or("", |cell| cell);
         each(NumberRow { line: number, numbers: &numbers, word });
         n_rows += 1;
     }

@@ -1,0 +1,214 @@
+//! `validate --live` and `compare --live` from outside: logs that still grow, pipes that nobody
+//! closes, somebody who wants it to end.
+
+mod common;
+
+use std::fs::{self, File};
+use std::io::Write as _;
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
+use std::time::Duration;
+
+use common::{expect, headland, json, text, world};
+use headland_base::maths::cos;
+use serde_json::Value;
+use tempfile::TempDir;
+
+fn folder(files: &[(&str, &str)]) -> TempDir {
+    let dir = tempfile::tempdir().expect("a folder");
+    for (name, content) in files {
+        fs::write(dir.path().join(name), content).expect("written");
+    }
+    dir
+}
+
+fn start(dir: &Path, args: &[&str]) -> Child {
+    let mut command = headland(dir);
+    command.args(args).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command.spawn().expect("it runs")
+}
+
+/// Waits for its end, for half a minute at most: a pipe that nobody closes may hold up nobody.
+fn ended(mut child: Child) -> Output {
+    for _ in 0..600 {
+        if child.try_wait().expect("asked").is_some() {
+            return child.wait_with_output().expect("it ended");
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    child.kill().expect("ended");
+    panic!("it does not end");
+}
+
+/// The last line that programs read.
+fn last(output: &Output) -> Value {
+    let out = text(&output.stdout);
+    let line = out.lines().last().unwrap_or_else(|| panic!("nothing: {}", text(&output.stderr)));
+    serde_json::from_str(line).expect("JSON")
+}
+
+fn key<'v>(found: &'v Value, name: &str) -> &'v Value {
+    let keys = found["keys"].as_array().expect("keys");
+    keys.iter().find(|key| key["key"] == name).unwrap_or_else(|| panic!("no {name} in {found}"))
+}
+
+fn swing(n: i32) -> String {
+    let row = |i: i32| format!("{:.2},{}\n", f64::from(i) * 0.01, 0.5 * cos(f64::from(i) * 0.031));
+    format!("time,hinge/position\n{}", (0..n).map(row).collect::<String>())
+}
+
+fn interrupt(child: &Child) {
+    let told = Command::new("kill").args(["-INT", &child.id().to_string()]).status();
+    assert!(told.expect("kill runs").success());
+}
+
+/// Nothing comes for as long as was said, and the pipe stays open.
+#[test]
+fn a_pipe_that_nobody_closes_ends_when_nothing_comes() {
+    let dir = folder(&[]);
+    let mut child =
+        start(dir.path(), &["validate", &world("pendulum"), "-", "--live=0.5", "--json"]);
+    let mut pipe = child.stdin.take().expect("a pipe");
+    pipe.write_all(swing(50).as_bytes()).expect("written");
+    let output = ended(child);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    assert_eq!(key(&last(&output), "hinge/position")["n"], 50);
+    drop(pipe);
+    // Not even a header.
+    let mut child = start(dir.path(), &["validate", &world("pendulum"), "-", "--live=0.2"]);
+    let pipe = child.stdin.take().expect("a pipe");
+    let output = ended(child);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output.stderr).contains("empty-table"), "{}", text(&output.stderr));
+    drop(pipe);
+}
+
+/// Ctrl-C ends it with the figures so far: while it waits, and on a way that has no end.
+#[test]
+fn an_interrupt_leaves_the_figures_so_far() {
+    let dir = folder(&[]);
+    let day = format!("{}86400,0.5\n", swing(50));
+    for (table, rows) in [(swing(50), 50), (day, 51)] {
+        let mut child =
+            start(dir.path(), &["validate", &world("pendulum"), "-", "--live", "--json"]);
+        let mut pipe = child.stdin.take().expect("a pipe");
+        pipe.write_all(table.as_bytes()).expect("written");
+        std::thread::sleep(Duration::from_millis(1500));
+        interrupt(&child);
+        let output = ended(child);
+        assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+        let found = last(&output);
+        assert_eq!(
+            (&key(&found, "hinge/position")["n"], &found["rows"]),
+            (&50.into(), &rows.into())
+        );
+        drop(pipe);
+    }
+}
+
+/// A recording of a run, given bit by bit: its beginning, then the rest, or never more.
+#[test]
+fn a_recording_that_still_grows_is_followed() {
+    let dir = folder(&[]);
+    let model = world("pendulum");
+    let args = ["run", &model, "--engine", "native", "--duration", "6", "-o", "whole.mcap"];
+    expect(dir.path(), &args, 0);
+    let set = "joint/hinge/dynamics/damping=0.08";
+    let whole = ["validate", &model, "whole.mcap", "--set", set, "--json"];
+    let whole = json(&expect(dir.path(), &whole, 0).stdout);
+    let bytes = fs::read(dir.path().join("whole.mcap")).expect("read");
+    let grows = dir.path().join("grows.mcap");
+    let args = ["validate", &model, "grows.mcap", "--set", set, "--live=3", "--json"];
+    let (head, tail) = bytes.split_at(bytes.len() / 2 + 7);
+    fs::write(&grows, head).expect("written");
+    let child = start(dir.path(), &args);
+    std::thread::sleep(Duration::from_millis(400));
+    let mut file = File::options().append(true).open(&grows).expect("opened");
+    for part in tail.chunks(tail.len() / 3 + 1) {
+        file.write_all(part).expect("written");
+        file.flush().expect("flushed");
+        std::thread::sleep(Duration::from_millis(60));
+    }
+    let output = ended(child);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let found = last(&output);
+    for name in ["hinge/position", "hinge/velocity", "pendulum/pose/x"] {
+        let (live, wanted) = (key(&found, name), &key(&whole, name)["statistics"]);
+        assert_eq!(live["n"], wanted["n"], "{name}");
+        let [live, wanted] = [live, wanted].map(|of| of["rmse"].as_f64().expect("a number"));
+        assert!(wanted > 1e-4 || name.ends_with("pose/x"), "{name}: {wanted}");
+        assert!((live - wanted).abs() <= 1e-12, "{name}: {live} and {wanted}");
+    }
+    assert_eq!((&found["late"], &found["lost"]), (&0.into(), &0.into()), "{found}");
+    // One that ends in the middle of a chunk is no fault of anybody's.
+    fs::write(&grows, head).expect("written");
+    let args = ["validate", &model, "grows.mcap", "--live=0.2", "--json"];
+    let output = ended(start(dir.path(), &args));
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    assert!(!text(&output.stderr).contains("cut-off"), "{}", text(&output.stderr));
+    let half = key(&last(&output), "hinge/position")["n"].as_u64().expect("a count");
+    assert!(half > 500 && half < 5900, "{half}");
+    // Against a finished recording, too.
+    let args = ["compare", "whole.mcap", "grows.mcap", "--live=0.2", "--ignore-unknown", "--json"];
+    let output = ended(start(dir.path(), &args));
+    let found = last(&output);
+    let position = key(&found, "hinge/position");
+    assert_eq!((&position["n"], &position["rmse"]), (&half.into(), &0.0.into()), "{position}");
+}
+
+/// B grows line by line beside a finished A: the figures of the whole, and what had no pair.
+#[test]
+fn a_table_that_grows_is_compared_with_a_finished_one() {
+    let rows = |late: f64, from: i32, to: i32| -> String {
+        let row = |i: i32| {
+            let t = f64::from(i) * 0.01;
+            format!("{t:.2},{},{}\n", cos(3.0 * (t - late)), f64::from(i % 7))
+        };
+        (from..to).map(row).collect()
+    };
+    let head = "time,swing/position,step\n";
+    let a = format!("{head}{}", rows(0.0, 0, 300));
+    let whole = format!("{head}{}0.5,9,9\n{}", rows(0.02, 10, 200), rows(0.02, 200, 290));
+    let dir = folder(&[("a.csv", &a), ("whole.csv", &whole)]);
+    let more = ["--json", "--t-offset", "-0.001", "--no-wrap"];
+    let wanted = [&["compare", "a.csv", "whole.csv"][..], &more].concat();
+    let wanted = json(&expect(dir.path(), &wanted, 0).stdout);
+    let mut child =
+        start(dir.path(), &[&["compare", "a.csv", "-", "--live=5"][..], &more].concat());
+    let mut pipe = child.stdin.take().expect("a pipe");
+    let (first, second) = whole.split_at(whole.len() / 2);
+    pipe.write_all(first.as_bytes()).expect("written");
+    std::thread::sleep(Duration::from_millis(300));
+    pipe.write_all(second.as_bytes()).expect("written");
+    drop(pipe);
+    let output = ended(child);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let found = last(&output);
+    for name in ["swing/position", "step"] {
+        let (live, wanted) = (key(&found, name), &key(&wanted, name)["statistics"]);
+        assert_eq!(live["n"], wanted["n"], "{name}");
+        let [live, wanted] = [live, wanted].map(|of| of["rmse"].as_f64().expect("a number"));
+        assert!((live - wanted).abs() < 1e-12, "{name}: {live} and {wanted}");
+    }
+    assert_eq!((&found["backward"], &found["unmatched_b"]), (&2.into(), &0.into()), "{found}");
+    assert_eq!(found["unmatched_a"], 20, "ten of each key before B begins");
+}
+
+/// What --live cannot heed it refuses.
+#[test]
+fn options_that_would_be_ignored_are_refused() {
+    let (dir, model) = (folder(&[("a.csv", &swing(5))]), world("pendulum"));
+    for more in [
+        ["--object", "x"],
+        ["--confidence", "0.9"],
+        ["--seed", "1"],
+        ["--delta", "2"],
+        ["--time-unit", "ms"],
+        ["--columns", "time,x"],
+        ["--report", "r.html"],
+    ] {
+        let args = [&["validate", &model, "a.csv", "--live=0.1"][..], &more].concat();
+        let said = text(&expect(dir.path(), &args, 2).stderr);
+        assert!(said.contains("cannot be used with"), "{more:?}: {said}");
+    }
+}
