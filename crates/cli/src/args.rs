@@ -919,9 +919,9 @@ pub struct RenderArgs {
     /// A sequence or strip up to this moment, in seconds
     #[arg(long, value_name = "SECS", allow_negative_numbers = true, value_parser = moment)]
     pub end: Option<SimTime>,
-    /// How it is drawn
-    #[arg(long, value_name = "NAME", default_value = "raster", value_parser = renderer_name())]
-    pub renderer: String,
+    /// How it is drawn; that of the camera, or raster, where nobody says
+    #[arg(long, value_name = "NAME", value_parser = renderer_name())]
+    pub renderer: Option<String>,
     /// What is drawn over it, several with commas
     #[arg(long, value_name = "WHAT", value_delimiter = ',', value_parser = mark_kind())]
     pub draw: Vec<Kind>,

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use headland_base::{Diagnostic, Severity, SimDuration, glob, names};
 use headland_sense::declare::{Declaration, declare_with};
-use headland_sense::scene::bad_textures;
+use headland_sense::scene::bad_looks;
 use headland_sim::sensor::rate_hz;
 use headland_sim::{Model, Sensor};
 use headland_world::Places;
@@ -79,7 +79,7 @@ pub fn take(
     let chosen = choose(declared, choice)?;
     findings.extend(chosen.iter().flat_map(|sensor| sensor.findings.iter().cloned()));
     if chosen.iter().any(|sensor| sensor.makes_pictures) {
-        findings.extend(bad_textures(&model.world));
+        findings.extend(bad_looks(&model.world));
     }
     if findings.iter().any(|finding| finding.severity == Severity::Error) {
         return Err(findings);

@@ -66,15 +66,17 @@ pub fn encode<M: Message>(message: &M) -> Vec<u8> {
     out
 }
 
-/// The same of a message that ends with bytes, which it has left out: they are put down in one
-/// go. A picture is nothing but such bytes.
-pub fn encode_with_data<M: Message>(without_data: &M, data: &[u8]) -> Vec<u8> {
+/// The same of a message whose last field of many bytes was left out: they are put down in one go.
+/// A picture is nothing but such bytes. Behind them stand `n_flags` more fields of a byte each.
+pub fn encode_with_data<M: Message>(without_data: &M, data: &[u8], n_flags: usize) -> Vec<u8> {
     let mut out = Vec::with_capacity(data.len() + 256);
     encode_into(without_data, &mut out);
-    // The last field is a length of four bytes, of nothing so far.
+    let flags = out.split_off(out.len() - n_flags);
+    // The field before is a length of four bytes, of nothing so far.
     out.truncate(out.len() - 4);
     out.extend_from_slice(&(data.len() as u32).to_le_bytes());
     out.extend_from_slice(data);
+    out.extend_from_slice(&flags);
     out
 }
 
@@ -140,9 +142,21 @@ pub(crate) fn split_payload(payload: &[u8]) -> Result<(Endian, &[u8]), Diagnosti
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::messages::{Float64, Header, JointState, PoseStamped};
+    use crate::messages::{Float64, Header, Image, JointState, PointCloud2, PoseStamped};
     use headland_base::Transform;
     use headland_base::maths::{Quat, Vec3};
+
+    /// What is put in between is what the whole message encodes to.
+    #[test]
+    fn data_put_down_in_one_go_are_the_same_bytes() {
+        let data: Vec<u8> = (0..=200).collect();
+        let whole = Image { width: 67, data: data.clone(), ..Image::default() };
+        let bare = Image { data: Vec::new(), ..whole.clone() };
+        assert_eq!(encode_with_data(&bare, &data, 0), encode(&whole));
+        let whole = PointCloud2 { is_dense: true, data: data.clone(), ..PointCloud2::default() };
+        let bare = PointCloud2 { data: Vec::new(), ..whole.clone() };
+        assert_eq!(encode_with_data(&bare, &data, 1), encode(&whole));
+    }
 
     #[test]
     fn a_message_comes_back_and_padding_counts_from_after_the_header() {

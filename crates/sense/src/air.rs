@@ -87,13 +87,12 @@ fn pressure_at(air: &Air, height: f64) -> f64 {
 }
 
 impl Measure for Height {
-    fn outputs(&self) -> Vec<(&'static str, Message)> {
-        vec![("", Message::Altimeter)]
+    fn outputs(&self) -> Vec<(String, Message)> {
+        vec![(String::new(), Message::Altimeter)]
     }
 
     fn start(&mut self, model: &Model, seed: &Seed) {
-        let rigid = &model.rigids[self.mount.rigid_idx];
-        self.reference = (rigid.world_from_rigid * self.mount.rigid_from_sensor).translation.z;
+        self.reference = self.mount.world_from_sensor_at_start(model).translation.z;
         let [position, velocity] = &self.noise;
         let position = position.channel(&seed.child("position"));
         self.channels = Some([position, velocity.channel(&seed.child("velocity"))]);
@@ -115,8 +114,8 @@ impl Measure for Height {
 }
 
 impl Measure for Barometer {
-    fn outputs(&self) -> Vec<(&'static str, Message)> {
-        vec![("", Message::FluidPressure)]
+    fn outputs(&self) -> Vec<(String, Message)> {
+        vec![(String::new(), Message::FluidPressure)]
     }
 
     fn start(&mut self, _: &Model, seed: &Seed) {

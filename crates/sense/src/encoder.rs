@@ -149,8 +149,8 @@ fn counted(position: f64, resolution: f64) -> f64 {
 }
 
 impl Measure for Encoder {
-    fn outputs(&self) -> Vec<(&'static str, Message)> {
-        vec![("", Message::JointState)]
+    fn outputs(&self) -> Vec<(String, Message)> {
+        vec![(String::new(), Message::JointState)]
     }
 
     fn start(&mut self, _: &Model, seed: &Seed) {

@@ -97,8 +97,8 @@ fn cells(force: f64, moments: [f64; 2], half: [f64; 2]) -> [f64; 4] {
 }
 
 impl Measure for Sole {
-    fn outputs(&self) -> Vec<(&'static str, Message)> {
-        vec![("", Message::FootPressure)]
+    fn outputs(&self) -> Vec<(String, Message)> {
+        vec![(String::new(), Message::FootPressure)]
     }
 
     fn needs_contacts(&self) -> bool {

@@ -255,8 +255,8 @@ impl ForceTorque {
 }
 
 impl Measure for ForceTorque {
-    fn outputs(&self) -> Vec<(&'static str, Message)> {
-        vec![("", Message::WrenchStamped)]
+    fn outputs(&self) -> Vec<(String, Message)> {
+        vec![(String::new(), Message::WrenchStamped)]
     }
 
     fn needs_contacts(&self) -> bool {

@@ -6,13 +6,13 @@ use headland_base::maths::{PI, atan2, cos, hypot, sin, sqrt};
 use headland_base::{Mat3, Vec3};
 
 /// Half of the longer axis of the ellipsoid \[m\].
-pub const A: f64 = 6_378_137.0;
+const A: f64 = 6_378_137.0;
 /// Flattening.
-pub const F: f64 = 1.0 / 298.257_223_563;
+const F: f64 = 1.0 / 298.257_223_563;
 /// Half of the shorter axis \[m\].
-pub const B: f64 = A * (1.0 - F);
+const B: f64 = A * (1.0 - F);
 /// Square of the first eccentricity.
-pub const E2: f64 = F * (2.0 - F);
+const E2: f64 = F * (2.0 - F);
 
 /// A point by latitude and longitude \[rad\] and height above the ellipsoid \[m\].
 #[derive(Clone, Copy, Debug, PartialEq)]

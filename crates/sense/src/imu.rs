@@ -12,14 +12,14 @@
 //!
 //! Deliberately absent: cross-axis sensitivity, scale errors and temperature.
 
-use headland_base::maths::{FRAC_PI_2, PI, quat_from_rpy};
+use headland_base::maths::quat_from_rpy;
 use headland_base::{Quat, Seed};
 use headland_record::messages::{self, Kind as Message, encode};
 use headland_sim::{Look, Model};
 
 use crate::axes::{AxisChannels, AxisNoise};
 use crate::declare::element::Element;
-use crate::declare::surroundings::on_earth;
+use crate::declare::surroundings::{enu_from_named, on_earth};
 use crate::declare::{Kind, On, Site};
 use crate::mounted::{Measure, Mount, Since};
 
@@ -89,11 +89,15 @@ fn old_noise(imu: Element<'_>) -> [AxisNoise; 2] {
     let is_none = noise.text_in("type").or(noise.attribute("type")) == Some("none");
     let of = |name: &str| {
         let number = |inner: &str| noise.child(name).map_or(0.0, |n| n.number(inner, 0.0));
+        let size = |inner: &str| {
+            let is_good = |value: f64| value >= 0.0;
+            noise.child(name).map_or(0.0, |n| n.number_that(inner, 0.0, "zero or more", is_good))
+        };
         let all = crate::noise::Noise {
             mean: number("mean"),
-            stddev: number("stddev").abs(),
+            stddev: size("stddev"),
             bias_mean: number("bias_mean"),
-            bias_stddev: number("bias_stddev").abs(),
+            bias_stddev: size("bias_stddev"),
             ..crate::noise::Noise::default()
         };
         AxisNoise::all(if is_none { crate::noise::Noise::default() } else { all })
@@ -103,10 +107,8 @@ fn old_noise(imu: Element<'_>) -> [AxisNoise; 2] {
 
 fn read_reference(frame: Element<'_>, world_from_enu: Quat) -> Reference {
     frame.only(&["custom_rpy", "localization"]);
-    let ned = quat_from_rpy(PI, 0.0, FRAC_PI_2);
-    let nwu = quat_from_rpy(0.0, 0.0, FRAC_PI_2);
-    let known =
-        [("CUSTOM", None), ("ENU", Some(Quat::IDENTITY)), ("NED", Some(ned)), ("NWU", Some(nwu))];
+    let mut known = vec![("CUSTOM", None)];
+    known.extend(enu_from_named().map(|(name, turn)| (name, Some(turn))));
     match frame.word("localization", &known) {
         Some(enu_from_reference) => Reference::Known(world_from_enu * enu_from_reference),
         None => match frame.child("custom_rpy") {
@@ -124,15 +126,13 @@ fn read_reference(frame: Element<'_>, world_from_enu: Quat) -> Reference {
 }
 
 impl Measure for Imu {
-    fn outputs(&self) -> Vec<(&'static str, Message)> {
-        vec![("", Message::Imu)]
+    fn outputs(&self) -> Vec<(String, Message)> {
+        vec![(String::new(), Message::Imu)]
     }
 
     fn start(&mut self, model: &Model, seed: &Seed) {
-        let rigid = &model.rigids[self.mount.rigid_idx];
-        let at_start = rigid.world_from_rigid * self.mount.rigid_from_sensor;
         self.world_from_reference = match self.reference {
-            Reference::Start => at_start.rotation,
+            Reference::Start => self.mount.world_from_sensor_at_start(model).rotation,
             Reference::Known(known) => known,
             Reference::None => Quat::IDENTITY,
         };

@@ -38,8 +38,8 @@ fn read(element: Element<'_>, site: &Site<'_>) -> Option<Box<dyn Measure>> {
 }
 
 impl Measure for Magnetometer {
-    fn outputs(&self) -> Vec<(&'static str, Message)> {
-        vec![("", Message::MagneticField)]
+    fn outputs(&self) -> Vec<(String, Message)> {
+        vec![(String::new(), Message::MagneticField)]
     }
 
     fn start(&mut self, _: &Model, seed: &Seed) {

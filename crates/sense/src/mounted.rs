@@ -14,12 +14,7 @@ use crate::scene::Show;
 /// One kind of sensor: what it says of what it is shown.
 pub trait Measure {
     /// What it says: behind the sensor's own topic, and in which message.
-    fn outputs(&self) -> Vec<(&'static str, Kind)>;
-
-    /// The same where what is behind the topic is known only when it is read.
-    fn named_outputs(&self) -> Vec<(String, Kind)> {
-        self.outputs().into_iter().map(|(behind, kind)| (behind.to_string(), kind)).collect()
-    }
+    fn outputs(&self) -> Vec<(String, Kind)>;
 
     /// Whether it looks at contacts.
     fn needs_contacts(&self) -> bool {
@@ -84,7 +79,7 @@ impl Mounted {
             topic: format!("{topic}{behind}"),
             message_type: kind.name(),
         };
-        let outputs = measure.named_outputs().into_iter().map(output).collect();
+        let outputs = measure.outputs().into_iter().map(output).collect();
         Mounted { name: name.to_string(), measure, outputs, timing, dropout, dropper: None }
     }
 
@@ -151,6 +146,11 @@ impl Mount {
         let body = &model.bodies[body_idx];
         let rigid_from_sensor = body.rigid_from_body * body_from_sensor;
         Mount { body_idx, rigid_idx: body.rigid_idx, rigid_from_sensor, frame_id }
+    }
+
+    /// Where it is in the world before time starts.
+    pub fn world_from_sensor_at_start(&self, model: &Model) -> Transform {
+        model.rigids[self.rigid_idx].world_from_rigid * self.rigid_from_sensor
     }
 
     /// Where it is in the world.

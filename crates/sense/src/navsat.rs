@@ -57,8 +57,8 @@ fn read(element: Element<'_>, site: &Site<'_>) -> Option<Box<dyn Measure>> {
 }
 
 impl Measure for NavSat {
-    fn outputs(&self) -> Vec<(&'static str, Message)> {
-        vec![("", Message::NavSatFix), ("/velocity", Message::TwistStamped)]
+    fn outputs(&self) -> Vec<(String, Message)> {
+        vec![(String::new(), Message::NavSatFix), ("/velocity".to_string(), Message::TwistStamped)]
     }
 
     fn start(&mut self, _: &Model, seed: &Seed) {

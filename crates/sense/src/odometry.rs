@@ -78,13 +78,12 @@ impl Reckoner {
 }
 
 impl Measure for Reckoner {
-    fn outputs(&self) -> Vec<(&'static str, Message)> {
-        vec![("", Message::Odometry)]
+    fn outputs(&self) -> Vec<(String, Message)> {
+        vec![(String::new(), Message::Odometry)]
     }
 
     fn start(&mut self, model: &Model, seed: &Seed) {
-        let rigid = &model.rigids[self.mount.rigid_idx];
-        self.world_from_start = rigid.world_from_rigid * self.mount.rigid_from_sensor;
+        self.world_from_start = self.mount.world_from_sensor_at_start(model);
         let [linear, angular] = &self.noise;
         let linear = linear.channels(&seed.child("linear"));
         self.channels = Some([linear, angular.channels(&seed.child("angular"))]);

@@ -7,10 +7,10 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use headland_base::maths::sqrt;
+use headland_base::maths::{quat_between, sqrt};
 use headland_base::{Quat, Transform, Vec3};
 use headland_sim::{Model, Motion};
-use headland_world::{Geometry, Places, World};
+use headland_world::{Geometry, Places};
 
 use crate::declare::{Declaration, declare};
 use crate::mounted::{Mount, Sight};
@@ -107,12 +107,7 @@ fn ball(at: Vec3, radius: f64, colour: [f32; 3]) -> Option<Mark> {
 
 /// The short turn that takes z to a direction, which has a length.
 fn turn_to(direction: Vec3) -> Quat {
-    let unit = direction / sqrt(direction.dot(direction));
-    if unit.z < -1.0 + 1e-12 {
-        return Quat::from_xyzw(1.0, 0.0, 0.0, 0.0);
-    }
-    let q = Quat::from_xyzw(-unit.y, unit.x, 0.0, 1.0 + unit.z);
-    q * (1.0 / sqrt(q.dot(q)))
+    quat_between(Vec3::Z, direction / sqrt(direction.dot(direction)))
 }
 
 /// A round stick from a point along a vector.
@@ -194,64 +189,96 @@ pub fn frames(scene: &Scene, size: f64) -> Vec<Mark> {
     axes.flatten().collect()
 }
 
-/// The shapes that touch, where they have an end.
-pub fn collisions(world: &World, world_from_link: &[Transform]) -> Vec<Mark> {
-    let scene = Scene::of(world, Show::Collisions);
-    let bounded = scene.items().iter().filter(|item| item.solid.bounds.is_some());
-    let one = |item: &crate::scene::Item| Mark {
-        world_from_mark: world_from_link[item.link_idx] * item.link_from_item,
-        solid: Arc::clone(&item.solid),
-        look: paint(ORANGE, 0.45),
-    };
-    bounded.map(one).filter(|mark| mark.world_from_mark.is_finite()).collect()
-}
-
 /// A sensor of more beams is drawn by where they end alone.
 const MOST_LINES: usize = 24;
 
-/// Where the beams of sensors end, with lines where they are few, and the edges of what detectors
-/// and logical cameras have in sight. Without noise, and at this moment.
-pub fn beams(model: &Model, world_from_link: &[Transform], size: f64) -> Vec<Mark> {
-    let (declared, _) = declare(model, &Places::default());
-    let mut scenes: Vec<(Show, Scene)> = Vec::new();
-    let mut marks = Vec::new();
-    for sight in declared.iter().filter_map(Declaration::sight) {
-        match sight {
-            Sight::Beams { mount, directions, beam, show } => {
-                let known = scenes.iter().position(|(known, _)| *known == show);
-                let i = known.unwrap_or_else(|| {
-                    let mut scene = Scene::of(&model.world, show);
-                    scene.place(world_from_link);
-                    scenes.push((show, scene));
-                    scenes.len() - 1
-                });
-                let pose = sensor_pose(model, mount, world_from_link);
-                for direction in directions {
-                    let (from, along) = (pose.translation, pose.vector(*direction));
-                    let echo = beam.echo(&scenes[i].1, from, along, mount.body_idx);
-                    if directions.len() <= MOST_LINES {
-                        let length = echo.map_or(beam.max, |echo| echo.distance).min(50.0);
-                        let colour = if echo.is_some() { RED } else { GREEN };
-                        marks.extend(stick(from, along * length, size * 0.0012, colour));
+/// A beam that meets nothing is drawn so far at most \[m\]: the range of some has no end.
+const LONGEST_LINE: f64 = 50.0;
+
+/// Ends of beams of one sensor that are drawn, at most; of more every second, third and so on. In a
+/// picture they would cover each other, and a lidar may have millions.
+const MOST_ENDS: usize = 20_000;
+
+/// What is drawn of a World beside what happened in it: compiled for the first picture, for all.
+#[derive(Default)]
+pub struct Sights {
+    declared: Option<Vec<Declaration>>,
+    scenes: Vec<(Show, Scene)>,
+}
+
+/// The scene that shows so much, where it is now.
+fn placed<'s>(
+    scenes: &'s mut Vec<(Show, Scene)>,
+    show: Show,
+    model: &Model,
+    world_from_link: &[Transform],
+) -> &'s Scene {
+    let known = scenes.iter().position(|(known, _)| *known == show);
+    let i = known.unwrap_or_else(|| {
+        scenes.push((show, Scene::of(&model.world, show)));
+        scenes.len() - 1
+    });
+    scenes[i].1.place(world_from_link);
+    &scenes[i].1
+}
+
+impl Sights {
+    /// The shapes that touch, where they have an end.
+    pub fn collisions(&mut self, model: &Model, world_from_link: &[Transform]) -> Vec<Mark> {
+        let scene = placed(&mut self.scenes, Show::Collisions, model, world_from_link);
+        let bounded = (0..scene.items().len()).filter(|i| scene.items()[*i].solid.bounds.is_some());
+        let one = |i: usize| Mark {
+            world_from_mark: scene.world_from_item(i),
+            solid: Arc::clone(&scene.items()[i].solid),
+            look: paint(ORANGE, 0.45),
+        };
+        bounded.map(one).filter(|mark| mark.world_from_mark.is_finite()).collect()
+    }
+
+    /// Where the beams of sensors end, with lines where they are few, and the edges of what
+    /// detectors and logical cameras have in sight. Without noise, and at this moment.
+    pub fn beams(&mut self, model: &Model, world_from_link: &[Transform], size: f64) -> Vec<Mark> {
+        let declared = self.declared.get_or_insert_with(|| declare(model, &Places::default()).0);
+        let mut marks = Vec::new();
+        // One ball for all ends.
+        let Some(end) = ball(Vec3::ZERO, size * 0.0035, RED) else { return marks };
+        for sight in declared.iter().filter_map(Declaration::sight) {
+            match sight {
+                Sight::Beams { mount, directions, beam, show } => {
+                    let scene = placed(&mut self.scenes, show, model, world_from_link);
+                    let pose = sensor_pose(model, mount, world_from_link);
+                    let every = directions.len().div_ceil(MOST_ENDS).max(1);
+                    for direction in directions.iter().step_by(every) {
+                        let (from, along) = (pose.translation, pose.vector(*direction));
+                        let echo = beam.echo(scene, from, along, mount.body_idx);
+                        if directions.len() <= MOST_LINES {
+                            let length = echo.map_or(beam.max, |echo| echo.distance);
+                            let along = along * length.min(LONGEST_LINE);
+                            let colour = if echo.is_some() { RED } else { GREEN };
+                            marks.extend(stick(from, along, size * 0.0012, colour));
+                        }
+                        let far = echo.filter(|echo| echo.distance >= beam.min);
+                        let at = far.map(|echo| from + along * echo.distance);
+                        marks.extend(at.filter(|at| at.is_finite()).map(|at| Mark {
+                            world_from_mark: Transform::from_translation(at),
+                            ..end.clone()
+                        }));
                     }
-                    let far = echo.filter(|echo| echo.distance >= beam.min);
-                    let point = far.map(|echo| from + along * echo.distance);
-                    marks.extend(point.and_then(|point| ball(point, size * 0.0035, RED)));
                 }
-            }
-            Sight::Pyramid { mount, corners } => {
-                let pose = sensor_pose(model, mount, world_from_link);
-                let corners = corners.map(|corner| pose.point(corner));
-                for i in 0..4 {
-                    for (a, b) in [(i, (i + 1) % 4), (i + 4, (i + 1) % 4 + 4), (i, i + 4)] {
-                        let edge = corners[b] - corners[a];
-                        marks.extend(stick(corners[a], edge, size * 0.0015, BLUE));
+                Sight::Pyramid { mount, corners } => {
+                    let pose = sensor_pose(model, mount, world_from_link);
+                    let corners = corners.map(|corner| pose.point(corner));
+                    for i in 0..4 {
+                        for (a, b) in [(i, (i + 1) % 4), (i + 4, (i + 1) % 4 + 4), (i, i + 4)] {
+                            let edge = corners[b] - corners[a];
+                            marks.extend(stick(corners[a], edge, size * 0.0015, BLUE));
+                        }
                     }
                 }
             }
         }
+        marks
     }
-    marks
 }
 
 fn sensor_pose(model: &Model, mount: &Mount, world_from_link: &[Transform]) -> Transform {

@@ -1,13 +1,13 @@
 //! Pictures of a world, or of what happened in it: a model, maybe a recording, and moments go in;
 //! images come out.
 
-use headland_base::{Diagnostic, SimTime, Vec3};
+use headland_base::{Diagnostic, Seed, SimDuration, SimTime, Transform, Vec3};
 use headland_record::Recording;
 use headland_sim::{Model, Motion, State};
 
 use crate::camera::{Camera, Pinhole, View};
 use crate::image::Image;
-use crate::overlay::{self, Kind, Mark, Touch};
+use crate::overlay::{self, Kind, Mark, Sights, Touch};
 use crate::poses::{self, Recorded};
 use crate::render::{Renderer, Wants};
 use crate::scene::{Bounds, Scene, Show};
@@ -21,7 +21,7 @@ const MOST_LOOKS: usize = 60;
 /// Where the picture is taken from.
 #[derive(Clone, Debug, PartialEq)]
 pub enum From {
-    /// A camera of the world, through its lens.
+    /// A camera of the world, through its lens, with all that is wrong with its pictures.
     Camera(Box<Camera>),
     /// Wherever everything that moves is in the picture; an eye, or a point to look at, is kept.
     Outside {
@@ -50,6 +50,7 @@ pub struct Stage<'a> {
     model: &'a Model,
     recording: Option<(&'a Recording, Recorded<'a>)>,
     scene: Scene,
+    sights: Sights,
 }
 
 impl<'a> Stage<'a> {
@@ -65,7 +66,8 @@ impl<'a> Stage<'a> {
             return Err(Diagnostic::error("no-poses", message)
                 .help("`headland info` lists its topics; poses are in /OBJECT/pose"));
         }
-        Ok(Stage { model, recording, scene: Scene::of(&model.world, Show::Everything) })
+        let scene = Scene::of(&model.world, Show::Everything);
+        Ok(Stage { model, recording, scene, sights: Sights::default() })
     }
 
     /// The first and the last moment there is a picture of.
@@ -74,13 +76,11 @@ impl<'a> Stage<'a> {
         of_recording.unwrap_or((SimTime::ZERO, SimTime::ZERO))
     }
 
-    /// Moves everything to where it was.
-    fn place(&mut self, time: SimTime) {
-        let poses = match &self.recording {
-            Some((_, recorded)) => recorded.at(time),
-            None => poses::of_state(self.model, &State::initial(self.model)),
-        };
-        self.scene.place(&poses);
+    /// The seed of a sensor in the run that was recorded; in that of a world where nobody gives
+    /// one.
+    fn seed(&self, sensor_name: &str) -> Seed {
+        let seed = self.recording.as_ref().and_then(|(recording, _)| recording.facts.seed());
+        Seed::new(seed.unwrap_or(0)).child("sensor").child(sensor_name)
     }
 
     /// Takes one picture per moment and hands each on. All are taken from one place, unless the
@@ -94,26 +94,38 @@ impl<'a> Stage<'a> {
     ) -> Result<(), Vec<Diagnostic>> {
         let mut around = Bounds::EMPTY;
         for i in spread(times.len(), MOST_LOOKS) {
-            self.place(times[i]);
+            self.scene.place(&poses_at(self.model, &self.recording, times[i]));
             around = around.union(interesting(&self.scene));
         }
-        let table = match &shot.from {
-            From::Camera(camera) => Some(camera.table().map_err(|fault| {
-                vec![fault.note(format!("the lens of camera `{}`", camera.name))]
-            })?),
+        let mut film = match &shot.from {
+            From::Camera(camera) => {
+                let table = camera.table().map_err(|fault| {
+                    vec![fault.note(format!("the lens of camera `{}`", camera.name))]
+                })?;
+                Some((camera, table, camera.darkroom(&self.seed(camera.sensor_name()))))
+            }
             From::Outside { .. } => None,
         };
         for (i, time) in times.iter().enumerate() {
-            self.place(*time);
+            self.scene.place(&poses_at(self.model, &self.recording, *time));
             let view = match &shot.from {
                 From::Camera(camera) => camera.view(self.scene.world_from_link()),
                 From::Outside { pinhole, eye, at } => framing(*pinhole, around, *eye, *at),
             };
             let marks = self.marks(&shot.draw, *time, mark_size(&view, around, &shot.from));
-            let marked = (!marks.is_empty()).then(|| self.scene.with_marks(marks));
-            let scene = marked.as_ref().unwrap_or(&self.scene);
-            let frame = match &table {
-                Some(table) => table.render(renderer, scene, &view, Wants::COLOUR),
+            let mut marked = (!marks.is_empty()).then(|| self.scene.with_marks(marks));
+            let scene = marked.as_mut().unwrap_or(&mut self.scene);
+            let frame = match &mut film {
+                Some((camera, table, darkroom)) => {
+                    let mut place = |scene: &mut Scene, secs: f64| {
+                        let mut poses = poses_at(self.model, &self.recording, after(*time, secs));
+                        // The link of the marks, which stay.
+                        poses.resize(scene.links().len(), Transform::IDENTITY);
+                        scene.place(&poses);
+                    };
+                    let film = (&*table, darkroom.as_mut());
+                    camera.take(film, renderer, scene, Wants::COLOUR, &mut place)
+                }
                 None => renderer.render(scene, &view, Wants::COLOUR),
             };
             let mut image = frame.into_image();
@@ -125,18 +137,21 @@ impl<'a> Stage<'a> {
         Ok(())
     }
 
-    fn marks(&self, kinds: &[Kind], time: SimTime, size: f64) -> Vec<Mark> {
+    fn marks(&mut self, kinds: &[Kind], time: SimTime, size: f64) -> Vec<Mark> {
+        let mut sights = std::mem::take(&mut self.sights);
         let links = self.scene.world_from_link();
         let of = |kind: &Kind| match kind {
             Kind::Contacts => overlay::contacts(&self.touches(time), size),
             Kind::Forces => overlay::forces(&self.touches(time), overlay::weight(self.model), size),
             Kind::Com => overlay::centres_of_mass(self.model, links, size),
             Kind::Frames => overlay::frames(&self.scene, size),
-            Kind::Collisions => overlay::collisions(&self.model.world, links),
-            Kind::Beams => overlay::beams(self.model, links, size),
+            Kind::Collisions => sights.collisions(self.model, links),
+            Kind::Beams => sights.beams(self.model, links, size),
             Kind::Trajectories => self.paths(time, size),
         };
-        kinds.iter().flat_map(of).collect()
+        let marks = kinds.iter().flat_map(of).collect();
+        self.sights = sights;
+        marks
     }
 
     /// What touched at the last moment, up to now, at which that was written down.
@@ -174,6 +189,22 @@ impl<'a> Stage<'a> {
         });
         path.collect()
     }
+}
+
+/// Where everything was.
+fn poses_at(
+    model: &Model,
+    recording: &Option<(&Recording, Recorded<'_>)>,
+    time: SimTime,
+) -> Vec<Transform> {
+    match recording {
+        Some((_, recorded)) => recorded.at(time),
+        None => poses::of_state(model, &State::initial(model)),
+    }
+}
+
+fn after(time: SimTime, secs: f64) -> SimTime {
+    SimDuration::from_secs(secs).map_or(time, |duration| time + duration)
 }
 
 /// Up to `most` of the numbers below `n`, evenly, the first and the last with them.

@@ -1,10 +1,12 @@
 //! Where the links of a World are: from a state in a run, or from a recording.
 
+use headland_base::maths::quat_from_rotation_vector;
 use headland_base::{SimTime, Transform};
 use headland_record::Recording;
 use headland_record::align::{Method, value_at};
 use headland_sim::recorder::object_topics;
 use headland_sim::{Model, State};
+use headland_world::Twist;
 
 /// One pose per link, in the order of `World::links`, of a state.
 pub fn of_state(model: &Model, state: &State) -> Vec<Transform> {
@@ -12,6 +14,16 @@ pub fn of_state(model: &Model, state: &State) -> Vec<Transform> {
         state.rigids[body.rigid_idx].world_from_rigid * body.rigid_from_body
     };
     model.bodies.iter().map(one).collect()
+}
+
+/// A pose some time later, before it where negative, as it moves on at a twist.
+pub(crate) fn moved_on(pose: Transform, twist: Twist, secs: f64) -> Transform {
+    if secs == 0.0 {
+        return pose;
+    }
+    let turn = quat_from_rotation_vector(twist.angular * secs);
+    let rotation = (turn * pose.rotation).normalize();
+    Transform::new(rotation, pose.translation + twist.linear * secs)
 }
 
 /// Where the links of a model are in a recording of it.

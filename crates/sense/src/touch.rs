@@ -96,8 +96,8 @@ pub fn contacts_of<'a>(look: &Look<'a>, body_idx: usize) -> impl Iterator<Item =
 }
 
 impl Measure for Touch {
-    fn outputs(&self) -> Vec<(&'static str, Message)> {
-        vec![("", Message::Contacts)]
+    fn outputs(&self) -> Vec<(String, Message)> {
+        vec![(String::new(), Message::Contacts)]
     }
 
     fn needs_contacts(&self) -> bool {
@@ -124,8 +124,8 @@ impl Measure for Touch {
 }
 
 impl Measure for Bumper {
-    fn outputs(&self) -> Vec<(&'static str, Message)> {
-        vec![("", Message::Bool)]
+    fn outputs(&self) -> Vec<(String, Message)> {
+        vec![(String::new(), Message::Bool)]
     }
 
     fn needs_contacts(&self) -> bool {

@@ -4,7 +4,7 @@ use headland_base::Vec3;
 use headland_base::maths::{PI, sqrt};
 
 use crate::camera::{Pinhole, View};
-use crate::scene::{Bounds, Scene, Surface};
+use crate::scene::{Bounds, Scene};
 
 /// From the target to the eye where nobody says: x to the right, from above.
 const FROM: Vec3 = Vec3::new(0.4, -1.0, 0.55);
@@ -18,13 +18,7 @@ const MARGIN: f64 = 1.12;
 /// Boxes around what moves in a scene where it is now, and around still things beside it that
 /// are not much larger; around everything where nothing moves. Grounds do not count.
 pub fn interesting(scene: &Scene) -> Bounds {
-    let is_ground = |i: usize| {
-        let solid = &scene.items()[i].solid;
-        let flat = |s: &Surface| {
-            matches!(s, Surface::Endless { .. } | Surface::Face { two_sided: true, .. })
-        };
-        solid.surfaces.iter().any(flat)
-    };
+    let is_ground = |i: usize| scene.items()[i].solid.is_sheet();
     let seen = |i: &usize| {
         let look = &scene.items()[*i].look;
         !look.is_mark && look.opacity > 0.0 && !scene.item_bounds(*i).is_empty()

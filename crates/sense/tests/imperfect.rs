@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used)]
 
 use headland_base::Seed;
-use headland_base::maths::{Vec2, sqrt};
+use headland_base::maths::{Vec2, erfc, sqrt};
 use headland_sense::imperfect::{Darkroom, Imperfections, KNOBS, Sun};
 
 const SIZE: (usize, usize) = (320, 200);
@@ -83,9 +83,15 @@ fn noise_has_the_deviation_and_the_shape_that_it_says() {
         let expected = sqrt(sigma * sigma * 255.0 * 255.0 + 1.0 / 12.0);
         assert!((stddev / expected - 1.0).abs() < 3.29 * 0.0016 + 1e-3, "{stddev} {expected}");
         assert!(middle.abs() < 3.29 * expected / sqrt(n), "{middle}");
-        // A bell: 68.3 % within one deviation, counted with half of the border.
-        let within = off.iter().filter(|x| x.abs() < expected).count() as f64 / n;
-        assert!((within - 0.683).abs() < 0.08, "{within}");
+        // A bell, of which every level holds what lies within half a level: Kolmogorov's distance,
+        // which is below 1.95/√n in 99.9 % of such samples.
+        let mut n_up_to = 0.0;
+        for level in -255..=255 {
+            n_up_to += off.iter().filter(|x| **x == f64::from(level)).count() as f64;
+            let x = (f64::from(level) + 0.5) / (sigma * 255.0);
+            let wanted = 0.5 * erfc(-x / sqrt(2.0));
+            assert!((n_up_to / n - wanted).abs() < 1.95 / sqrt(n), "{level}: {}", n_up_to / n);
+        }
         let neighbours: f64 = off.windows(2).map(|w| w[0] * w[1]).sum::<f64>() / n;
         assert!((neighbours / expected / expected).abs() < 3.29 / sqrt(n));
     }

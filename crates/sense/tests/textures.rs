@@ -9,7 +9,7 @@ use headland_base::{Severity, Source, Vec3};
 use headland_sense::camera::{Pinhole, View};
 use headland_sense::image::Image;
 use headland_sense::render::{Raster, Renderer, Wants};
-use headland_sense::scene::{Scene, Show, bad_textures};
+use headland_sense::scene::{Scene, Show, bad_looks};
 use headland_world::{Read, ReadOptions, read_text};
 
 /// Red, green, blue and grey quarters: top left, top right, bottom left, bottom right.
@@ -152,7 +152,7 @@ fn textures_that_are_not_there_or_no_pictures_are_told() {
     assert!(told.message.contains("`nowhere.png`") && told.place.is_some());
     std::fs::write(folder.path().join("broken.png"), b"no picture").unwrap();
     let read = world(folder.path(), "", cube, &QUARTERS.replace("quarters", "broken"));
-    let told = bad_textures(&read.world);
+    let told = bad_looks(&read.world);
     assert_eq!((told.len(), told[0].code), (1, "bad-texture"));
     let plain = drawn(&read, Vec3::X * 3.0);
     assert_eq!(colour(&plain, 50, 50), '-');
@@ -253,7 +253,7 @@ fn materials_by_name_are_colours() {
     };
     let drawn = |material: &str| {
         let read = world(folder.path(), "", cube, material);
-        (drawn(&read, -Vec3::X * 3.0).pixel(50, 50), bad_textures(&read.world))
+        (drawn(&read, -Vec3::X * 3.0).pixel(50, 50), bad_looks(&read.world))
     };
     let (red, told) = drawn(&script("Gazebo/Red", ""));
     assert!(red[0] > 100 && red[1] == 0 && told.is_empty(), "{red:?} {told:?}");

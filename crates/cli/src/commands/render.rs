@@ -37,14 +37,19 @@ pub fn run(context: &Context, args: &RenderArgs) -> Ended {
     refuse_same(&args.source, &output)?;
     let (read, recording, outcome) = source(context, args)?;
     let model = Model::compile_read(&Arc::new(read.world), &read.places)?;
-    context.show(&headland_sense::scene::bad_textures(&model.world));
+    context.show(&headland_sense::scene::bad_looks(&model.world));
     let mut stage = Stage::new(&model, recording.as_ref()).map_err(|fault| vec![fault])?;
     let times = moments(args, stage.span(), recording.is_some())?;
     let kept = (recording.is_some(), times.len() > 1);
     let shot = shot(args, (&model, &read.places), kept)?;
     refuse_long_strip(args, &shot)?;
-    let mut renderer = render::renderer(&args.renderer, usize::from(args.threads))
-        .expect("the command line knows the list");
+    let of_camera = match &shot.from {
+        From::Camera(camera) => camera.renderer,
+        From::Outside { .. } => render::RENDERERS[0].0,
+    };
+    let name = args.renderer.as_deref().unwrap_or(of_camera);
+    let mut renderer =
+        render::renderer(name, usize::from(args.threads)).map_err(|fault| vec![fault])?;
 
     let mut written: Vec<PathBuf> = Vec::new();
     let mut strip: Vec<Image> = Vec::new();

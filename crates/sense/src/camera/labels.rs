@@ -6,8 +6,8 @@
 //! classes are things.
 
 use headland_world::{Model, Opaque, World};
-use roxmltree::Document;
 
+use crate::declare::element::alone;
 use crate::render::NO_ITEM;
 use crate::scene::Scene;
 
@@ -58,9 +58,7 @@ fn of_plugin(kept: &Opaque) -> Option<u16> {
     if kept.kind != "plugin" || !kept.xml.contains("Label") {
         return None;
     }
-    let document = Document::parse(&kept.xml).ok()?;
-    let node = document.descendants().find(|node| node.tag_name().name() == "label")?;
-    node.text()?.trim().parse().ok()
+    alone(&kept.xml, |plugin| plugin.text_in("label")?.parse().ok()).ok()?.0
 }
 
 /// A colour for a label: far from its neighbours', black for 0.

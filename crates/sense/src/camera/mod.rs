@@ -16,6 +16,7 @@
 
 mod info;
 mod labels;
+mod model;
 mod read;
 mod sensor;
 mod shutter;
@@ -24,8 +25,10 @@ use headland_base::maths::{Vec2, tan};
 use headland_base::{Quat, Transform, Vec3};
 
 pub use info::camera_info;
-pub use read::{Camera, Coding, Format, Shows, cameras};
-pub(crate) use sensor::{BOTH, CAMERA, DEPTH, SEGMENTATION, SEVERAL, WIDE};
+pub(crate) use model::shows;
+pub use model::{Camera, Coding, Format, Shows};
+pub use read::cameras;
+pub(crate) use sensor::KINDS;
 pub use shutter::{Shutter, poses_after};
 
 /// The largest image, a side \[pixels\].

@@ -16,144 +16,14 @@ use headland_base::maths::PI;
 use headland_base::{Diagnostic, Transform};
 use headland_world::{Places, World, join_scope};
 
-use super::{MOST_PIXELS, MOST_PIXELS_A_SIDE, Pinhole, View, sensor_from_optical};
+use super::model::{Camera, Coding, Format, Shows, shows};
+use super::{MOST_PIXELS, MOST_PIXELS_A_SIDE, Pinhole, sensor_from_optical};
 use crate::declare::element::Element;
 use crate::declare::sensors_of;
 use crate::imperfect::Imperfections;
-use crate::lens::{Lens, Table};
+use crate::lens::Lens;
 use crate::noise::Noise;
-use crate::render::RENDERERS;
-
-/// A camera that a World declares.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Camera {
-    /// The whole name: `robot::head::head_camera`; `robot::head::stereo::left` of one of several.
-    pub name: String,
-    /// The link that carries it, in the order of [`World::links`].
-    pub link_idx: usize,
-    /// Where its optical frame is in the link.
-    pub link_from_optical: Transform,
-    /// What it would see without a lens.
-    pub pinhole: Pinhole,
-    /// What its lens does.
-    pub lens: Lens,
-    /// Nothing further from the axis is seen \[rad\].
-    pub cutoff: f64,
-    /// Nothing nearer or further is seen \[m\].
-    pub clip: (f64, f64),
-    /// Images per second; every step where the file says nothing.
-    pub rate: Option<f64>,
-    /// What it shows.
-    pub shows: Shows,
-    /// How a pixel of colour is written.
-    pub format: Format,
-    /// How a picture of colour is sent.
-    pub coding: Coding,
-    /// Who draws for it: a name of [`RENDERERS`].
-    pub renderer: &'static str,
-    /// What is wrong with its pictures.
-    pub imperfections: Imperfections,
-    /// What is wrong with its depths \[m\].
-    pub depth_noise: Noise,
-    /// The frame of its messages, where the file names one.
-    pub optical_frame_id: Option<String>,
-}
-
-/// What a camera shows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Shows {
-    /// Colours.
-    Colour,
-    /// Depths.
-    Depth,
-    /// Colours, depths and points.
-    Both,
-    /// The class of what is seen.
-    Classes,
-    /// Which thing is seen.
-    Things,
-}
-
-/// How a pixel of colour is written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Format {
-    /// Three bytes.
-    Rgb8,
-    /// Three bytes, blue first.
-    Bgr8,
-    /// One byte of brightness.
-    Mono8,
-    /// Two bytes of brightness.
-    Mono16,
-    /// One byte, of which colour depends on the place: the names say the first two of the first
-    /// row and the first two of the second.
-    Bayer([u8; 4]),
-}
-
-impl Format {
-    /// Every format with SDF's word for it.
-    pub const ALL: &[(&str, Format)] = &[
-        ("R8G8B8", Format::Rgb8),
-        ("RGB_INT8", Format::Rgb8),
-        ("B8G8R8", Format::Bgr8),
-        ("BGR_INT8", Format::Bgr8),
-        ("L8", Format::Mono8),
-        ("L_INT8", Format::Mono8),
-        ("L16", Format::Mono16),
-        ("L_INT16", Format::Mono16),
-        ("BAYER_RGGB8", Format::Bayer([0, 1, 1, 2])),
-        ("BAYER_BGGR8", Format::Bayer([2, 1, 1, 0])),
-        ("BAYER_GBRG8", Format::Bayer([1, 2, 0, 1])),
-        ("BAYER_GRBG8", Format::Bayer([1, 0, 2, 1])),
-    ];
-}
-
-/// How a picture of colour is sent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Coding {
-    /// As it is.
-    Raw,
-    /// As a PNG: the same, smaller and slower.
-    Png,
-    /// As a JPEG of a quality from 1 to 100: nearly the same, much smaller.
-    Jpeg(u8),
-}
-
-impl Camera {
-    /// The camera where its link is now.
-    pub fn view(&self, world_from_link: &[Transform]) -> View {
-        self.view_on(world_from_link[self.link_idx])
-    }
-
-    /// The camera on its link.
-    pub fn view_on(&self, world_from_link: Transform) -> View {
-        View {
-            pinhole: self.pinhole,
-            world_from_optical: world_from_link * self.link_from_optical,
-            near: self.clip.0,
-            far: self.clip.1,
-        }
-    }
-
-    /// How its lens makes pictures; says so where it shows nothing.
-    pub fn table(&self) -> Result<Table, Diagnostic> {
-        Table::within(&self.pinhole, &self.lens, self.cutoff)
-    }
-}
-
-/// Types of sensors that take pictures, and what those show.
-const TYPES: &[(&str, Shows)] = &[
-    ("camera", Shows::Colour),
-    ("wideanglecamera", Shows::Colour),
-    ("wide_angle_camera", Shows::Colour),
-    ("multicamera", Shows::Colour),
-    ("depth", Shows::Depth),
-    ("depth_camera", Shows::Depth),
-    ("rgbd", Shows::Both),
-    ("rgbd_camera", Shows::Both),
-    ("segmentation", Shows::Classes),
-    ("segmentation_camera", Shows::Classes),
-];
+use crate::render::{self, RENDERERS};
 
 /// Every camera of a World, in its order, and what is wrong with the others.
 pub fn cameras(world: &World, places: &Places) -> (Vec<Camera>, Vec<Diagnostic>) {
@@ -161,7 +31,7 @@ pub fn cameras(world: &World, places: &Places) -> (Vec<Camera>, Vec<Diagnostic>)
     for found in sensors_of(world, places).iter().filter(|found| found.joint.is_none()) {
         let (mut of_it, mut is_camera) = (Vec::new(), false);
         let mut wrong = found.read(("camera", "bad-camera"), |sensor| {
-            if is_one(sensor) {
+            if shows(sensor.attribute("type").unwrap_or_default()).is_some() {
                 is_camera = true;
                 let name = join_scope(&found.owner, sensor.attribute("name").unwrap_or("sensor"));
                 let link_from_sensor = found.owner_from_sensor(sensor);
@@ -178,11 +48,6 @@ pub fn cameras(world: &World, places: &Places) -> (Vec<Camera>, Vec<Diagnostic>)
     (cameras, faults)
 }
 
-fn is_one(sensor: Element<'_>) -> bool {
-    let word = sensor.attribute("type").unwrap_or_default();
-    TYPES.iter().any(|(known, _)| *known == word)
-}
-
 /// The cameras of a sensor that takes pictures; what is wrong is said.
 pub(crate) fn cameras_of(
     sensor: Element<'_>,
@@ -191,7 +56,7 @@ pub(crate) fn cameras_of(
     link_from_sensor: Transform,
 ) -> Vec<Camera> {
     let word = sensor.attribute("type").unwrap_or_default();
-    let shows = TYPES.iter().find(|(known, _)| *known == word).map_or(Shows::Colour, |(_, s)| *s);
+    let shows = shows(word).unwrap_or(Shows::Colour);
     let nodes: Vec<Element<'_>> = sensor.children("camera").collect();
     if nodes.is_empty() {
         sensor.error("there is no <camera> in it");
@@ -209,8 +74,11 @@ pub(crate) fn cameras_of(
             node.error(format!("two cameras in it are called `{own:.40}`"));
         }
         names.push(own.clone());
-        let name = if word == "multicamera" { join_scope(name, &own) } else { name.to_string() };
-        camera(sensor, *node, name, link_idx, link_from_sensor, shows)
+        let (name, among) = match word {
+            "multicamera" => (join_scope(name, &own), Some(own)),
+            _ => (name.to_string(), None),
+        };
+        camera(*node, (name, among), link_idx, link_from_sensor, shows)
     };
     nodes.iter().enumerate().filter_map(one).collect()
 }
@@ -240,9 +108,8 @@ const KNOWN: &[&str] = &[
 ];
 
 fn camera(
-    sensor: Element<'_>,
     node: Element<'_>,
-    name: String,
+    (name, among): (String, Option<String>),
     link_idx: usize,
     link_from_sensor: Transform,
     shows: Shows,
@@ -265,7 +132,6 @@ fn camera(
     }
     let (pinhole, lens, cutoff) = optics(node)?;
     let clip = clip(node)?;
-    let rate = Some(sensor.number("update_rate", 0.0)).filter(|rate| *rate > 0.0);
     let (sensor_from_camera, frame) = node.pose();
     if let Some((at, frame)) = frame {
         at.error(format!("its pose is relative to `{frame}`; only that in its link is understood"));
@@ -276,6 +142,11 @@ fn camera(
     let renderers: Vec<(&str, &str)> =
         RENDERERS.iter().map(|(name, _, _)| (*name, *name)).collect();
     let renderer = node.word("headland:renderer", &renderers);
+    if let Some(said) = node.child("headland:renderer")
+        && let Err(why) = render::renderer(renderer, 1)
+    {
+        said.fault(why.message, why.help);
+    }
     let shows = match shows {
         Shows::Classes => node.word("segmentation_type", SEGMENTATIONS),
         other => other,
@@ -306,13 +177,13 @@ fn camera(
     let optical_frame_id = node.text_in("optical_frame_id").map(str::to_string);
     Some(Camera {
         name,
+        among,
         link_idx,
         link_from_optical,
         pinhole,
         lens: lens.or_none(),
         cutoff,
         clip,
-        rate,
         shows,
         format,
         coding: coding(node),
@@ -482,7 +353,7 @@ mod tests {
         assert_eq!((camera.name.as_str(), camera.link_idx), ("robot::head::eye", 0));
         assert_eq!(camera.pinhole, Pinhole::from_fov(64, 48, 2.0));
         assert_eq!(camera.lens, Lens::Bouguet { k: [-0.1, 0.0, 0.0], p: [0.0, 0.01] });
-        assert_eq!((camera.clip, camera.rate), ((0.02, 30.0), Some(20.0)));
+        assert_eq!(camera.clip, (0.02, 30.0));
         let view = camera.view(&[Transform::IDENTITY]);
         assert_eq!(view.world_from_optical.translation, Vec3::X);
         let (found, faults) =

@@ -11,7 +11,8 @@
 //! Of several cameras in one sensor, the name of each stands before: `/left/image_raw`. What a
 //! camera sees are the visuals; its own body's too, from outside.
 
-use headland_base::{Seed, SimTime, Transform};
+use headland_base::maths::Vec2;
+use headland_base::{Seed, SimTime, Transform, Vec3};
 use headland_record::messages::{
     self, CameraInfo, CompressedImage, Header, Kind as Message, PointCloud2, PointField, encode,
     encode_with_data,
@@ -19,62 +20,49 @@ use headland_record::messages::{
 use headland_sim::{Look, Model};
 
 use super::labels::{self, Labels};
+use super::model::TYPES;
 use super::read::cameras_of;
 use super::shutter::poses_after;
 use super::{Camera, Coding, Format, Pinhole, Shows, camera_info};
 use crate::declare::element::Element;
 use crate::declare::{Kind, On, Site};
 use crate::image::Image;
-use crate::imperfect::{Darkroom, Sun};
+use crate::imperfect::Darkroom;
 use crate::jpeg;
 use crate::lens::Table;
-use crate::mounted::Measure;
+use crate::mounted::{Measure, Since};
 use crate::noise::Channel;
-use crate::rays::stage::Stage;
 use crate::render::{Frame, Renderer, Wants, renderer};
-use crate::scene::{Scene, Show};
+use crate::scene::{Scene, SharedScene, Show};
 
-macro_rules! kinds {
-    ($($name:ident = $words:expr;)*) => {
-        $(pub(crate) const $name: Kind = Kind {
-            words: &$words,
-            on: On::Link,
-            elements: &["camera"],
-            read,
-        };)*
-    };
+const fn kind(i: usize) -> Kind {
+    Kind { words: TYPES[i].0, on: On::Link, elements: &["camera"], read }
 }
 
-kinds! {
-    CAMERA = ["camera"];
-    DEPTH = ["depth_camera", "depth"];
-    BOTH = ["rgbd_camera", "rgbd"];
-    SEGMENTATION = ["segmentation_camera", "segmentation"];
-    SEVERAL = ["multicamera"];
-    WIDE = ["wideanglecamera", "wide_angle_camera"];
-}
+/// The kinds, as [`TYPES`] lists them.
+pub(crate) const KINDS: [Kind; TYPES.len()] =
+    [kind(0), kind(1), kind(2), kind(3), kind(4), kind(5)];
 
 /// One camera of a sensor, ready to look.
 struct Eye {
     camera: Camera,
     /// Made for the first picture: one that nobody takes costs nothing.
     table: Option<Table>,
+    /// Where its pixels look, of one that makes points; made for the first picture.
+    directions: Option<Vec<Vec3>>,
     /// Of its messages.
     frame_id: String,
     info: CameraInfo,
-    /// What stands before its topics.
-    prefix: String,
     darkroom: Option<Darkroom>,
     depth_noise: Option<Channel>,
-    /// When it looked last.
-    last: Option<SimTime>,
+    since: Since,
     labels: Option<Labels>,
 }
 
 struct Cameras {
     eyes: Vec<Eye>,
     /// The scene of all sensors of the run.
-    stage: Stage,
+    scene: SharedScene,
     renderers: Vec<Box<dyn Renderer>>,
 }
 
@@ -83,7 +71,6 @@ fn read(element: Element<'_>, site: &Site<'_>) -> Option<Box<dyn Measure>> {
     let body = &site.model.bodies[site.mount.body_idx];
     let link_from_sensor = body.rigid_from_body.inverse() * site.mount.rigid_from_sensor;
     let cameras = cameras_of(element, site.name, site.mount.body_idx, link_from_sensor);
-    let is_several = element.attribute("type") == Some("multicamera");
     let first = cameras.first().map(|camera| camera.link_from_optical);
     let mut eyes = Vec::new();
     for camera in cameras {
@@ -91,31 +78,27 @@ fn read(element: Element<'_>, site: &Site<'_>) -> Option<Box<dyn Measure>> {
             element.fault(fault.message, fault.help);
             continue;
         }
-        let own = camera.name.rsplit("::").next().unwrap_or_default();
-        let (prefix, inner) = match is_several {
-            true => (format!("/{own}"), format!("/{own}")),
-            false => (String::new(), String::new()),
-        };
-        let frame_id = camera.optical_frame_id.clone();
-        let frame_id =
-            frame_id.unwrap_or_else(|| format!("{}{inner}_optical", site.mount.frame_id));
+        let frame_id = camera
+            .optical_frame_id
+            .clone()
+            .unwrap_or_else(|| format!("{}{}_optical", site.mount.frame_id, camera.prefix()));
         let baseline = first.map_or(0.0, |first| baseline(element, first, &camera));
         let info = camera_info(&camera.pinhole, &camera.lens, baseline);
         eyes.push(Eye {
             camera,
             table: None,
+            directions: None,
             frame_id,
             info,
-            prefix,
             darkroom: None,
             depth_noise: None,
-            last: None,
+            since: Since::default(),
             labels: None,
         });
     }
-    let stage = site.stage.clone();
+    let scene = site.scene.clone();
     (!eyes.is_empty())
-        .then(|| Box::new(Cameras { eyes, stage, renderers: Vec::new() }) as Box<dyn Measure>)
+        .then(|| Box::new(Cameras { eyes, scene, renderers: Vec::new() }) as Box<dyn Measure>)
 }
 
 /// How far a camera stands to the right of the first of a pair \[m\].
@@ -149,7 +132,8 @@ impl Eye {
                 vec![("/labels_map", Message::Image), info, ("/colored_map", Message::Image)]
             }
         };
-        all.into_iter().map(|(behind, kind)| (format!("{}{behind}", self.prefix), kind)).collect()
+        let prefix = self.camera.prefix();
+        all.into_iter().map(|(behind, kind)| (format!("{prefix}{behind}"), kind)).collect()
     }
 
     fn wants(&self) -> Wants {
@@ -171,31 +155,24 @@ impl Eye {
             });
         }
         let camera = &self.camera;
-        let mut view_at = |scene: &mut Scene, secs: f64| {
-            if secs != 0.0 || !camera.imperfections.shutter.is_instant() {
+        let is_instant = camera.imperfections.shutter.is_instant();
+        let mut place = |scene: &mut Scene, secs: f64| {
+            if !is_instant {
                 scene.place(&poses_after(look.model, look.state, secs));
             }
-            camera.view(scene.world_from_link())
         };
-        let shutter = camera.imperfections.shutter;
         let table = self
             .table
             .get_or_insert_with(|| camera.table().expect("looked at when the camera was read"));
-        let mut frame = shutter.take(table, renderer, scene, wants, &mut view_at);
-        if let Some(darkroom) = &mut self.darkroom {
-            // A shutter that took its time left the scene where it was then.
-            let view = view_at(scene, 0.0);
-            let sun = Sun::seen(scene, &view, &camera.lens);
-            darkroom.develop(&mut frame.rgb, sun);
-        }
-        frame
+        let film = (&*table, self.darkroom.as_mut());
+        camera.take(film, renderer, scene, wants, &mut place)
     }
 
     /// What it says of a frame, in the order of its outputs.
     fn messages(&mut self, header: &Header, time: SimTime, mut frame: Frame) -> Vec<Vec<u8>> {
         let info = encode(&CameraInfo { header: header.clone(), ..self.info.clone() });
         if let Some(noise) = &mut self.depth_noise {
-            let mut dt_secs = self.last.map_or(0.0, |last| (time - last).secs());
+            let mut dt_secs = self.since.secs(time);
             for depth in frame.depth.iter_mut() {
                 // As many numbers whatever is seen; a bias wanders once a picture.
                 let said = noise.read(f64::from(*depth), dt_secs);
@@ -205,7 +182,6 @@ impl Eye {
                 }
             }
         }
-        self.last = Some(time);
         let depth = |frame: &Frame| {
             let bytes: Vec<u8> = frame.depth.iter().flat_map(|depth| depth.to_le_bytes()).collect();
             image(header, (frame.width, frame.height), "32FC1", 4, &bytes)
@@ -215,7 +191,8 @@ impl Eye {
             Shows::Depth => vec![depth(&frame), info],
             Shows::Both => {
                 let depth = depth(&frame);
-                let points = points(header, &self.camera, &frame);
+                let directions = self.directions.get_or_insert_with(|| directions(&self.camera));
+                let points = points(header, directions, &frame);
                 vec![self.colours(header, frame), info, depth, points]
             }
             Shows::Classes | Shows::Things => {
@@ -238,6 +215,7 @@ impl Eye {
             encode_with_data(
                 &CompressedImage { header: header.clone(), format, data: Vec::new() },
                 data,
+                0,
             )
         };
         match self.camera.coding {
@@ -268,7 +246,7 @@ fn image(
         step: (width * n_bytes) as u32,
         data: Vec::new(),
     };
-    encode_with_data(&message, data)
+    encode_with_data(&message, data, 0)
 }
 
 /// A picture in a format: ROS's name of it, bytes of a pixel, and all of them.
@@ -305,85 +283,80 @@ fn written(format: Format, picture: Image) -> (&'static str, usize, Vec<u8>) {
     }
 }
 
+/// Where the pixels of a camera look, in the optical frame; no numbers where nowhere.
+fn directions(camera: &Camera) -> Vec<Vec3> {
+    let Pinhole { width, height, .. } = camera.pinhole;
+    let fold = camera.lens.fold();
+    let direction = |i: usize| {
+        let pixel = Vec2::new((i % width) as f64, (i / width) as f64);
+        let seen = camera.lens.unproject_within(camera.pinhole.direction(pixel), fold);
+        seen.unwrap_or(Vec3::NAN)
+    };
+    (0..width * height).map(direction).collect()
+}
+
 /// One point a pixel, in the optical frame; not numbers where nothing is seen.
-fn points(header: &Header, camera: &Camera, frame: &Frame) -> Vec<u8> {
+fn points(header: &Header, directions: &[Vec3], frame: &Frame) -> Vec<u8> {
     let field = |(i, name): (usize, &str)| PointField {
         name: name.to_string(),
         offset: 4 * i as u32,
         datatype: 7,
         count: 1,
     };
-    let Pinhole { width, height, .. } = camera.pinhole;
-    let mut data = Vec::with_capacity(width * height * 16);
-    let fold = camera.lens.fold();
-    for (i, (depth, rgb)) in frame.depth.iter().zip(frame.rgb.as_chunks::<3>().0).enumerate() {
-        let pixel = headland_base::maths::Vec2::new((i % width) as f64, (i / width) as f64);
-        let seen = depth.is_finite().then(|| camera.pinhole.direction(pixel));
-        let along = seen.and_then(|place| camera.lens.unproject_within(place, fold));
-        let point = along.map_or([f32::NAN; 3], |d| {
-            // Depth is along the axis.
-            (d * (f64::from(*depth) / d.z)).to_array().map(|x| x as f32)
-        });
+    let mut data = Vec::with_capacity(directions.len() * 16);
+    let pixels = frame.depth.iter().zip(frame.rgb.as_chunks::<3>().0).zip(directions);
+    for ((depth, rgb), d) in pixels {
+        // Depth is along the axis.
+        let point = match depth.is_finite() && d.is_finite() {
+            true => (*d * (f64::from(*depth) / d.z)).to_array().map(|x| x as f32),
+            false => [f32::NAN; 3],
+        };
         point.iter().for_each(|x| data.extend_from_slice(&x.to_le_bytes()));
         // As ROS packs it: 0x00RRGGBB in the bits of a float.
         data.extend_from_slice(&[rgb[2], rgb[1], rgb[0], 0]);
     }
-    // The only field behind the data is a flag of one byte.
     let message = PointCloud2 {
         header: header.clone(),
-        height: height as u32,
-        width: width as u32,
+        height: frame.height as u32,
+        width: frame.width as u32,
         fields: ["x", "y", "z", "rgb"].into_iter().enumerate().map(field).collect(),
         is_bigendian: false,
         point_step: 16,
-        row_step: 16 * width as u32,
+        row_step: 16 * frame.width as u32,
         data: Vec::new(),
         is_dense: false,
     };
-    let mut cdr = encode(&message);
-    let flag = cdr.split_off(cdr.len() - 1);
-    cdr.truncate(cdr.len() - 4);
-    cdr.extend_from_slice(&(data.len() as u32).to_le_bytes());
-    cdr.extend_from_slice(&data);
-    cdr.extend_from_slice(&flag);
-    cdr
+    encode_with_data(&message, &data, 1)
 }
 
 impl Measure for Cameras {
-    fn outputs(&self) -> Vec<(&'static str, Message)> {
-        Vec::new()
-    }
-
-    fn named_outputs(&self) -> Vec<(String, Message)> {
+    fn outputs(&self) -> Vec<(String, Message)> {
         self.eyes.iter().flat_map(Eye::outputs).collect()
     }
 
     fn start(&mut self, _model: &Model, seed: &Seed) {
         for eye in &mut self.eyes {
-            let seed = seed.child(&eye.prefix);
-            let Pinhole { width, height, .. } = eye.camera.pinhole;
-            let imperfections = &eye.camera.imperfections;
-            eye.darkroom = (imperfections.changes_pictures() && eye.wants().colour)
-                .then(|| Darkroom::new(imperfections, (width, height), &seed));
+            eye.darkroom = eye.camera.darkroom(seed).filter(|_| eye.wants().colour);
             let noise = eye.camera.depth_noise;
             let is_noisy = eye.wants().depth && !noise.is_none();
-            eye.depth_noise = is_noisy.then(|| noise.channel(&seed.child("depth")));
-            eye.last = None;
+            let seed = eye.camera.seed(seed).child("depth");
+            eye.depth_noise = is_noisy.then(|| noise.channel(&seed));
+            eye.since = Since::default();
         }
     }
 
     fn measure(&mut self, look: &Look<'_>, say: &mut dyn FnMut(usize, Vec<u8>)) {
         if self.renderers.is_empty() {
             let make = |eye: &Eye| {
-                renderer(eye.camera.renderer, look.n_threads).expect("a name of the list")
+                renderer(eye.camera.renderer, look.n_threads).expect("made when it was read")
             };
             self.renderers = self.eyes.iter().map(make).collect();
         }
-        let stage = self.stage.clone();
+        let shared = self.scene.clone();
         let mut output = 0;
         for (eye, renderer) in self.eyes.iter_mut().zip(&mut self.renderers) {
             let frame =
-                stage.lend(Show::Visuals, look, |scene| eye.take(look, scene, &mut **renderer));
+                shared.lend(Show::Visuals, look, |scene| eye.take(look, scene, &mut **renderer));
             let header = Header::new(look.state.time, &eye.frame_id);
             for message in eye.messages(&header, look.state.time, frame) {
                 say(output, message);

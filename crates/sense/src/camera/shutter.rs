@@ -7,13 +7,14 @@
 //! nothing moves by more than [`STILL`] in the picture, several are taken together, at the moment
 //! of their middle, which nobody can tell apart and is as many times as fast.
 
-use headland_base::maths::{atan2, quat_from_rotation_vector};
+use headland_base::maths::angle_between;
 use headland_base::{Transform, Vec3};
 use headland_sim::{Model, State};
 use headland_world::geometry::corners_in;
 
 use super::View;
 use crate::lens::Table;
+use crate::poses::moved_on;
 use crate::render::{Frame, Renderer, Wants};
 use crate::scene::Scene;
 
@@ -35,13 +36,7 @@ pub struct Shutter {
 pub fn poses_after(model: &Model, state: &State, secs: f64) -> Vec<Transform> {
     let moved = |body: &headland_sim::Body| {
         let rigid = &state.rigids[body.rigid_idx];
-        let mut pose = rigid.world_from_rigid;
-        if secs != 0.0 {
-            let turn = quat_from_rotation_vector(rigid.twist.angular * secs);
-            let rotation = (turn * pose.rotation).normalize();
-            pose = Transform::new(rotation, pose.translation + rigid.twist.linear * secs);
-        }
-        pose * body.rigid_from_body
+        moved_on(rigid.world_from_rigid, rigid.twist, secs) * body.rigid_from_body
     };
     model.bodies.iter().map(moved).collect()
 }
@@ -147,10 +142,7 @@ impl Shutter {
 /// by the way of the eye over the distance. And of a thing that has an end no point moves further,
 /// before the camera, than the corners of the box around it do.
 fn most_turned(scene: &Scene, before: &[Transform], first: &View, last: &View) -> f64 {
-    let angle = |from: Transform, to: Transform| {
-        let turn = from.rotation.conjugate() * to.rotation;
-        2.0 * atan2(turn.xyz().length(), turn.w.abs())
-    };
+    let angle = |from: Transform, to: Transform| angle_between(from.rotation, to.rotation);
     // What is far away only turns.
     let mut most = angle(first.world_from_optical, last.world_from_optical);
     for (i, item) in scene.items().iter().enumerate() {

@@ -12,7 +12,7 @@ use headland_base::{Diagnostic, Place, Quat, Source, Transform, Vec3, names};
 use headland_world::Opaque;
 use roxmltree::{Document, Node};
 
-use crate::noise::sdf::{self, Defect};
+use crate::noise::sdf;
 use crate::noise::{Dropout, Noise};
 
 /// Our own namespace, as files declare it.
@@ -28,7 +28,7 @@ pub struct Piece<'d> {
 struct Told {
     code: &'static str,
     /// Whose defects they are: ``sensor `robot::imu` ``.
-    whose: String,
+    whose: Option<String>,
     /// Of the whole piece.
     place: Option<Place>,
     origin: Option<Origin>,
@@ -50,10 +50,14 @@ struct Origin {
 pub fn parsable(xml: &str) -> String {
     let mut text = xml.to_string();
     if text.contains("headland:") && !text.contains("xmlns:headland") {
-        let end = name_end(&text, 1);
+        // A text of its own may have a prologue before its outermost element.
+        let is_name = |at: &usize| text[*at..].starts_with(|c: char| c.is_alphabetic());
+        let start = text.match_indices('<').map(|(at, _)| at + 1).find(is_name);
+        let end = name_end(&text, start.unwrap_or(1));
         text.insert_str(end, &format!(" xmlns:headland=\"{NAMESPACE}\""));
     }
-    for _ in 0..16 {
+    // Each time one prefix; a sensor with more of them that nobody declares is no XML.
+    for _ in 0..MOST_PREFIXES {
         match Document::parse(&text) {
             Err(roxmltree::Error::UnknownNamespace(prefix, _)) => {
                 text = text.replace(&format!("{prefix}:"), &format!("{prefix}."));
@@ -64,10 +68,33 @@ pub fn parsable(xml: &str) -> String {
     text
 }
 
+/// Prefixes in a piece that nobody declares, at most: every one costs a reading of the piece.
+const MOST_PREFIXES: usize = 16;
+
+/// Attributes that a World may have put in when it cut a piece out, at most: declarations of
+/// prefixes, of which files have a few.
+const MOST_ADDED: usize = 64;
+
 fn name_end(text: &str, start: usize) -> usize {
     let rest = text.get(start..).unwrap_or_default();
     let n = rest.find(|c: char| c.is_whitespace() || c == '>' || c == '/');
     start + n.unwrap_or(rest.len())
+}
+
+/// Shows a text of its own, or a piece of a World whose place nobody asks for, as an element; what
+/// was found wrong points into the text. An error where it is no XML.
+pub fn alone<T>(
+    xml: &str,
+    then: impl FnOnce(Element<'_>) -> T,
+) -> Result<(T, Vec<Diagnostic>), String> {
+    let text = parsable(xml);
+    let document = Document::parse(&text).map_err(|error| error.to_string())?;
+    let source = Source::new("", text.as_str());
+    let origin = Some(Origin { source, start: 0, n_before: 0, n_added: 0 });
+    let told =
+        Told { code: "bad-sensor", whose: None, place: None, origin, findings: RefCell::default() };
+    let made = then(Element { node: document.root_element(), told: &told });
+    Ok((made, told.findings.into_inner()))
 }
 
 impl<'d> Piece<'d> {
@@ -82,7 +109,7 @@ impl<'d> Piece<'d> {
     ) -> Piece<'d> {
         let origin = place.and_then(|place| Origin::of(kept, text, place));
         let (place, findings) = (place.cloned(), RefCell::default());
-        Piece { document, told: Told { code, whose, place, origin, findings } }
+        Piece { document, told: Told { code, whose: Some(whose), place, origin, findings } }
     }
 
     /// Its outermost element.
@@ -110,7 +137,7 @@ impl Origin {
         // Nothing was put in, or attributes, each of which ends with a quote.
         let ends = read.match_indices('"').map(|(at, _)| at + 1);
         let is_rest = |n: &usize| begins(written, &read[*n..]);
-        let n_added = std::iter::once(0).chain(ends).take(64).find(is_rest)?;
+        let n_added = std::iter::once(0).chain(ends).take(MOST_ADDED).find(is_rest)?;
         Some(Origin { source: Arc::clone(&place.source), start, n_before, n_added })
     }
 }
@@ -140,11 +167,6 @@ pub struct Element<'a> {
 }
 
 impl<'a> Element<'a> {
-    /// The node, for readers of their own.
-    pub fn node(self) -> Node<'a, 'a> {
-        self.node
-    }
-
     /// Its name, ours with their prefix.
     pub fn name(self) -> String {
         let tag = self.node.tag_name();
@@ -154,13 +176,20 @@ impl<'a> Element<'a> {
         }
     }
 
+    fn is_ours(node: Node<'_, '_>) -> bool {
+        node.tag_name().namespace() == Some(NAMESPACE)
+    }
+
+    /// Whether it is called so; `headland:phase` is one of ours. Inside of ours every name is, with
+    /// our prefix or without any.
     fn is(self, name: &str) -> bool {
         let tag = self.node.tag_name();
-        let is_ours = tag.namespace() == Some(NAMESPACE);
-        match name.strip_prefix("headland:") {
-            Some(ours) => is_ours && tag.name() == ours,
-            None => !is_ours && tag.name() == name,
+        let ours = name.strip_prefix("headland:");
+        if self.node.parent().is_some_and(Element::is_ours) {
+            let is_foreign = tag.namespace().is_some_and(|namespace| namespace != NAMESPACE);
+            return !is_foreign && tag.name() == ours.unwrap_or(name);
         }
+        Element::is_ours(self.node) == ours.is_some() && tag.name() == ours.unwrap_or(name)
     }
 
     /// Every element inside it.
@@ -169,7 +198,7 @@ impl<'a> Element<'a> {
         self.node.children().filter(Node::is_element).map(move |node| Element { node, told })
     }
 
-    /// Every element of that name inside it; `headland:phase` is one of ours.
+    /// Every element of that name inside it.
     pub fn children(self, name: &str) -> impl Iterator<Item = Element<'a>> {
         self.elements().filter(move |element| element.is(name))
     }
@@ -206,19 +235,21 @@ impl<'a> Element<'a> {
 
     /// So many numbers; what are none is said.
     pub fn values<const N: usize>(self) -> Option<[f64; N]> {
+        <[f64; N]>::try_from(self.numbers(N)?).ok()
+    }
+
+    /// The same of a number that is known only now.
+    pub fn numbers(self, n: usize) -> Option<Vec<f64>> {
         let text = self.text();
-        let words: Vec<&str> = text.split_whitespace().take(N + 1).collect();
-        let numbers: Option<Vec<f64>> = words
-            .iter()
-            .map(|word| word.parse::<f64>().ok().filter(|value| value.is_finite()))
-            .collect();
-        let wanted = if N == 1 { "a number".to_string() } else { format!("{N} numbers") };
-        let values = numbers.and_then(|numbers| <[f64; N]>::try_from(numbers).ok());
-        if values.is_none() {
+        let number = |word: &str| word.parse::<f64>().ok().filter(|value| value.is_finite());
+        let numbers: Option<Vec<f64>> = text.split_whitespace().take(n + 1).map(number).collect();
+        let numbers = numbers.filter(|numbers| numbers.len() == n);
+        if numbers.is_none() {
+            let wanted = if n == 1 { "a number".to_string() } else { format!("{n} numbers") };
             let shown: String = text.chars().take(40).collect();
             self.error(format!("`{shown}` in <{}> is not {wanted}", self.name()));
         }
-        values
+        numbers
     }
 
     /// The number of an element inside it, or what holds without.
@@ -303,11 +334,7 @@ impl<'a> Element<'a> {
 
     /// The same of another name.
     pub fn noise_called(self, name: &str) -> Noise {
-        let Some(noise) = self.child(name) else { return Noise::default() };
-        let mut defects = Vec::new();
-        let read = sdf::noise(noise.node, &mut defects);
-        self.defects(defects);
-        read
+        self.child(name).map_or_else(Noise::default, sdf::noise)
     }
 
     /// The `<noise>` of an element some levels down, of a sensor whose readings come together and
@@ -324,36 +351,45 @@ impl<'a> Element<'a> {
 
     /// The `<headland:dropout>` inside it.
     pub fn dropout(self) -> Dropout {
-        let Some(dropout) = self.child("headland:dropout") else { return Dropout::default() };
-        let mut defects = Vec::new();
-        let read = sdf::dropout(dropout.node, &mut defects);
-        self.defects(defects);
-        read
+        self.child("headland:dropout").map_or_else(Dropout::default, sdf::dropout)
     }
 
-    /// Notes what a reader of its own found in this piece.
-    pub fn defects(self, defects: Vec<Defect>) {
-        for defect in defects {
-            let start = defect.span.start + 1;
-            let name = start..name_end(self.node.document().input_text(), start);
-            self.note(Diagnostic::error, defect.what, defect.help, name);
-        }
-    }
-
-    /// Says which elements inside it mean nothing here. Those of somebody else's namespace are
-    /// passed over.
+    /// Warns of elements inside it that mean nothing here.
     pub fn only(self, known: &[&str]) {
-        for child in self.elements() {
-            let tag = child.node.tag_name();
-            let is_foreign = tag.namespace().is_some_and(|name| name != NAMESPACE);
-            let name = child.name();
-            if is_foreign || name.contains('.') || known.contains(&name.as_str()) {
-                continue;
-            }
-            let help = names::suggestion(&name, known.iter().copied());
+        for (child, name, help) in self.strangers(known) {
             let message = format!("<{name}> in <{}> means nothing here", self.name());
             child.push(|_, text| Diagnostic::warning("unknown-element", text), message, help);
         }
+    }
+
+    /// The same where a word that is not understood would make all of it say something else.
+    pub fn nothing_but(self, known: &[&str]) {
+        for (child, name, help) in self.strangers(known) {
+            child.fault(format!("<{}> has no element <{name}>", self.name()), help);
+        }
+    }
+
+    /// Elements inside it that are not known, with their names and what may have been meant. Those
+    /// of somebody else's namespace are passed over.
+    fn strangers(self, known: &[&str]) -> Vec<(Element<'a>, String, Option<String>)> {
+        let is_foreign = |child: &Element<'_>| {
+            let tag = child.node.tag_name();
+            // Prefixes that nobody declares became part of the name.
+            tag.namespace().is_some_and(|name| name != NAMESPACE) || tag.name().contains('.')
+        };
+        let is_known = |child: &Element<'_>| known.iter().any(|name| child.is(name));
+        self.elements()
+            .filter(|child| !is_foreign(child) && !is_known(child))
+            .map(|child| {
+                let name = child.name();
+                let ours =
+                    known.iter().find(|known| known.strip_prefix("headland:") == Some(&name));
+                let meant = ours.map(|ours| format!("did you mean `{ours}`?"));
+                let near = || names::suggestion(&name, known.iter().copied());
+                let help = meant.or_else(near);
+                (child, name, help)
+            })
+            .collect()
     }
 
     /// A defect.
@@ -413,18 +449,12 @@ impl<'a> Element<'a> {
         message: String,
         help: Option<String>,
     ) {
-        self.note(make, message, help, self.name_range());
-    }
-
-    fn note(
-        self,
-        make: fn(&'static str, String) -> Diagnostic,
-        message: String,
-        help: Option<String>,
-        range: Range<usize>,
-    ) {
         let Told { code, whose, findings, .. } = self.told;
-        let diagnostic = make(code, format!("{whose}: {message}")).help_maybe(help);
-        findings.borrow_mut().push(diagnostic.at_maybe(self.told.place(range)));
+        let message = match whose {
+            Some(whose) => format!("{whose}: {message}"),
+            None => message,
+        };
+        let diagnostic = make(code, message).help_maybe(help);
+        findings.borrow_mut().push(diagnostic.at_maybe(self.place()));
     }
 }

@@ -10,7 +10,7 @@ use roxmltree::{Document, Node};
 
 use super::element::parsable;
 use super::sensors_of;
-use crate::detect::detector::noise_text;
+use crate::detect::noise_file::noise_text;
 
 /// The World with the noise of its detectors inside of them. A file that cannot be read stays
 /// named; whoever declares the sensors is told why.

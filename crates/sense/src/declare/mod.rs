@@ -33,7 +33,8 @@ use headland_world::{Places, join_scope};
 
 use crate::mounted::{Measure, Mount, Mounted, Sight};
 use crate::noise::Dropout;
-use crate::rays::{self, stage::Stage};
+use crate::rays;
+use crate::scene::SharedScene;
 use crate::{
     air, camera, detect, encoder, foot_pressure, force_torque, imu, magnetometer, navsat, odometry,
     touch,
@@ -87,12 +88,12 @@ pub const KINDS: &[&Kind] = &[
     &rays::break_beam::KIND,
     &detect::logical_camera::KIND,
     &detect::detector::KIND,
-    &camera::CAMERA,
-    &camera::DEPTH,
-    &camera::BOTH,
-    &camera::SEGMENTATION,
-    &camera::SEVERAL,
-    &camera::WIDE,
+    &camera::KINDS[0],
+    &camera::KINDS[1],
+    &camera::KINDS[2],
+    &camera::KINDS[3],
+    &camera::KINDS[4],
+    &camera::KINDS[5],
 ];
 
 /// Where a sensor was declared.
@@ -110,7 +111,7 @@ pub struct Site<'a> {
     /// When it looks.
     pub timing: Timing,
     /// The scene that all sensors of a run look at.
-    pub stage: Stage,
+    pub scene: SharedScene,
     /// Where files that it names are looked for.
     pub resources: &'a Resources,
 }
@@ -182,7 +183,7 @@ struct Declared {
     taken: BTreeSet<String>,
     sensors: Vec<Declaration>,
     findings: Vec<Diagnostic>,
-    stage: Stage,
+    scene: SharedScene,
     resources: Resources,
 }
 
@@ -258,8 +259,8 @@ impl Declared {
         known.extend(kind.elements);
         element.only(&known);
         let (joint, place) = (found.joint.clone(), element.place());
-        let (stage, resources) = (self.stage.clone(), &self.resources);
-        let site = Site { model, places, name: &name, mount, joint, timing, stage, resources };
+        let (scene, resources) = (self.scene.clone(), &self.resources);
+        let site = Site { model, places, name: &name, mount, joint, timing, scene, resources };
         let measure = (kind.read)(element, &site);
         let topic = match element.text_in("topic") {
             Some(said) => topic_name(&said.trim_start_matches('/').replace('/', "::")),
@@ -268,7 +269,7 @@ impl Declared {
         let topic = self.free_topic(&topic, measure.as_deref(), is_own);
         let dropout: Dropout = element.dropout();
         let sensor = measure.map(|measure| Mounted::new(measure, (&name, &topic), timing, dropout));
-        let makes_pictures = kind.elements.contains(&"camera");
+        let makes_pictures = camera::shows(kind.words[0]).is_some();
         let waits = makes_pictures && !element.flag("always_on", false);
         let (kind, findings) = (kind.words[0], Vec::new());
         Some(Declaration {
@@ -291,7 +292,7 @@ impl Declared {
         measure: Option<&dyn Measure>,
         is_own: &dyn Fn(&str) -> bool,
     ) -> String {
-        let said = measure.map(|measure| measure.named_outputs()).unwrap_or_default();
+        let said = measure.map(|measure| measure.outputs()).unwrap_or_default();
         let mut behind: Vec<String> = said.into_iter().map(|(behind, _)| behind).collect();
         behind.push(String::new());
         let all = |topic: &str| behind.iter().map(|b| format!("{topic}{b}")).collect::<Vec<_>>();

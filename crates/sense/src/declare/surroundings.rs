@@ -1,6 +1,6 @@
 //! What a World says of where on the Earth it is, of its magnetic field and of its air.
 
-use headland_base::maths::{PI, quat_from_rpy};
+use headland_base::maths::{FRAC_PI_2, PI, quat_from_rpy};
 use headland_base::{Diagnostic, Quat, Vec3};
 use headland_world::{Places, World};
 use roxmltree::Document;
@@ -50,12 +50,7 @@ pub fn on_earth(world: &World, places: &Places, element: Element<'_>) -> Option<
         ]);
         it.word("surface_model", &[("EARTH_WGS84", ())]);
         // The World's x and y, turned by the heading, are these two.
-        let axes = [
-            ("ENU", Quat::IDENTITY),
-            ("NED", quat_from_rpy(PI, 0.0, PI * 0.5)),
-            ("NWU", quat_from_rpy(0.0, 0.0, PI * 0.5)),
-        ];
-        let enu_from_named = it.word("world_frame_orientation", &axes);
+        let enu_from_named = it.word("world_frame_orientation", &enu_from_named());
         let degrees = |name, most: f64| {
             it.number_that(name, 0.0, &format!("within ±{most}"), |x| x.abs() <= most)
         };
@@ -69,6 +64,15 @@ pub fn on_earth(world: &World, places: &Places, element: Element<'_>) -> Option<
             enu_from_world: enu_from_named * quat_from_rpy(0.0, 0.0, -heading),
         }
     })
+}
+
+/// The names of axes on the Earth, and how those lie in east, north, up.
+pub fn enu_from_named() -> [(&'static str, Quat); 3] {
+    [
+        ("ENU", Quat::IDENTITY),
+        ("NED", quat_from_rpy(PI, 0.0, FRAC_PI_2)),
+        ("NWU", quat_from_rpy(0.0, 0.0, FRAC_PI_2)),
+    ]
 }
 
 /// The magnetic field in the World's axes \[T\]; SDF's default where nothing is said.

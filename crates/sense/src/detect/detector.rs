@@ -27,26 +27,20 @@
 //!
 //! Deliberately absent: pictures.
 
-use std::fs::File;
-use std::io::Read as _;
-use std::path::{Path, PathBuf};
-
 use headland_base::maths::{TAU, exp, quat_from_rotation_vector};
-use headland_base::{Mat3, Quat, Seed, Transform, Vec3, glob};
+use headland_base::{Quat, Seed, Transform, Vec3, glob};
 use headland_record::messages::{Detection3D, Detection3DArray, Header, Kind as Message, encode};
 use headland_sim::{Look, Model};
-use headland_world::resource::Resources;
 
+use super::error::{covariance, disturbed};
 use super::frustum::Frustum;
+use super::noise_file::of_file;
 use super::objects::{Object, objects};
 use crate::declare::element::Element;
 use crate::declare::{Kind, On, Site};
 use crate::mounted::{Measure, Mount, Sight};
-use crate::noise::perception::AXES;
-use crate::noise::sdf::NamedMixture;
 use crate::noise::{Dice, Dropper, Perception, Sampler};
-use crate::rays::stage::Stage;
-use crate::scene::{Ray, Scene, Show};
+use crate::scene::{Ray, Scene, SharedScene, Show};
 
 /// `<sensor type="headland:detector">`.
 pub const KIND: Kind = Kind {
@@ -59,9 +53,6 @@ pub const KIND: Kind = Kind {
 /// The most objects that are not there, per look.
 const MOST_FALSE: f64 = 100.0;
 
-/// The largest file of noise \[bytes\].
-const MOST_BYTES: u64 = 1 << 20;
-
 /// What the axes of the noise are those of.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Frame {
@@ -72,7 +63,7 @@ enum Frame {
 
 struct Detector {
     mount: Mount,
-    stage: Stage,
+    scene: SharedScene,
     frustum: Frustum,
     /// Patterns of names; all objects where there is none.
     wanted: Vec<String>,
@@ -129,9 +120,7 @@ fn read(element: Element<'_>, site: &Site<'_>) -> Option<Box<dyn Measure>> {
     ]);
     let file = detector.child("file");
     let mut perception = file.and_then(|file| of_file(file, site.resources)).unwrap_or_default();
-    let mut defects = Vec::new();
-    let said = Perception::read(detector.node(), &mut defects);
-    detector.defects(defects);
+    let said = Perception::read(detector);
     perception.mixture = said.mixture.or(perception.mixture);
     perception.score = said.score.or(perception.score);
     if detector.child("headland:dropout").is_some() {
@@ -155,7 +144,7 @@ fn read(element: Element<'_>, site: &Site<'_>) -> Option<Box<dyn Measure>> {
     }
     Some(Box::new(Detector {
         mount: site.mount.clone(),
-        stage: site.stage.clone(),
+        scene: site.scene.clone(),
         frustum: Frustum::read(detector)?,
         wanted,
         perception,
@@ -172,52 +161,9 @@ fn read(element: Element<'_>, site: &Site<'_>) -> Option<Box<dyn Measure>> {
     }))
 }
 
-/// The noise of a file, which is looked for as meshes are: from the folder of the file that names
-/// it, and in the folders of a search path.
-fn of_file(element: Element<'_>, resources: &Resources) -> Option<Perception> {
-    let faults = match noise_text(element, resources) {
-        Ok((path, text)) => match Perception::of_text(&text) {
-            Ok(perception) => return Some(perception),
-            Err(faults) => faults
-                .into_iter()
-                .map(|why| (format!("`{}`: {why}", path.display()), None))
-                .collect(),
-        },
-        Err(fault) => vec![fault],
-    };
-    for (fault, help) in faults {
-        let help = help.unwrap_or_else(|| "`headland fit-noise` writes such a file".to_string());
-        element.fault(format!("cannot use {fault}"), Some(help));
-    }
-    None
-}
-
-/// The file that a `<file>` names, and its text; or why there is none, and what to do.
-pub(crate) fn noise_text(
-    element: Element<'_>,
-    resources: &Resources,
-) -> Result<(PathBuf, String), (String, Option<String>)> {
-    let place = element.place();
-    let folder = place.as_ref().and_then(|place| Path::new(&place.source.path).parent());
-    let path =
-        resources.resolve(element.text(), folder.unwrap_or(Path::new(""))).map_err(|why| {
-            let what = if why.code == "missing-file" { "it is not there" } else { &why.message };
-            (format!("`{}`: {what}", element.text()), why.help)
-        })?;
-    let mut text = String::new();
-    let read =
-        File::open(&path).and_then(|file| file.take(MOST_BYTES + 1).read_to_string(&mut text));
-    let fault = match read {
-        Err(error) => error.to_string(),
-        Ok(n) if n as u64 > MOST_BYTES => format!("it is larger than {MOST_BYTES} bytes"),
-        Ok(_) => return Ok((path, text)),
-    };
-    Err((format!("`{}`: {fault}", path.display()), None))
-}
-
 impl Measure for Detector {
-    fn outputs(&self) -> Vec<(&'static str, Message)> {
-        vec![("", Message::Detection3DArray)]
+    fn outputs(&self) -> Vec<(String, Message)> {
+        vec![(String::new(), Message::Detection3DArray)]
     }
 
     fn start(&mut self, _model: &Model, seed: &Seed) {
@@ -231,8 +177,8 @@ impl Measure for Detector {
 
     fn measure(&mut self, look: &Look<'_>, say: &mut dyn FnMut(usize, Vec<u8>)) {
         let header = self.mount.header(look);
-        let stage = self.stage.clone();
-        let detections = stage.see(Show::Everything, look, |scene| {
+        let shared = self.scene.clone();
+        let detections = shared.see(Show::Everything, look, |scene| {
             let mut known = self.known.take().unwrap_or_else(|| self.meet(look.model, scene));
             let pose = self.mount.world_from_sensor(&look.state.rigids);
             let found: Vec<Found<'_>> =
@@ -359,91 +305,5 @@ impl Detector {
             }
         }
         names
-    }
-}
-
-/// A pose with an error along the axes of a frame: shifted, and turned about its own origin.
-fn disturbed(
-    world_from_model: Transform,
-    world_from_frame: Quat,
-    axes: &[String],
-    error: &[f64],
-) -> Transform {
-    let mut by_axis = [0.0; 6];
-    for (axis, error) in axes.iter().zip(error) {
-        if let Some(i) = AXES.iter().position(|known| known == axis) {
-            by_axis[i] = *error;
-        }
-    }
-    let [x, y, z, roll, pitch, yaw] = by_axis;
-    let shift = world_from_frame * Vec3::new(x, y, z);
-    let turn = quat_from_rotation_vector(world_from_frame * Vec3::new(roll, pitch, yaw));
-    Transform::new(turn * world_from_model.rotation, world_from_model.translation + shift)
-}
-
-/// The covariance of all clusters together, turned into the frame of the sensor.
-fn covariance(named: &NamedMixture, sensor_from_frame: Quat) -> [[f64; 6]; 6] {
-    let n = named.axes.len();
-    let own = named.mixture.covariance();
-    let mut in_frame = [[0.0; 6]; 6];
-    let at: Vec<Option<usize>> =
-        named.axes.iter().map(|axis| AXES.iter().position(|known| known == axis)).collect();
-    for i in 0..n {
-        for j in 0..n {
-            if let (Some(a), Some(b)) = (at[i], at[j]) {
-                in_frame[a][b] = own[i * n + j];
-            }
-        }
-    }
-    let turn = Mat3::from_quat(sensor_from_frame);
-    let mut out = [[0.0; 6]; 6];
-    for (a, b) in [(0, 0), (0, 3), (3, 0), (3, 3)] {
-        let column = |j: usize| {
-            Vec3::new(in_frame[a][b + j], in_frame[a + 1][b + j], in_frame[a + 2][b + j])
-        };
-        let turned = turn * Mat3::from_cols(column(0), column(1), column(2)) * turn.transpose();
-        for i in 0..3 {
-            for j in 0..3 {
-                out[a + i][b + j] = turned.col(j)[i];
-            }
-        }
-    }
-    out
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::noise::{Cluster, Mixture};
-    use headland_base::maths::{FRAC_PI_2, quat_from_rpy};
-
-    /// Turned by a quarter about z, what varied along x varies along y.
-    #[test]
-    fn covariances_turn_with_the_frame() {
-        let cluster = Cluster {
-            weight: 1.0,
-            mean: vec![0.0; 3],
-            covariance: vec![4.0, 0.5, 0.0, 0.5, 1.0, 0.0, 0.0, 0.0, 0.25],
-        };
-        let axes = ["x", "z", "yaw"].map(String::from).to_vec();
-        let named = NamedMixture { axes, mixture: Mixture::new(vec![cluster]).unwrap() };
-        let out = covariance(&named, quat_from_rpy(0.0, 0.0, FRAC_PI_2));
-        let wanted = [(1, 1, 4.0), (1, 2, 0.5), (2, 1, 0.5), (2, 2, 1.0), (5, 5, 0.25)];
-        for (i, row) in out.iter().enumerate() {
-            for (j, value) in row.iter().enumerate() {
-                let it = wanted.iter().find(|(a, b, _)| (*a, *b) == (i, j)).map_or(0.0, |w| w.2);
-                assert!((value - it).abs() < 1e-15, "{i} {j}: {value}");
-            }
-        }
-    }
-
-    #[test]
-    fn errors_are_along_the_axes_of_their_frame() {
-        let pose = Transform::new(quat_from_rpy(0.0, 0.0, 1.0), Vec3::new(1.0, 2.0, 3.0));
-        let axes = ["y", "yaw"].map(String::from);
-        let moved = disturbed(pose, quat_from_rpy(0.0, 0.0, FRAC_PI_2), &axes, &[0.1, 0.2]);
-        assert!((moved.translation - Vec3::new(0.9, 2.0, 3.0)).length() < 1e-15);
-        let turned = headland_base::maths::rpy_from_quat(moved.rotation);
-        assert!((turned - Vec3::new(0.0, 0.0, 1.2)).length() < 1e-12);
     }
 }

@@ -10,8 +10,7 @@ use super::objects::{Object, objects};
 use crate::declare::element::Element;
 use crate::declare::{Kind, On, Site};
 use crate::mounted::{Measure, Mount, Sight};
-use crate::rays::stage::Stage;
-use crate::scene::{Scene, Show};
+use crate::scene::{Scene, SharedScene, Show};
 
 /// `<sensor type="logical_camera">`.
 pub const KIND: Kind =
@@ -19,7 +18,7 @@ pub const KIND: Kind =
 
 struct LogicalCamera {
     mount: Mount,
-    stage: Stage,
+    scene: SharedScene,
     frustum: Frustum,
     objects: Option<Vec<Object>>,
 }
@@ -30,13 +29,13 @@ fn read(element: Element<'_>, site: &Site<'_>) -> Option<Box<dyn Measure>> {
         return None;
     };
     camera.only(&["near", "far", "horizontal_fov", "aspect_ratio"]);
-    let (mount, stage) = (site.mount.clone(), site.stage.clone());
-    Some(Box::new(LogicalCamera { mount, stage, frustum: Frustum::read(camera)?, objects: None }))
+    let (mount, scene) = (site.mount.clone(), site.scene.clone());
+    Some(Box::new(LogicalCamera { mount, scene, frustum: Frustum::read(camera)?, objects: None }))
 }
 
 impl Measure for LogicalCamera {
-    fn outputs(&self) -> Vec<(&'static str, Message)> {
-        vec![("", Message::Detection3DArray)]
+    fn outputs(&self) -> Vec<(String, Message)> {
+        vec![(String::new(), Message::Detection3DArray)]
     }
 
     fn start(&mut self, _model: &Model, _seed: &Seed) {}
@@ -48,7 +47,7 @@ impl Measure for LogicalCamera {
     fn measure(&mut self, look: &Look<'_>, say: &mut dyn FnMut(usize, Vec<u8>)) {
         let sensor_from_world = self.mount.world_from_sensor(&look.state.rigids).inverse();
         let header = self.mount.header(look);
-        let stage = self.stage.clone();
+        let shared = self.scene.clone();
         let see = |scene: &Scene| {
             let known =
                 self.objects.get_or_insert_with(|| objects(look.model, scene, self.mount.body_idx));
@@ -61,7 +60,7 @@ impl Measure for LogicalCamera {
             };
             in_sight.map(report).collect()
         };
-        let detections = stage.see(Show::Everything, look, see);
+        let detections = shared.see(Show::Everything, look, see);
         say(0, encode(&Detection3DArray { header: self.mount.header(look), detections }));
     }
 }

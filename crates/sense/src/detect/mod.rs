@@ -10,6 +10,8 @@
 //! its frame, told in the frame of the sensor.
 
 pub mod detector;
+mod error;
 mod frustum;
 pub mod logical_camera;
+pub(crate) mod noise_file;
 mod objects;

@@ -55,7 +55,10 @@ pub struct Imperfections {
 /// A knob: its name in files, the least and the most it may be, and where it is kept.
 type Knob = (&'static str, f64, f64, fn(&mut Imperfections) -> &mut f64);
 
-/// Every knob, in the order light meets them.
+/// Every knob, in the order light meets them. Shares go up to 1, a quality as JPEG counts it; of the
+/// others the most is where nothing more is seen: 20 stops are white or black, noise of ten times
+/// full scale is nothing else, a blur of 100 pixels is grey, and nobody keeps a shutter open for
+/// longer than 10 s. Dirt that takes more than 0.9 of the light is a lid.
 pub const KNOBS: &[Knob] = &[
     ("motion_blur", 0.0, 10.0, |all| &mut all.shutter.exposure_secs),
     ("rolling_shutter", 0.0, 10.0, |all| &mut all.shutter.readout_secs),

@@ -83,20 +83,6 @@ impl Table {
         if is_empty || sees(1009) || sees(1) { Ok(()) } else { Err(shows_nothing()) }
     }
 
-    /// The share of the image in which something is seen.
-    pub fn seen_share(&self) -> f64 {
-        let seen = self.pictures.iter().map(|picture| picture.bent.seen_share()).sum();
-        if self.plain.is_some() { 1.0 } else { seen }
-    }
-
-    /// The views of the pinholes in whose pictures the image looks.
-    pub fn views(&self, view: &View) -> Vec<View> {
-        match self.plain {
-            Some(pinhole) => vec![View { pinhole, ..*view }],
-            None => self.pictures.iter().map(|picture| picture.view(view)).collect(),
-        }
-    }
-
     /// Width and height of the image.
     pub fn size(&self) -> (usize, usize) {
         (self.width, self.height)

@@ -188,6 +188,7 @@ impl Sampler {
 /// any deviation are allowed. `None` where it is no covariance.
 pub(crate) fn cholesky(covariance: &[f64], n: usize) -> Option<Vec<f64>> {
     let scale = (0..n).map(|i| covariance[i * n + i].abs()).fold(0.0, f64::max);
+    // What sums of products of doubles, up to 6 of them, are off by, a thousand times.
     let slack = 1e-12 * scale;
     let mut l = vec![0.0; n * n];
     for i in 0..n {

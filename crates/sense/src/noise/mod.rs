@@ -27,7 +27,6 @@ pub use mixture::{Cluster, Mixture, Sampler};
 pub use perception::{Perception, Score};
 
 use headland_base::Seed;
-use headland_base::maths::sqrt;
 
 /// What is declared of one number that an instrument reads. The default is an instrument
 /// without fault.
@@ -71,15 +70,6 @@ impl Noise {
     /// Whether readings are the truth.
     pub fn is_none(&self) -> bool {
         *self == Noise::default()
-    }
-
-    /// Standard deviation of the wandering bias after a long time; it has none where nothing is
-    /// forgotten.
-    pub fn walk_stddev(&self) -> Option<f64> {
-        if self.walk_density == 0.0 {
-            return Some(0.0);
-        }
-        self.walk_time_secs.map(|tau| self.walk_density * sqrt(tau * 0.5))
     }
 
     /// Variance of one reading about the truth as data sheets count it: white noise and the

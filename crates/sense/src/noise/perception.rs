@@ -11,10 +11,11 @@
 
 use std::fmt::Write as _;
 
-use roxmltree::{Document, Node};
+use headland_base::Diagnostic;
 
-use super::sdf::{self, Defect, NamedMixture, child, defect, number, only};
+use super::sdf::{self, NamedMixture};
 use super::{Dice, Dropout};
+use crate::declare::element::{Element, alone};
 
 /// The axes of a pose that noise may be of: metres and radians.
 pub const AXES: [&str; 6] = ["x", "y", "z", "roll", "pitch", "yaw"];
@@ -47,35 +48,42 @@ impl Score {
 }
 
 /// The elements of a [`Perception`].
-pub const ELEMENTS: [&str; 3] = ["mixture", "dropout", "score"];
+pub const ELEMENTS: [&str; 3] = ["headland:mixture", "headland:dropout", "score"];
 
 impl Perception {
     /// What an element says; every defect is noted.
-    pub fn read(node: Node<'_, '_>, defects: &mut Vec<Defect>) -> Perception {
-        let mixture = child(node, "mixture").and_then(|node| sdf::mixture(node, &AXES, defects));
-        let dropout = child(node, "dropout").map(|node| sdf::dropout(node, defects));
-        let score = child(node, "score").and_then(|node| score(node, defects));
-        Perception { mixture, dropout: dropout.unwrap_or_default(), score }
+    pub fn read(element: Element<'_>) -> Perception {
+        let mixture = element.child("headland:mixture");
+        Perception {
+            mixture: mixture.and_then(|mixture| sdf::mixture(mixture, &AXES)),
+            dropout: element.dropout(),
+            score: element.child("score").and_then(score),
+        }
     }
 
     /// What a file says, or every reason why not.
     pub fn of_text(text: &str) -> Result<Perception, Vec<String>> {
-        let document = Document::parse(text).map_err(|error| vec![error.to_string()])?;
-        let root = document.root_element();
-        if root.tag_name().name() != "perception" {
-            let name = root.tag_name().name();
-            return Err(vec![format!("<{name}> is no <headland:perception>")]);
-        }
-        let mut defects = Vec::new();
-        only(root, ELEMENTS, &mut defects);
-        let perception = Perception::read(root, &mut defects);
-        let in_words = |defect: &Defect| {
-            let place = document.text_pos_at(defect.span.start);
-            format!("{}:{}: {}", place.row, place.col, defect.what)
+        let (read, faults) = alone(text, |root| match root.name().as_str() {
+            "headland:perception" => {
+                root.nothing_but(&ELEMENTS);
+                Perception::read(root)
+            }
+            name => {
+                root.error(format!("<{name}> is no <headland:perception>"));
+                Perception::default()
+            }
+        })
+        .map_err(|error| vec![error])?;
+        let in_words = |fault: &Diagnostic| {
+            let place = fault.place.as_ref();
+            let place = place.map(|place| place.source.line_column(place.span.start));
+            place.map_or(fault.message.clone(), |(line, column)| {
+                format!("{line}:{column}: {}", fault.message)
+            })
         };
-        match defects.is_empty() {
-            true => Ok(perception),
-            false => Err(defects.iter().map(in_words).collect()),
+        match faults.is_empty() {
+            true => Ok(read),
+            false => Err(faults.iter().map(in_words).collect()),
         }
     }
 
@@ -100,12 +108,12 @@ impl Perception {
     }
 }
 
-fn score(node: Node<'_, '_>, defects: &mut Vec<Defect>) -> Option<Score> {
-    only(node, ["mean", "stddev"], defects);
-    let mean = number(node, "mean", false, defects).unwrap_or(1.0);
-    let stddev = number(node, "stddev", false, defects).unwrap_or(0.0);
+fn score(element: Element<'_>) -> Option<Score> {
+    element.nothing_but(&["mean", "stddev"]);
+    let mean = element.number_that("mean", 1.0, "zero or more", |mean| mean >= 0.0);
+    let stddev = element.number_that("stddev", 0.0, "zero or more", |stddev| stddev >= 0.0);
     if mean > 1.0 {
-        defects.push(defect(node, format!("a mean score of {mean} is more than 1"), None));
+        element.error(format!("a mean score of {mean} is more than 1"));
         return None;
     }
     Some(Score { mean, stddev })
@@ -136,16 +144,17 @@ mod tests {
     #[test]
     fn every_defect_of_a_file_is_said_with_its_place() {
         let faults = Perception::of_text(
-            "<perception>\n <scores/>\n <dropout><rate>2</rate></dropout>\n \
-             <score><mean>7</mean></score>\n</perception>",
+            "<headland:perception xmlns:headland='urn:headland:sdf'>\n <scores/>\n \
+             <dropout><rate>2</rate></dropout>\n <score><mean>7</mean></score>\n\
+             </headland:perception>",
         )
         .unwrap_err();
         assert_eq!(
             faults,
             [
-                "2:2: <perception> has no element <scores>",
-                "3:2: a dropout rate of 2 is no share from 0 to 1",
-                "4:2: a mean score of 7 is more than 1",
+                "2:3: <headland:perception> has no element <scores>",
+                "3:3: a dropout rate of 2 is no share from 0 to 1",
+                "4:3: a mean score of 7 is more than 1",
             ]
         );
         assert_eq!(Perception::of_text("<sdf/>").unwrap_err().len(), 1);

@@ -18,27 +18,17 @@
 //! without a correlation time it has no wandering bias, here it never fades.
 
 use std::fmt::Write as _;
-use std::ops::Range;
 
 use headland_base::names;
-use roxmltree::Node;
 
 use super::mixture::{Cluster, Mixture};
 use super::{Dropout, Noise, Outliers};
-
-/// One thing that is wrong with an element, and where.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Defect {
-    /// What is wrong.
-    pub what: String,
-    /// What to do.
-    pub help: Option<String>,
-    /// Which bytes of the text that was parsed.
-    pub span: Range<usize>,
-}
+use crate::declare::element::Element;
 
 const TYPES: [&str; 3] = ["none", "gaussian", "gaussian_quantized"];
-const NUMBERS: [&str; 7] = [
+
+const KNOWN: &[&str] = &[
+    "type",
     "mean",
     "stddev",
     "bias_mean",
@@ -46,57 +36,56 @@ const NUMBERS: [&str; 7] = [
     "dynamic_bias_stddev",
     "dynamic_bias_correlation_time",
     "precision",
+    "headland:outliers",
+    "headland:dropout",
 ];
 
+/// A number that is not negative.
+fn size(element: Element<'_>, name: &str, default: f64) -> f64 {
+    element.number_that(name, default, "zero or more", |value| value >= 0.0)
+}
+
 /// The noise of a `<noise>` element. What is wrong is left out and said.
-pub fn noise(node: Node<'_, '_>, defects: &mut Vec<Defect>) -> Noise {
-    let word = node.attribute("type").or_else(|| child(node, "type").and_then(|n| n.text()));
-    let word = word.unwrap_or("none").trim();
+pub fn noise(element: Element<'_>) -> Noise {
+    let word = element.attribute("type").or_else(|| element.text_in("type")).unwrap_or("none");
     if !TYPES.contains(&word) {
-        let what = format!("no noise is called `{word}`");
-        defects.push(defect(node, what, names::suggestion(word, TYPES)));
+        element.fault(format!("no noise is called `{word:.40}`"), names::suggestion(word, TYPES));
         return Noise::default();
     }
-    let known = NUMBERS.iter().copied().chain(["type", "outliers", "dropout"]);
-    only(node, known, defects);
+    element.nothing_but(KNOWN);
     if word == "none" {
         return Noise::default();
     }
-    let mut of = |name: &str, is_signed: bool| number(node, name, is_signed, defects);
-    let mut noise = Noise {
-        mean: of("mean", true).unwrap_or(0.0),
-        stddev: of("stddev", false).unwrap_or(0.0),
-        bias_mean: of("bias_mean", true).unwrap_or(0.0),
-        bias_stddev: of("bias_stddev", false).unwrap_or(0.0),
-        walk_density: of("dynamic_bias_stddev", false).unwrap_or(0.0),
-        walk_time_secs: of("dynamic_bias_correlation_time", false).filter(|secs| *secs > 0.0),
-        precision: of("precision", false).unwrap_or(0.0),
-        ..Noise::default()
-    };
-    if let Some(node) = child(node, "outliers") {
-        only(node, ["rate", "spread"], defects);
-        let rate = number(node, "rate", false, defects).unwrap_or(0.0);
-        if rate > 1.0 {
-            let what = format!("a rate of {rate} outliers is no share from 0 to 1");
-            defects.push(defect(node, what, None));
-        }
-        let spread = number(node, "spread", false, defects).unwrap_or(0.0);
-        noise.outliers = Outliers { rate: rate.min(1.0), spread };
+    let walk_time_secs = size(element, "dynamic_bias_correlation_time", 0.0);
+    Noise {
+        mean: element.number("mean", 0.0),
+        stddev: size(element, "stddev", 0.0),
+        bias_mean: element.number("bias_mean", 0.0),
+        bias_stddev: size(element, "bias_stddev", 0.0),
+        walk_density: size(element, "dynamic_bias_stddev", 0.0),
+        walk_time_secs: Some(walk_time_secs).filter(|secs| *secs > 0.0),
+        precision: size(element, "precision", 0.0),
+        outliers: element.child("headland:outliers").map_or_else(Outliers::default, outliers),
+        dropout: element.dropout(),
     }
-    if let Some(node) = child(node, "dropout") {
-        noise.dropout = dropout(node, defects);
-    }
-    noise
+}
+
+fn outliers(element: Element<'_>) -> Outliers {
+    element.nothing_but(&["rate", "spread"]);
+    let is_share = |rate: f64| (0.0..=1.0).contains(&rate);
+    let rate = element.number_that("rate", 0.0, "a share from 0 to 1", is_share);
+    Outliers { rate, spread: size(element, "spread", 0.0) }
 }
 
 /// The dropout of a `<headland:dropout>` element.
-pub fn dropout(node: Node<'_, '_>, defects: &mut Vec<Defect>) -> Dropout {
-    only(node, ["rate", "burst"], defects);
-    let rate = number(node, "rate", false, defects).unwrap_or(0.0);
-    let dropout = Dropout { rate, burst: number(node, "burst", false, defects) };
+pub fn dropout(element: Element<'_>) -> Dropout {
+    element.nothing_but(&["rate", "burst"]);
+    let rate = size(element, "rate", 0.0);
+    let burst = element.child("burst").map(|_| size(element, "burst", 1.0));
+    let dropout = Dropout { rate, burst };
     match dropout.fault() {
         Some(what) => {
-            defects.push(defect(node, what, None));
+            element.error(what);
             Dropout::default()
         }
         None => dropout,
@@ -114,70 +103,64 @@ pub struct NamedMixture {
 
 /// The mixture of a `<headland:mixture axes="x y">` element, whose axes are among those that are
 /// known. `None` where it is none.
-pub fn mixture(
-    node: Node<'_, '_>,
-    known_axes: &[&str],
-    defects: &mut Vec<Defect>,
-) -> Option<NamedMixture> {
-    let n_before = defects.len();
-    let axes: Vec<String> =
-        node.attribute("axes").unwrap_or_default().split_whitespace().map(String::from).collect();
+pub fn mixture(element: Element<'_>, known_axes: &[&str]) -> Option<NamedMixture> {
+    element.nothing_but(&["cluster"]);
+    let axes: Vec<String> = element
+        .attribute("axes")
+        .unwrap_or_default()
+        .split_whitespace()
+        // One more than there are says that they are too many.
+        .take(known_axes.len() + 1)
+        .map(String::from)
+        .collect();
+    let mut is_good = !axes.is_empty();
     if axes.is_empty() {
-        let what = "a mixture says which axes it is of: axes=\"x y\"".to_string();
-        defects.push(defect(node, what, None));
+        element.error("a mixture says which axes it is of: axes=\"x y\"");
     }
     for (i, axis) in axes.iter().enumerate() {
         if !known_axes.contains(&axis.as_str()) {
             let help = names::suggestion(axis, known_axes.iter().copied());
-            defects.push(defect(node, format!("no axis is called `{axis}`"), help));
+            element.fault(format!("no axis is called `{axis:.40}`"), help);
+            is_good = false;
         }
         if axes[..i].contains(axis) {
-            defects.push(defect(node, format!("the axis `{axis}` is named twice"), None));
+            element.error(format!("the axis `{axis:.40}` is named twice"));
+            is_good = false;
         }
     }
-    only(node, ["cluster"], defects);
-    // Before there is a matrix of as many rows as somebody wrote words: some are said above to
-    // be none.
-    if axes.len() > known_axes.len() {
-        return None;
-    }
-    let clusters: Vec<Cluster> = node
-        .children()
-        .filter(|node| node.tag_name().name() == "cluster")
-        .filter_map(|node| cluster(node, axes.len(), defects))
-        .collect();
-    if defects.len() > n_before {
-        return None;
-    }
+    let clusters: Vec<Option<Cluster>> =
+        element.children("cluster").map(|node| cluster(node, axes.len())).collect();
+    let clusters: Option<Vec<Cluster>> = clusters.into_iter().collect();
+    let clusters = clusters.filter(|_| is_good)?;
     match Mixture::new(clusters) {
         Ok(mixture) => Some(NamedMixture { axes, mixture }),
         Err(faults) => {
-            defects.extend(faults.into_iter().map(|what| defect(node, what, None)));
+            faults.into_iter().for_each(|what| element.error(what));
             None
         }
     }
 }
 
-fn cluster(node: Node<'_, '_>, n: usize, defects: &mut Vec<Defect>) -> Option<Cluster> {
-    only(node, ["mean", "stddev", "covariance"], defects);
-    let weight = match node.attribute("weight").map(|text| text.trim().parse::<f64>()) {
+fn cluster(element: Element<'_>, n: usize) -> Option<Cluster> {
+    element.nothing_but(&["mean", "stddev", "covariance"]);
+    let weight = match element.attribute("weight").map(str::parse::<f64>) {
         None => 1.0,
         Some(Ok(weight)) if weight >= 0.0 && weight.is_finite() => weight,
         Some(_) => {
-            let what = format!("`{}` is no weight", node.attribute("weight").unwrap_or_default());
-            defects.push(defect(node, what, None));
+            let said = element.attribute("weight").unwrap_or_default();
+            element.error(format!("`{said:.40}` is no weight"));
             return None;
         }
     };
-    let n_before = defects.len();
-    let mean = numbers(node, "mean", n, defects).unwrap_or_else(|| vec![0.0; n]);
-    let stddev = numbers(node, "stddev", n, defects);
-    let upper = numbers(node, "covariance", n * (n + 1) / 2, defects);
+    let mean = element.child("mean").map_or_else(|| Some(vec![0.0; n]), |it| it.numbers(n))?;
     let mut covariance = vec![0.0; n * n];
-    match (stddev, upper) {
-        (Some(stddev), None) => (0..n).for_each(|i| covariance[i * n + i] = stddev[i] * stddev[i]),
+    match (element.child("stddev"), element.child("covariance")) {
+        (Some(stddev), None) => {
+            let stddev = stddev.numbers(n)?;
+            (0..n).for_each(|i| covariance[i * n + i] = stddev[i] * stddev[i]);
+        }
         (None, Some(upper)) => {
-            let mut upper = upper.into_iter();
+            let mut upper = upper.numbers(n * (n + 1) / 2)?.into_iter();
             for i in 0..n {
                 for j in i..n {
                     let value = upper.next().unwrap_or(0.0);
@@ -185,11 +168,10 @@ fn cluster(node: Node<'_, '_>, n: usize, defects: &mut Vec<Defect>) -> Option<Cl
                 }
             }
         }
-        _ if defects.len() > n_before => return None,
         _ => {
-            let what = "a cluster has either <stddev> or <covariance>".to_string();
+            let what = "a cluster has either <stddev> or <covariance>";
             let help = "<covariance> is its upper triangle, row by row".to_string();
-            defects.push(defect(node, what, Some(help)));
+            element.fault(what, Some(help));
             return None;
         }
     }
@@ -218,88 +200,14 @@ pub fn write_mixture(named: &NamedMixture, indent: usize) -> String {
     out
 }
 
-pub(crate) fn child<'a, 'i>(node: Node<'a, 'i>, name: &str) -> Option<Node<'a, 'i>> {
-    node.children().find(|child| child.is_element() && child.tag_name().name() == name)
-}
-
-pub(crate) fn defect(node: Node<'_, '_>, what: String, help: Option<String>) -> Defect {
-    Defect { what, help, span: node.range() }
-}
-
-/// Says which elements are none of those that may stand here.
-pub(crate) fn only<'k>(
-    node: Node<'_, '_>,
-    known: impl IntoIterator<Item = &'k str> + Clone,
-    defects: &mut Vec<Defect>,
-) {
-    for child in node.children().filter(Node::is_element) {
-        let name = child.tag_name().name();
-        if !known.clone().into_iter().any(|known| known == name) {
-            let what = format!("<{}> has no element <{name}>", node.tag_name().name());
-            defects.push(defect(child, what, names::suggestion(name, known.clone())));
-        }
-    }
-}
-
-/// The number in an element; says what is none.
-pub(crate) fn number(
-    node: Node<'_, '_>,
-    name: &str,
-    is_signed: bool,
-    defects: &mut Vec<Defect>,
-) -> Option<f64> {
-    let node = child(node, name)?;
-    let text = node.text().unwrap_or_default().trim();
-    match text.parse::<f64>() {
-        Ok(value) if value.is_finite() && (is_signed || value >= 0.0) => Some(value),
-        Ok(value) if value.is_finite() => {
-            defects.push(defect(node, format!("<{name}> is {value}: it is not negative"), None));
-            None
-        }
-        _ => {
-            defects.push(defect(node, format!("`{text}` in <{name}> is no number"), None));
-            None
-        }
-    }
-}
-
-/// So many numbers in an element; says what are none.
-pub(crate) fn numbers(
-    node: Node<'_, '_>,
-    name: &str,
-    n: usize,
-    defects: &mut Vec<Defect>,
-) -> Option<Vec<f64>> {
-    let node = child(node, name)?;
-    let words = node.text().unwrap_or_default().split_whitespace();
-    let numbers: Vec<Option<f64>> =
-        words.map(|word| word.parse().ok().filter(|x: &f64| x.is_finite())).collect();
-    let all: Option<Vec<f64>> = numbers.iter().copied().collect();
-    match all {
-        Some(all) if all.len() == n => Some(all),
-        Some(all) => {
-            let what = format!("<{name}> has {} numbers and needs {n}", all.len());
-            defects.push(defect(node, what, None));
-            None
-        }
-        None => {
-            defects.push(defect(node, format!("<{name}> holds words that are no numbers"), None));
-            None
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use roxmltree::Document;
+    use crate::declare::element::alone;
+    use headland_base::Diagnostic;
 
-    fn read(xml: &str) -> (Noise, Vec<Defect>) {
-        let xml = format!("<a xmlns:headland='urn:headland:sdf'>{xml}</a>");
-        let document = Document::parse(&xml).unwrap();
-        let mut defects = Vec::new();
-        let node = document.root_element().first_element_child().unwrap();
-        (noise(node, &mut defects), defects)
+    fn read(xml: &str) -> (Noise, Vec<Diagnostic>) {
+        alone(xml, noise).unwrap()
     }
 
     #[test]
@@ -343,14 +251,14 @@ mod tests {
              <headland:outliers><rate>2</rate></headland:outliers>\
              <headland:dropout><rate>7</rate></headland:dropout></noise>",
         );
-        let whats: Vec<&str> = defects.iter().map(|defect| defect.what.as_str()).collect();
+        let whats: Vec<&str> = defects.iter().map(|defect| defect.message.as_str()).collect();
         assert_eq!(
             whats,
             [
                 "<noise> has no element <sttdev>",
-                "`much` in <mean> is no number",
-                "<stddev> is -1: it is not negative",
-                "a rate of 2 outliers is no share from 0 to 1",
+                "`much` in <mean> is not a number",
+                "<stddev> is -1, and must be zero or more",
+                "<rate> is 2, and must be a share from 0 to 1",
                 "a dropout rate of 7 is no share from 0 to 1",
             ]
         );
@@ -362,12 +270,27 @@ mod tests {
 
     const AXES: &[&str] = &["x", "y", "z", "yaw"];
 
-    fn read_mixture(xml: &str) -> (Option<NamedMixture>, Vec<Defect>) {
-        let xml = format!("<a xmlns:headland='urn:headland:sdf'>{xml}</a>");
-        let document = Document::parse(&xml).unwrap();
-        let mut defects = Vec::new();
-        let node = document.root_element().first_element_child().unwrap();
-        (mixture(node, AXES, &mut defects), defects)
+    fn read_mixture(xml: &str) -> (Option<NamedMixture>, Vec<Diagnostic>) {
+        alone(xml, |element| mixture(element, AXES)).unwrap()
+    }
+
+    /// What is somebody else's is passed over, declared or not; ours without its prefix is ours
+    /// only inside of ours.
+    #[test]
+    fn names_of_others_are_theirs() {
+        let (noise, defects) = read(
+            "<noise type='gaussian' xmlns:gz='urn:gz'><stddev>0.1</stddev><gz:x>1</gz:x><ros:y/>\
+             <headland:dropout><headland:rate>0.1</headland:rate><burst>2</burst><gz:rate/>\
+             </headland:dropout></noise>",
+        );
+        assert_eq!(defects, []);
+        let dropout = Dropout { rate: 0.1, burst: Some(2.0) };
+        assert_eq!(noise, Noise { dropout, ..Noise::gaussian(0.1) });
+        let (noise, defects) =
+            read("<noise type='gaussian'><dropout><rate>0.1</rate></dropout></noise>");
+        assert_eq!(noise.dropout, Dropout::default());
+        assert_eq!(defects[0].message, "<noise> has no element <dropout>");
+        assert_eq!(defects[0].help.as_deref(), Some("did you mean `headland:dropout`?"));
     }
 
     #[test]

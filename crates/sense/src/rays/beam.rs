@@ -103,7 +103,8 @@ impl Reading {
 
 /// Rays of a beam that spreads.
 const N_RAYS: usize = 7;
-/// An echo of this share of a white wall's is strong.
+/// An echo of this share of a white wall's is strong: what one of the rays brings back of a surface
+/// that reflects a third.
 const STRONG: f64 = 0.05;
 
 impl Beam {

@@ -26,8 +26,8 @@ fn read(element: Element<'_>, site: &Site<'_>) -> Option<Box<dyn Measure>> {
 }
 
 impl Measure for BreakBeam {
-    fn outputs(&self) -> Vec<(&'static str, Message)> {
-        vec![("", Message::Bool), ("/range", Message::Range)]
+    fn outputs(&self) -> Vec<(String, Message)> {
+        vec![(String::new(), Message::Bool), ("/range".to_string(), Message::Range)]
     }
 
     fn start(&mut self, _model: &Model, seed: &Seed) {

@@ -8,7 +8,6 @@
 //! the look, at which live tests have a snapshot as recordings do. A real one is known when the
 //! turn is over: that is for `<headland:latency>` to say.
 
-use headland_base::maths::quat_from_rotation_vector;
 use headland_base::{Seed, SimDuration, Transform, Vec3};
 use headland_record::messages::{
     Header, Kind as Message, LaserScan, PointCloud2, PointField, encode,
@@ -18,11 +17,11 @@ use headland_world::Twist;
 
 use super::beam::{Reading, Receiver};
 use super::read::{Optics, optics};
-use super::stage::Stage;
 use crate::declare::element::Element;
 use crate::declare::{Kind, On, Site};
 use crate::mounted::{Measure, Mount, Sight, Since};
-use crate::scene::{Scene, Show};
+use crate::poses::moved_on;
+use crate::scene::{Scene, SharedScene, Show};
 
 /// `<sensor type="lidar">` and its elder names, and a laser profiler, which is a fine one: they
 /// meet collisions.
@@ -53,7 +52,7 @@ fn lidar(element: Element<'_>, site: &Site<'_>, unsaid: Show) -> Option<Box<dyn 
     }
     Some(Box::new(Lidar {
         mount: site.mount.clone(),
-        stage: site.stage.clone(),
+        scene: site.scene.clone(),
         scan_secs: period.secs(),
         optics,
         receiver: None,
@@ -64,7 +63,7 @@ fn lidar(element: Element<'_>, site: &Site<'_>, unsaid: Show) -> Option<Box<dyn 
 
 struct Lidar {
     mount: Mount,
-    stage: Stage,
+    scene: SharedScene,
     optics: Optics,
     scan_secs: f64,
     receiver: Option<Receiver>,
@@ -74,9 +73,9 @@ struct Lidar {
 }
 
 impl Measure for Lidar {
-    fn outputs(&self) -> Vec<(&'static str, Message)> {
+    fn outputs(&self) -> Vec<(String, Message)> {
         let is_flat = self.optics.fan.vertical.n == 1;
-        vec![("", if is_flat { Message::LaserScan } else { Message::PointCloud2 })]
+        vec![(String::new(), if is_flat { Message::LaserScan } else { Message::PointCloud2 })]
     }
 
     fn start(&mut self, _model: &Model, seed: &Seed) {
@@ -98,8 +97,8 @@ impl Measure for Lidar {
             rolling_secs: self.optics.rolling_secs,
             n_columns: self.optics.fan.horizontal.n,
         };
-        let stage = self.stage.clone();
-        stage.see(self.optics.show, look, |scene| self.scan(scene, &sweep, dt_secs));
+        let shared = self.scene.clone();
+        shared.see(self.optics.show, look, |scene| self.scan(scene, &sweep, dt_secs));
         let header = self.mount.header(look);
         let message = match self.optics.fan.vertical.n {
             1 => encode(&self.laser_scan(header, &sweep)),
@@ -127,10 +126,7 @@ impl Sweeping {
         if self.rolling_secs == 0.0 {
             return self.now;
         }
-        let secs = self.increment() * column as f64;
-        let turn = quat_from_rotation_vector(self.twist.angular * secs);
-        let place = self.now.translation + self.twist.linear * secs;
-        Transform::new(turn * self.now.rotation, place)
+        moved_on(self.now, self.twist, self.increment() * column as f64)
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! fan: where beams go ─┐
-//! stage: the scene ────┼─► beam: echo ─► receiver: reading ─► message
+//! the shared scene ────┼─► beam: echo ─► receiver: reading ─► message
 //! pose of the sensor ──┘
 //! ```
 //!
@@ -16,6 +16,5 @@ pub mod break_beam;
 pub mod fan;
 pub mod lidar;
 pub mod range;
-pub mod stage;
 
 mod read;

@@ -5,14 +5,13 @@ use headland_base::{Seed, Vec3};
 use headland_record::messages::{self, Kind as Message, encode};
 use headland_sim::{Look, Model};
 
-use super::beam::{Beam, Echo, Miss, Reading, Receiver};
+use super::beam::{Beam, Echo, Reading, Receiver};
 use super::lidar::ELEMENTS;
-use super::read::{optics, sees};
-use super::stage::Stage;
+use super::read::{miss, optics, sees};
 use crate::declare::element::Element;
 use crate::declare::{Kind, On, Site};
 use crate::mounted::{Measure, Mount, Sight, Since};
-use crate::scene::{Scene, Show};
+use crate::scene::{Scene, SharedScene, Show};
 
 /// A proximity sensor or a range finder: the nearest echo of its beams.
 pub const PROXIMITY: Kind = Kind {
@@ -31,7 +30,7 @@ const INFRARED: u8 = 1;
 /// What all of these have.
 pub(super) struct Finder {
     mount: Mount,
-    stage: Stage,
+    scene: SharedScene,
     show: Show,
     directions: Vec<Vec3>,
     beam: Beam,
@@ -47,7 +46,7 @@ pub(super) fn finder(element: Element<'_>, site: &Site<'_>) -> Option<Finder> {
     let [wide, high] = [optics.fan.horizontal, optics.fan.vertical].map(|s| s.last - s.first);
     Some(Finder {
         mount: site.mount.clone(),
-        stage: site.stage.clone(),
+        scene: site.scene.clone(),
         show: optics.show,
         directions: optics.fan.directions().to_vec(),
         beam: optics.beam,
@@ -62,7 +61,8 @@ fn proximity(element: Element<'_>, site: &Site<'_>) -> Option<Box<dyn Measure>> 
     Some(Box::new(finder(element, site)?))
 }
 
-/// Rings of directions within a cone about x: 1, 6, 12 and 18.
+/// Rings of directions within a cone about x: 1, 6, 12 and 18. Neighbours are a third of the half
+/// angle apart, so that nothing wider than that is missed.
 fn cone(half_angle: f64) -> Vec<Vec3> {
     let n_rings = 3;
     let ring = |r: usize| {
@@ -75,7 +75,8 @@ fn cone(half_angle: f64) -> Vec<Vec3> {
     (0..=n_rings).flat_map(ring).collect()
 }
 
-/// Directions all around, evenly: a spiral by the golden angle.
+/// Directions all around, evenly: a spiral by the golden angle. Of 400 each has a 400th of the
+/// sphere, which is 10° wide.
 fn all_around() -> Vec<Vec3> {
     let n = 400;
     let golden = PI * (3.0 - sqrt(5.0));
@@ -105,20 +106,13 @@ fn sonar(element: Element<'_>, site: &Site<'_>) -> Option<Box<dyn Measure>> {
     // Sound comes straight on as far as max; its axis is that of the cone, which Gazebo lays
     // along −z and everybody else along x: x.
     let half_angle = atan(radius / max);
-    let mut miss = Miss::default();
-    if let Some(child) = sonar.child("headland:miss") {
-        let is_share = |value: f64| (0.0..=1.0).contains(&value);
-        child.only(&["rate", "weak"]);
-        miss.rate = child.number_that("rate", 0.0, "a share from 0 to 1", is_share);
-        miss.weak = child.number_that("weak", 0.0, "a share from 0 to 1", is_share);
-    }
     let noise = sonar.noise();
     Some(Box::new(Finder {
         mount: site.mount.clone(),
-        stage: site.stage.clone(),
+        scene: site.scene.clone(),
         show: sees(sonar, Show::Collisions),
         directions: if is_cone { cone(half_angle) } else { all_around() },
-        beam: Beam { min, max, resolution: 0.0, divergence: 0.0, miss, noise },
+        beam: Beam { min, max, resolution: 0.0, divergence: 0.0, miss: miss(sonar), noise },
         field_of_view: if is_cone { 2.0 * half_angle } else { TAU },
         radiation_type: ULTRASOUND,
         receiver: None,
@@ -143,7 +137,7 @@ impl Finder {
             let nearer = |a: Echo, b: Echo| if b.distance < a.distance { b } else { a };
             self.directions.iter().filter_map(one).reduce(nearer)
         };
-        let echo = self.stage.see(self.show, look, echo);
+        let echo = self.scene.see(self.show, look, echo);
         self.receiver.as_mut().expect("started before it is asked").read(echo, dt_secs)
     }
 
@@ -161,8 +155,8 @@ impl Finder {
 }
 
 impl Measure for Finder {
-    fn outputs(&self) -> Vec<(&'static str, Message)> {
-        vec![("", Message::Range)]
+    fn outputs(&self) -> Vec<(String, Message)> {
+        vec![(String::new(), Message::Range)]
     }
 
     fn start(&mut self, _model: &Model, seed: &Seed) {

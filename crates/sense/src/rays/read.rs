@@ -119,12 +119,14 @@ fn beam(element: Element<'_>) -> Option<Beam> {
     }
     let is_narrow = |angle: f64| (0.0..1.0).contains(&angle);
     let divergence = element.number_that("headland:divergence", 0.0, "from 0 to 1 rad", is_narrow);
-    let mut miss = Miss::default();
-    if let Some(child) = element.child("headland:miss") {
-        child.only(&["rate", "weak"]);
-        let is_share = |value: f64| (0.0..=1.0).contains(&value);
-        miss.rate = child.number_that("rate", 0.0, "a share from 0 to 1", is_share);
-        miss.weak = child.number_that("weak", 0.0, "a share from 0 to 1", is_share);
-    }
-    Some(Beam { min, max, resolution, divergence, miss, noise: element.noise() })
+    Some(Beam { min, max, resolution, divergence, miss: miss(element), noise: element.noise() })
+}
+
+/// The `<headland:miss>` of an element: which echoes are lost.
+pub(super) fn miss(element: Element<'_>) -> Miss {
+    let Some(child) = element.child("headland:miss") else { return Miss::default() };
+    child.only(&["rate", "weak"]);
+    let is_share = |value: f64| (0.0..=1.0).contains(&value);
+    let share = |name: &str| child.number_that(name, 0.0, "a share from 0 to 1", is_share);
+    Miss { rate: share("rate"), weak: share("weak") }
 }

@@ -6,7 +6,8 @@
 use headland_base::maths::Vec2;
 
 use super::bent::Bent;
-use super::project::{Canvas, Form, Rays};
+use super::linear::Rays;
+use super::project::{Canvas, Form};
 use super::tile::{self, Grid, NOTHING, Plane, WIDTH};
 use super::tiles::{Band, Bins, each_band, grid, wide};
 use super::{Frame, NO_ITEM, Wants};

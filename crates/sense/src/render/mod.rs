@@ -12,6 +12,9 @@
 pub(crate) mod bent;
 mod exact;
 mod flat;
+#[cfg(feature = "wgpu")]
+mod gpu;
+mod linear;
 mod project;
 mod raster;
 mod shade;
@@ -19,12 +22,16 @@ mod shadow;
 mod tile;
 pub(crate) mod tiles;
 
+use headland_base::Diagnostic;
+
 use crate::camera::View;
 use crate::image::Image;
 use crate::scene::Scene;
 
 pub use bent::Bent;
 pub use flat::Flat;
+#[cfg(feature = "wgpu")]
+pub use gpu::Gpu;
 pub use raster::Raster;
 pub use shade::Daylight;
 
@@ -119,17 +126,36 @@ pub trait Renderer: Send {
     ) -> Frame;
 }
 
-/// Makes a renderer that uses up to so many threads.
-pub type MakeRenderer = fn(n_threads: usize) -> Box<dyn Renderer>;
+/// Makes a renderer that uses up to so many threads; says in words why this machine has none.
+pub type MakeRenderer = fn(n_threads: usize) -> Result<Box<dyn Renderer>, Diagnostic>;
 
 /// Every renderer there is with what it is for, in the order help lists them.
 pub const RENDERERS: &[(&str, &str, MakeRenderer)] = &[
-    ("raster", "light, shadows, sky, smooth edges", |n| Box::new(Raster::new(n))),
-    ("flat", "plain colours, the fastest", |n| Box::new(Flat::new(n))),
+    ("raster", "light, shadows, sky, smooth edges", |n| Ok(Box::new(Raster::new(n)))),
+    ("flat", "plain colours, the fastest", |n| Ok(Box::new(Flat::new(n)))),
+    ("wgpu", "what raster shows, by a GPU; only in builds with the feature `wgpu`", on_gpu),
 ];
 
 /// The renderer of a name.
-pub fn renderer(name: &str, n_threads: usize) -> Option<Box<dyn Renderer>> {
-    let (_, _, make) = RENDERERS.iter().find(|(known, _, _)| *known == name)?;
-    Some(make(n_threads))
+pub fn renderer(name: &str, n_threads: usize) -> Result<Box<dyn Renderer>, Diagnostic> {
+    match RENDERERS.iter().find(|(known, _, _)| *known == name) {
+        Some((_, _, make)) => make(n_threads),
+        None => Err(no_renderer(format!("no renderer is called `{name:.40}`"))),
+    }
+}
+
+fn no_renderer(why: String) -> Diagnostic {
+    Diagnostic::error("no-renderer", why).help("say `raster`, which draws on any machine")
+}
+
+#[cfg(feature = "wgpu")]
+fn on_gpu(n_threads: usize) -> Result<Box<dyn Renderer>, Diagnostic> {
+    let no_gpu = |why| no_renderer(format!("the renderer `wgpu` finds no GPU: {why}"));
+    Ok(Box::new(Gpu::new(n_threads).map_err(no_gpu)?))
+}
+
+#[cfg(not(feature = "wgpu"))]
+fn on_gpu(_: usize) -> Result<Box<dyn Renderer>, Diagnostic> {
+    let why = "the renderer `wgpu` is not in this build: cargo's feature `wgpu` was off";
+    Err(no_renderer(why.to_string()))
 }

@@ -8,7 +8,8 @@ use headland_base::Vec3;
 use headland_base::maths::sqrt;
 use headland_world::LightKind;
 
-use super::project::{Form, Patch, Rays};
+use super::linear::Rays;
+use super::project::{Form, Patch};
 use super::shadow::ShadowMap;
 use crate::scene::texture::spot;
 use crate::scene::{Look, Mesh, Ray, Scene, Surface, Texture};

@@ -12,7 +12,7 @@ use super::project::Canvas;
 use super::tile::{self, AREA, Grid, HEIGHT, Plane, WIDTH};
 use super::tiles::{Bins, wide};
 use crate::camera::View;
-use crate::scene::{Bounds, Scene, Surface};
+use crate::scene::{Bounds, Scene};
 
 /// Steps along the longer side of the map.
 const SIDE: usize = 1024;
@@ -63,14 +63,11 @@ impl ShadowMap {
         let light_from_world = world_from_light.inverse();
         let casts = |i: &usize| {
             let item = &scene.items()[*i];
-            let flat = |surface: &Surface| {
-                matches!(surface, Surface::Endless { .. } | Surface::Face { two_sided: true, .. })
-            };
             let look = &item.look;
             look.casts_shadow
                 && !look.is_mark
                 && !scene.item_bounds(*i).is_empty()
-                && !item.solid.surfaces.iter().any(flat)
+                && !item.solid.is_sheet()
         };
         let casters: Vec<usize> = (0..scene.items().len()).filter(casts).collect();
         let in_light = |bounds: Bounds, pose: Transform| {

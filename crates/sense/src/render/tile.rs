@@ -11,7 +11,8 @@
 //! ray casting everywhere.
 
 use super::bent::BentTile;
-use super::project::{Form, Linear, Patch, Quadratic};
+use super::linear::{Linear, Quadratic};
+use super::project::{Form, Patch};
 
 /// Pixels along a row of a tile.
 pub(crate) const WIDTH: usize = 64;
@@ -97,10 +98,7 @@ impl Grid<'_> {
     pub fn place(&self, at: usize) -> (f64, f64) {
         match self {
             Grid::Even { u, v } => ((u + at % WIDTH) as f64, (v + at / WIDTH) as f64),
-            Grid::Bent(tile) => {
-                let [u, v] = [0, 1].map(|axis| tile.base[axis] + f64::from(tile.places[axis][at]));
-                (u, v)
-            }
+            Grid::Bent(tile) => tile.place(at).into(),
         }
     }
 

@@ -106,11 +106,6 @@ impl Ray {
     pub fn new(origin: Vec3, direction: Vec3) -> Ray {
         Ray { origin, direction, min: 0.0, max: f64::INFINITY }
     }
-
-    /// A point of it.
-    pub fn at(&self, distance: f64) -> Vec3 {
-        self.origin + self.direction * distance
-    }
 }
 
 /// Leaves hold up to this many things.
@@ -190,6 +185,19 @@ impl Bvh {
     /// Around everything.
     pub fn bounds(&self) -> Bounds {
         self.nodes.first().map_or(Bounds::EMPTY, |root| root.bounds)
+    }
+
+    /// Every node, a child after its parent: its box, what is first in it, and how many things it
+    /// has, 0 where the first is its first child and the other is next.
+    #[cfg(feature = "wgpu")]
+    pub(crate) fn nodes(&self) -> impl Iterator<Item = (Bounds, u32, u32)> {
+        self.nodes.iter().map(|node| (node.bounds, node.first, node.n))
+    }
+
+    /// The things in the order of the leaves.
+    #[cfg(feature = "wgpu")]
+    pub(crate) fn order(&self) -> &[u32] {
+        &self.order
     }
 
     /// Calls `meet` for the things a ray may meet, near boxes first; it says how far the ray

@@ -82,6 +82,12 @@ impl Mesh {
         self.is_closed
     }
 
+    /// Its tree over the triangles.
+    #[cfg(feature = "wgpu")]
+    pub(crate) fn tree(&self) -> &Bvh {
+        &self.bvh
+    }
+
     /// Around all of it.
     pub fn bounds(&self) -> Bounds {
         self.bvh.bounds()

@@ -13,24 +13,30 @@
 //! Deliberately absent: cameras, light, noise.
 
 pub mod bvh;
+mod look;
 pub mod mesh;
 mod named;
 mod reflection;
+mod shared;
 pub mod solid;
 pub mod texture;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use headland_base::{Diagnostic, Transform, Vec3};
+use headland_base::{Transform, Vec3};
 use headland_world::geometry::corners_in;
-use headland_world::{Geometry, Light, Material, World};
+use headland_world::{Geometry, Light, World};
 
 use crate::overlay::Mark;
 
+use look::{Textures, background};
+
 pub use bvh::{Bounds, Bvh, Ray};
+pub use look::{Look, bad_looks};
 pub use mesh::Mesh;
 pub use reflection::Reflection;
+pub use shared::SharedScene;
 pub use solid::{Planes, Solid, Surface};
 pub use texture::Texture;
 
@@ -43,80 +49,6 @@ pub enum Show {
     Collisions,
     /// Visuals, and the collisions of links that have none, so that nothing is missed.
     Everything,
-}
-
-/// What a surface looks like.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Look {
-    /// Red, green, blue under full light, 0 to 1.
-    pub colour: [f32; 3],
-    /// Strength of highlights, 0 to 1.
-    pub shine: f32,
-    /// Light of its own, added whatever shines on it.
-    pub glow: [f32; 3],
-    /// 1 opaque, 0 invisible.
-    pub opacity: f32,
-    /// Throws a shadow.
-    pub casts_shadow: bool,
-    /// A mark for people: drawn over everything, fainter where it is hidden; no shadow, and
-    /// depths and ids do not know it.
-    pub is_mark: bool,
-}
-
-impl Look {
-    /// Where a file says nothing of what never moves: a light grey.
-    pub const PLAIN: Look = Look {
-        colour: [0.7, 0.7, 0.7],
-        shine: 0.1,
-        glow: [0.0; 3],
-        opacity: 1.0,
-        casts_shadow: true,
-        is_mark: false,
-    };
-
-    /// Where a file says nothing of what moves: each model has a colour of its own, so that a
-    /// stack of boxes is told apart.
-    fn told_apart(model_idx: usize) -> Look {
-        const COLOURS: [[f32; 3]; 9] = [
-            [0.32, 0.51, 0.74],
-            [0.90, 0.57, 0.25],
-            [0.38, 0.64, 0.38],
-            [0.80, 0.34, 0.31],
-            [0.57, 0.45, 0.71],
-            [0.29, 0.64, 0.64],
-            [0.64, 0.50, 0.38],
-            [0.86, 0.58, 0.71],
-            [0.84, 0.73, 0.33],
-        ];
-        Look { colour: COLOURS[model_idx % COLOURS.len()], ..Look::PLAIN }
-    }
-
-    fn of_material(
-        material: &Material,
-        unsaid: Look,
-        transparency: f64,
-        casts_shadow: bool,
-    ) -> Look {
-        let rgb = |c: [f64; 4]| [c[0] as f32, c[1] as f32, c[2] as f32];
-        let base = material.diffuse.or(material.ambient);
-        let script = named::of_script(material);
-        let unsaid = script.map_or(unsaid, |it| Look { colour: it.colour, ..unsaid });
-        let alpha = base.map_or(script.map_or(1.0, |it| f64::from(it.opacity)), |c| c[3]);
-        let shine = material.specular.map_or(0.0, |c| (c[0] + c[1] + c[2]) / 3.0);
-        let opacity = (alpha * (1.0 - transparency)).clamp(0.0, 1.0) as f32;
-        Look {
-            colour: base.map_or(unsaid.colour, rgb),
-            shine: shine.clamp(0.0, 1.0) as f32,
-            glow: match (material.emissive, script) {
-                (Some(said), _) => rgb(said),
-                (None, Some(it)) if it.glows => it.colour,
-                _ => [0.0; 3],
-            },
-            opacity,
-            casts_shadow: casts_shadow && opacity > 0.5,
-            is_mark: false,
-        }
-    }
 }
 
 /// One shape of a link.
@@ -267,7 +199,7 @@ impl Scene {
         let static_links = links.iter().map(|link| link.is_static).collect();
         let links = links.into_iter().map(|link| link.name).collect();
         let mut scene = Scene::new(items, links, models, static_links, lights, &poses);
-        scene.background = background(world);
+        scene.background = background(world).0;
         scene
     }
 
@@ -428,6 +360,12 @@ impl Scene {
         self.tree.bounds()
     }
 
+    /// Its tree, the items that are in it by their number there, and those without end.
+    #[cfg(feature = "wgpu")]
+    pub(crate) fn tree(&self) -> (&Bvh, &[u32], &[u32]) {
+        (&self.tree, &self.bounded, &self.endless)
+    }
+
     /// What a ray meets first.
     pub fn cast(&self, ray: &Ray) -> Option<Hit> {
         self.cast_where(ray, |_| true)
@@ -487,58 +425,4 @@ impl Scene {
         self.tree.walk(&rest, |i, max| meet(self.bounded[i as usize], max));
         best
     }
-}
-
-/// Textures that were decoded: one file is decoded once. What cannot be decoded is not drawn;
-/// [`bad_textures`] says so.
-#[derive(Default)]
-struct Textures(BTreeMap<usize, Option<Arc<Texture>>>);
-
-impl Textures {
-    fn of(&mut self, material: &Material) -> Option<Arc<Texture>> {
-        let file = material.texture_file.as_ref()?;
-        let made = self.0.entry(Arc::as_ptr(file) as usize);
-        made.or_insert_with(|| Texture::decode(&file.bytes).ok().map(Arc::new)).clone()
-    }
-}
-
-/// What is wrong with the textures of a World, which are files that are no pictures; and which of
-/// its materials are only names that mean nothing here.
-pub fn bad_textures(world: &World) -> Vec<Diagnostic> {
-    let mut told: BTreeMap<String, Diagnostic> = BTreeMap::new();
-    for placed in world.links() {
-        for visual in &placed.link.visuals {
-            let Some(file) = &visual.material.texture_file else { continue };
-            if told.contains_key(&file.path) {
-                continue;
-            }
-            if let Err(why) = Texture::decode(&file.bytes) {
-                let message = format!("cannot draw the texture `{}`: {why}", file.path);
-                let help = "the surface has its plain colour; write the picture as PNG or JPEG";
-                let warning = Diagnostic::warning("bad-texture", message).help(help);
-                told.insert(file.path.clone(), warning);
-            }
-        }
-    }
-    let unknown = named::unknown(world).into_iter().map(|name| {
-        let message = format!("no material is called `{name}` here; its surfaces are plain");
-        Diagnostic::remark("unknown-material", message)
-            .help("give them <diffuse>; of Gazebo's names its plain colours are known, Gazebo/Red")
-    });
-    told.into_values().chain(unknown).collect()
-}
-
-/// The `<background>` of SDF's `<scene>`, unless it asks for a `<sky>`.
-fn background(world: &World) -> Option<[f32; 3]> {
-    let scene = world.opaque.iter().find(|opaque| opaque.kind == "scene")?;
-    let document = roxmltree::Document::parse(&scene.xml).ok()?;
-    let root = document.root_element();
-    let named = |name: &str| root.children().find(|node| node.tag_name().name() == name);
-    if named("sky").is_some() {
-        return None;
-    }
-    let text = named("background")?.text()?;
-    let numbers: Vec<f32> = text.split_whitespace().filter_map(|word| word.parse().ok()).collect();
-    let [r, g, b, ..] = numbers[..] else { return None };
-    Some([r, g, b].map(|c| c.clamp(0.0, 1.0)))
 }

@@ -5,7 +5,8 @@
 //! Others are said in a note, and the surface keeps its plain colour.
 
 use headland_world::{Material, World};
-use roxmltree::Document;
+
+use crate::declare::element::alone;
 
 /// What a name stands for.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -57,9 +58,7 @@ pub(crate) fn named(name: &str) -> Option<Named> {
 /// The name that a material's script has.
 pub(crate) fn script_of(material: &Material) -> Option<String> {
     let script = material.opaque.iter().find(|kept| kept.kind == "script")?;
-    let document = Document::parse(&script.xml).ok()?;
-    let name = document.descendants().find(|node| node.tag_name().name() == "name")?;
-    Some(name.text()?.trim().to_string()).filter(|name| !name.is_empty())
+    alone(&script.xml, |script| script.text_in("name").map(str::to_string)).ok()?.0
 }
 
 /// What a material's script stands for, where it says no colour itself.

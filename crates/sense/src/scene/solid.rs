@@ -19,8 +19,8 @@
 
 use std::sync::Arc;
 
-use headland_base::maths::{Vec2, sqrt};
-use headland_base::{Quat, Vec3};
+use headland_base::Vec3;
+use headland_base::maths::{Vec2, quat_between, sqrt};
 use headland_sim::form;
 use headland_world::Geometry;
 
@@ -202,6 +202,14 @@ impl Solid {
         Some(Solid { surfaces, mesh: None, bounds })
     }
 
+    /// Whether there is a sheet in it, a plane: it is a ground or a wall, and has no inside.
+    pub(crate) fn is_sheet(&self) -> bool {
+        let is_one = |surface: &Surface| {
+            matches!(surface, Surface::Endless { .. } | Surface::Face { two_sided: true, .. })
+        };
+        self.surfaces.iter().any(is_one)
+    }
+
     /// Of triangles.
     pub fn of_mesh(mesh: Mesh) -> Solid {
         Solid { bounds: Some(mesh.bounds()), surfaces: Vec::new(), mesh: Some(Arc::new(mesh)) }
@@ -268,15 +276,8 @@ fn box_faces(half: Vec3) -> Vec<Surface> {
 
 /// The corners of a plane as it is drawn: a sheet across z, turned the short way to its normal.
 fn drawn_plane(normal: Vec3, half: Vec2) -> [Vec3; 4] {
-    let axis = Vec3::Z.cross(normal);
-    // Opposite to z every axis is as short as any other; Gazebo takes x.
-    let turn = match normal.z < -1.0 + 1e-12 {
-        true => Quat::from_xyzw(1.0, 0.0, 0.0, 0.0),
-        false => {
-            let q = Quat::from_xyzw(axis.x, axis.y, axis.z, 1.0 + normal.z);
-            q * (1.0 / sqrt(q.dot(q)))
-        }
-    };
+    // Opposite to z every axis is as short as any other; Gazebo takes x, and so does this.
+    let turn = quat_between(Vec3::Z, normal);
     let turns = [(-1.0, -1.0), (1.0, -1.0), (1.0, 1.0), (-1.0, 1.0)];
     turns.map(|(a, b)| turn * Vec3::new(a * half.x, b * half.y, 0.0))
 }

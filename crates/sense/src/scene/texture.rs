@@ -43,6 +43,11 @@ pub(crate) struct Spot {
 impl Texture {
     /// From the bytes of a PNG or JPEG; says in words what it cannot be read for.
     pub fn decode(bytes: &[u8]) -> Result<Texture, String> {
+        Texture::picture(bytes).map(Texture::of)
+    }
+
+    /// The picture in it, or why there is none.
+    pub(crate) fn picture(bytes: &[u8]) -> Result<Image, String> {
         let image = match bytes {
             [0x89, b'P', b'N', b'G', ..] => {
                 let why = format!("it is a broken PNG, or has more than {MOST_SIDE} pixels a side");
@@ -54,7 +59,7 @@ impl Texture {
         if image.width.max(image.height) > MOST_SIDE || image.width.min(image.height) == 0 {
             return Err(format!("{} × {} pixels are too many", image.width, image.height));
         }
-        Ok(Texture::of(image))
+        Ok(image)
     }
 
     /// Of a picture.
@@ -64,6 +69,12 @@ impl Texture {
             levels.push(halved(last));
         }
         Texture { levels }
+    }
+
+    /// Its sizes, from the largest to one pixel.
+    #[cfg(feature = "wgpu")]
+    pub(crate) fn levels(&self) -> &[Image] {
+        &self.levels
     }
 
     /// The colour, 0 to 1, at a place of which a pixel of the image shows so much.

@@ -4,19 +4,19 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use headland_base::{SimTime, Transform};
+use headland_base::SimTime;
 use headland_sim::Look;
 
-use crate::scene::{Scene, Show};
+use super::{Scene, Show};
+use crate::poses;
 
 /// What the sensors of one run share.
 #[derive(Clone, Debug, Default)]
-pub struct Stage(Rc<RefCell<Shared>>);
+pub struct SharedScene(Rc<RefCell<Shared>>);
 
 #[derive(Debug, Default)]
 struct Shared {
     placed: Vec<Placed>,
-    poses: Vec<Transform>,
 }
 
 #[derive(Debug)]
@@ -26,7 +26,7 @@ struct Placed {
     at: Option<SimTime>,
 }
 
-impl Stage {
+impl SharedScene {
     /// Shows the scene of a moment.
     pub fn see<T>(&self, show: Show, look: &Look<'_>, see: impl FnOnce(&Scene) -> T) -> T {
         let mut shared = self.0.borrow_mut();
@@ -50,7 +50,7 @@ impl Stage {
 impl Shared {
     /// The scene, where everything is now.
     fn placed(&mut self, show: Show, look: &Look<'_>) -> &mut Placed {
-        let Shared { placed, poses } = self;
+        let placed = &mut self.placed;
         let known = placed.iter().position(|placed| placed.show == show);
         let i = known.unwrap_or_else(|| {
             placed.push(Placed { show, scene: Scene::of(&look.model.world, show), at: None });
@@ -59,11 +59,7 @@ impl Shared {
         let placed = &mut placed[i];
         if placed.at != Some(look.state.time) {
             placed.at = Some(look.state.time);
-            poses.clear();
-            poses.extend(look.model.bodies.iter().map(|body| {
-                look.state.rigids[body.rigid_idx].world_from_rigid * body.rigid_from_body
-            }));
-            placed.scene.place(poses);
+            placed.scene.place(&poses::of_state(look.model, look.state));
         }
         placed
     }
