@@ -5,7 +5,7 @@
 //! Deliberately absent: applying it. A lag is reported, and whoever wants it gone shifts the
 //! times on purpose.
 
-use headland_base::maths::sqrt;
+use headland_base::maths::{dot, sqrt};
 use headland_base::{SimDuration, SimTime};
 use headland_record::align::{Method, resample};
 
@@ -131,19 +131,6 @@ fn running(values: &[f64]) -> Vec<(f64, f64)> {
         out.push(sums);
     }
     out
-}
-
-/// In eight lanes, so that the processor may do several at once; the order is always the same.
-fn dot(a: &[f64], b: &[f64]) -> f64 {
-    let mut lanes = [0.0; 8];
-    let (chunks_a, chunks_b) = (a.chunks_exact(8), b.chunks_exact(8));
-    let rest: f64 = chunks_a.remainder().iter().zip(chunks_b.remainder()).map(|(a, b)| a * b).sum();
-    for (a, b) in chunks_a.zip(chunks_b) {
-        for (lane, (a, b)) in lanes.iter_mut().zip(a.iter().zip(b)) {
-            *lane += a * b;
-        }
-    }
-    lanes.iter().sum::<f64>() + rest
 }
 
 /// Where a parabola through three neighbours peaks, from the middle one.
