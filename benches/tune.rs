@@ -58,7 +58,10 @@ fn main() {
         }
         let (threads, rms) = (words(n_threads), found.rms.1);
         println!("headland, {threads}      {ours:>8.3} s  {} simulations", found.n_evaluations);
-        println!("  weighted error {rms:.6}, furthest from the truth {:.2} %", percent(&found, &truth));
+        println!(
+            "  weighted error {rms:.6}, furthest from the truth {:.2} %",
+            percent(&found, &truth)
+        );
         if is_full() {
             // Masses near the base hardly show and pull at one another; dampings show clearly.
             let worst = worst(&found, &truth, "damping");
@@ -236,20 +239,12 @@ fn tune(subject: &Subject, experiment: &Arc<Experiment>, n_threads: usize) -> Tu
         Tuning::new(subject.clone(), wanted.collect(), vec![course], plan, &native).expect("sound");
     with_crew(&tuning, n_threads, |crew| {
         let mut saved = Saved::new(Method::Lm, &tuning, 0);
-        let linear =
-            search(&mut saved, &tuning, crew, 2_000, &mut |_| ControlFlow::Continue(()));
+        let linear = search(&mut saved, &tuning, crew, 2_000, &mut |_| ControlFlow::Continue(()));
         tuned(&tuning, &saved.search, linear, crew, 0.95).expect("it moves")
     })
 }
 
-fn peer(
-    model: &Path,
-    data: &Path,
-    n_threads: usize,
-    n_times: usize,
-    ours: f64,
-    truth: &[f64],
-) {
+fn peer(model: &Path, data: &Path, n_threads: usize, n_times: usize, ours: f64, truth: &[f64]) {
     let Some(python) = std::env::var_os("HEADLAND_SYSID_PYTHON") else {
         println!("mujoco.sysid: set HEADLAND_SYSID_PYTHON to an interpreter with mujoco[sysid]");
         return;

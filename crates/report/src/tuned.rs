@@ -391,7 +391,11 @@ mod tests {
             made: vec![("engine".to_string(), "native".to_string())],
             numbers: vec![number("link/a|b/inertial/mass", Some(0.012_34)), number("x", None)],
             derived: Vec::new(),
-            starts: vec![TunedRow { bounds: None, before: Vec::new(), ..number("start", Some(1e-9)) }],
+            starts: vec![TunedRow {
+                bounds: None,
+                before: Vec::new(),
+                ..number("start", Some(1e-9))
+            }],
             errors: vec![TunedError {
                 recording: "a.csv".to_string(),
                 key: "elbow/position".to_string(),

@@ -143,8 +143,7 @@ fn solved(
     let tuning = Tuning::new(subject, wanted, vec![course], plan, &make).unwrap();
     with_crew(&tuning, 1, |crew| {
         let mut saved = Saved::new(Method::Lm, &tuning, 0);
-        let linear =
-            search(&mut saved, &tuning, crew, 2_000, &mut |_| ControlFlow::Continue(()));
+        let linear = search(&mut saved, &tuning, crew, 2_000, &mut |_| ControlFlow::Continue(()));
         assert!(saved.search.ended().unwrap().is_converged(), "{:?}", saved.search);
         tuned(&tuning, &saved.search, linear, crew, confidence).unwrap()
     })
@@ -250,7 +249,7 @@ fn recovered(engine_name: &'static str, step: SimDuration) {
 
 #[test]
 fn planted_numbers_measured_on_rapier_are_found_within_their_intervals() {
-    recovered("rapier", ms(0.25));
+    recovered("rapier", ms(0.1));
 }
 
 #[test]

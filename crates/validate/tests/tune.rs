@@ -46,8 +46,7 @@ fn plan() -> Plan {
 fn solved(tuning: &Tuning<'_>, method: Method, n_threads: usize) -> (Saved, Tuned) {
     with_crew(tuning, n_threads, |crew| {
         let mut saved = Saved::new(method, tuning, 3);
-        let linear =
-            search(&mut saved, tuning, crew, 3_000, &mut |_| ControlFlow::Continue(()));
+        let linear = search(&mut saved, tuning, crew, 3_000, &mut |_| ControlFlow::Continue(()));
         let found = tuned(tuning, &saved.search, linear, crew, 0.95).unwrap();
         (saved, found)
     })
@@ -103,16 +102,14 @@ fn a_search_that_was_put_away_ends_at_the_same_bits() {
         while parts.search.ended().is_none() {
             let before = parts.search.n_evaluations();
             with_crew(&tuning, 2, |crew| {
-                search(
-                    &mut parts,
-                    &tuning,
-                    crew,
-                    most,
-                    &mut |saved| match saved.search.n_evaluations() > before + 3 {
-                        true => ControlFlow::Break(()),
-                        false => ControlFlow::Continue(()),
-                    },
-                );
+                search(&mut parts, &tuning, crew, most, &mut |saved| match saved
+                    .search
+                    .n_evaluations()
+                    > before + 3
+                {
+                    true => ControlFlow::Break(()),
+                    false => ControlFlow::Continue(()),
+                });
             });
             parts = Saved::from_json(&parts.to_json(), method, &tuning, 3).unwrap();
             n_stops += 1;
@@ -173,7 +170,12 @@ impl Engine for Counting {
         self.engine.check(model, options)
     }
 
-    fn start(&mut self, model: &Model, state: &State, options: &EngineOptions) -> Result<(), Fault> {
+    fn start(
+        &mut self,
+        model: &Model,
+        state: &State,
+        options: &EngineOptions,
+    ) -> Result<(), Fault> {
         self.engine.start(model, state, options)
     }
 
@@ -269,8 +271,10 @@ fn a_search_that_was_broken_off_goes_on_to_the_same_bits() {
 #[test]
 fn several_numbers_of_one_path_are_what_they_are_before() {
     let make = || engine("native");
-    let mut subject = Subject { world: shipped("double_pendulum.sdf"), settings: Settings::default() };
-    let dampings = [("joint/shoulder/dynamics/damping", 0.1), ("joint/elbow/dynamics/damping", 0.3)];
+    let mut subject =
+        Subject { world: shipped("double_pendulum.sdf"), settings: Settings::default() };
+    let dampings =
+        [("joint/shoulder/dynamics/damping", 0.1), ("joint/elbow/dynamics/damping", 0.3)];
     for (path, value) in dampings {
         parameter::find(&subject.world, path).unwrap()[0].set(&mut subject, value).unwrap();
     }
@@ -279,7 +283,9 @@ fn several_numbers_of_one_path_are_what_they_are_before() {
     let blank = ["elbow/position", "shoulder/position"].map(|key| signal(key, &times, |_| 0.0));
     let known = ["elbow", "shoulder"]
         .iter()
-        .flat_map(|joint| [("position", 0.4), ("velocity", 0.0)].map(|(w, v)| (format!("{joint}/{w}"), v)))
+        .flat_map(|joint| {
+            [("position", 0.4), ("velocity", 0.0)].map(|(w, v)| (format!("{joint}/{w}"), v))
+        })
         .collect();
     let mut data = Experiment { signals: blank.to_vec(), known, ..Experiment::default() };
     let model = Model::compile(&Arc::new(subject.world.clone())).unwrap();

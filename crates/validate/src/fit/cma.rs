@@ -144,8 +144,7 @@ impl Search {
         let mut dice = Dice::new(&seed.child(&format!("round {}", self.n_rounds)));
         let steps: Vec<Vec<f64>> = (0..n_samples)
             .map(|_| {
-                let along: Vec<f64> =
-                    lengths.iter().map(|length| length * dice.normal()).collect();
+                let along: Vec<f64> = lengths.iter().map(|length| length * dice.normal()).collect();
                 combined(&axes, &along)
             })
             .collect();

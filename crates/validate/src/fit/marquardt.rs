@@ -8,8 +8,9 @@
 //!
 //! Slopes of many parameters are dear and a step is one evaluation. So a round goes on after its
 //! first step with slopes that are corrected along the way gone, by what the residuals did there
-//! (Broyden, 1965), as long as such steps keep half of their promise. No search ends on corrected
-//! slopes: the last step is one of fresh ones.
+//! (Broyden, 1965), as long as such steps keep half of their promise. A search ends on corrected
+//! slopes only where the step before, with fresh ones, did what it promised to a hundredth: from
+//! there the error was a parabola.
 //!
 //! Bounds: a parameter that stands at one and would go out stays there for the step; the others
 //! are solved for without it. A step that crosses a bound ends on it, and is solved for again
@@ -95,6 +96,8 @@ pub struct Search {
     scale: Vec<f64>,
     /// Where slopes were taken last.
     pub sloped_at: Vec<f64>,
+    /// Rounds one after the other that gained less than can be told.
+    n_idle: usize,
     /// Rounds that are finished.
     pub n_rounds: usize,
     /// Points that were evaluated, as far as an uninterrupted search would have.
@@ -103,14 +106,14 @@ pub struct Search {
     pub ended: Option<Ended>,
 }
 
-/// Residuals somewhere and their slopes.
+/// How residuals lie at the end of a search.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Linear {
-    /// Where.
-    pub x: Vec<f64>,
-    /// The residuals there.
+    /// Those of the best point.
     pub residuals: Vec<f64>,
-    /// A column per parameter.
+    /// Where slopes were taken last.
+    pub sloped_at: Vec<f64>,
+    /// Those slopes, a column per parameter.
     pub slopes: Columns,
 }
 
@@ -125,6 +128,7 @@ impl Search {
             growth: 2.0,
             scale: vec![0.0; x.len()],
             sloped_at: bounds.nearest(x),
+            n_idle: 0,
             n_rounds: 0,
             n_evaluations: 0,
             ended: None,
@@ -175,7 +179,7 @@ impl Search {
         }
         // A search that had used up what it was allowed goes on where more is allowed.
         self.ended = self.ended.filter(|ended| *ended != Ended::TooMany);
-        let mut linear = None;
+        let mut fresh = None;
         while self.ended.is_none() {
             if self.n_evaluations >= options.most_evaluations {
                 self.ended = Some(Ended::TooMany);
@@ -184,7 +188,7 @@ impl Search {
             // A round that is broken off leaves nothing behind but its best point.
             let mut next = Search { ahead: None, ..self.clone() };
             match next.round(&mut residuals, crew, bounds, options) {
-                Ok(fresh) => (*self, linear) = (next, fresh),
+                Ok(slopes) => (*self, fresh) = (next, slopes),
                 Err(BrokenOff) => {
                     let is_better = next.cost < self.cost;
                     self.ahead = next.cost.filter(|_| is_better).map(|cost| (next.x, cost));
@@ -195,7 +199,7 @@ impl Search {
                 break;
             }
         }
-        linear
+        fresh.map(|slopes| Linear { residuals, sloped_at: self.sloped_at.clone(), slopes })
     }
 
     /// Fresh slopes and the steps that are gone with them; the slopes come back.
@@ -205,48 +209,51 @@ impl Search {
         crew: &mut dyn Evaluate,
         bounds: &Bounds,
         options: &Options,
-    ) -> Result<Option<Linear>, BrokenOff> {
-        let Some(mut slopes) = slopes(&self.x, residuals, crew, bounds, options)? else {
+    ) -> Result<Option<Columns>, BrokenOff> {
+        let Some(fresh) = slopes(&self.x, residuals, crew, bounds, options)? else {
             self.ended = Some(Ended::NoResiduals);
             return Ok(None);
         };
         self.n_evaluations += self.x.len() * if options.is_central { 2 } else { 1 };
         self.sloped_at.clone_from(&self.x);
         self.n_rounds += 1;
-        for (scale, column) in self.scale.iter_mut().zip(&slopes) {
+        for (scale, column) in self.scale.iter_mut().zip(&fresh) {
             *scale = scale.max(norm(column));
         }
-        let fresh = Linear {
-            x: self.x.clone(),
-            residuals: residuals.clone(),
-            slopes: slopes.clone(),
-        };
-        for n_corrections in 0.. {
-            let is_fresh = n_corrections == 0;
-            let gone = self.step(&slopes, residuals, is_fresh, crew, bounds, options)?;
-            let Some(gone) = gone.filter(|gone| {
-                self.ended.is_none()
-                    && n_corrections < options.most_corrections
-                    && gone.gain > 0.5 * gone.promised
-            }) else {
-                break;
-            };
-            correct(&mut slopes, &self.scale, &gone, residuals);
+        let cost = dot(residuals, residuals);
+        let mut gone = self.step(&fresh, Slopes::Fresh, residuals, crew, bounds, options)?;
+        let is_straight = |gone: &Gone| (gone.gain / gone.promised - 1.0).abs() < 0.01;
+        let kind = Slopes::Corrected { may_end: gone.as_ref().is_some_and(is_straight) };
+        let mut slopes = if self.ended.is_none() { fresh.clone() } else { Vec::new() };
+        for _ in 0..options.most_corrections {
+            let is_worth = |gone: &Gone| gone.gain > 0.5 * gone.promised;
+            let Some(last) = gone.filter(is_worth).filter(|_| self.ended.is_none()) else { break };
+            correct(&mut slopes, &self.scale, &last, residuals);
+            gone = self.step(&slopes, kind, residuals, crew, bounds, options)?;
+        }
+        // Slopes that lead nowhere, as those of stick and slip: steps are held back ever more, and
+        // go on for good.
+        let gain = cost - dot(residuals, residuals);
+        let is_idle = gain * residuals.len() as f64 <= options.least_told * cost;
+        self.n_idle = if is_idle { self.n_idle + 1 } else { 0 };
+        if self.ended.is_none() && self.n_idle >= MOST_IDLE && options.least_told > 0.0 {
+            self.ended = Some(Ended::SmallGain);
         }
         Ok(Some(fresh))
     }
 
     /// Tries steps until one is kept, or there is none to keep. With corrected slopes one is
-    /// tried, and nothing ends.
+    /// tried.
     fn step(
         &mut self,
         slopes: &Columns,
+        kind: Slopes,
         residuals: &mut Vec<f64>,
-        is_fresh: bool,
         crew: &mut dyn Evaluate,
         bounds: &Bounds,
         options: &Options,
     ) -> Result<Option<Gone>, BrokenOff> {
+        let is_fresh = kind == Slopes::Fresh;
         let cost = dot(residuals, residuals);
         let gradient: Vec<f64> = slopes.iter().map(|column| dot(column, residuals)).collect();
         let lengths: Vec<f64> = slopes.iter().map(|column| norm(column)).collect();
@@ -275,8 +282,12 @@ impl Search {
                 bounds.nearest(&self.x.iter().zip(&step).map(|(x, p)| x + p).collect::<Vec<f64>>());
             let moved: Vec<f64> = point.iter().zip(&self.x).map(|(new, x)| new - x).collect();
             let promised = -(2.0 * dot(&gradient, &moved) + length_squared(slopes, &moved));
-            // Corrected slopes have no more to say: fresh ones decide whether this is the end.
-            if !is_fresh && promised <= f64::max(small, 0.1 * told) {
+            // Corrected slopes have no more to say.
+            if let Slopes::Corrected { may_end } = kind
+                && promised <= f64::max(small, told)
+            {
+                let is_end = may_end && promised <= told && self.lambda <= 1e-2;
+                self.ended = is_end.then_some(Ended::SmallGain);
                 return Ok(None);
             }
             let found = crew.one(&point)?;
@@ -306,8 +317,9 @@ impl Search {
                 self.growth *= 2.0;
             }
             if is_fresh {
-                // Half held back, a step promises less than there is.
-                let is_told = is_kept && promised <= told && self.lambda <= 1e-2;
+                // Much held back, a step promises less than there is. One that promised so little
+                // and did not gain leaves nothing to gain.
+                let is_told = promised <= told && self.lambda <= 1e-2;
                 if (gain.abs() <= small && promised <= small) || is_told {
                     self.ended = Some(Ended::SmallGain);
                 } else if is_short || self.lambda > 1e30 {
@@ -319,6 +331,19 @@ impl Search {
             }
         }
     }
+}
+
+/// So many rounds one after the other that gain less than can be told end a search.
+const MOST_IDLE: usize = 3;
+
+/// What slopes a step is of.
+#[derive(Clone, Copy, PartialEq)]
+enum Slopes {
+    Fresh,
+    Corrected {
+        /// The search may end by what they promise.
+        may_end: bool,
+    },
 }
 
 /// A step that was kept.
@@ -365,8 +390,11 @@ pub fn slopes(
     // Forwards and backwards, as far as there is room; in a range narrower than both, all of it.
     let sides = |i: usize, h: f64| -> Vec<Vec<f64>> {
         let (below, above) = (x[i] - bounds.lower[i], bounds.upper[i] - x[i]);
-        let mut sides: Vec<f64> =
-            [(h, above), (-h, below)].iter().filter(|(h, room)| h.abs() <= *room).map(|s| s.0).collect();
+        let mut sides: Vec<f64> = [(h, above), (-h, below)]
+            .iter()
+            .filter(|(h, room)| h.abs() <= *room)
+            .map(|s| s.0)
+            .collect();
         if sides.is_empty() {
             sides.push(if above >= below { above } else { -below });
         }

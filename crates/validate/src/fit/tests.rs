@@ -60,7 +60,10 @@ fn known_valleys_are_descended() {
     assert!(search.ended.unwrap().is_converged() && search.n_evaluations < 200);
     let mut search = marquardt::Search::new(&[1.0, 1.0], &bounds);
     on(&mut search, beale, &bounds, 1);
-    assert!((search.best().0[0] - 3.0).abs() < 1e-9 && (search.best().0[1] - 0.5).abs() < 1e-9, "{search:?}");
+    assert!(
+        (search.best().0[0] - 3.0).abs() < 1e-9 && (search.best().0[1] - 0.5).abs() < 1e-9,
+        "{search:?}"
+    );
 }
 
 /// With the least point outside, the best of the edge is found: there the slope within the bounds
@@ -285,7 +288,10 @@ fn slopes_are_taken_within_the_bounds() {
             });
             let slopes = slopes.unwrap().expect("a nearer point has residuals");
             for (k, wanted) in [3.0, 5.0, 7.0].into_iter().enumerate() {
-                assert!((slopes[k][k] / wanted - 1.0).abs() < 1e-6, "{is_central} {x:?} {slopes:?}");
+                assert!(
+                    (slopes[k][k] / wanted - 1.0).abs() < 1e-6,
+                    "{is_central} {x:?} {slopes:?}"
+                );
             }
         }
     }

@@ -260,7 +260,9 @@ impl<'a> Tuning<'a> {
             notes: Vec::new(),
         };
         // What is held out is refused now as well, and not when the search is over.
-        tuning.replays(&tuning.subject, &tuning.whole())?;
+        if tuning.plan.train_share < 1.0 || tuning.fitted.contains(&None) {
+            tuning.replays(&tuning.subject, &tuning.whole())?;
+        }
         let mut replays = tuning.replays(&tuning.subject, &tuning.fitted)?;
         let all_notes = replays.iter().flatten().flat_map(|replay| replay.notes().to_vec());
         tuning.notes = all_notes.collect();

@@ -4,6 +4,7 @@ use std::ops::ControlFlow;
 
 use headland_base::maths::dot;
 use headland_base::{Diagnostic, Seed};
+use headland_sim::Mode;
 use headland_world::parameter::Parameter;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -88,7 +89,7 @@ impl Search {
     /// Where slopes tell how sure the best point is.
     pub fn sloped_at(&self) -> &[f64] {
         match self {
-            // Those of the last round, which ended a step too short to matter from here.
+            // Those of the last round, from where the error was a parabola.
             Search::Lm(search) if search.ended.is_some_and(Ended::is_converged) => {
                 &search.sloped_at
             }
@@ -168,8 +169,11 @@ impl Saved {
         } else {
             return Ok(Saved { seed, ..saved });
         };
-        Err(Diagnostic::error("other-search", format!("this search is of another problem: {other}"))
-            .help("give what it was started with, or remove the file to start anew"))
+        Err(Diagnostic::error(
+            "other-search",
+            format!("this search is of another problem: {other}"),
+        )
+        .help("give what it was started with, or remove the file to start anew"))
     }
 }
 
@@ -187,9 +191,17 @@ fn fingerprint(tuning: &Tuning<'_>) -> String {
     hash.update(format!("{:?}{:?}", tuning.subject.settings, tuning.plan).as_bytes());
     for course in &tuning.courses {
         hash.update([u8::from(course.is_held_out)]);
-        hash.update(
-            format!("{:?}{:?}", course.experiment.told, course.experiment.known).as_bytes(),
-        );
+        for (time, dof, command) in course.experiment.told.commands() {
+            let mode = match command.mode {
+                Mode::Position => 0,
+                Mode::Velocity => 1,
+                Mode::Effort => 2_u64,
+            };
+            for word in [time.nanos() as u64, *dof as u64, mode, command.target.to_bits()] {
+                hash.update(word.to_le_bytes());
+            }
+        }
+        hash.update(format!("{:?}", course.experiment.known).as_bytes());
         for signal in &course.experiment.signals {
             hash.update(signal.key.as_bytes());
             for (time, value) in signal.series.times.iter().zip(&signal.series.values) {
@@ -254,8 +266,7 @@ fn scan_delays(
         point[i] = lower + (upper - lower) * k as f64 / N_DELAYS as f64;
         point
     };
-    let points: Vec<Vec<f64>> =
-        [start.clone()].into_iter().chain((0..=N_DELAYS).map(at)).collect();
+    let points: Vec<Vec<f64>> = [start.clone()].into_iter().chain((0..=N_DELAYS).map(at)).collect();
     let cost = |found: &Option<Vec<f64>>| {
         found.as_ref().map_or(f64::INFINITY, |residuals| dot(residuals, residuals))
     };

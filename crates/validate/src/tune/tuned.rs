@@ -5,7 +5,8 @@ use headland_base::maths::sqrt;
 use headland_world::parameter::{self, Parameter, Subject};
 
 use super::saved::lm_options;
-use super::{Replays, Search, Tuning};
+use super::{Search, Tuning};
+use crate::Replay;
 use crate::fit::marquardt::Linear;
 use crate::fit::sureness::{Worth, warnings, worth};
 use crate::fit::{BrokenOff, Ended, Evaluate, Problem, marquardt};
@@ -185,36 +186,38 @@ fn looked_at(
     confidence: f64,
 ) -> Result<Option<Looked>, BrokenOff> {
     let ((x, _), at) = (search.best(), search.sloped_at());
-    let linear = match linear.filter(|linear| linear.x == at) {
+    let linear = match linear.filter(|linear| linear.sloped_at == at) {
         Some(linear) => linear,
         None => {
-            let Some(residuals) = crew.one(at)? else { return Ok(None) };
+            let (Some(residuals), Some(there)) = (crew.one(x)?, crew.one(at)?) else {
+                return Ok(None);
+            };
             let options = lm_options(tuning, 0);
-            let found = marquardt::slopes(at, &residuals, crew, &tuning.bounds(), &options)?;
+            let found = marquardt::slopes(at, &there, crew, &tuning.bounds(), &options)?;
             let Some(slopes) = found else { return Ok(None) };
-            Linear { x: at.to_vec(), residuals, slopes }
+            Linear { residuals, sloped_at: at.to_vec(), slopes }
         }
     };
     let Linear { residuals, slopes, .. } = &linear;
-    let whole = |x: &[f64]| tuning.sums(x);
-    let finer = || tuning.halved()?.alone(at);
-    let (worth, finer, before, after) = if crew.n_threads() > 1 {
+    let both = || tuning.sums([&tuning.untuned(), x]);
+    let finer = || tuning.halved()?.alone(x);
+    let (worth, finer, [before, after]) = if crew.n_threads() > 1 {
         std::thread::scope(|scope| {
             let other = scope.spawn(|| {
                 let worth =
-                    worth(at, &tuning.bounds(), residuals, slopes, tuning.moments(), confidence);
+                    worth(x, &tuning.bounds(), residuals, slopes, tuning.moments(), confidence);
                 (worth, finer())
             });
-            let (before, after) = (whole(&tuning.untuned()), whole(x));
+            let sums = both();
             let (worth, finer) = match other.join() {
                 Ok(found) => found,
                 Err(panic) => std::panic::resume_unwind(panic),
             };
-            (worth, finer, before, after)
+            (worth, finer, sums)
         })
     } else {
-        let worth = worth(at, &tuning.bounds(), residuals, slopes, tuning.moments(), confidence);
-        (worth, finer(), whole(&tuning.untuned()), whole(x))
+        let worth = worth(x, &tuning.bounds(), residuals, slopes, tuning.moments(), confidence);
+        (worth, finer(), both())
     };
     if tuning.is_broken_off() {
         return Err(BrokenOff);
@@ -254,7 +257,8 @@ fn coarse_step(tuning: &Tuning<'_>, numbers: &[TunedNumber], worth: &Worth) -> O
         worst.name,
         worst.step_shift.unwrap_or(0.0).abs(),
     );
-    let help = "a smaller --step, or --integrator rk4 on the native engine, makes them narrow";
+    let help = "a smaller --step makes them narrow; so does --integrator rk4 on the native engine, \
+                where there is neither dry friction nor contact";
     Some(Diagnostic::warning("step-error", message).help(help))
 }
 
@@ -379,11 +383,14 @@ impl Tuning<'_> {
         sqrt(sum / n.max(1) as f64)
     }
 
-    /// The errors of every course, whole, at a point.
-    fn sums(&self, x: &[f64]) -> Option<Errors> {
-        let mut worker = Replays(self.replays(&self.subject, &self.whole()).ok()?);
-        let angles: Vec<Vec<bool>> = worker
-            .0
+    /// The errors of every course, whole, at some points.
+    fn sums<const N: usize>(&self, points: [&[f64]; N]) -> [Option<Errors>; N] {
+        let mut replays = self.replays(&self.subject, &self.whole()).unwrap_or_default();
+        points.map(|x| self.sums_at(&mut replays, x))
+    }
+
+    fn sums_at(&self, replays: &mut [Option<Replay>], x: &[f64]) -> Option<Errors> {
+        let angles: Vec<Vec<bool>> = replays
             .iter()
             .flatten()
             .map(|replay| {
@@ -391,7 +398,7 @@ impl Tuning<'_> {
             })
             .collect();
         let mut out: Errors = Vec::new();
-        let is_whole = self.simulate(&mut worker.0, x, &mut |course, experiment, values| {
+        let is_whole = self.simulate(replays, x, &mut |course, experiment, values| {
             let signals = experiment.signals.iter().zip(&angles[course]).zip(values);
             let sums = signals.map(|((signal, is_angle), values)| {
                 let n_fitted = self.fitted[course]
@@ -409,7 +416,7 @@ impl Tuning<'_> {
             });
             out.push(sums.collect());
         });
-        is_whole.then_some(out)
+        (is_whole && out.len() == self.courses.len()).then_some(out)
     }
 }
 
