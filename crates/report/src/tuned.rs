@@ -279,7 +279,8 @@ pub fn tuned_markdown(report: &TuneReport, build: &str) -> String {
     out += &format!("\n## Errors\n\n{}", lines(&header, &report.error_rows()));
     if !report.starts.is_empty() {
         let rows: Vec<Vec<String>> = report.starts.iter().map(row).collect();
-        let names: Vec<String> = HEADER.iter().map(ToString::to_string).collect();
+        let mut names: Vec<String> = HEADER.iter().map(ToString::to_string).collect();
+        names[4] = report.interval_words();
         out += &format!("\n## Where recordings start\n\n{}", lines(&names, &rows));
     }
     out + &format!("\n{}\n\n{}\n", mark(&explained(report)), mark(build))
@@ -324,7 +325,8 @@ pub fn tuned_page(report: &TuneReport, build: &str) -> String {
     out += &html_table(&header, &plain(report.error_rows()));
     if !report.starts.is_empty() {
         out += "<h2>Where recordings start</h2>\n";
-        let names: Vec<String> = HEADER.iter().map(ToString::to_string).collect();
+        let mut names: Vec<String> = HEADER.iter().map(ToString::to_string).collect();
+        names[4] = report.interval_words();
         out += &html_table(&names, &plain(report.starts.iter().map(row).collect()));
     }
     out += &format!("<p>{}</p>\n", escaped(&explained(report)));
@@ -332,11 +334,11 @@ pub fn tuned_page(report: &TuneReport, build: &str) -> String {
 }
 
 fn html_table(header: &[String], rows: &[Vec<String>]) -> String {
-    let mut out = "<table class=\"tuned\">\n<tr>".to_string();
+    let mut out = "<div class=\"scroll\"><table class=\"tuned\">\n<thead><tr>".to_string();
     for name in header {
         out += &format!("<th>{}</th>", escaped(name));
     }
-    out += "</tr>\n";
+    out += "</tr></thead>\n";
     for row in rows {
         out += "<tr>";
         for cell in row {
@@ -344,7 +346,7 @@ fn html_table(header: &[String], rows: &[Vec<String>]) -> String {
         }
         out += "</tr>\n";
     }
-    out + "</table>\n"
+    out + "</table></div>\n"
 }
 
 /// The range, the interval in it, where the number was and where it is.

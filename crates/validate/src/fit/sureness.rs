@@ -341,6 +341,11 @@ pub fn linear_solution(slopes: &Columns, right: &[f64]) -> Vec<f64> {
     back_substitute(&r, &right)
 }
 
+/// To six digits.
+fn short(x: f64) -> f64 {
+    format!("{x:.5e}").parse().unwrap_or(x)
+}
+
 /// What a person is told of parameters at a bound and of what was not seen.
 pub fn warnings(
     names: &[String],
@@ -355,7 +360,7 @@ pub fn warnings(
                 if is_upper { ("upper", bounds.upper[i]) } else { ("lower", bounds.lower[i]) };
             out.push((
                 "at-bound",
-                format!("`{}` = {} stands at its {word} bound {bound}: the best value may be beyond, and its interval means little", names[i], x[i]),
+                format!("`{}` = {} stands at its {word} bound {bound}: the best value may be beyond, and its interval means little", names[i], short(x[i]), bound = short(bound)),
             ));
         }
     }

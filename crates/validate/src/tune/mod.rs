@@ -200,6 +200,9 @@ struct Used {
     seen: Vec<bool>,
 }
 
+/// Takes which course it is, what was measured of it, and its samples simulated.
+type See<'a> = dyn FnMut(usize, &Experiment, &[Vec<f64>]) + 'a;
+
 /// What a thread keeps: a replay for each course that is simulated.
 pub struct Replays(Vec<Option<Replay>>);
 
@@ -461,12 +464,7 @@ impl<'a> Tuning<'a> {
 
     /// Simulates every course there is a replay for at `x`, and hands over what came out, course
     /// by course.
-    fn simulate(
-        &self,
-        replays: &mut [Option<Replay>],
-        x: &[f64],
-        see: &mut dyn FnMut(usize, &Experiment, &[Vec<f64>]),
-    ) -> bool {
+    fn simulate(&self, replays: &mut [Option<Replay>], x: &[f64], see: &mut See<'_>) -> bool {
         if self.is_broken_off() {
             return false;
         }
