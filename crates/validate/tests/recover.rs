@@ -242,7 +242,7 @@ fn planted_numbers_measured_on_other_engines_are_found_within_their_intervals() 
         truth.iter().for_each(|(path, value)| set(&mut planted, path, *value));
         let told = efforts(&[(0, 2.5)], 4.0, &seed.child("efforts"));
         let keys = [("hinge/position", 0.01), ("hinge/velocity", 0.05)];
-        let experiment = measured(&planted, engine_name, &keys, told, 4.0, ms(0.2), &seed);
+        let experiment = measured(&planted, engine_name, &keys, told, 4.0, ms(0.1), &seed);
         let wanted = [
             (MASS, 0.3, 3.0),
             (INERTIA, 0.01, 3.0),
