@@ -4,7 +4,12 @@
 //! The model is one MJCF text that both read. Numbers are planted, the arm is moved by position
 //! servos, and what its joints did is written with noise, so both are asked for what is known:
 //! five masses and six dampings, each within a factor of three. Target: five times as fast. Python's
-//! own part of the peer's time is shown apart: what it spends outside its rollouts in C.
+//! own part of the peer's time is shown apart: what it spends outside its rollouts in C. Each is the
+//! best of three, on two threads and on one.
+//!
+//! Both step by 2 ms and semi-implicitly, as the model says; the data was made by Runge and Kutta's
+//! integrator at 1 ms. So steps move the masses further than the noise does, in both programs. Ours
+//! says so, and its intervals hold the truth because they heed it.
 
 use std::fmt::Write as _;
 use std::ops::ControlFlow;
@@ -16,8 +21,8 @@ use headland_base::maths::{TAU, sin};
 use headland_base::{Seed, SimDuration, SimTime};
 use headland_bench::{is_full, time};
 use headland_judge::compare::Series;
+use headland_sense::noise::Dice;
 use headland_sim::{Engine, Mode, Model};
-use headland_validate::fit::cma::normal;
 use headland_validate::fit::crew::with_crew;
 use headland_validate::tune::{Course, Method, Plan, Saved, Tuned, Tuning, Wanted, search, tuned};
 use headland_validate::{Experiment, Replay, ReplayOptions, Signal, Told};
@@ -32,7 +37,7 @@ const MASSES: [f64; N_JOINTS] = [1.0, 1.3, 0.8, 1.2, 0.7, 1.4];
 const DAMPINGS: [f64; N_JOINTS] = [1.5, 0.6, 1.8, 0.7, 1.4, 0.5];
 
 fn main() {
-    let (secs, n_threads) = if is_full() { (20.0, 2) } else { (1.0, 2) };
+    let (secs, n_times) = if is_full() { (20.0, 3) } else { (1.0, 1) };
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("arm.xml");
     std::fs::write(&file, arm()).expect("written");
@@ -41,29 +46,60 @@ fn main() {
     let (experiment, table) = measured(&subject, secs);
     let data = folder.path().join("data.json");
     std::fs::write(&data, table).expect("written");
-    println!(
-        "tune: an arm of {N_JOINTS} joints, {secs} s at 500 Hz, 11 parameters, {n_threads} threads"
-    );
-
-    let (ours, found) = time(|| tune(&subject, &experiment, n_threads));
+    println!("tune: an arm of {N_JOINTS} joints, {secs} s at 500 Hz, 11 parameters");
     let truth: Vec<f64> =
         names().iter().map(|(path, factor)| factor * now(&subject, path)).collect();
-    for ((path, _), truth) in names().iter().zip(&truth) {
+    let mut first: Option<Tuned> = None;
+    for n_threads in [2, 1] {
+        let each = (0..n_times).map(|_| time(|| tune(&subject, &experiment, n_threads)));
+        let (ours, found) = each.min_by(|a, b| a.0.total_cmp(&b.0)).expect("once at least");
+        if first.is_none() {
+            show(&found, &truth);
+        }
+        let (threads, rms) = (words(n_threads), found.rms.1);
+        println!("headland, {threads}      {ours:>8.3} s  {} simulations", found.n_evaluations);
+        println!(
+            "  weighted error {rms:.6}, furthest from the truth {:.2} %",
+            percent(&found, &truth)
+        );
+        if is_full() {
+            // Masses near the base hardly show and pull at one another; dampings show clearly.
+            let worst = worst(&found, &truth, "damping");
+            assert!(worst < 0.02, "planted dampings are found: {worst}");
+            assert!(rms < 0.02, "what is left is noise: {rms}");
+        }
+        peer(&file, &data, n_threads, n_times, ours, &truth);
+        let same = first.get_or_insert_with(|| found.clone());
+        assert_eq!(same.numbers, found.numbers, "threads change no bit");
+    }
+}
+
+fn words(n_threads: usize) -> String {
+    if n_threads == 1 { "one thread ".to_string() } else { format!("{n_threads} threads  ") }
+}
+
+/// What was planted, what was found, and whether its interval holds the truth.
+fn show(found: &Tuned, truth: &[f64]) {
+    let mut n_held = 0;
+    for ((path, _), truth) in names().iter().zip(truth) {
         let number = found.numbers.iter().find(|number| number.name == *path).expect("sought");
         let half = number.half_width.unwrap_or(f64::NAN);
-        println!("  {path:<36} planted {truth:.4}  found {:.4} ± {half:.4}", number.value);
+        let is_held = (number.value - truth).abs() <= half;
+        n_held += usize::from(is_held);
+        println!(
+            "  {path:<36} planted {truth:.4}  found {:.4} ± {half:.4}, of it steps {:.4}{}",
+            number.value,
+            number.step_shift.map_or(f64::NAN, f64::abs),
+            if is_held { "" } else { "  outside" },
+        );
     }
-    println!(
-        "headland                       {ours:>8.3} s  {} simulations, weighted error {:.5}",
-        found.n_evaluations, found.rms.1
-    );
-    if is_full() {
-        // Masses near the base hardly show and pull at one another; dampings show clearly.
-        let worst = worst(&found, &truth, "damping");
-        assert!(worst < 0.02, "planted dampings are found: {worst}");
-        assert!(found.rms.1 < 0.02, "what is left is noise: {}", found.rms.1);
-    }
-    peer(&file, &data, n_threads, ours, &truth);
+    println!("  {n_held} of {} planted numbers lie in their intervals of 95 %", truth.len());
+    found.warnings.iter().for_each(|warning| println!("  {}", warning.message));
+}
+
+/// How far the number that is furthest from the truth is from it \[%\].
+fn percent(found: &Tuned, truth: &[f64]) -> f64 {
+    100.0 * ["mass", "damping"].iter().map(|kind| worst(found, truth, kind)).fold(0.0, f64::max)
 }
 
 /// How far the numbers of a kind are from the truth, at worst.
@@ -169,7 +205,7 @@ fn measured(subject: &Subject, secs: f64) -> (Arc<Experiment>, String) {
     let step = SimDuration::from_secs(0.5 * STEP_SECS).expect("a step");
     let mut replay =
         Replay::new(model, native(), Arc::new(blank), ReplayOptions::new(step)).expect("sound");
-    let mut rng = Seed::new(1).child("noise").rng();
+    let mut dice = Dice::new(&Seed::new(1).child("noise"));
     let values: Vec<Vec<f64>> = replay
         .run()
         .expect("it moves")
@@ -178,7 +214,7 @@ fn measured(subject: &Subject, secs: f64) -> (Arc<Experiment>, String) {
         .enumerate()
         .map(|(i, values)| {
             let noise = if i < N_JOINTS { 0.002 } else { 0.02 };
-            values.iter().map(|v| v + noise * normal(&mut rng)).collect()
+            values.iter().map(|v| v + noise * dice.normal()).collect()
         })
         .collect();
     let seconds: Vec<f64> = times.iter().map(|t| t.secs()).collect();
@@ -197,17 +233,18 @@ fn tune(subject: &Subject, experiment: &Arc<Experiment>, n_threads: usize) -> Tu
     let course =
         Course { name: "arm".to_string(), experiment: Arc::clone(experiment), is_held_out: false };
     let step = SimDuration::from_secs(STEP_SECS).expect("a step");
-    let plan = Plan { options: ReplayOptions::new(step), train_share: 1.0, fits_start: false };
+    let (engine, options) = ("native".to_string(), ReplayOptions::new(step));
+    let plan = Plan { engine, options, train_share: 1.0, fits_start: false };
     let tuning =
         Tuning::new(subject.clone(), wanted.collect(), vec![course], plan, &native).expect("sound");
     with_crew(&tuning, n_threads, |crew| {
         let mut saved = Saved::new(Method::Lm, &tuning, 0);
-        search(&mut saved, &tuning, crew, 2_000, &mut |_| ControlFlow::Continue(()));
-        tuned(&tuning, &saved.search, crew, 0.95).expect("it moves")
+        let linear = search(&mut saved, &tuning, crew, 2_000, &mut |_| ControlFlow::Continue(()));
+        tuned(&tuning, &saved.search, linear, crew, 0.95).expect("it moves")
     })
 }
 
-fn peer(model: &Path, data: &Path, n_threads: usize, ours: f64, truth: &[f64]) {
+fn peer(model: &Path, data: &Path, n_threads: usize, n_times: usize, ours: f64, truth: &[f64]) {
     let Some(python) = std::env::var_os("HEADLAND_SYSID_PYTHON") else {
         println!("mujoco.sysid: set HEADLAND_SYSID_PYTHON to an interpreter with mujoco[sysid]");
         return;
@@ -217,7 +254,7 @@ fn peer(model: &Path, data: &Path, n_threads: usize, ours: f64, truth: &[f64]) {
         .arg("-B")
         .arg(script)
         .args([model, data])
-        .arg(n_threads.to_string())
+        .args([n_threads.to_string(), n_times.to_string()])
         .output()
         .expect("HEADLAND_SYSID_PYTHON is an interpreter");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
@@ -231,15 +268,18 @@ fn peer(model: &Path, data: &Path, n_threads: usize, ours: f64, truth: &[f64]) {
     let worst =
         found.iter().zip(truth).map(|(x, truth)| (x / truth - 1.0).abs()).fold(0.0, f64::max);
     println!(
-        "mujoco.sysid                   {:>8.3} s  {:.1} times ours; {} rollouts, furthest from the truth {:.2} %",
+        "mujoco.sysid, {}  {:>8.3} s  {} rollouts: {:.1} times ours",
+        words(n_threads),
         number("total"),
-        number("total") / ours,
         answer["rollouts"],
-        100.0 * worst
+        number("total") / ours,
     );
     println!(
-        "  of it rollouts in C          {:>8.3} s  {:.1} times ours",
+        "  of it rollouts in C {:.3} s: {:.1} times ours; weighted error {:.6}, furthest from the \
+         truth {:.2} %",
         number("inside"),
-        number("inside") / ours
+        number("inside") / ours,
+        number("rms"),
+        100.0 * worst,
     );
 }

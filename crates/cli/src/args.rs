@@ -762,7 +762,7 @@ pub struct TuneArgs {
     /// How often intervals are to hold the truth
     #[arg(long, value_name = "SHARE", default_value_t = 0.95, value_parser = share)]
     pub confidence: f64,
-    /// Write the search here at its end and on Ctrl-C, and go on from it where it is there
+    /// Write the search here after every round, and go on from it where it is there
     #[arg(long, value_name = "FILE")]
     pub resume: Option<PathBuf>,
     /// The tuned model as SDF, "-" for stdout
@@ -774,6 +774,9 @@ pub struct TuneArgs {
     /// Only these keys; * is anything
     #[arg(long, value_name = "GLOB")]
     pub key: Vec<String>,
+    /// New names of keys: a file with lines `OLD -> NEW`
+    #[arg(long, value_name = "FILE")]
+    pub map: Option<PathBuf>,
     /// Leave out keys that the model does not have
     #[arg(long)]
     pub ignore_unknown: bool,

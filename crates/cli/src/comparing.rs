@@ -186,8 +186,8 @@ fn phases(context: &Context, args: &ComparisonArgs) -> Result<Vec<Phase>, Vec<Di
 }
 
 /// New names of keys.
-pub fn key_map(args: &ComparisonArgs) -> Result<KeyMap, Vec<Diagnostic>> {
-    let Some(path) = &args.map else { return Ok(KeyMap::default()) };
+pub fn key_map(path: Option<&Path>) -> Result<KeyMap, Vec<Diagnostic>> {
+    let Some(path) = path else { return Ok(KeyMap::default()) };
     let (map, findings) = KeyMap::parse(&text(path)?, &path.display().to_string());
     if findings.has_errors() { Err(findings.into_vec()) } else { Ok(map) }
 }

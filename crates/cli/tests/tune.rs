@@ -84,6 +84,8 @@ fn an_arm_with_commands_is_tuned_in_four_numbers() {
         "joint/elbow/dynamics/friction=0..2",
         "-p",
         "command/delay=0..0.1",
+        "--step",
+        "0.00025",
     ];
     let output = expect(dir.path(), &args, 0);
     let found = json(&output.stdout);
@@ -93,9 +95,9 @@ fn an_arm_with_commands_is_tuned_in_four_numbers() {
         ("joint/elbow/dynamics/friction", 0.3),
         ("command/delay", 0.02),
     ] {
-        let value = number(&found, path)["value"].as_f64().unwrap();
-        assert!((value / truth - 1.0).abs() < 0.05, "{path}: {value} for {truth}");
+        assert!(holds(&found, path, truth), "{path} is {truth}: {found}");
     }
+    assert!(text(&output.stderr).contains("step-error"), "{}", text(&output.stderr));
     assert!(text(&output.stderr).contains("beside-the-model"), "{}", text(&output.stderr));
 }
 
@@ -123,6 +125,89 @@ fn a_search_goes_on_where_it_was_left() {
         "search.json",
     ];
     assert!(text(&expect(dir.path(), &other, 2).stderr).contains("other-search"));
+}
+
+/// So many steps per simulation that there is time to break one off.
+const SLOW: [&str; 6] =
+    ["--step", "1e-4", "--param", "joint/hinge/dynamics/damping=0..1", "--resume", "s.json"];
+
+/// Ctrl-C within a simulation ends the search at once, with the best numbers so far.
+#[test]
+#[cfg(unix)]
+#[expect(clippy::disallowed_methods, reason = "how soon it ends is what is asked")]
+fn a_search_that_is_interrupted_ends_at_once() {
+    let (dir, [model, table]) = (folder(), pendulum());
+    let args = [&["tune", &model, &table][..], &SLOW, &["--json"]].concat();
+    let child = started(dir.path(), &args);
+    wait_for(&dir.path().join("s.json"));
+    let began = std::time::Instant::now();
+    signal("-INT", child.id());
+    let output = child.wait_with_output().unwrap();
+    assert!(began.elapsed().as_secs_f64() < 2.0, "{:?}", began.elapsed());
+    assert_eq!(output.status.code(), Some(3), "{}", text(&output.stderr));
+    assert!(text(&output.stderr).contains("the best values so far"), "{}", text(&output.stderr));
+    let found = json(&output.stdout);
+    assert_eq!(number(&found, DAMPING)["half_width"], Value::Null);
+    assert_eq!(found["ended"], "interrupted");
+}
+
+/// Who is killed leaves the search of the last round, whole.
+#[test]
+#[cfg(unix)]
+fn a_search_that_is_killed_goes_on_from_its_last_round() {
+    let (dir, [model, table]) = (folder(), pendulum());
+    let args = [&["tune", &model, &table][..], &SLOW].concat();
+    let mut child = started(dir.path(), &args);
+    wait_for(&dir.path().join("s.json"));
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let left: Value =
+        serde_json::from_str(&fs::read_to_string(dir.path().join("s.json")).unwrap()).unwrap();
+    let n_rounds = left["search"]["n_rounds"].as_u64().unwrap();
+    assert!(n_rounds >= 1, "{left}");
+    // Allowed no more than it has had, it ends where it was left.
+    let most = left["search"]["n_evaluations"].to_string();
+    let found =
+        json(&expect(dir.path(), &[&args[..], &["--most", &most, "--json"]].concat(), 3).stdout);
+    assert_eq!(number(&found, DAMPING)["value"], left["search"]["x"][0]);
+}
+
+#[cfg(unix)]
+fn started(dir: &std::path::Path, args: &[&str]) -> std::process::Child {
+    let piped = std::process::Stdio::piped;
+    common::headland(dir).args(args).stdout(piped()).stderr(piped()).spawn().expect("starts")
+}
+
+#[cfg(unix)]
+fn wait_for(file: &std::path::Path) {
+    for _ in 0..6000 {
+        if file.exists() {
+            return;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    panic!("{} was never written", file.display());
+}
+
+#[cfg(unix)]
+fn signal(name: &str, id: u32) {
+    let told = std::process::Command::new("kill").args([name, &id.to_string()]).status();
+    assert!(told.expect("kill runs").success());
+}
+
+/// Keys under other names are found by a map.
+#[test]
+fn keys_get_new_names() {
+    let (dir, [model, table]) = (folder(), pendulum());
+    let renamed = fs::read_to_string(&table).unwrap().replace("hinge/", "axle/");
+    fs::write(dir.path().join("t.csv"), renamed).unwrap();
+    fs::write(dir.path().join("keys.txt"), "axle/* -> hinge/*\n").unwrap();
+    let param = format!("{DAMPING}=0..1");
+    let base = ["tune", &model, "t.csv", "--param", &param, "--json"];
+    let said = text(&expect(dir.path(), &base, 2).stderr);
+    assert!(said.contains("--map"), "{said}");
+    let found = json(&expect(dir.path(), &[&base[..], &["--map", "keys.txt"]].concat(), 0).stdout);
+    assert!(holds(&found, DAMPING, 0.08), "{found}");
 }
 
 #[test]

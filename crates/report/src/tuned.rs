@@ -16,12 +16,15 @@ pub struct TunedRow {
     pub name: String,
     /// What it is measured in.
     pub unit: String,
-    /// What it was; nothing where nobody had said.
-    pub before: Option<f64>,
+    /// What it was; nothing where nobody had said, several where it stands for several numbers.
+    pub before: Vec<f64>,
     /// What it is.
     pub value: f64,
     /// Half the width of its interval; nothing where the data does not bound it.
     pub half_width: Option<f64>,
+    /// How far it would go if steps became ever shorter, which its interval heeds; nothing where
+    /// nobody could tell.
+    pub step_shift: Option<f64>,
     /// Between which values it was sought; nothing for one that follows from others.
     pub bounds: Option<(f64, f64)>,
 }
@@ -159,7 +162,11 @@ fn row(number: &TunedRow) -> Vec<String> {
     vec![
         number.name.clone(),
         number.unit.clone(),
-        number.before.map_or("not said".to_string(), short),
+        match number.before[..] {
+            [] => "not said".to_string(),
+            [one] => short(one),
+            [least, .., most] => format!("{}..{}", short(least), short(most)),
+        },
         short(number.value),
         number.half_width.map_or("unknown".to_string(), |half| format!("± {}", short_error(half))),
         number.bounds.map_or(String::new(), |(a, b)| format!("{}..{}", short(a), short(b))),
@@ -169,7 +176,10 @@ fn row(number: &TunedRow) -> Vec<String> {
 /// An uncertainty has two digits.
 fn short_error(x: f64) -> String {
     let text = format!("{x:.1e}");
-    text.parse::<f64>().map_or(text, short)
+    match text.parse::<f64>() {
+        Ok(x) if x == 0.0 || (1e-4..1e6).contains(&x) => short(x),
+        _ => text,
+    }
 }
 
 /// As text for people.
@@ -193,9 +203,15 @@ pub fn tuned(report: &TuneReport) -> String {
 /// For programs.
 pub fn tuned_json(report: &TuneReport) -> Value {
     let number = |number: &TunedRow| {
+        let before = match number.before[..] {
+            [] => Value::Null,
+            [one] => json!(one),
+            _ => json!(number.before),
+        };
         json!({
-            "path": number.name, "unit": number.unit, "before": number.before,
+            "path": number.name, "unit": number.unit, "before": before,
             "value": number.value, "half_width": number.half_width,
+            "step_shift": number.step_shift,
             "lower": number.bounds.map(|bounds| bounds.0),
             "upper": number.bounds.map(|bounds| bounds.1),
         })
@@ -235,7 +251,7 @@ fn explained(report: &TuneReport) -> String {
     format!(
         "An interval of {:.0} % holds the true value in {:.0} of 100 such experiments, if the model \
          is right but for these numbers. It heeds that errors of neighbouring samples hang \
-         together. A residual is the error of a sample divided by the standard deviation of what \
+         together, and how far steps of half the length would move the value. A residual is the error of a sample divided by the standard deviation of what \
          was measured of its key, so that all keys weigh alike.",
         100.0 * report.confidence,
         100.0 * report.confidence
@@ -263,7 +279,8 @@ pub fn tuned_markdown(report: &TuneReport, build: &str) -> String {
     out += &format!("\n## Errors\n\n{}", lines(&header, &report.error_rows()));
     if !report.starts.is_empty() {
         let rows: Vec<Vec<String>> = report.starts.iter().map(row).collect();
-        let names: Vec<String> = HEADER.iter().map(ToString::to_string).collect();
+        let mut names: Vec<String> = HEADER.iter().map(ToString::to_string).collect();
+        names[4] = report.interval_words();
         out += &format!("\n## Where recordings start\n\n{}", lines(&names, &rows));
     }
     out + &format!("\n{}\n\n{}\n", mark(&explained(report)), mark(build))
@@ -308,7 +325,8 @@ pub fn tuned_page(report: &TuneReport, build: &str) -> String {
     out += &html_table(&header, &plain(report.error_rows()));
     if !report.starts.is_empty() {
         out += "<h2>Where recordings start</h2>\n";
-        let names: Vec<String> = HEADER.iter().map(ToString::to_string).collect();
+        let mut names: Vec<String> = HEADER.iter().map(ToString::to_string).collect();
+        names[4] = report.interval_words();
         out += &html_table(&names, &plain(report.starts.iter().map(row).collect()));
     }
     out += &format!("<p>{}</p>\n", escaped(&explained(report)));
@@ -316,11 +334,11 @@ pub fn tuned_page(report: &TuneReport, build: &str) -> String {
 }
 
 fn html_table(header: &[String], rows: &[Vec<String>]) -> String {
-    let mut out = "<table class=\"tuned\">\n<tr>".to_string();
+    let mut out = "<div class=\"scroll\"><table class=\"tuned\">\n<thead><tr>".to_string();
     for name in header {
         out += &format!("<th>{}</th>", escaped(name));
     }
-    out += "</tr>\n";
+    out += "</tr></thead>\n";
     for row in rows {
         out += "<tr>";
         for cell in row {
@@ -328,7 +346,7 @@ fn html_table(header: &[String], rows: &[Vec<String>]) -> String {
         }
         out += "</tr>\n";
     }
-    out + "</table>\n"
+    out + "</table></div>\n"
 }
 
 /// The range, the interval in it, where the number was and where it is.
@@ -345,8 +363,8 @@ fn drawn(number: &TunedRow) -> String {
             (to - from).max(1.0)
         );
     }
-    if let Some(before) = number.before.filter(|before| (lower..=upper).contains(before)) {
-        let x = place(before);
+    for before in number.before.iter().filter(|before| (lower..=upper).contains(before)) {
+        let x = place(*before);
         out +=
             &format!("<circle cx=\"{x:.1}\" cy=\"8\" r=\"3\" fill=\"none\" stroke=\"#5c636e\"/>");
     }
@@ -364,9 +382,10 @@ mod tests {
         let number = |name: &str, half_width| TunedRow {
             name: name.to_string(),
             unit: "kg".to_string(),
-            before: Some(1.0),
+            before: vec![1.0],
             value: 1.234_567_89,
             half_width,
+            step_shift: None,
             bounds: Some((0.5, 2.0)),
         };
         TuneReport {
@@ -374,7 +393,11 @@ mod tests {
             made: vec![("engine".to_string(), "native".to_string())],
             numbers: vec![number("link/a|b/inertial/mass", Some(0.012_34)), number("x", None)],
             derived: Vec::new(),
-            starts: vec![TunedRow { bounds: None, before: None, ..number("start", Some(1e-9)) }],
+            starts: vec![TunedRow {
+                bounds: None,
+                before: Vec::new(),
+                ..number("start", Some(1e-9))
+            }],
             errors: vec![TunedError {
                 recording: "a.csv".to_string(),
                 key: "elbow/position".to_string(),
@@ -410,6 +433,7 @@ mod tests {
         }
         assert_eq!(short_error(0.012_34), "0.012");
         assert_eq!(short_error(9.96), "10");
+        assert_eq!(short_error(6.41e-6), "6.4e-6");
     }
 
     #[test]

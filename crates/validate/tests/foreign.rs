@@ -110,32 +110,33 @@ fn scipy_ends_where_we_end() {
         let mut search = marquardt::Search::new(start, &bounds);
         let slopes = with_crew(&Formula(*residuals), 2, |crew| {
             search.run(crew, &bounds, &options, &mut |_| ControlFlow::Continue(()));
-            marquardt::slopes(&search.x, &residuals(&search.x), crew, &bounds, &options).unwrap()
+            let x = search.best().0;
+            marquardt::slopes(x, &residuals(x), crew, &bounds, &options).unwrap().unwrap()
         });
         let theirs = &answer["problems"][i];
-        let (cost, their_cost) = (search.cost.unwrap(), theirs["cost"].as_f64().unwrap());
+        let (cost, their_cost) = (search.best().1.unwrap(), theirs["cost"].as_f64().unwrap());
         assert!(cost <= their_cost * (1.0 + 1e-9) + 1e-20, "{name} {i}: {cost} {their_cost}");
-        for (k, x) in search.x.iter().enumerate() {
+        for (k, x) in search.best().0.iter().enumerate() {
             let their = theirs["x"][k].as_f64().unwrap();
             // A parameter that the data hardly tells lies on the floor of a flat valley, and how
             // far along it a search comes to rest is decided by rounding: what counts is its
             // interval.
             let half = theirs["half"][k].as_f64().unwrap_or(0.0);
             let slack = 1e-6 * their.abs().max(half).max(1e-3);
-            assert!((x - their).abs() <= slack, "{name} {i}: {:?} {theirs}", search.x);
+            assert!((x - their).abs() <= slack, "{name} {i}: {:?} {theirs}", search.best().0);
         }
         let is_inside = (0..start.len())
-            .all(|k| search.x[k] > bounds.lower[k] && search.x[k] < bounds.upper[k]);
+            .all(|k| search.best().0[k] > bounds.lower[k] && search.best().0[k] < bounds.upper[k]);
         if let (Some(half), true) = (theirs["half"].as_array(), is_inside && cost > 1e-12) {
-            let r = residuals(&search.x);
+            let r = residuals(search.best().0);
             let moments: Vec<Moment> =
                 (0..r.len()).map(|i| Moment { series: 0, at_nanos: i as i64 }).collect();
             // Ranges say how large parameters are, as they do wherever somebody tunes.
             let range = Bounds {
-                lower: search.x.iter().map(|x| x - x.abs()).collect(),
-                upper: search.x.iter().map(|x| x + x.abs()).collect(),
+                lower: search.best().0.iter().map(|x| x - x.abs()).collect(),
+                upper: search.best().0.iter().map(|x| x + x.abs()).collect(),
             };
-            let found = worth(&search.x, &range, &r, &slopes, &moments, 0.95);
+            let found = worth(search.best().0, &range, &r, &slopes, &moments, 0.95);
             for (ours, their) in found.parameters.iter().zip(half) {
                 let (ours, their) = (ours.textbook_half_width.unwrap(), their.as_f64().unwrap());
                 assert!((ours / their - 1.0).abs() < 1e-3, "{name} {i}: {ours} {their}");

@@ -6,14 +6,16 @@ mod common;
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use common::{engine, ms, shipped, signal};
-use headland_base::SimTime;
 use headland_base::maths::{cos, exp, sin, sqrt};
+use headland_base::{Diagnostic, SimDuration, SimTime};
+use headland_sim::{Engine, EngineOptions, Fault, Inputs, Model, State};
 use headland_validate::fit::crew::with_crew;
 use headland_validate::tune::{Course, Method, Plan, Saved, Tuned, Tuning, Wanted, search, tuned};
-use headland_validate::{Experiment, ReplayOptions};
-use headland_world::parameter::{Settings, Subject, pseudo};
+use headland_validate::{Experiment, Replay, ReplayOptions};
+use headland_world::parameter::{self, Settings, Subject, pseudo};
 
 fn pendulum() -> Subject {
     Subject { world: shipped("pendulum.sdf"), settings: Settings::default() }
@@ -37,14 +39,15 @@ fn course(name: &str, experiment: Experiment, is_held_out: bool) -> Course {
 }
 
 fn plan() -> Plan {
-    Plan { options: ReplayOptions::new(ms(2.0)), train_share: 1.0, fits_start: true }
+    let (engine, options) = ("native".to_string(), ReplayOptions::new(ms(2.0)));
+    Plan { engine, options, train_share: 1.0, fits_start: true }
 }
 
 fn solved(tuning: &Tuning<'_>, method: Method, n_threads: usize) -> (Saved, Tuned) {
     with_crew(tuning, n_threads, |crew| {
         let mut saved = Saved::new(method, tuning, 3);
-        search(&mut saved, tuning, crew, 3_000, &mut |_| ControlFlow::Continue(()));
-        let found = tuned(tuning, &saved.search, crew, 0.95).unwrap();
+        let linear = search(&mut saved, tuning, crew, 3_000, &mut |_| ControlFlow::Continue(()));
+        let found = tuned(tuning, &saved.search, linear, crew, 0.95).unwrap();
         (saved, found)
     })
 }
@@ -56,8 +59,9 @@ const DAMPING: &str = "joint/hinge/dynamics/damping";
 fn a_decay_has_the_damping_it_was_made_with() {
     let make = || engine("native");
     let wanted = vec![Wanted::new(&pendulum(), DAMPING, 0.0, 1.0).unwrap()];
+    let tuning_data = swings(0.02, 0.3, 6.0);
     let courses = vec![
-        course("train", swings(0.02, 0.3, 6.0), false),
+        course("train", tuning_data.clone(), false),
         course("hold", swings(0.03, 0.3, 4.0), true),
     ];
     let plan = Plan { train_share: 0.5, ..plan() };
@@ -67,6 +71,11 @@ fn a_decay_has_the_damping_it_was_made_with() {
     assert!(found.rms.1 < 0.02 * found.rms.0.unwrap(), "{:?}", found.rms);
     let [train, hold] = &found.errors[..] else { panic!("{:?}", found.errors) };
     assert_eq!((train.n_samples, hold.n_samples), ((150, 150), (0, 200)));
+    // What is held out has no part in the scale either.
+    let fitted = &tuning_data.signals[0].series.values[..150];
+    let mean = fitted.iter().sum::<f64>() / 150.0;
+    let spread = sqrt(fitted.iter().map(|v| (v - mean) * (v - mean)).sum::<f64>() / 150.0);
+    assert!((train.scale / spread - 1.0).abs() < 1e-12 && hold.scale == train.scale);
     assert!(train.held_out.unwrap().1 < 0.1 * train.held_out.unwrap().0, "{train:?}");
     assert!(hold.fitted.is_none() && hold.held_out.unwrap().1 < 0.2 * hold.held_out.unwrap().0);
     // Threads change nothing, to the bit.
@@ -93,18 +102,16 @@ fn a_search_that_was_put_away_ends_at_the_same_bits() {
         while parts.search.ended().is_none() {
             let before = parts.search.n_evaluations();
             with_crew(&tuning, 2, |crew| {
-                search(
-                    &mut parts,
-                    &tuning,
-                    crew,
-                    most,
-                    &mut |progress| match progress.n_evaluations > before + 3 {
-                        true => ControlFlow::Break(()),
-                        false => ControlFlow::Continue(()),
-                    },
-                );
+                search(&mut parts, &tuning, crew, most, &mut |saved| match saved
+                    .search
+                    .n_evaluations()
+                    > before + 3
+                {
+                    true => ControlFlow::Break(()),
+                    false => ControlFlow::Continue(()),
+                });
             });
-            parts = Saved::from_json(&parts.to_json(), &tuning).unwrap();
+            parts = Saved::from_json(&parts.to_json(), method, &tuning, 3).unwrap();
             n_stops += 1;
             assert!(n_stops < 200, "it goes on: {parts:?}");
         }
@@ -115,8 +122,21 @@ fn a_search_that_was_put_away_ends_at_the_same_bits() {
     let saved = Saved::new(Method::Lm, &tuning, 3).to_json();
     let other = vec![Wanted::new(&pendulum(), DAMPING, 0.0, 2.0).unwrap()];
     let other = Tuning::new(pendulum(), other, courses(), plan(), &make).unwrap();
-    assert_eq!(Saved::from_json(&saved, &other).unwrap_err().code, "other-search");
-    assert_eq!(Saved::from_json("{}", &other).unwrap_err().code, "bad-resume");
+    let code = |text: &str| Saved::from_json(text, Method::Lm, &other, 3).unwrap_err().code;
+    assert_eq!(code(&saved), "other-search");
+    assert_eq!(code("{}"), "bad-resume");
+    // So is one of another method, engine or seed, in words.
+    let of_cma = Saved::new(Method::Cma, &tuning, 3).to_json();
+    let rapier = Plan { engine: "rapier".to_string(), ..plan() };
+    let rapier = Tuning::new(pendulum(), wanted(), courses(), rapier, &make).unwrap();
+    for (refused, words) in [
+        (Saved::from_json(&of_cma, Method::Lm, &tuning, 3), "--method cma, not lm"),
+        (Saved::from_json(&of_cma, Method::Cma, &tuning, 4), "--seed 3, not 4"),
+        (Saved::from_json(&of_cma, Method::Cma, &rapier, 3), "native"),
+    ] {
+        let fault = refused.unwrap_err();
+        assert!(fault.code == "other-search" && fault.message.contains(words), "{fault:?}");
+    }
     // So is one that somebody has broken.
     for method in [Method::Lm, Method::Cma] {
         let whole = Saved::new(method, &other, 3).to_json();
@@ -131,10 +151,194 @@ fn a_search_that_was_put_away_ends_at_the_same_bits() {
         for list in lists {
             let mut broken = whole.clone();
             broken["search"][list] = serde_json::json!([]);
-            let fault = Saved::from_json(&broken.to_string(), &other).unwrap_err();
+            let fault = Saved::from_json(&broken.to_string(), method, &other, 3).unwrap_err();
             assert_eq!(fault.code, "other-search", "{list}");
         }
     }
+}
+
+/// Counts its steps, and asks for the end after some.
+struct Counting {
+    engine: Box<dyn Engine>,
+    n_steps: Arc<AtomicUsize>,
+    most: usize,
+    stop: Arc<AtomicBool>,
+}
+
+impl Engine for Counting {
+    fn check(&self, model: &Model, options: &EngineOptions) -> Vec<Diagnostic> {
+        self.engine.check(model, options)
+    }
+
+    fn start(
+        &mut self,
+        model: &Model,
+        state: &State,
+        options: &EngineOptions,
+    ) -> Result<(), Fault> {
+        self.engine.start(model, state, options)
+    }
+
+    fn step(
+        &mut self,
+        model: &Model,
+        inputs: &Inputs,
+        dt: SimDuration,
+        state: &mut State,
+    ) -> Result<(), Fault> {
+        if self.n_steps.fetch_add(1, Ordering::Relaxed) + 1 == self.most {
+            self.stop.store(true, Ordering::Relaxed);
+        }
+        self.engine.step(model, inputs, dt, state)
+    }
+
+    fn knows_joints(&self) -> bool {
+        self.engine.knows_joints()
+    }
+
+    fn shortens_steps(&self) -> bool {
+        self.engine.shortens_steps()
+    }
+}
+
+/// What is held out takes no step in a search, be it a recording or the end of one.
+#[test]
+fn what_is_held_out_is_not_simulated_in_a_search() {
+    let (n_steps, stop) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicBool::new(false)));
+    let make = || -> Box<dyn Engine> {
+        let (n_steps, stop) = (Arc::clone(&n_steps), Arc::clone(&stop));
+        Box::new(Counting { engine: engine("native"), n_steps, most: usize::MAX, stop })
+    };
+    let wanted = vec![Wanted::new(&pendulum(), DAMPING, 0.0, 1.0).unwrap()];
+    let courses = vec![
+        course("train", swings(0.02, 0.3, 4.0), false),
+        course("hold", swings(0.03, 0.3, 4.0), true),
+    ];
+    let plan = Plan { train_share: 0.25, ..plan() };
+    let tuning = Tuning::new(pendulum(), wanted, courses, plan, &make).unwrap();
+    n_steps.store(0, Ordering::Relaxed);
+    let n_evaluations = with_crew(&tuning, 1, |crew| {
+        let mut saved = Saved::new(Method::Lm, &tuning, 3);
+        search(&mut saved, &tuning, crew, 3_000, &mut |_| ControlFlow::Continue(()));
+        saved.search.n_evaluations()
+    });
+    // The last sample of the quarter is at 0.98 s, steps are 2 ms.
+    assert_eq!(n_steps.load(Ordering::Relaxed), 490 * n_evaluations);
+}
+
+/// Whoever breaks a search off within a simulation gets the best numbers so far, without
+/// intervals, and the search goes on to the same bits.
+#[test]
+fn a_search_that_was_broken_off_goes_on_to_the_same_bits() {
+    let (n_steps, stop) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicBool::new(false)));
+    let most = 2_300; // nine evaluations of 250 steps, and a few steps of the tenth
+    let make = || -> Box<dyn Engine> {
+        let (n_steps, stop) = (Arc::clone(&n_steps), Arc::clone(&stop));
+        Box::new(Counting { engine: engine("native"), n_steps, most, stop })
+    };
+    for method in [Method::Lm, Method::Cma] {
+        let wanted = || vec![Wanted::new(&pendulum(), DAMPING, 0.0, 1.0).unwrap()];
+        let courses = || vec![course("a", swings(0.02, 0.3, 0.52), false)];
+        let tuning = Tuning::new(pendulum(), wanted(), courses(), plan(), &make).unwrap();
+        let (whole, _) = solved(&tuning, method, 1);
+        stop.store(false, Ordering::Relaxed);
+        let heeded = Arc::clone(&stop);
+        let tuning =
+            Tuning::heeding(heeded, pendulum(), wanted(), courses(), plan(), &make).unwrap();
+        n_steps.store(0, Ordering::Relaxed);
+        let mut saved = Saved::new(method, &tuning, 3);
+        let found = with_crew(&tuning, 1, |crew| {
+            let linear =
+                search(&mut saved, &tuning, crew, 3_000, &mut |_| ControlFlow::Continue(()));
+            tuned(&tuning, &saved.search, linear, crew, 0.95).unwrap()
+        });
+        assert_eq!(n_steps.load(Ordering::Relaxed), most, "it goes no further");
+        assert_eq!((found.ended, found.worth), (None, None));
+        assert!(found.numbers.iter().all(|number| number.half_width.is_none()));
+        let (best, cost) = saved.search.best();
+        assert_eq!(found.numbers[0].value, best[0]);
+        assert!(cost.is_some(), "something was simulated");
+        stop.store(false, Ordering::Relaxed);
+        let mut saved = Saved::from_json(&saved.to_json(), method, &tuning, 3).unwrap();
+        with_crew(&tuning, 1, |crew| {
+            search(&mut saved, &tuning, crew, 3_000, &mut |_| ControlFlow::Continue(()));
+        });
+        assert_eq!(saved, whole, "{method:?}");
+    }
+}
+
+/// A path that names several numbers: untuned, each is its own, and all are told.
+#[test]
+fn several_numbers_of_one_path_are_what_they_are_before() {
+    let make = || engine("native");
+    let mut subject =
+        Subject { world: shipped("double_pendulum.sdf"), settings: Settings::default() };
+    let dampings =
+        [("joint/shoulder/dynamics/damping", 0.1), ("joint/elbow/dynamics/damping", 0.3)];
+    for (path, value) in dampings {
+        parameter::find(&subject.world, path).unwrap()[0].set(&mut subject, value).unwrap();
+    }
+    let times: Vec<SimTime> =
+        (0..100).map(|i| SimTime::from_secs(f64::from(i) / 50.0).unwrap()).collect();
+    let blank = ["elbow/position", "shoulder/position"].map(|key| signal(key, &times, |_| 0.0));
+    let known = ["elbow", "shoulder"]
+        .iter()
+        .flat_map(|joint| {
+            [("position", 0.4), ("velocity", 0.0)].map(|(w, v)| (format!("{joint}/{w}"), v))
+        })
+        .collect();
+    let mut data = Experiment { signals: blank.to_vec(), known, ..Experiment::default() };
+    let model = Model::compile(&Arc::new(subject.world.clone())).unwrap();
+    let mut replay =
+        Replay::new(model, make(), Arc::new(data.clone()), ReplayOptions::new(ms(2.0))).unwrap();
+    for (signal, values) in data.signals.iter_mut().zip(&replay.run().unwrap().values) {
+        signal.series.values.clone_from(values);
+    }
+    let wanted = vec![Wanted::new(&subject, "joint/*/dynamics/damping", 0.0, 1.0).unwrap()];
+    let courses = vec![course("a", data, false)];
+    let tuning = Tuning::new(subject, wanted, courses, plan(), &make).unwrap();
+    assert_eq!(tuning.start(), [0.2]);
+    let (_, found) = solved(&tuning, Method::Lm, 1);
+    assert_eq!(found.numbers[0].before, [0.1, 0.3]);
+    assert_eq!(found.rms.0, Some(0.0), "untuned it is the model that was measured");
+    assert!(found.rms.1 > 1e-3, "one damping for both is not");
+}
+
+/// A window ends where the state is put back, not at whole multiples of its length.
+#[test]
+fn residuals_belong_to_the_window_they_were_simulated_in() {
+    let make = || engine("native");
+    let mut data = swings(0.02, 0.3, 0.22);
+    for (i, time) in data.signals[0].series.times.iter_mut().enumerate() {
+        *time = SimTime::from_secs(0.07 * i as f64).unwrap();
+    }
+    let wanted = vec![Wanted::new(&pendulum(), DAMPING, 0.0, 1.0).unwrap()];
+    let options = ReplayOptions { window: Some(ms(100.0)), ..ReplayOptions::new(ms(2.0)) };
+    let plan = Plan { options, ..plan() };
+    let tuning = Tuning::new(pendulum(), wanted, vec![course("a", data, false)], plan, &make);
+    let series: Vec<usize> = tuning.unwrap().moments().iter().map(|m| m.series).collect();
+    // Put back at 0.14, 0.28 s and so on, after the sample there.
+    assert_eq!(series, [0, 0, 0, 1, 1, 2, 2, 3, 3, 4, 4]);
+}
+
+/// Halving the step of a first-order integrator tells how far its values are from those of ever
+/// shorter steps, and intervals hold what they would not hold by noise alone.
+#[test]
+fn intervals_heed_how_far_steps_move_a_number() {
+    let make = || engine("native");
+    let wanted = || vec![Wanted::new(&pendulum(), DAMPING, 0.0, 1.0).unwrap()];
+    let courses = || vec![course("a", swings(0.02, 0.3, 4.0), false)];
+    let found = |step: f64| {
+        let plan = Plan { options: ReplayOptions::new(ms(step)), ..plan() };
+        let tuning = Tuning::new(pendulum(), wanted(), courses(), plan, &make).unwrap();
+        let (_, found) = solved(&tuning, Method::Lm, 1);
+        found
+    };
+    let [coarse, fine] = [10.0, 0.25].map(|step| found(step).numbers[0].clone());
+    let gone = fine.value - coarse.value;
+    let shift = coarse.step_shift.unwrap();
+    assert!((shift / gone - 1.0).abs() < 0.2, "{shift} told, {gone} gone");
+    assert!(coarse.half_width.unwrap() >= shift.abs());
 }
 
 /// A free pendulum shows m·l/(I + m·l²) and no more: mass and inertia cannot be told apart, and a
@@ -155,7 +359,9 @@ fn what_the_data_cannot_see_is_told() {
     let told = told.join("\n");
     assert!(told.contains("cannot see `surface/bob/mu`"), "{told}");
     assert!(told.contains("inertial/mass") && told.contains("inertia/trace"), "{told}");
-    assert!(found.numbers[2].half_width.is_none() || found.numbers[0].half_width.is_none());
+    for number in &found.numbers[..3] {
+        assert_eq!((number.is_start, number.half_width), (false, None), "{number:?}");
+    }
 }
 
 /// The ten numbers of a link within a factor: a body whatever is tried, told as mass, centre and

@@ -27,7 +27,7 @@ pub fn run(context: &Context, args: &CompareArgs) -> Ended {
     let by = &args.by;
     let thresholds = thresholds(by)?;
     let forms = report_forms(by, &[args.a.as_path(), args.b.as_path()])?;
-    let map = key_map(by)?;
+    let map = key_map(by.map.as_deref())?;
     let options = options(context, by, sampling(&args.sampling))?;
     let ([a, b], read) = read_sides(context, args, &map)?;
     let (mut side_a, mut side_b) = (Side::new(&a, &map), Side::new(&b, &map));

@@ -1,15 +1,15 @@
 //! `headland tune`: the numbers of a model that make it do what was measured.
 //!
 //! Reads the model and the tables, has `validate` search, and writes the tuned model and what
-//! `report` makes of it. Ctrl-C ends the search with what it has found.
+//! `report` makes of it. Ctrl-C ends the search within a simulation, with what it has found.
 
 use std::ops::ControlFlow;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use headland_base::Diagnostic;
-use headland_judge::compare::{KeyMap, Selection, Side};
+use headland_judge::compare::{Selection, Side};
 use headland_record::Recording;
 use headland_report::{
     Align, TuneReport, TunedError, TunedRow, count, table, tuned as tuned_text, tuned_json,
@@ -25,7 +25,7 @@ use headland_world::parameter::{self, Subject};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::args::TuneArgs;
-use crate::comparing::text;
+use crate::comparing::{key_map, text};
 use crate::context::{BUILD, Context, Ended, Outcome, is_stdout, refuse_same, write_file};
 use crate::prepare::NATIVE;
 use crate::repeating::{read_state, read_subject, read_table, read_told, replay_options};
@@ -43,24 +43,37 @@ pub fn run(context: &Context, args: &TuneArgs) -> Ended {
     let courses = courses(context, args, &subject)?;
     let plan = plan(args, &subject)?;
     let make = || (engine.make)(engine);
-    let tuning = Tuning::new(subject, wanted, courses, plan, &make)?;
+    let stop = interrupted();
+    let nothing_found = || {
+        let message = "interrupted before the first simulation had ended: nothing was found";
+        context.show(&[Diagnostic::warning("interrupted", message)]);
+        Ok(Outcome::Partial)
+    };
+    let tuning = Tuning::heeding(Arc::clone(&stop), subject, wanted, courses, plan, &make);
+    if stop.load(Ordering::Relaxed) {
+        return nothing_found();
+    }
+    let tuning = tuning?;
     context.show(tuning.notes());
     let mut saved = match args.resume.as_deref().filter(|path| path.exists()) {
-        Some(path) => Saved::from_json(&text(path)?, &tuning)?,
+        Some(path) => Saved::from_json(&text(path)?, method(args), &tuning, args.seed)?,
         None => Saved::new(method(args), &tuning, args.seed),
     };
-    let n_threads = usize::from(args.threads);
-    let found = with_crew(&tuning, n_threads, |crew| {
-        let mut watch = Watched::new(context);
-        search(&mut saved, &tuning, crew, args.most, &mut |progress| watch.look(progress));
-        watch.finish();
-        tuned(&tuning, &saved.search, crew, args.confidence)
+    let mut watched = Watched::new(context, args.resume.as_deref());
+    let found = with_crew(&tuning, usize::from(args.threads), |crew| {
+        let watch = &mut |saved: &Saved| watched.look(saved);
+        let linear = search(&mut saved, &tuning, crew, args.most, watch);
+        tuned(&tuning, &saved.search, linear, crew, args.confidence)
     });
+    watched.finish()?;
     if let Some(path) = &args.resume {
-        write_file(path, saved.to_json())?;
+        put_away(path, &saved)?;
         context.say(&format!("wrote {}", path.display()));
     }
     let Some(found) = found else {
+        if stop.load(Ordering::Relaxed) {
+            return nothing_found();
+        }
         let message = "the model cannot be simulated with any of the values that were tried";
         return Err(vec![
             Diagnostic::error("cannot-simulate", message).help(
@@ -69,7 +82,7 @@ pub fn run(context: &Context, args: &TuneArgs) -> Ended {
         ]);
     };
     context.show(&found.warnings);
-    let report = report(args, engine, &tuning, &found);
+    let report = report(args, saved.search.method(), &tuning, &found);
     write_all(context, args, &outputs, &found, &report)?;
     if !outputs.iter().any(|(path, _)| is_stdout(path)) {
         context.print(&match context.json() {
@@ -78,14 +91,14 @@ pub fn run(context: &Context, args: &TuneArgs) -> Ended {
         });
     }
     match found.ended {
-        Some(ended) if ended.is_converged() => Ok(Outcome::Passed),
-        Some(_) => Ok(Outcome::Partial),
-        None => {
+        Some(ended) if found.worth.is_some() && ended.is_converged() => Ok(Outcome::Passed),
+        Some(_) if found.worth.is_some() => Ok(Outcome::Partial),
+        _ => {
             let help = match &args.resume {
                 Some(path) => format!("the same command goes on from {}", path.display()),
                 None => "with --resume FILE the same command would go on from there".to_string(),
             };
-            let message = "interrupted: these are the best values so far";
+            let message = "interrupted: these are the best values so far, without intervals";
             context.show(&[Diagnostic::warning("interrupted", message).help(help)]);
             Ok(Outcome::Partial)
         }
@@ -175,7 +188,7 @@ fn measured(
     recording: &Recording,
     model: &Model,
 ) -> Result<Experiment, Vec<Diagnostic>> {
-    let map = KeyMap::default();
+    let map = key_map(args.map.as_deref())?;
     let mut experiment = Experiment::of(&Side::new(recording, &map), args.start, args.end);
     let keys: Vec<String> = experiment.signals.iter().map(|signal| signal.key.clone()).collect();
     let mut is_wanted = Selection { patterns: args.key.clone() }.columns(&keys, &map).into_iter();
@@ -194,48 +207,69 @@ fn measured(
 
 fn plan(args: &TuneArgs, subject: &Subject) -> Result<Plan, Vec<Diagnostic>> {
     let options = replay_options(&args.how, subject.world.physics.step, &subject.settings)?;
-    Ok(Plan { options, train_share: args.train, fits_start: !args.start_as_measured })
+    let engine = engine(args)?.name.to_string();
+    Ok(Plan { engine, options, train_share: args.train, fits_start: !args.start_as_measured })
 }
 
 // --- while it searches -------------------------------------------------------------------
 
-/// Shows the best error so far and hears Ctrl-C.
-struct Watched {
+/// Shows the best error so far, puts the search away after every round, and hears Ctrl-C.
+struct Watched<'a> {
     bar: Option<ProgressBar>,
     stop: Arc<std::sync::atomic::AtomicBool>,
+    resume: Option<&'a Path>,
+    /// What kept it from being put away.
+    faults: Vec<Diagnostic>,
 }
 
-impl Watched {
-    fn new(context: &Context) -> Watched {
+impl<'a> Watched<'a> {
+    fn new(context: &Context, resume: Option<&'a Path>) -> Watched<'a> {
         let bar = context.shows_progress().then(|| {
             let style =
                 ProgressStyle::with_template("{spinner} {msg}").expect("a template of ours");
             ProgressBar::new_spinner().with_style(style)
         });
-        Watched { bar, stop: interrupted() }
+        Watched { bar, stop: interrupted(), resume, faults: Vec::new() }
     }
 
-    fn look(&mut self, progress: &headland_validate::fit::Progress<'_>) -> ControlFlow<()> {
+    fn look(&mut self, saved: &Saved) -> ControlFlow<()> {
+        let search = &saved.search;
         if let Some(bar) = &self.bar {
             bar.set_message(format!(
                 "round {}, {}, sum of squares {:.6e}",
-                progress.n_rounds,
-                count(progress.n_evaluations as u64, "simulation"),
-                progress.best_cost,
+                search.n_rounds(),
+                count(search.n_evaluations() as u64, "simulation"),
+                search.best().1.unwrap_or(f64::INFINITY),
             ));
             bar.tick();
         }
-        match self.stop.load(Ordering::Relaxed) {
+        if let Some(Err(faults)) = self.resume.map(|path| put_away(path, saved)) {
+            self.faults = faults;
+        }
+        match self.stop.load(Ordering::Relaxed) || !self.faults.is_empty() {
             true => ControlFlow::Break(()),
             false => ControlFlow::Continue(()),
         }
     }
 
-    fn finish(&self) {
+    fn finish(self) -> Result<(), Vec<Diagnostic>> {
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();
         }
+        if self.faults.is_empty() { Ok(()) } else { Err(self.faults) }
     }
+}
+
+/// Writes a search beside its file first: whoever is ended while it writes leaves the last one.
+fn put_away(path: &Path, saved: &Saved) -> Result<(), Vec<Diagnostic>> {
+    let mut beside = path.as_os_str().to_owned();
+    beside.push(".part");
+    let beside = PathBuf::from(beside);
+    write_file(&beside, saved.to_json())?;
+    std::fs::rename(&beside, path).map_err(|fault| {
+        let message = format!("cannot write `{}`: {fault}", path.display());
+        vec![Diagnostic::error("cannot-write", message)]
+    })
 }
 
 // --- what comes out ----------------------------------------------------------------------
@@ -320,13 +354,14 @@ fn write_all(
     Ok(())
 }
 
-fn report(args: &TuneArgs, engine: &EngineEntry, tuning: &Tuning<'_>, found: &Tuned) -> TuneReport {
+fn report(args: &TuneArgs, method: Method, tuning: &Tuning<'_>, found: &Tuned) -> TuneReport {
     let row = |number: &TunedNumber| TunedRow {
         name: number.name.clone(),
         unit: number.unit.clone(),
-        before: number.before,
+        before: number.before.clone(),
         value: number.value,
         half_width: number.half_width,
+        step_shift: number.step_shift,
         bounds: Some((number.lower, number.upper)),
     };
     let error = |error: &KeyError| TunedError {
@@ -343,17 +378,18 @@ fn report(args: &TuneArgs, engine: &EngineEntry, tuning: &Tuning<'_>, found: &Tu
     let derived = found.derived.iter().map(|one| TunedRow {
         name: one.name.clone(),
         unit: one.unit.clone(),
-        before: Some(one.before),
+        before: vec![one.before],
         value: one.value,
         half_width: one.half_width,
+        step_shift: None,
         bounds: None,
     });
     let tables: Vec<String> = args.tables.iter().map(|path| path.display().to_string()).collect();
     let mut made = vec![
         ("fitted to".to_string(), tables.join(", ")),
-        ("engine".to_string(), engine.name.to_string()),
+        ("engine".to_string(), tuning.engine().to_string()),
         ("step".to_string(), tuning.step().to_string()),
-        ("method".to_string(), args.method.clone()),
+        ("method".to_string(), method.word().to_string()),
     ];
     if args.train < 1.0 {
         let share = format!("the first {:.0} % of each recording", 100.0 * args.train);
@@ -362,6 +398,7 @@ fn report(args: &TuneArgs, engine: &EngineEntry, tuning: &Tuning<'_>, found: &Tu
     if let Some(window) = args.how.window {
         made.push(("windows".to_string(), format!("put back to what was measured every {window}")));
     }
+    let ended = found.ended.filter(|_| found.worth.is_some());
     TuneReport {
         model: args.model.display().to_string(),
         made,
@@ -372,8 +409,8 @@ fn report(args: &TuneArgs, engine: &EngineEntry, tuning: &Tuning<'_>, found: &Tu
         rms: found.rms,
         n_residuals: found.n_residuals,
         n_evaluations: found.n_evaluations,
-        ended: found.ended.map_or("interrupted", |ended| ended.words()).to_string(),
-        is_converged: found.ended.is_some_and(|ended| ended.is_converged()),
+        ended: ended.map_or("interrupted", |ended| ended.words()).to_string(),
+        is_converged: ended.is_some_and(|ended| ended.is_converged()),
         warnings: found.warnings.iter().map(|w| (w.code.to_string(), w.message.clone())).collect(),
         confidence: found.confidence,
     }

@@ -44,7 +44,7 @@ pub fn run(context: &Context, args: &ValidateArgs) -> Ended {
         return follow(context, args, idle_most);
     }
     let by = &args.by;
-    let (thresholds, map) = (thresholds(by)?, key_map(by)?);
+    let (thresholds, map) = (thresholds(by)?, key_map(by.map.as_deref())?);
     let sources: Vec<&Path> = [Some(&args.model), Some(&args.table), args.command.as_ref()]
         .into_iter()
         .chain([args.state.as_ref()])
@@ -310,7 +310,7 @@ fn write_signals(
 /// Compares rows as they come.
 fn follow(context: &Context, args: &ValidateArgs, idle_most: Option<SimDuration>) -> Ended {
     let engine = headland_engines::find(args.how.engine.as_deref().unwrap_or(NATIVE))?;
-    let map = key_map(&args.by)?;
+    let map = key_map(args.by.map.as_deref())?;
     let (model, settings) = read_model(context, args)?;
     let options = options_of(args, &model, settings)?;
     let mut around = Experiment::default();

@@ -12,12 +12,12 @@
 //! generator is kept, so a search that is carried on draws what it would have drawn.
 
 use headland_base::Seed;
-use headland_base::maths::{TAU, cos, exp, log, pow, sqrt};
-use rand_chacha::rand_core::Rng;
+use headland_base::maths::{dot, exp, log, pow, sqrt};
+use headland_sense::noise::Dice;
 use serde::{Deserialize, Serialize};
 
-use super::dense::{Columns, dot, eigen, norm};
-use super::{Bounds, Ended, Evaluate, Progress, Watch};
+use super::dense::{Columns, norm, singular};
+use super::{Bounds, BrokenOff, Ended, Evaluate, Watch};
 
 /// How to search.
 #[derive(Clone, Debug, PartialEq)]
@@ -110,7 +110,7 @@ impl Search {
         bounds: &Bounds,
         seed: &Seed,
         options: &Options,
-        watch: &mut Watch<'_>,
+        watch: &mut Watch<'_, Search>,
     ) {
         // A search that had used up what it was allowed goes on where more is allowed.
         self.ended = self.ended.filter(|ended| *ended != Ended::TooMany);
@@ -119,32 +119,32 @@ impl Search {
                 self.ended = Some(Ended::TooMany);
                 return;
             }
-            self.round(crew, bounds, seed, options);
-            let progress = Progress {
-                n_rounds: self.n_rounds,
-                n_evaluations: self.n_evaluations,
-                best_cost: self.cost.unwrap_or(f64::INFINITY),
-                best: &self.x,
-            };
-            if watch(&progress).is_break() {
+            // A round that is broken off has changed nothing.
+            if self.round(crew, bounds, seed, options).is_err() || watch(self).is_break() {
                 return;
             }
         }
     }
 
-    fn round(&mut self, crew: &mut dyn Evaluate, bounds: &Bounds, seed: &Seed, options: &Options) {
+    fn round(
+        &mut self,
+        crew: &mut dyn Evaluate,
+        bounds: &Bounds,
+        seed: &Seed,
+        options: &Options,
+    ) -> Result<(), BrokenOff> {
         let n = self.mean.len();
         let n_samples = options.n_samples.unwrap_or(4 + (3.0 * log(n as f64)) as usize).max(4);
         let law = Law::new(n, n_samples);
 
         // Samples: mean + sigma·B·D·z.
-        let (values, axes) = eigen(&self.covariance);
+        // Of what is symmetric and positive, singular values and vectors are its own.
+        let (values, axes) = singular(&self.covariance);
         let lengths: Vec<f64> = values.iter().map(|value| sqrt(value.max(0.0))).collect();
-        let mut rng = seed.child(&format!("round {}", self.n_rounds)).rng();
+        let mut dice = Dice::new(&seed.child(&format!("round {}", self.n_rounds)));
         let steps: Vec<Vec<f64>> = (0..n_samples)
             .map(|_| {
-                let along: Vec<f64> =
-                    lengths.iter().map(|length| length * normal(&mut rng)).collect();
+                let along: Vec<f64> = lengths.iter().map(|length| length * dice.normal()).collect();
                 combined(&axes, &along)
             })
             .collect();
@@ -158,7 +158,7 @@ impl Search {
             .collect();
         let points: Vec<Vec<f64>> = repaired.iter().map(|u| from_shares(u, bounds)).collect();
         let costs: Vec<f64> = crew
-            .all(points.clone())
+            .all(points.clone())?
             .iter()
             .map(|found| found.as_ref().map_or(f64::INFINITY, |r| dot(r, r)))
             .map(|cost| if cost.is_nan() { f64::INFINITY } else { cost })
@@ -185,7 +185,7 @@ impl Search {
             if self.sigma < options.least_spread {
                 self.ended = Some(Ended::NoResiduals);
             }
-            return;
+            return Ok(());
         }
 
         // Mean, paths, covariance, step length.
@@ -242,6 +242,7 @@ impl Search {
         } else if self.recent.len() == n_recent && most - least <= options.least_gain * most {
             self.ended = Some(Ended::SmallGain);
         }
+        Ok(())
     }
 }
 
@@ -256,13 +257,6 @@ fn combined(axes: &Columns, along: &[f64]) -> Vec<f64> {
         sum.iter_mut().zip(axis).for_each(|(sum, x)| *sum += a * x);
     }
     sum
-}
-
-/// A number from the normal distribution, by Box and Muller's formula.
-pub fn normal(rng: &mut impl Rng) -> f64 {
-    let mut uniform = || ((rng.next_u64() >> 11) as f64 + 0.5) / (1u64 << 53) as f64;
-    let (u, v) = (uniform(), uniform());
-    sqrt(-2.0 * log(u)) * cos(TAU * v)
 }
 
 /// The constants of the strategy (Hansen's table 1).

@@ -4,7 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::mpsc;
 use std::sync::{Mutex, PoisonError};
 
-use super::{Evaluate, Problem};
+use super::{BrokenOff, Evaluate, Problem};
 
 /// Does `work` with `n_threads` evaluating. What comes out does not depend on how many.
 pub fn with_crew<P: Problem, T>(
@@ -38,7 +38,10 @@ pub fn with_crew<P: Problem, T>(
             });
         }
         drop(answers); // so that `done` ends should every thread have ended
-        let out = work(&mut Crew { tasks: &tasks, done: &done });
+        let is_broken_off = || problem.is_broken_off();
+        let mut crew =
+            Crew { tasks: &tasks, done: &done, is_broken_off: &is_broken_off, n_threads };
+        let out = work(&mut crew);
         drop(tasks);
         out
     })
@@ -50,8 +53,13 @@ struct Alone<'p, P: Problem> {
 }
 
 impl<P: Problem> Evaluate for Alone<'_, P> {
-    fn all(&mut self, points: Vec<Vec<f64>>) -> Vec<Option<Vec<f64>>> {
-        points.iter().map(|x| self.problem.residuals(&mut self.worker, x)).collect()
+    fn all(&mut self, points: Vec<Vec<f64>>) -> Result<Vec<Option<Vec<f64>>>, BrokenOff> {
+        let found = points.iter().map(|x| self.problem.residuals(&mut self.worker, x)).collect();
+        if self.problem.is_broken_off() { Err(BrokenOff) } else { Ok(found) }
+    }
+
+    fn n_threads(&self) -> usize {
+        1
     }
 }
 
@@ -61,10 +69,12 @@ type Answer = (usize, std::thread::Result<Option<Vec<f64>>>);
 struct Crew<'c> {
     tasks: &'c mpsc::Sender<(usize, Vec<f64>)>,
     done: &'c mpsc::Receiver<Answer>,
+    is_broken_off: &'c dyn Fn() -> bool,
+    n_threads: usize,
 }
 
 impl Evaluate for Crew<'_> {
-    fn all(&mut self, points: Vec<Vec<f64>>) -> Vec<Option<Vec<f64>>> {
+    fn all(&mut self, points: Vec<Vec<f64>>) -> Result<Vec<Option<Vec<f64>>>, BrokenOff> {
         let mut found: Vec<Option<Vec<f64>>> = points.iter().map(|_| None).collect();
         let n_points = points.len();
         for task in points.into_iter().enumerate() {
@@ -74,7 +84,11 @@ impl Evaluate for Crew<'_> {
             let (i, answer) = self.done.recv().expect("every task is answered");
             found[i] = answer.unwrap_or_else(|panic| resume_unwind(panic));
         }
-        found
+        if (self.is_broken_off)() { Err(BrokenOff) } else { Ok(found) }
+    }
+
+    fn n_threads(&self) -> usize {
+        self.n_threads
     }
 }
 
@@ -101,7 +115,7 @@ mod tests {
         for n_threads in [1, 2, 3] {
             let go = |to: u8| {
                 let points = (0..to).map(|i| vec![f64::from(i)]).collect();
-                with_crew(&Brittle, n_threads, |crew| crew.all(points))
+                with_crew(&Brittle, n_threads, |crew| crew.all(points)).expect("not broken off")
             };
             assert_eq!(go(3).len(), 3);
             assert!(catch_unwind(AssertUnwindSafe(|| go(9))).is_err(), "{n_threads} threads");

@@ -5,35 +5,41 @@
 //! rotations, which give small singular values as exactly as large ones. Sums run in one order,
 //! so the bits are the same everywhere.
 
-use headland_base::maths::{hypot, sqrt};
+use headland_base::maths::{dot, hypot, sqrt};
 
 /// Columns of equal length.
 pub type Columns = Vec<Vec<f64>>;
-
-/// `Σ a·b`.
-pub fn dot(a: &[f64], b: &[f64]) -> f64 {
-    // Four sums side by side: one long chain of additions would wait for itself.
-    let mut sums = [0.0; 4];
-    let (a4, b4) = (a.chunks_exact(4), b.chunks_exact(4));
-    let rest: f64 = a4.remainder().iter().zip(b4.remainder()).map(|(x, y)| x * y).sum();
-    for (x, y) in a4.zip(b4) {
-        for i in 0..4 {
-            sums[i] += x[i] * y[i];
-        }
-    }
-    (sums[0] + sums[1]) + (sums[2] + sums[3]) + rest
-}
 
 /// `√Σ a²`.
 pub fn norm(a: &[f64]) -> f64 {
     sqrt(dot(a, a))
 }
 
-/// `Q·R = A` by Householder: leaves the triangle R in the upper part and gives `Qᵀ·b` for a
-/// right side, its first entries beside R.
-pub fn triangle(mut columns: Columns, mut right: Vec<f64>) -> (Columns, Vec<f64>) {
-    let n_columns = columns.len();
-    for k in 0..n_columns.min(right.len()) {
+/// Rows that are reflected together: what they take stays in the caches next to a core.
+const N_ROWS: usize = 512;
+
+/// `Q·R = A` by Householder: the triangle R, and the first entries of `Qᵀ·b` for a right side,
+/// those beside R. Block of rows by block of rows, each with the triangle of those before it.
+pub fn triangle(columns: &[&[f64]], right: &[f64]) -> (Columns, Vec<f64>) {
+    let mut r: Columns = vec![Vec::new(); columns.len()];
+    let mut q = Vec::new();
+    for from in (0..right.len()).step_by(N_ROWS) {
+        let rows = from..(from + N_ROWS).min(right.len());
+        r.iter_mut().zip(columns).for_each(|(r, column)| r.extend(&column[rows.clone()]));
+        q.extend(&right[rows]);
+        reflect(&mut r, &mut q);
+        r.iter_mut().for_each(|r| r.truncate(columns.len()));
+        q.truncate(columns.len());
+    }
+    r.iter_mut().for_each(|r| r.resize(columns.len(), 0.0));
+    q.resize(columns.len(), 0.0);
+    (r, q)
+}
+
+/// Turns columns into a triangle with zeros below it, and a right side with them.
+fn reflect(columns: &mut Columns, right: &mut [f64]) {
+    let mut v = Vec::new();
+    for k in 0..columns.len().min(right.len()) {
         let (done, rest) = columns.split_at_mut(k + 1);
         let pivot = &mut done[k];
         let length = norm(&pivot[k..]);
@@ -41,21 +47,22 @@ pub fn triangle(mut columns: Columns, mut right: Vec<f64>) -> (Columns, Vec<f64>
             continue;
         }
         let corner = if pivot[k] > 0.0 { -length } else { length };
-        let mut v = pivot[k..].to_vec();
+        v.clear();
+        v.extend_from_slice(&pivot[k..]);
         v[0] -= corner;
         let factor = 2.0 / dot(&v, &v);
         pivot[k] = corner;
         pivot[k + 1..].fill(0.0);
-        for column in rest.iter_mut().map(Vec::as_mut_slice).chain([right.as_mut_slice()]) {
+        for column in rest.iter_mut().map(Vec::as_mut_slice).chain([&mut *right]) {
             let along = factor * dot(&v, &column[k..]);
             column[k..].iter_mut().zip(&v).for_each(|(x, v)| *x -= along * v);
         }
     }
-    for column in &mut columns {
-        column.resize(n_columns, 0.0);
-    }
-    right.resize(n_columns, 0.0);
-    (columns, right)
+}
+
+/// Columns as slices.
+pub fn slices(columns: &Columns) -> Vec<&[f64]> {
+    columns.iter().map(Vec::as_slice).collect()
 }
 
 /// Solves `R·x = b` for an upper triangle; zero along a pivot that is zero.
@@ -101,12 +108,6 @@ pub fn singular(columns: &Columns) -> (Vec<f64>, Columns) {
     (order.iter().map(|i| lengths[*i]).collect(), order.iter().map(|i| v[*i].clone()).collect())
 }
 
-/// Eigenvalues of a symmetric positive matrix, largest first, and their vectors: its singular
-/// values, since it is its own transpose.
-pub fn eigen(columns: &Columns) -> (Vec<f64>, Columns) {
-    singular(columns)
-}
-
 fn turn(columns: &mut Columns, i: usize, j: usize, c: f64, s: f64) {
     let (left, right) = columns.split_at_mut(j);
     for (x, y) in left[i].iter_mut().zip(&mut right[0]) {
@@ -129,8 +130,10 @@ mod tests {
 
     #[test]
     fn a_triangle_keeps_all_products() {
-        let (a, b) = (random(50, 5), random(50, 1).remove(0));
-        let (r, qb) = triangle(a.clone(), b.clone());
+        // More rows than are reflected together, and not a whole number of such blocks.
+        let n_rows = 3 * N_ROWS / 2;
+        let (a, b) = (random(n_rows, 5), random(n_rows, 1).remove(0));
+        let (r, qb) = triangle(&slices(&a), &b);
         for i in 0..5 {
             for j in 0..5 {
                 assert!((dot(&r[i], &r[j]) - dot(&a[i], &a[j])).abs() < 1e-12);
@@ -141,7 +144,7 @@ mod tests {
         // The normal equations hold at its solution.
         let x = back_substitute(&r, &qb);
         let rest: Vec<f64> =
-            (0..50).map(|row| b[row] - (0..5).map(|k| a[k][row] * x[k]).sum::<f64>()).collect();
+            (0..n_rows).map(|row| b[row] - (0..5).map(|k| a[k][row] * x[k]).sum::<f64>()).collect();
         assert!(a.iter().all(|column| dot(column, &rest).abs() < 1e-12));
     }
 

@@ -4,19 +4,23 @@
 //! `(JᵀJ + λ·D²)·p = -Jᵀr`, longer with a small λ and straight down with a large one, until one
 //! gains. `D` are the longest columns of J so far, so that units do not matter (Moré, 1978), and λ
 //! follows how well the last step kept its promise (Nielsen, 1999). J is reduced to a triangle
-//! once per round; every λ then costs a small system.
+//! once per step; every λ then costs a small system.
 //!
-//! Bounds: a parameter that stands at one and would go out stays there for the round; the others
+//! Slopes of many parameters are dear and a step is one evaluation. So a round goes on after its
+//! first step with slopes that are corrected along the way gone, by what the residuals did there
+//! (Broyden, 1965), as long as such steps keep half of their promise. A search ends on corrected
+//! slopes only where the step before, with fresh ones, did what it promised to a hundredth: from
+//! there the error was a parabola.
+//!
+//! Bounds: a parameter that stands at one and would go out stays there for the step; the others
 //! are solved for without it. A step that crosses a bound ends on it, and is solved for again
 //! without the parameters that met theirs.
 
-use std::ops::ControlFlow;
-
-use headland_base::maths::{cbrt, sqrt};
+use headland_base::maths::{cbrt, dot, sqrt};
 use serde::{Deserialize, Serialize};
 
-use super::dense::{Columns, back_substitute, dot, norm, triangle};
-use super::{Bounds, Ended, Evaluate, Progress, Watch};
+use super::dense::{Columns, back_substitute, norm, slices, triangle};
+use super::{Bounds, BrokenOff, Ended, Evaluate, Watch};
 
 /// How to search.
 #[derive(Clone, Debug, PartialEq)]
@@ -25,10 +29,16 @@ pub struct Options {
     pub difference: Vec<f64>,
     /// Slopes from both sides: twice the evaluations, exact to the second order.
     pub is_central: bool,
+    /// Steps of a round with corrected slopes, at most.
+    pub most_corrections: usize,
     /// A search ends when a step changes the parameters by less than this share.
     pub least_step: f64,
     /// A search ends when a step gains less than this share of the cost.
     pub least_gain: f64,
+    /// A search ends with a step of fresh slopes that gains less than this share of a mean squared
+    /// residual: the square of how many standard errors it goes. What it leaves is far less, of
+    /// the second order.
+    pub least_told: f64,
     /// A search ends when residuals and slopes are this close to a right angle.
     pub least_slope: f64,
     /// A search ends after so many evaluations.
@@ -42,8 +52,11 @@ impl Options {
         Options {
             difference: x.iter().enumerate().map(|(i, x)| 1e-6 * bounds.width(i, *x)).collect(),
             is_central: false,
+            // Slopes of three parameters cost no more than what they would be corrected by.
+            most_corrections: if x.len() > 3 { 8 } else { 0 },
             least_step: 1e-9,
             least_gain: 1e-10,
+            least_told: 0.04,
             least_slope: 1e-10,
             most_evaluations: 10_000,
         }
@@ -55,27 +68,36 @@ impl Options {
         Options {
             difference: x.iter().map(|x| cbrt(f64::EPSILON) * x.abs().max(1.0)).collect(),
             is_central: true,
+            most_corrections: 0,
             least_step: 1e-14,
             least_gain: 1e-15,
+            least_told: 0.0,
             least_slope: 1e-14,
             most_evaluations: 100_000,
         }
     }
 }
 
-/// Where the search is: all it needs to go on.
+/// Where the search is at the beginning of a round: all it needs to go on.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Search {
-    /// The best point so far.
-    pub x: Vec<f64>,
+    /// Where the round begins.
+    x: Vec<f64>,
     /// Its sum of squared residuals; none before the first round.
-    pub cost: Option<f64>,
+    cost: Option<f64>,
+    /// A better point of a round that was broken off. It is found again when the search goes on,
+    /// which begins the round anew.
+    ahead: Option<(Vec<f64>, f64)>,
     /// How much it is held back.
     lambda: f64,
     /// By how much more after a step that did not gain.
     growth: f64,
     /// The longest column of J so far, per parameter.
     scale: Vec<f64>,
+    /// Where slopes were taken last.
+    pub sloped_at: Vec<f64>,
+    /// Rounds one after the other that gained less than can be told.
+    n_idle: usize,
     /// Rounds that are finished.
     pub n_rounds: usize,
     /// Points that were evaluated, as far as an uninterrupted search would have.
@@ -84,41 +106,72 @@ pub struct Search {
     pub ended: Option<Ended>,
 }
 
+/// How residuals lie at the end of a search.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Linear {
+    /// Those of the best point.
+    pub residuals: Vec<f64>,
+    /// Where slopes were taken last.
+    pub sloped_at: Vec<f64>,
+    /// Those slopes, a column per parameter.
+    pub slopes: Columns,
+}
+
 impl Search {
     /// From a point, which is moved into the bounds.
     pub fn new(x: &[f64], bounds: &Bounds) -> Search {
         Search {
             x: bounds.nearest(x),
             cost: None,
+            ahead: None,
             lambda: 1e-3,
             growth: 2.0,
             scale: vec![0.0; x.len()],
+            sloped_at: bounds.nearest(x),
+            n_idle: 0,
             n_rounds: 0,
             n_evaluations: 0,
             ended: None,
         }
     }
 
+    /// From another point, which so many evaluations were needed to find; before the first round.
+    pub fn move_to(&mut self, x: Vec<f64>, n_evaluations: usize) {
+        self.sloped_at.clone_from(&x);
+        (self.x, self.n_evaluations) = (x, n_evaluations);
+    }
+
+    /// The best point so far and its sum of squared residuals, once there is one.
+    pub fn best(&self) -> (&[f64], Option<f64>) {
+        match &self.ahead {
+            Some((x, cost)) => (x, Some(*cost)),
+            None => (&self.x, self.cost),
+        }
+    }
+
     /// Whether it is one of so many parameters, whoever wrote it.
     pub fn is_sound(&self, n: usize) -> bool {
-        let is_number = |x: &f64| x.is_finite();
-        self.x.len() == n
-            && self.scale.len() == n
-            && self.x.iter().chain(&self.scale).chain(&self.cost).all(is_number)
+        let ahead = self.ahead.iter().map(|(x, _)| x);
+        let mut lists = [&self.x, &self.scale, &self.sloped_at].into_iter().chain(ahead);
+        let costs = self.cost.iter().chain(self.ahead.iter().map(|(_, cost)| cost));
+        lists.all(|list| list.len() == n && list.iter().all(|x| x.is_finite()))
+            && costs.into_iter().all(|x| x.is_finite())
             && [self.lambda, self.growth].iter().all(|x| x.is_finite() && *x > 0.0)
     }
 
-    /// Goes on until it has ended, or is told to stop: then it can go on later.
+    /// Goes on until it has ended, or is told to stop: then it can go on later. The slopes of the
+    /// last round, where it has ended after one.
     pub fn run(
         &mut self,
         crew: &mut dyn Evaluate,
         bounds: &Bounds,
         options: &Options,
-        watch: &mut Watch<'_>,
-    ) {
-        let Some(mut residuals) = crew.one(&self.x) else {
+        watch: &mut Watch<'_, Search>,
+    ) -> Option<Linear> {
+        let Ok(found) = crew.one(&self.x) else { return None };
+        let Some(mut residuals) = found else {
             self.ended = Some(Ended::NoResiduals);
-            return;
+            return None;
         };
         if self.cost.is_none() {
             self.n_evaluations += 1;
@@ -126,51 +179,84 @@ impl Search {
         }
         // A search that had used up what it was allowed goes on where more is allowed.
         self.ended = self.ended.filter(|ended| *ended != Ended::TooMany);
+        let mut fresh = None;
         while self.ended.is_none() {
             if self.n_evaluations >= options.most_evaluations {
                 self.ended = Some(Ended::TooMany);
-                return;
+                break;
             }
-            // A round that is broken off leaves nothing behind: it is done again.
-            let mut next = self.clone();
-            if next.round(&mut residuals, crew, bounds, options, watch).is_break() {
-                return;
+            // A round that is broken off leaves nothing behind but its best point.
+            let mut next = Search { ahead: None, ..self.clone() };
+            match next.round(&mut residuals, crew, bounds, options) {
+                Ok(slopes) => (*self, fresh) = (next, slopes),
+                Err(BrokenOff) => {
+                    let is_better = next.cost < self.cost;
+                    self.ahead = next.cost.filter(|_| is_better).map(|cost| (next.x, cost));
+                    return None;
+                }
             }
-            *self = next;
-            if self.ended.is_none() && self.tell(watch).is_break() {
-                return;
+            if self.ended.is_none() && watch(self).is_break() {
+                break;
             }
         }
+        fresh.map(|slopes| Linear { residuals, sloped_at: self.sloped_at.clone(), slopes })
     }
 
-    fn tell(&self, watch: &mut Watch<'_>) -> ControlFlow<()> {
-        watch(&Progress {
-            n_rounds: self.n_rounds,
-            n_evaluations: self.n_evaluations,
-            best_cost: self.cost.unwrap_or(f64::INFINITY),
-            best: &self.x,
-        })
-    }
-
+    /// Fresh slopes and the steps that are gone with them; the slopes come back.
     fn round(
         &mut self,
         residuals: &mut Vec<f64>,
         crew: &mut dyn Evaluate,
         bounds: &Bounds,
         options: &Options,
-        watch: &mut Watch<'_>,
-    ) -> ControlFlow<()> {
-        let cost = dot(residuals, residuals);
-        let Some(slopes) = slopes(&self.x, residuals, crew, bounds, options) else {
+    ) -> Result<Option<Columns>, BrokenOff> {
+        let Some(fresh) = slopes(&self.x, residuals, crew, bounds, options)? else {
             self.ended = Some(Ended::NoResiduals);
-            return ControlFlow::Continue(());
+            return Ok(None);
         };
         self.n_evaluations += self.x.len() * if options.is_central { 2 } else { 1 };
+        self.sloped_at.clone_from(&self.x);
+        self.n_rounds += 1;
+        for (scale, column) in self.scale.iter_mut().zip(&fresh) {
+            *scale = scale.max(norm(column));
+        }
+        let cost = dot(residuals, residuals);
+        let mut gone = self.step(&fresh, Slopes::Fresh, residuals, crew, bounds, options)?;
+        let is_straight = |gone: &Gone| (gone.gain / gone.promised - 1.0).abs() < 0.01;
+        let kind = Slopes::Corrected { may_end: gone.as_ref().is_some_and(is_straight) };
+        let mut slopes = if self.ended.is_none() { fresh.clone() } else { Vec::new() };
+        for _ in 0..options.most_corrections {
+            let is_worth = |gone: &Gone| gone.gain > 0.5 * gone.promised;
+            let Some(last) = gone.filter(is_worth).filter(|_| self.ended.is_none()) else { break };
+            correct(&mut slopes, &self.scale, &last, residuals);
+            gone = self.step(&slopes, kind, residuals, crew, bounds, options)?;
+        }
+        // Slopes that lead nowhere, as those of stick and slip: steps are held back ever more, and
+        // go on for good.
+        let gain = cost - dot(residuals, residuals);
+        let is_idle = gain * residuals.len() as f64 <= options.least_told * cost;
+        self.n_idle = if is_idle { self.n_idle + 1 } else { 0 };
+        if self.ended.is_none() && self.n_idle >= MOST_IDLE && options.least_told > 0.0 {
+            self.ended = Some(Ended::SmallGain);
+        }
+        Ok(Some(fresh))
+    }
+
+    /// Tries steps until one is kept, or there is none to keep. With corrected slopes one is
+    /// tried.
+    fn step(
+        &mut self,
+        slopes: &Columns,
+        kind: Slopes,
+        residuals: &mut Vec<f64>,
+        crew: &mut dyn Evaluate,
+        bounds: &Bounds,
+        options: &Options,
+    ) -> Result<Option<Gone>, BrokenOff> {
+        let is_fresh = kind == Slopes::Fresh;
+        let cost = dot(residuals, residuals);
         let gradient: Vec<f64> = slopes.iter().map(|column| dot(column, residuals)).collect();
         let lengths: Vec<f64> = slopes.iter().map(|column| norm(column)).collect();
-        for (scale, length) in self.scale.iter_mut().zip(&lengths) {
-            *scale = scale.max(*length);
-        }
         // What stands at a bound and would go out stays.
         let is_free: Vec<bool> = (0..self.x.len())
             .map(|i| {
@@ -183,19 +269,28 @@ impl Search {
             .filter(|i| is_free[*i] && lengths[*i] > 0.0)
             .map(|i| gradient[i].abs() / (lengths[i] * sqrt(cost)))
             .fold(0.0, f64::max);
-        // The negated form also ends at a cost of zero, where the share is no number.
         if cost == 0.0 || steepest <= options.least_slope {
-            self.ended = Some(Ended::NoSlope);
-            return ControlFlow::Continue(());
+            self.ended = is_fresh.then_some(Ended::NoSlope);
+            return Ok(None);
         }
-        let system = System::new(&slopes, residuals, &is_free, &self.scale);
+        let (small, told) = (options.least_gain * cost, options.least_told * cost);
+        let told = told / residuals.len() as f64;
+        let system = System::new(slopes, residuals, &is_free, &self.scale);
         loop {
             let step = system.step(self.lambda, &self.x, bounds);
             let point: Vec<f64> =
                 bounds.nearest(&self.x.iter().zip(&step).map(|(x, p)| x + p).collect::<Vec<f64>>());
             let moved: Vec<f64> = point.iter().zip(&self.x).map(|(new, x)| new - x).collect();
-            let promised = -(2.0 * dot(&gradient, &moved) + length_squared(&slopes, &moved));
-            let found = crew.one(&point);
+            let promised = -(2.0 * dot(&gradient, &moved) + length_squared(slopes, &moved));
+            // Corrected slopes have no more to say.
+            if let Slopes::Corrected { may_end } = kind
+                && promised <= f64::max(small, told)
+            {
+                let is_end = may_end && promised <= told && self.lambda <= 1e-2;
+                self.ended = is_end.then_some(Ended::SmallGain);
+                return Ok(None);
+            }
+            let found = crew.one(&point)?;
             self.n_evaluations += 1;
             let new_cost = found.as_ref().map_or(f64::INFINITY, |r| dot(r, r));
             let gain = cost - new_cost;
@@ -205,76 +300,137 @@ impl Search {
             let is_short =
                 scaled(&moved) <= options.least_step * scaled(&self.x).max(f64::MIN_POSITIVE);
             let is_kept = promised > 0.0 && gain.is_finite() && gain > 1e-4 * promised;
+            let mut gone = None;
             if is_kept {
                 let kept = 2.0 * gain / promised - 1.0;
                 self.lambda *= (1.0 - kept * kept * kept).clamp(1.0 / 3.0, 2.0);
                 self.lambda = self.lambda.max(1e-20);
                 self.growth = 2.0;
                 (self.x, self.cost) = (point, Some(new_cost));
-                *residuals = found.expect("a cost has residuals");
-                self.n_rounds += 1;
+                let new = found.expect("a cost has residuals");
+                let before = std::mem::replace(residuals, new);
+                gone = Some(Gone { moved, before, gain, promised });
+            } else if !is_fresh {
+                return Ok(None);
             } else {
                 self.lambda *= self.growth;
                 self.growth *= 2.0;
             }
-            let small = options.least_gain * cost;
-            if gain.abs() <= small && promised <= small {
-                self.ended = Some(Ended::SmallGain);
-            } else if is_short || self.lambda > 1e30 {
-                self.ended = Some(Ended::SmallStep);
+            if is_fresh {
+                // Much held back, a step promises less than there is. One that promised so little
+                // and did not gain leaves nothing to gain.
+                let is_told = promised <= told && self.lambda <= 1e-2;
+                if (gain.abs() <= small && promised <= small) || is_told {
+                    self.ended = Some(Ended::SmallGain);
+                } else if is_short || self.lambda > 1e30 {
+                    self.ended = Some(Ended::SmallStep);
+                }
             }
-            if is_kept || self.ended.is_some() {
-                return ControlFlow::Continue(());
+            if gone.is_some() || self.ended.is_some() {
+                return Ok(gone);
             }
-            self.tell(watch)?;
         }
     }
 }
 
+/// So many rounds one after the other that gain less than can be told end a search.
+const MOST_IDLE: usize = 3;
+
+/// What slopes a step is of.
+#[derive(Clone, Copy, PartialEq)]
+enum Slopes {
+    Fresh,
+    Corrected {
+        /// The search may end by what they promise.
+        may_end: bool,
+    },
+}
+
+/// A step that was kept.
+struct Gone {
+    moved: Vec<f64>,
+    /// The residuals before it.
+    before: Vec<f64>,
+    gain: f64,
+    promised: f64,
+}
+
+/// Broyden's correction: the least change of the slopes, in the units of `scale`, with which they
+/// would have told what the residuals did on the way gone.
+fn correct(slopes: &mut Columns, scale: &[f64], gone: &Gone, residuals: &[f64]) {
+    let weights: Vec<f64> = gone.moved.iter().zip(scale).map(|(p, d)| p * d * d).collect();
+    let size = dot(&weights, &gone.moved);
+    if size.is_nan() || size <= 0.0 {
+        return;
+    }
+    let mut missed: Vec<f64> = residuals.iter().zip(&gone.before).map(|(new, r)| new - r).collect();
+    for (column, p) in slopes.iter().zip(&gone.moved) {
+        missed.iter_mut().zip(column).for_each(|(rest, j)| *rest -= j * p);
+    }
+    for (column, weight) in slopes.iter_mut().zip(&weights) {
+        let share = weight / size;
+        column.iter_mut().zip(&missed).for_each(|(j, rest)| *j += rest * share);
+    }
+}
+
 /// The slopes of all residuals, a column per parameter; none where no side of a parameter has
-/// residuals. Points are the same whatever the number of threads.
+/// residuals. Points are the same whatever the number of threads, and none is out of the bounds.
 pub fn slopes(
     x: &[f64],
     residuals: &[f64],
     crew: &mut dyn Evaluate,
     bounds: &Bounds,
     options: &Options,
-) -> Option<Columns> {
+) -> Result<Option<Columns>, BrokenOff> {
     let at = |i: usize, h: f64| {
         let mut point = x.to_vec();
-        point[i] += h;
+        point[i] = (x[i] + h).max(bounds.lower[i]).min(bounds.upper[i]);
         point
     };
-    // Towards the middle of the bounds, which are never left.
-    let side = |i: usize| {
-        let h = options.difference[i];
-        if x[i] + h <= bounds.upper[i] { h } else { -h }
+    // Forwards and backwards, as far as there is room; in a range narrower than both, all of it.
+    let sides = |i: usize, h: f64| -> Vec<Vec<f64>> {
+        let (below, above) = (x[i] - bounds.lower[i], bounds.upper[i] - x[i]);
+        let mut sides: Vec<f64> = [(h, above), (-h, below)]
+            .iter()
+            .filter(|(h, room)| h.abs() <= *room)
+            .map(|s| s.0)
+            .collect();
+        if sides.is_empty() {
+            sides.push(if above >= below { above } else { -below });
+        }
+        sides.into_iter().map(|h| at(i, h)).collect()
     };
-    let mut points: Vec<Vec<f64>> = (0..x.len()).map(|i| at(i, side(i))).collect();
-    if options.is_central {
-        let back = |i: usize| if x[i] - side(i) >= bounds.lower[i] { -side(i) } else { 0.0 };
-        points.extend((0..x.len()).map(|i| at(i, back(i))));
+    let n_sides = if options.is_central { 2 } else { 1 };
+    let asked: Vec<(usize, Vec<f64>)> = (0..x.len())
+        .flat_map(|i| {
+            let sides = sides(i, options.difference[i]).into_iter().take(n_sides);
+            sides.map(move |point| (i, point))
+        })
+        .collect();
+    let answers = crew.all(asked.iter().map(|(_, point)| point.clone()).collect())?;
+    let mut found: Vec<Vec<(f64, Vec<f64>)>> = vec![Vec::new(); x.len()];
+    for ((i, point), answer) in asked.iter().zip(answers) {
+        found[*i].extend(answer.map(|answer| (point[*i], answer)));
     }
-    let mut found = crew.all(points.clone());
-    // A point beyond what can be simulated: the other side.
-    for i in 0..x.len() {
-        if found[i].is_none() {
-            points[i] = at(i, -side(i));
-            found[i] = crew.one(&points[i]);
+    // Points beyond what can be simulated: the other side, and nearer.
+    for (i, found) in found.iter_mut().enumerate().filter(|(_, found)| found.is_empty()) {
+        let h = options.difference[i];
+        let others = sides(i, h).into_iter().skip(n_sides).chain(sides(i, h / 16.0));
+        for point in others {
+            if let Some(answer) = crew.one(&point)? {
+                found.push((point[i], answer));
+                break;
+            }
         }
     }
-    let column = |i: usize| {
-        let ahead = found[i].as_ref()?;
-        let behind = options.is_central.then(|| found[i + x.len()].as_deref()).flatten();
-        let (behind, from) = match behind {
-            Some(behind) => (behind, points[i + x.len()][i]),
-            None => (residuals, x[i]),
-        };
+    let column = |(i, found): (usize, &Vec<(f64, Vec<f64>)>)| {
+        let (to, ahead) = found.first()?;
+        let (from, behind) = found.get(1).map_or((x[i], residuals), |(x, r)| (*x, r));
         // What was truly gone, after rounding.
-        let h = points[i][i] - from;
+        let h = to - from;
         Some(ahead.iter().zip(behind).map(|(a, b)| (a - b) / h).collect())
     };
-    (0..x.len()).map(column).collect()
+    Ok(found.iter().enumerate().map(column).collect())
 }
 
 /// `|J·p|²`.
@@ -299,8 +455,9 @@ struct System {
 impl System {
     fn new(slopes: &Columns, residuals: &[f64], is_free: &[bool], scale: &[f64]) -> System {
         let free: Vec<usize> = (0..slopes.len()).filter(|i| is_free[*i]).collect();
-        let columns: Columns = free.iter().map(|i| slopes[*i].clone()).collect();
-        let (r, right) = triangle(columns, residuals.iter().map(|r| -r).collect());
+        let columns: Vec<&[f64]> = free.iter().map(|i| slopes[*i].as_slice()).collect();
+        let (r, mut right) = triangle(&columns, residuals);
+        right.iter_mut().for_each(|q| *q = -*q);
         let scale = free.iter().map(|i| scale[*i]).collect();
         System { free, r, right, scale, n: slopes.len() }
     }
@@ -349,7 +506,7 @@ impl System {
                 column
             })
             .collect();
-        let (r, right) = triangle(columns, right);
+        let (r, right) = triangle(&slices(&columns), &right);
         let found = back_substitute(&r, &right);
         let mut p: Vec<f64> = fixed.iter().map(|value| value.unwrap_or(0.0)).collect();
         open.iter().zip(found).for_each(|(k, value)| p[*k] = value);

@@ -40,17 +40,30 @@ pub trait Problem: Sync {
     /// The residuals at a point, always as many; none where it has none, as where a simulation
     /// leaves the finite. Must not depend on what the worker did before.
     fn residuals(&self, worker: &mut Self::Worker, x: &[f64]) -> Option<Vec<f64>>;
+
+    /// Whether somebody wants no more evaluations. What comes of one that is under way then says
+    /// nothing.
+    fn is_broken_off(&self) -> bool {
+        false
+    }
 }
+
+/// Somebody wants no more evaluations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BrokenOff;
 
 /// Evaluates many points.
 pub trait Evaluate {
     /// The residuals at each, in their order.
-    fn all(&mut self, points: Vec<Vec<f64>>) -> Vec<Option<Vec<f64>>>;
+    fn all(&mut self, points: Vec<Vec<f64>>) -> Result<Vec<Option<Vec<f64>>>, BrokenOff>;
 
     /// The residuals at one.
-    fn one(&mut self, point: &[f64]) -> Option<Vec<f64>> {
-        self.all(vec![point.to_vec()]).pop().flatten()
+    fn one(&mut self, point: &[f64]) -> Result<Option<Vec<f64>>, BrokenOff> {
+        Ok(self.all(vec![point.to_vec()])?.pop().flatten())
     }
+
+    /// How many it evaluates side by side.
+    fn n_threads(&self) -> usize;
 }
 
 /// Between which values each parameter is sought.
@@ -81,21 +94,8 @@ impl Bounds {
     }
 }
 
-/// Where a search is.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Progress<'a> {
-    /// Rounds that are finished.
-    pub n_rounds: usize,
-    /// Points that were evaluated.
-    pub n_evaluations: usize,
-    /// The least sum of squared residuals so far.
-    pub best_cost: f64,
-    /// Where that is.
-    pub best: &'a [f64],
-}
-
-/// Told after every round, and between; `Break` ends the search with what it has.
-pub type Watch<'a> = dyn FnMut(&Progress<'_>) -> ControlFlow<()> + 'a;
+/// Told after every round, with the search as it is then; `Break` ends it with what it has.
+pub type Watch<'a, Search> = dyn FnMut(&Search) -> ControlFlow<()> + 'a;
 
 /// Why a search ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]

@@ -9,10 +9,10 @@
 //! what is told, and the degrees of freedom are those of so many independent samples as would
 //! give it.
 
-use headland_base::maths::{cbrt, sqrt};
+use headland_base::maths::{cbrt, dot, sqrt};
 
 use super::Bounds;
-use super::dense::{Columns, back_substitute, dot, singular, triangle};
+use super::dense::{Columns, back_substitute, singular, slices, triangle};
 use super::student::quantile;
 
 /// To which moment a residual belongs. Residuals are correlated within a series (a recording, or
@@ -60,6 +60,8 @@ pub struct Worth {
     pub correlations: Columns,
     /// Covariances of the estimates as told.
     pub covariance: Columns,
+    /// `(JᵀJ)⁻¹` over what can be seen.
+    inverse: Columns,
 }
 
 /// Within this share of its range a parameter stands at its bound.
@@ -89,12 +91,10 @@ pub fn worth(
 
     // In shares of the ranges, so that units do not matter.
     let widths: Vec<f64> = x.iter().enumerate().map(|(i, x)| bounds.width(i, *x)).collect();
-    let scaled: Columns = slopes
-        .iter()
-        .zip(&widths)
-        .map(|(column, width)| column.iter().map(|j| j * width).collect())
-        .collect();
-    let (r, _) = triangle(scaled.clone(), vec![0.0; n]);
+    let (mut r, _) = triangle(&slices(slopes), residuals);
+    for (column, width) in r.iter_mut().zip(&widths) {
+        column.iter_mut().for_each(|r| *r *= width);
+    }
     let (values, vectors) = singular(&r);
     let clearest = values.first().copied().unwrap_or(0.0);
     let is_noise = |value: f64| value.is_nan() || value <= NOISE * clearest;
@@ -108,7 +108,10 @@ pub fn worth(
             }
         }
     }
-    let middle = middle(&scaled, residuals, moments);
+    let mut middle = middle(slopes, residuals, moments);
+    for (column, a) in middle.iter_mut().zip(&widths) {
+        column.iter_mut().zip(&widths).for_each(|(entry, b)| *entry *= a * b);
+    }
     let small = if degrees > 0.0 { n as f64 / degrees } else { 1.0 };
     let sandwich = product(&product(&bread, &middle), &bread);
 
@@ -135,7 +138,7 @@ pub fn worth(
     }
 
     let mut deviations = vec![0.0; p];
-    let parameters = (0..p)
+    let parameters: Vec<Sureness> = (0..p)
         .map(|i| {
             let plain = variance * bread[i][i];
             let robust = sandwich[i][i] * small;
@@ -162,115 +165,162 @@ pub fn worth(
             }
         })
         .collect();
+    // How estimates hang together, by both: neither need be the wider for every one.
+    let both = |i: usize, j: usize| variance * bread[i][j] + small * sandwich[i][j];
     let correlation = |i: usize, j: usize| {
-        let scale = sqrt(bread[i][i] * bread[j][j]);
-        if scale > 0.0 { bread[i][j] / scale } else { f64::from(i == j) }
+        let scale = sqrt(both(i, i) * both(j, j));
+        if scale > 0.0 { both(i, j) / scale } else { f64::from(i == j) }
     };
     let correlations: Columns =
         (0..p).map(|j| (0..p).map(|i| correlation(i, j)).collect()).collect();
-    let covariance = (0..p)
-        .map(|j| {
-            let entry = |i: usize| {
-                correlations[j][i] * deviations[i] * deviations[j] * widths[i] * widths[j]
-            };
-            (0..p).map(entry).collect()
-        })
-        .collect();
-    Worth { parameters, unseen, residual_spread: sqrt(variance), correlations, covariance }
+    let in_units = |of: &dyn Fn(usize, usize) -> f64| -> Columns {
+        (0..p).map(|j| (0..p).map(|i| of(i, j) * widths[i] * widths[j]).collect()).collect()
+    };
+    let covariance = in_units(&|i, j| correlations[j][i] * deviations[i] * deviations[j]);
+    let inverse = in_units(&|i, j| bread[j][i]);
+    Worth { parameters, unseen, residual_spread: sqrt(variance), correlations, covariance, inverse }
 }
 
-/// `Σ w(lag)·Σ gₜ·gₜ₊ₗₐ₉ᵀ` with `g = Jᵀr` summed over the residuals of each moment.
-fn middle(slopes: &Columns, residuals: &[f64], moments: &[Moment]) -> Columns {
-    let p = slopes.len();
-    let mut rows: Vec<usize> = (0..residuals.len()).collect();
-    rows.sort_by_key(|row| (moments[*row], *row));
-    // One score per moment, series by series.
-    let mut scores: Vec<(usize, Vec<f64>)> = Vec::new();
-    let mut last = None;
-    for row in rows {
-        if last != Some(moments[row]) {
-            scores.push((moments[row].series, vec![0.0; p]));
-            last = Some(moments[row]);
-        }
-        let score = &mut scores.last_mut().expect("one was pushed").1;
-        for (sum, column) in score.iter_mut().zip(slopes) {
-            *sum += column[row] * residuals[row];
-        }
+impl Worth {
+    /// How far the estimate goes when residuals change: `(JᵀJ)⁻¹·Jᵀ·change`.
+    pub fn answer(&self, slopes: &Columns, change: &[f64]) -> Vec<f64> {
+        let pull: Vec<f64> = slopes.iter().map(|column| dot(column, change)).collect();
+        self.inverse.iter().map(|row| dot(row, &pull)).collect()
     }
+}
+
+/// `g = Jᵀr` summed over the residuals of each moment, moment by moment.
+struct Scores {
+    /// Numbers per moment.
+    p: usize,
+    values: Vec<f64>,
+    /// The moments of each series.
+    series: Vec<std::ops::Range<usize>>,
+}
+
+impl Scores {
+    fn of(slopes: &Columns, residuals: &[f64], moments: &[Moment]) -> Scores {
+        let p = slopes.len();
+        let mut rows: Vec<usize> = (0..residuals.len()).collect();
+        rows.sort_by_key(|row| moments[*row]);
+        // The place of every row's moment.
+        let mut places = vec![0; rows.len()];
+        let mut series: Vec<std::ops::Range<usize>> = Vec::new();
+        let (mut n, mut last): (usize, Option<Moment>) = (0, None);
+        for row in rows {
+            let moment = moments[row];
+            if last != Some(moment) {
+                if last.map(|last| last.series) != Some(moment.series) {
+                    series.push(n..n);
+                }
+                n += 1;
+                series.last_mut().expect("one was pushed").end = n;
+                last = Some(moment);
+            }
+            places[row] = n - 1;
+        }
+        let mut values = vec![0.0; n * p];
+        for (i, column) in slopes.iter().enumerate() {
+            for ((slope, residual), place) in column.iter().zip(residuals).zip(&places) {
+                values[place * p + i] += slope * residual;
+            }
+        }
+        Scores { p, values, series }
+    }
+
+    fn at(&self, moment: usize) -> &[f64] {
+        &self.values[moment * self.p..(moment + 1) * self.p]
+    }
+
+    /// How much of a score is carried over from one moment to the next.
+    fn carried(&self) -> Vec<f64> {
+        let (mut cross, mut own) = (vec![0.0; self.p], vec![0.0; self.p]);
+        for t in self.series.iter().flat_map(|series| series.clone().skip(1)) {
+            for (i, (before, now)) in self.at(t - 1).iter().zip(self.at(t)).enumerate() {
+                cross[i] += before * now;
+                own[i] += before * before;
+            }
+        }
+        let share = |(cross, own): (&f64, &f64)| match *own > 0.0 {
+            true => (cross / own).clamp(-0.97, 0.97),
+            false => 0.0,
+        };
+        cross.iter().zip(&own).map(share).collect()
+    }
+
+    /// Without what a first-order process explains.
+    fn fresh(&self, memory: &[f64]) -> Scores {
+        let mut values = Vec::with_capacity(self.values.len());
+        for series in &self.series {
+            for t in series.clone() {
+                let rest = |(i, score): (usize, &f64)| match t == series.start {
+                    // As spread out as the others.
+                    true => score * sqrt(1.0 - memory[i] * memory[i]),
+                    false => score - memory[i] * self.at(t - 1)[i],
+                };
+                values.extend(self.at(t).iter().enumerate().map(rest));
+            }
+        }
+        Scores { p: self.p, values, series: self.series.clone() }
+    }
+
+    /// Andrews' lag for triangular weights, each score taken for a first-order process.
+    fn n_lags(&self) -> usize {
+        let (mut over, mut under) = (0.0, 0.0);
+        for rho in self.carried() {
+            // Every parameter weighs the same, whatever its units: by its own variance.
+            let (minus, plus) = (1.0 - rho, 1.0 + rho);
+            over += 4.0 * rho * rho / (minus * minus * minus * minus * minus * minus * plus * plus);
+            under += 1.0 / (minus * minus * minus * minus);
+        }
+        if under <= 0.0 {
+            return 0;
+        }
+        let longest = self.series.iter().map(|series| series.len()).max().unwrap_or(0);
+        let n_moments = self.values.len() / self.p;
+        let n_lags = (1.1447 * cbrt(over / under * n_moments as f64)) as usize;
+        n_lags.min(longest.saturating_sub(1))
+    }
+
+    /// `Σ w(lag)·Σ gₜ·gₜ₊ₗₐ₉ᵀ`, both ways, each lag with a smaller weight: never negative. What
+    /// surrounds a moment is summed first, so that a lag costs no product of all with all.
+    fn lagged_sum(&self) -> Columns {
+        let n_lags = self.n_lags();
+        let mut sum = vec![vec![0.0; self.p]; self.p];
+        let mut around = vec![0.0; self.p];
+        for series in &self.series {
+            for t in series.clone() {
+                around.copy_from_slice(self.at(t));
+                for lag in 1..=n_lags {
+                    let weight = 1.0 - lag as f64 / (n_lags + 1) as f64;
+                    let before = t.checked_sub(lag).filter(|t| *t >= series.start);
+                    let after = Some(t + lag).filter(|t| *t < series.end);
+                    for score in before.into_iter().chain(after).map(|t| self.at(t)) {
+                        around.iter_mut().zip(score).for_each(|(a, score)| *a += weight * score);
+                    }
+                }
+                for (column, a) in sum.iter_mut().zip(&around) {
+                    column.iter_mut().zip(self.at(t)).for_each(|(sum, score)| *sum += a * score);
+                }
+            }
+        }
+        sum
+    }
+}
+
+/// The middle of the sandwich.
+fn middle(slopes: &Columns, residuals: &[f64], moments: &[Moment]) -> Columns {
+    let scores = Scores::of(slopes, residuals, moments);
     // What a first-order process explains is taken out first and put back into the sum: the lags
     // that are left are few (Andrews and Monahan, 1992).
-    let memory: Vec<f64> = (0..p).map(|i| carried(&scores, i)).collect();
-    let mut fresh: Vec<(usize, Vec<f64>)> = Vec::with_capacity(scores.len());
-    for series in scores.chunk_by(|a, b| a.0 == b.0) {
-        for (t, (name, score)) in series.iter().enumerate() {
-            let rest = |i: usize| match t {
-                // As spread out as the others.
-                0 => score[i] * sqrt(1.0 - memory[i] * memory[i]),
-                _ => score[i] - memory[i] * series[t - 1].1[i],
-            };
-            fresh.push((*name, (0..p).map(rest).collect()));
-        }
-    }
-    let mut sum = lagged_sum(&fresh, p);
+    let memory = scores.carried();
+    let mut sum = scores.fresh(&memory).lagged_sum();
     for (j, column) in sum.iter_mut().enumerate() {
         for (i, entry) in column.iter_mut().enumerate() {
             *entry /= (1.0 - memory[i]) * (1.0 - memory[j]);
         }
     }
     sum
-}
-
-/// The sum of products up to a lag, each lag with a smaller weight: never negative.
-fn lagged_sum(scores: &[(usize, Vec<f64>)], p: usize) -> Columns {
-    let longest = scores.chunk_by(|a, b| a.0 == b.0).map(<[_]>::len).max().unwrap_or(0);
-    let n_lags = lags(scores, p).min(longest.saturating_sub(1));
-    let mut sum = vec![vec![0.0; p]; p];
-    for series in scores.chunk_by(|a, b| a.0 == b.0) {
-        for lag in 0..=n_lags.min(series.len() - 1) {
-            let weight = 1.0 - lag as f64 / (n_lags + 1) as f64;
-            for (early, late) in series.iter().zip(&series[lag..]) {
-                for (j, column) in sum.iter_mut().enumerate() {
-                    for (i, entry) in column.iter_mut().enumerate() {
-                        let both = if lag == 0 {
-                            early.1[i] * late.1[j]
-                        } else {
-                            early.1[i] * late.1[j] + late.1[i] * early.1[j]
-                        };
-                        *entry += weight * both;
-                    }
-                }
-            }
-        }
-    }
-    sum
-}
-
-/// How much of a score is carried over from one moment to the next.
-fn carried(scores: &[(usize, Vec<f64>)], i: usize) -> f64 {
-    let (mut cross, mut own) = (0.0, 0.0);
-    for series in scores.chunk_by(|a, b| a.0 == b.0) {
-        for pair in series.windows(2) {
-            cross += pair[0].1[i] * pair[1].1[i];
-            own += pair[0].1[i] * pair[0].1[i];
-        }
-    }
-    if own > 0.0 { (cross / own).clamp(-0.97, 0.97) } else { 0.0 }
-}
-
-/// Andrews' lag for triangular weights, each score taken for a first-order process.
-fn lags(scores: &[(usize, Vec<f64>)], p: usize) -> usize {
-    let (mut over, mut under) = (0.0, 0.0);
-    for i in 0..p {
-        let rho = carried(scores, i);
-        // Every parameter weighs the same, whatever its units: by its own variance.
-        let (minus, plus) = (1.0 - rho, 1.0 + rho);
-        over += 4.0 * rho * rho / (minus * minus * minus * minus * minus * minus * plus * plus);
-        under += 1.0 / (minus * minus * minus * minus);
-    }
-    if under <= 0.0 {
-        return 0;
-    }
-    (1.1447 * cbrt(over / under * scores.len() as f64)) as usize
 }
 
 fn product(a: &Columns, b: &Columns) -> Columns {
@@ -287,8 +337,13 @@ fn product_along(matrix: &Columns, v: &[f64]) -> f64 {
 
 /// The point that least squares of a linear problem has, for whoever tests with one.
 pub fn linear_solution(slopes: &Columns, right: &[f64]) -> Vec<f64> {
-    let (r, right) = triangle(slopes.clone(), right.to_vec());
+    let (r, right) = triangle(&slices(slopes), right);
     back_substitute(&r, &right)
+}
+
+/// To six digits.
+fn short(x: f64) -> f64 {
+    format!("{x:.5e}").parse().unwrap_or(x)
 }
 
 /// What a person is told of parameters at a bound and of what was not seen.
@@ -305,7 +360,7 @@ pub fn warnings(
                 if is_upper { ("upper", bounds.upper[i]) } else { ("lower", bounds.lower[i]) };
             out.push((
                 "at-bound",
-                format!("`{}` = {} stands at its {word} bound {bound}: the best value may be beyond, and its interval means little", names[i], x[i]),
+                format!("`{}` = {} stands at its {word} bound {bound}: the best value may be beyond, and its interval means little", names[i], short(x[i]), bound = short(bound)),
             ));
         }
     }

@@ -1,10 +1,11 @@
 use std::ops::ControlFlow;
 
 use headland_base::Seed;
-use headland_base::maths::{exp, pow, sqrt};
+use headland_base::maths::{dot, exp, pow, sqrt};
+use headland_sense::noise::Dice;
 
 use super::crew::with_crew;
-use super::dense::{Columns, dot};
+use super::dense::Columns;
 use super::sureness::{Moment, worth};
 use super::*;
 
@@ -44,7 +45,7 @@ fn on(
     bounds: &Bounds,
     n_threads: usize,
 ) {
-    let options = marquardt::Options::exact(&search.x);
+    let options = marquardt::Options::exact(search.best().0);
     with_crew(&Formula(f), n_threads, |crew| {
         search.run(crew, bounds, &options, &mut |_| ControlFlow::Continue(()));
     });
@@ -55,11 +56,14 @@ fn known_valleys_are_descended() {
     let bounds = Bounds::none(2);
     let mut search = marquardt::Search::new(&[-1.2, 1.0], &bounds);
     on(&mut search, rosenbrock, &bounds, 1);
-    assert!(search.x.iter().all(|x| (x - 1.0).abs() < 1e-9), "{search:?}");
+    assert!(search.best().0.iter().all(|x| (x - 1.0).abs() < 1e-9), "{search:?}");
     assert!(search.ended.unwrap().is_converged() && search.n_evaluations < 200);
     let mut search = marquardt::Search::new(&[1.0, 1.0], &bounds);
     on(&mut search, beale, &bounds, 1);
-    assert!((search.x[0] - 3.0).abs() < 1e-9 && (search.x[1] - 0.5).abs() < 1e-9, "{search:?}");
+    assert!(
+        (search.best().0[0] - 3.0).abs() < 1e-9 && (search.best().0[1] - 0.5).abs() < 1e-9,
+        "{search:?}"
+    );
 }
 
 /// With the least point outside, the best of the edge is found: there the slope within the bounds
@@ -69,13 +73,13 @@ fn bounds_hold_and_the_edge_is_searched() {
     let bounds = Bounds { lower: vec![-2.0, -3.0], upper: vec![0.5, 3.0] };
     let mut search = marquardt::Search::new(&[-1.2, 1.0], &bounds);
     on(&mut search, rosenbrock, &bounds, 1);
-    assert_eq!(search.x[0], 0.5);
-    assert!((search.x[1] - 0.25).abs() < 1e-9, "{search:?}");
+    assert_eq!(search.best().0[0], 0.5);
+    assert!((search.best().0[1] - 0.25).abs() < 1e-9, "{search:?}");
     // Corners, from everywhere.
     for start in [[0.0, 0.0], [-2.0, 3.0], [0.5, -3.0]] {
         let mut search = marquardt::Search::new(&start, &bounds);
         on(&mut search, |x| Some(vec![x[0] - 9.0, x[1] - 7.0, 0.1 * x[0] * x[1]]), &bounds, 1);
-        assert_eq!(search.x, [0.5, 3.0]);
+        assert_eq!(search.best().0, [0.5, 3.0]);
     }
 }
 
@@ -84,7 +88,7 @@ fn a_region_without_residuals_is_kept_out_of() {
     let bounds = Bounds::none(2);
     let mut search = marquardt::Search::new(&[-1.2, 1.0], &bounds);
     on(&mut search, |x| (x[1] > -1.0 && x[0] < 1.5).then(|| rosenbrock(x)).flatten(), &bounds, 1);
-    assert!(search.x.iter().all(|x| (x - 1.0).abs() < 1e-9), "{search:?}");
+    assert!(search.best().0.iter().all(|x| (x - 1.0).abs() < 1e-9), "{search:?}");
     let mut search = marquardt::Search::new(&[-1.2, 1.0], &bounds);
     on(&mut search, |_| None, &bounds, 1);
     assert_eq!(search.ended, Some(Ended::NoResiduals));
@@ -105,8 +109,8 @@ fn the_same_bits_on_threads_and_after_every_stop() {
     while parts.ended.is_none() {
         let before = parts.n_rounds;
         with_crew(&Formula(two_decays), 2, |crew| {
-            parts.run(crew, &bounds, &options, &mut |progress| {
-                if progress.n_rounds > before {
+            parts.run(crew, &bounds, &options, &mut |search| {
+                if search.n_rounds > before {
                     ControlFlow::Break(())
                 } else {
                     ControlFlow::Continue(())
@@ -184,9 +188,9 @@ fn moments(n: usize) -> Vec<Moment> {
 #[test]
 fn intervals_of_a_line_are_the_textbooks() {
     let n = 40;
-    let mut rng = Seed::new(9).child("line").rng();
+    let mut dice = Dice::new(&Seed::new(9).child("line"));
     let t: Vec<f64> = (0..n).map(|i| 0.25 * i as f64).collect();
-    let y: Vec<f64> = t.iter().map(|t| 2.0 - 0.7 * t + 0.3 * cma::normal(&mut rng)).collect();
+    let y: Vec<f64> = t.iter().map(|t| 2.0 - 0.7 * t + 0.3 * dice.normal()).collect();
     let slopes: Columns = vec![vec![1.0; n], t.clone()];
     let x = sureness::linear_solution(&slopes, &y);
     let residuals: Vec<f64> = (0..n).map(|i| x[0] + x[1] * t[i] - y[i]).collect();
@@ -203,6 +207,14 @@ fn intervals_of_a_line_are_the_textbooks() {
         assert!(found.half_width.unwrap() >= textbook * 0.999);
     }
     assert!(found.unseen.is_empty());
+    // Intercept and slope of a line pull at each other as the textbook says.
+    let pull = -mean / sqrt(sxx / n as f64 + mean * mean);
+    let of = |i: usize, j: usize| found.covariance[i][j];
+    let told = of(0, 1) / sqrt(of(0, 0) * of(1, 1));
+    assert!(
+        (told - pull).abs() < 0.05 && (of(1, 0) / of(0, 1) - 1.0).abs() < 1e-12,
+        "{told} {pull}"
+    );
 }
 
 /// With residuals that hang together the textbook's intervals miss the truth; ours hold it as
@@ -215,11 +227,11 @@ fn intervals_hold_the_truth_although_residuals_hang_together() {
     let slopes: Columns = vec![vec![1.0; n], t, wave];
     let (mut ours, mut textbook) = (0, 0);
     for trial in 0..n_trials {
-        let mut rng = Seed::new(trial).child("noise").rng();
+        let mut dice = Dice::new(&Seed::new(trial).child("noise"));
         let mut noise = 0.0;
         let y: Vec<f64> = (0..n)
             .map(|i| {
-                noise = rho * noise + 0.1 * cma::normal(&mut rng);
+                noise = rho * noise + 0.1 * dice.normal();
                 1.0 + 2.0 * slopes[1][i] + 0.5 * slopes[2][i] + noise
             })
             .collect();
@@ -241,8 +253,8 @@ fn what_is_not_seen_is_named() {
     let names: Vec<String> = ["mass", "length", "colour", "damping"].map(str::to_string).to_vec();
     // Only mass + length acts, and colour not at all.
     let slopes: Columns = vec![t.clone(), t.clone(), vec![0.0; 50], vec![1.0; 50]];
-    let mut rng = Seed::new(5).rng();
-    let residuals: Vec<f64> = t.iter().map(|_| 0.01 * cma::normal(&mut rng)).collect();
+    let mut dice = Dice::new(&Seed::new(5));
+    let residuals: Vec<f64> = t.iter().map(|_| 0.01 * dice.normal()).collect();
     let bounds = Bounds { lower: vec![0.0; 4], upper: vec![2.0, 2.0, 2.0, 1.0] };
     let x = [1.0, 1.0, 1.0, 0.9999];
     let found = worth(&x, &bounds, &residuals, &slopes, &moments(50), 0.95);
@@ -256,4 +268,75 @@ fn what_is_not_seen_is_named() {
     assert!(all.contains("`damping` = 0.9999 stands at its upper bound 1"), "{all}");
     let widths: Vec<bool> = found.parameters.iter().map(|p| p.half_width.is_some()).collect();
     assert_eq!(widths, [false, false, false, true]);
+}
+
+/// Slopes stay within the bounds: at an edge, in a range narrower than a difference, and where the
+/// side that is left has no residuals.
+#[test]
+fn slopes_are_taken_within_the_bounds() {
+    let bounds = Bounds { lower: vec![0.0, 1.0, 0.0], upper: vec![1.0, 1.0 + 1e-8, 1.0] };
+    let line = |x: &[f64]| -> Option<Vec<f64>> {
+        assert!((0.0..=1.0).contains(&x[0]) && (1.0..=1.0 + 1e-8).contains(&x[1]), "{x:?}");
+        (x[2] == 0.0 || x[2] < 1e-3).then(|| vec![3.0 * x[0], 5.0 * x[1], 7.0 * x[2]])
+    };
+    for is_central in [false, true] {
+        let options = marquardt::Options {
+            difference: vec![1e-2; 3],
+            is_central,
+            ..marquardt::Options::exact(&[0.0; 3])
+        };
+        for x in [[1.0, 1.0 + 1e-8, 0.0], [0.0, 1.0, 0.0]] {
+            let slopes = with_crew(&Formula(line), 1, |crew| {
+                marquardt::slopes(&x, &line(&x).unwrap(), crew, &bounds, &options)
+            });
+            let slopes = slopes.unwrap().expect("a nearer point has residuals");
+            for (k, wanted) in [3.0, 5.0, 7.0].into_iter().enumerate() {
+                assert!(
+                    (slopes[k][k] / wanted - 1.0).abs() < 1e-6,
+                    "{is_central} {x:?} {slopes:?}"
+                );
+            }
+        }
+    }
+}
+
+/// Slopes that are corrected along the way end where fresh ones end, with fewer evaluations.
+#[test]
+fn corrected_slopes_end_at_the_same_point_sooner() {
+    const N: usize = 8;
+    let truth: Vec<f64> = (0..N).map(|k| 1.0 + 0.1 * k as f64).collect();
+    let bend = |x: &[f64], t: f64| -> f64 {
+        let term = |(k, x): (usize, &f64)| x * exp(-x * t * 0.3) * (1.0 + (k as f64) * t).recip();
+        x.iter().enumerate().map(term).sum::<f64>() + x[0] * x[N - 1] * t
+    };
+    let data: Vec<f64> = (0..200)
+        .map(|i| bend(&truth, f64::from(i) * 0.05) + 1e-4 * (f64::from(7 * i % 19) - 9.0))
+        .collect();
+    let problem = Formula(|x: &[f64]| -> Option<Vec<f64>> {
+        Some(data.iter().enumerate().map(|(i, y)| bend(x, i as f64 * 0.05) - y).collect())
+    });
+    let bounds = Bounds { lower: vec![0.1; N], upper: vec![5.0; N] };
+    let start = [1.3; N];
+    let ends = [0, 8].map(|most_corrections| {
+        let options = marquardt::Options {
+            most_corrections,
+            least_told: 1e-6,
+            ..marquardt::Options::new(&start, &bounds)
+        };
+        let mut search = marquardt::Search::new(&start, &bounds);
+        with_crew(&problem, 1, |crew| {
+            search.run(crew, &bounds, &options, &mut |_| ControlFlow::Continue(()));
+        });
+        assert!(search.ended.unwrap().is_converged(), "{search:?}");
+        search
+    });
+    let [fresh, corrected] = &ends;
+    let (a, b) = (fresh.best().1.unwrap(), corrected.best().1.unwrap());
+    assert!((a / b - 1.0).abs() < 1e-6, "{fresh:?} {corrected:?}");
+    assert!(
+        4 * corrected.n_evaluations < 3 * fresh.n_evaluations,
+        "{} {}",
+        corrected.n_evaluations,
+        fresh.n_evaluations
+    );
 }

@@ -7,9 +7,9 @@
 //! ```
 //!
 //! A residual is `(simulated − measured) / scale` of one sample. The scale of a key is the
-//! standard deviation of all that was measured of it over the recordings that are fitted, so that
-//! metres and radians weigh alike; a key that never changes is taken as it is. Every sample is
-//! used. Angles are subtracted the shorter way round.
+//! standard deviation of what was measured of it over all that is fitted, so that metres and
+//! radians weigh alike; a key that never changes is taken as it is. Every sample is used. Angles
+//! are subtracted the shorter way round. What is held out is not simulated in a search.
 //!
 //! Where a recording starts is known only as well as its first samples. So the positions and
 //! velocities of the joints that were measured are fitted too, per recording, unless somebody
@@ -20,10 +20,12 @@
 mod saved;
 mod tuned;
 
+use std::ops::ControlFlow;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use headland_base::maths::{sqrt, wrap_angle};
-use headland_base::{Diagnostic, SimDuration};
+use headland_base::{Diagnostic, SimDuration, SimTime};
 use headland_sim::{Engine, Gains, Model};
 use headland_world::parameter::{self, Parameter, Subject, pseudo};
 
@@ -31,7 +33,7 @@ use crate::fit::sureness::Moment;
 use crate::fit::{Bounds, Problem};
 use crate::infer::is_angle;
 use crate::source::{JointQuantity, Source};
-use crate::{Experiment, Replay, ReplayOptions};
+use crate::{Experiment, Replay, ReplayOptions, Signal};
 
 pub use saved::{Method, Saved, Search, search};
 pub use tuned::{Derived, KeyError, Tuned, TunedNumber, tuned};
@@ -50,7 +52,8 @@ pub struct Wanted {
     pub lower: f64,
     /// The highest it may be.
     pub upper: f64,
-    /// Where the search starts; what it is now, or the middle where it is outside or unknown.
+    /// Where the search starts; what it is now, on the mean where it is several numbers, or the
+    /// middle where that is outside or unknown.
     pub start: f64,
 }
 
@@ -78,8 +81,10 @@ impl Wanted {
                 })?;
             }
         }
-        let now = parameters[0].get(subject).filter(|now| (lower..=upper).contains(now));
-        let start = now.unwrap_or(0.5 * (lower + upper));
+        let now: Vec<f64> = parameters.iter().filter_map(|one| one.get(subject)).collect();
+        let now = now.iter().sum::<f64>() / now.len() as f64;
+        let is_within = (lower..=upper).contains(&now);
+        let start = if is_within { now } else { 0.5 * (lower + upper) };
         let name = if parameters.len() == 1 { parameters[0].path() } else { path }.to_string();
         Ok(Wanted { name, parameters, lower, upper, start })
     }
@@ -141,6 +146,8 @@ pub struct Course {
 /// How to tune, beside what is wanted.
 #[derive(Clone, Debug)]
 pub struct Plan {
+    /// What moves the model, in words: a search belongs to it.
+    pub engine: String,
     /// How recordings are repeated.
     pub options: ReplayOptions,
     /// The share of every recording, from its start, that is fitted; the rest is held out.
@@ -150,17 +157,22 @@ pub struct Plan {
 }
 
 /// A problem to be solved: everything checked, every scale known.
+#[derive(Clone)]
 pub struct Tuning<'a> {
     pub(crate) subject: Subject,
     pub(crate) wanted: Vec<Wanted>,
     pub(crate) courses: Vec<Course>,
+    /// Per course what is fitted of it; nothing of one that is held out.
+    fitted: Vec<Option<Arc<Experiment>>>,
     pub(crate) plan: Plan,
     make_engine: &'a MakeEngine<'a>,
-    /// Per course and axis that is fitted: the place in `x` of its position and velocity.
-    starts: Vec<Start>,
+    /// Somebody may want it to end.
+    stop: Arc<AtomicBool>,
+    /// Numbers of the first states that are fitted, in the order in which they stand in `x`.
+    pub(crate) starts: Vec<Start>,
     /// Per key its scale.
     pub(crate) scales: Vec<(String, f64)>,
-    /// Per course and signal: scale, whether it is an angle, which samples are fitted.
+    /// Per course and signal of what is fitted.
     signals: Vec<Vec<Used>>,
     /// To which moment each residual belongs.
     moments: Vec<Moment>,
@@ -170,30 +182,46 @@ pub struct Tuning<'a> {
 
 /// A number of the first state of a course that is fitted.
 #[derive(Clone, Debug)]
-struct Start {
+pub(crate) struct Start {
     course: usize,
     name: String,
+    pub unit: &'static str,
     source: Source,
     value: f64,
     room: f64,
 }
 
+/// How the samples of a signal become residuals.
 #[derive(Clone, Debug)]
-pub(crate) struct Used {
-    pub scale: f64,
-    pub is_angle: bool,
-    /// Samples before this are fitted, where they are `seen`.
-    pub n_fitted: usize,
+struct Used {
+    scale: f64,
+    is_angle: bool,
     /// The model had a number at the start of the search.
-    pub seen: Vec<bool>,
+    seen: Vec<bool>,
 }
 
-/// What a thread keeps: a replay per course.
-pub struct Replays(Vec<Replay>);
+/// Takes which course it is, what was measured of it, and its samples simulated.
+type See<'a> = dyn FnMut(usize, &Experiment, &[Vec<f64>]) + 'a;
+
+/// What a thread keeps: a replay for each course that is simulated.
+pub struct Replays(Vec<Option<Replay>>);
 
 impl<'a> Tuning<'a> {
     /// Checks everything that can be checked before a search.
     pub fn new(
+        subject: Subject,
+        wanted: Vec<Wanted>,
+        courses: Vec<Course>,
+        plan: Plan,
+        make_engine: &'a MakeEngine<'a>,
+    ) -> Result<Tuning<'a>, Vec<Diagnostic>> {
+        let never = Arc::new(AtomicBool::new(false));
+        Tuning::heeding(never, subject, wanted, courses, plan, make_engine)
+    }
+
+    /// The same; simulations end, and with them whatever waits for one, as soon as `stop` is set.
+    pub fn heeding(
+        stop: Arc<AtomicBool>,
         subject: Subject,
         mut wanted: Vec<Wanted>,
         courses: Vec<Course>,
@@ -219,25 +247,33 @@ impl<'a> Tuning<'a> {
                 ]);
             }
         }
+        let fitted = courses.iter().map(|course| fitted_part(course, plan.train_share)).collect();
         let mut tuning = Tuning {
             subject,
             wanted,
             courses,
+            fitted,
             plan,
             make_engine,
+            stop,
             starts: Vec::new(),
             scales: Vec::new(),
             signals: Vec::new(),
             moments: Vec::new(),
             notes: Vec::new(),
         };
-        let mut replays = tuning.replays(&tuning.subject)?;
-        tuning.notes = replays.iter().flat_map(|replay| replay.notes().to_vec()).collect();
+        // What is held out is refused now as well, and not when the search is over.
+        if tuning.plan.train_share < 1.0 || tuning.fitted.contains(&None) {
+            tuning.replays(&tuning.subject, &tuning.whole())?;
+        }
+        let mut replays = tuning.replays(&tuning.subject, &tuning.fitted)?;
+        let all_notes = replays.iter().flatten().flat_map(|replay| replay.notes().to_vec());
+        tuning.notes = all_notes.collect();
         tuning.notes.dedup();
         if tuning.plan.fits_start && tuning.plan.options.window.is_none() {
             // What is held out has no part in the search, nor has where it starts.
-            let is_fitted = |course: &usize| !tuning.courses[*course].is_held_out;
-            let fitted = replays.iter().enumerate().filter(|(course, _)| is_fitted(course));
+            let each = replays.iter().enumerate();
+            let fitted = each.filter_map(|(course, replay)| Some((course, replay.as_ref()?)));
             tuning.starts = fitted.flat_map(starts_of).collect();
         }
         tuning.scale(&mut replays)?;
@@ -250,6 +286,13 @@ impl<'a> Tuning<'a> {
             ]);
         }
         Ok(tuning)
+    }
+
+    /// The same with steps half as long; nothing where the step itself is looked for.
+    pub(crate) fn halved(&self) -> Option<Tuning<'a>> {
+        let mut halved = self.clone();
+        halved.plan.options.step = SimDuration::from_nanos(self.step().nanos() / 2);
+        (!self.tunes_step() && halved.step() > SimDuration::ZERO).then_some(halved)
     }
 
     fn n(&self) -> usize {
@@ -273,10 +316,10 @@ impl<'a> Tuning<'a> {
         wanted.chain(self.starts.iter().map(|start| start.value)).collect()
     }
 
-    /// What it would be without tuning: what the model says now.
+    /// What it would be without tuning. A parameter that is no number stays what the model says:
+    /// a path may name several, which need not be the same.
     pub fn untuned(&self) -> Vec<f64> {
-        let now = |wanted: &Wanted| wanted.parameters[0].get(&self.subject).unwrap_or(wanted.start);
-        let wanted = self.wanted.iter().map(now);
+        let wanted = self.wanted.iter().map(|_| f64::NAN);
         wanted.chain(self.starts.iter().map(|start| start.value)).collect()
     }
 
@@ -299,6 +342,11 @@ impl<'a> Tuning<'a> {
         (0..self.n()).map(|i| f64::max(1e-6 * bounds.width(i, 1.0), least(i))).collect()
     }
 
+    /// What moves the model, in words.
+    pub fn engine(&self) -> &str {
+        &self.plan.engine
+    }
+
     /// The longest step, before tuning.
     pub fn step(&self) -> SimDuration {
         self.plan.options.step
@@ -309,10 +357,11 @@ impl<'a> Tuning<'a> {
         &self.moments
     }
 
-    /// The world and settings with the values of `x`, or why there are none.
+    /// The world and settings with the values of `x`, or why there are none. What is no number
+    /// stays as it is.
     pub fn subject_at(&self, x: &[f64]) -> Result<Subject, Diagnostic> {
         let mut subject = self.subject.clone();
-        for (wanted, value) in self.wanted.iter().zip(x) {
+        for (wanted, value) in self.wanted.iter().zip(x).filter(|(_, value)| !value.is_nan()) {
             for parameter in &wanted.parameters {
                 parameter.set(&mut subject, *value)?;
             }
@@ -335,68 +384,96 @@ impl<'a> Tuning<'a> {
         self.wanted.iter().any(|wanted| wanted.parameters.iter().any(is_step))
     }
 
-    fn replays(&self, subject: &Subject) -> Result<Vec<Replay>, Vec<Diagnostic>> {
+    /// Every course whole, what is held out among them.
+    pub(crate) fn whole(&self) -> Vec<Option<Arc<Experiment>>> {
+        self.courses.iter().map(|course| Some(Arc::clone(&course.experiment))).collect()
+    }
+
+    fn replays(
+        &self,
+        subject: &Subject,
+        experiments: &[Option<Arc<Experiment>>],
+    ) -> Result<Vec<Option<Replay>>, Vec<Diagnostic>> {
         let model = Model::compile(&Arc::new(subject.world.clone()))?;
         let options = self.options_of(subject);
-        let replay = |course: &Course| {
-            let experiment = Arc::clone(&course.experiment);
-            Replay::new(model.clone(), (self.make_engine)(), experiment, options.clone())
+        let replay = |experiment: &Option<Arc<Experiment>>| {
+            let Some(experiment) = experiment else { return Ok(None) };
+            let engine = (self.make_engine)();
+            Replay::new(model.clone(), engine, Arc::clone(experiment), options.clone()).map(Some)
         };
-        self.courses.iter().map(replay).collect()
+        experiments.iter().map(replay).collect()
     }
 
     /// Scales, angles, and which samples the model has a number for.
-    fn scale(&mut self, replays: &mut [Replay]) -> Result<(), Vec<Diagnostic>> {
-        self.scales = scales(&self.courses);
+    fn scale(&mut self, replays: &mut [Option<Replay>]) -> Result<(), Vec<Diagnostic>> {
+        self.scales = scales(&self.courses, &self.fitted);
         let mut series = 0;
         for (course, replay) in self.courses.iter().zip(replays.iter_mut()) {
-            let window = self.plan.options.window.map(SimDuration::nanos);
-            let end = replay.plan().duration().nanos() as f64 * self.plan.train_share;
-            let (zero, mut latest) = (replay.plan().zero, 0);
+            let Some(replay) = replay else {
+                self.signals.push(Vec::new());
+                continue;
+            };
             let angles: Vec<bool> =
                 replay.sources().iter().map(|source| is_angle(replay.model(), source)).collect();
-            let simulated = replay.run().map_err(|stopped| {
+            let (experiment, plan) = (Arc::clone(replay.experiment()), replay.plan().clone());
+            let simulated = replay.run_until(&mut self.tick()).map_err(|stopped| {
                 let message = format!(
                     "the simulation of `{}` broke at the start of the search: {stopped:?}",
                     course.name
                 );
                 vec![Diagnostic::error("engine-fault", message)]
             })?;
-            let mut used = Vec::new();
-            for (i, signal) in course.experiment.signals.iter().enumerate() {
-                let since: Vec<i64> =
-                    signal.series.times.iter().map(|time| (*time - zero).nanos()).collect();
-                let n_fitted = match course.is_held_out {
-                    true => 0,
-                    false => since.partition_point(|nanos| *nanos as f64 <= end),
-                };
-                let seen: Vec<bool> = simulated.values[i].iter().map(|v| v.is_finite()).collect();
-                for at in (0..n_fitted).filter(|at| seen[*at]) {
-                    let part = window.map_or(0, |window| (since[at] / window.max(1)) as usize);
-                    latest = latest.max(part);
-                    self.moments.push(Moment { series: series + part, at_nanos: since[at] });
+            let signals = experiment.signals.iter().zip(angles).zip(&simulated.values);
+            let used: Vec<Used> = signals
+                .map(|((signal, is_angle), values)| Used {
+                    scale: self.scale_of(&signal.key),
+                    is_angle,
+                    seen: values.iter().map(|value| value.is_finite()).collect(),
+                })
+                .collect();
+            // A window ends with the samples at which the state is put back.
+            let mut moments: Vec<Vec<Moment>> = vec![Vec::new(); used.len()];
+            for landing in &plan.landings {
+                for (signal, sample) in &plan.samples[landing.samples.clone()] {
+                    if used[*signal].seen[*sample] {
+                        moments[*signal].push(Moment { series, at_nanos: landing.time.nanos() });
+                    }
                 }
-                let known = self.scales.iter().find(|(key, _)| *key == signal.key);
-                let scale = known.map_or(1.0, |(_, scale)| *scale);
-                used.push(Used { scale, is_angle: angles[i], n_fitted, seen });
+                series += usize::from(landing.resets);
             }
-            series += latest + 1;
+            series += 1;
+            self.moments.extend(moments.into_iter().flatten());
             self.signals.push(used);
         }
         Ok(())
     }
 
-    /// Simulates every course at `x`, and hands over what came out, course by course.
-    fn simulate(
-        &self,
-        replays: &mut [Replay],
-        x: &[f64],
-        see: &mut dyn FnMut(usize, &[Vec<f64>]) -> bool,
-    ) -> bool {
+    /// Breaks a simulation off when somebody wants it to end.
+    fn tick(&self) -> impl FnMut(SimTime) -> ControlFlow<()> + use<> {
+        let stop = Arc::clone(&self.stop);
+        move |_| match stop.load(Ordering::Relaxed) {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
+        }
+    }
+
+    /// What the errors of a key are divided by.
+    pub(crate) fn scale_of(&self, key: &str) -> f64 {
+        self.scales.iter().find(|(known, _)| known == key).map_or(1.0, |(_, scale)| *scale)
+    }
+
+    /// Simulates every course there is a replay for at `x`, and hands over what came out, course
+    /// by course.
+    fn simulate(&self, replays: &mut [Option<Replay>], x: &[f64], see: &mut See<'_>) -> bool {
+        if self.is_broken_off() {
+            return false;
+        }
         let Ok(subject) = self.subject_at(x) else { return false };
         let options = self.options_of(&subject);
         let Ok(model) = Model::compile(&Arc::new(subject.world)) else { return false };
-        for (i, replay) in replays.iter_mut().enumerate() {
+        let mut tick = self.tick();
+        let each = replays.iter_mut().enumerate();
+        for (i, replay) in each.filter_map(|(i, replay)| Some((i, replay.as_mut()?))) {
             replay.set_command_delay(options.command_delay);
             let values = self.starts.iter().zip(&x[self.wanted.len()..]);
             let start: Vec<(Source, f64)> = values
@@ -411,11 +488,10 @@ impl<'a> Tuning<'a> {
             if !is_ready {
                 return false;
             }
-            match replay.run() {
+            let experiment = Arc::clone(replay.experiment());
+            match replay.run_until(&mut tick) {
                 Ok(simulated) if simulated.done.contained.is_empty() => {
-                    if !see(i, &simulated.values) {
-                        return false;
-                    }
+                    see(i, &experiment, &simulated.values);
                 }
                 _ => return false,
             }
@@ -424,9 +500,9 @@ impl<'a> Tuning<'a> {
     }
 
     /// The difference of a sample, the shorter way round for an angle.
-    fn difference(used: &Used, simulated: f64, measured: f64) -> f64 {
+    fn difference(is_angle: bool, simulated: f64, measured: f64) -> f64 {
         let apart = simulated - measured;
-        if used.is_angle { wrap_angle(apart) } else { apart }
+        if is_angle { wrap_angle(apart) } else { apart }
     }
 }
 
@@ -435,7 +511,7 @@ impl Problem for Tuning<'_> {
 
     fn worker(&self) -> Replays {
         // What could be refused was refused when the problem was made.
-        Replays(self.replays(&self.subject).unwrap_or_default())
+        Replays(self.replays(&self.subject, &self.fitted).unwrap_or_default())
     }
 
     fn residuals(&self, worker: &mut Replays, x: &[f64]) -> Option<Vec<f64>> {
@@ -443,21 +519,40 @@ impl Problem for Tuning<'_> {
         if worker.0.len() != self.courses.len() {
             return None;
         }
-        let is_whole = self.simulate(&mut worker.0, x, &mut |course, values| {
-            let signals = &self.courses[course].experiment.signals;
-            for ((used, signal), values) in self.signals[course].iter().zip(signals).zip(values) {
-                for at in (0..used.n_fitted).filter(|at| used.seen[*at]) {
-                    let apart = Self::difference(used, values[at], signal.series.values[at]);
-                    if !apart.is_finite() {
-                        return false;
-                    }
-                    out.push(apart / used.scale);
+        let is_whole = self.simulate(&mut worker.0, x, &mut |course, experiment, values| {
+            let signals = experiment.signals.iter().zip(values);
+            for (used, (signal, values)) in self.signals[course].iter().zip(signals) {
+                let samples = values.iter().zip(&signal.series.values).zip(&used.seen);
+                for ((value, measured), _) in samples.filter(|(_, is_seen)| **is_seen) {
+                    out.push(Self::difference(used.is_angle, *value, *measured) / used.scale);
                 }
             }
-            true
         });
-        is_whole.then_some(out)
+        (is_whole && out.iter().all(|r| r.is_finite())).then_some(out)
     }
+
+    fn is_broken_off(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+}
+
+/// What is fitted of a course: its first part, or nothing of one that is held out.
+fn fitted_part(course: &Course, share: f64) -> Option<Arc<Experiment>> {
+    let whole = &course.experiment;
+    if course.is_held_out || share >= 1.0 {
+        return (!course.is_held_out).then(|| Arc::clone(whole));
+    }
+    let (first, last) = (whole.first()?, whole.last()?);
+    let end = (last - first).nanos() as f64 * share;
+    let part = |signal: &Signal| {
+        let mut part = signal.clone();
+        let n = part.series.times.partition_point(|time| (*time - first).nanos() as f64 <= end);
+        part.series.times.truncate(n);
+        part.series.values.truncate(n);
+        (n > 0).then_some(part)
+    };
+    let signals = whole.signals.iter().filter_map(part).collect();
+    Some(Arc::new(Experiment { signals, told: whole.told.clone(), known: whole.known.clone() }))
 }
 
 fn is_time(parameter: &Parameter) -> bool {
@@ -474,8 +569,8 @@ pub fn gains_of(subject: &Subject) -> Option<Gains> {
     subject.settings.gains.map(|(kp, kd)| Gains { kp, kd })
 }
 
-/// The standard deviation of each key over the courses that are fitted.
-fn scales(courses: &[Course]) -> Vec<(String, f64)> {
+/// The standard deviation of each key over what is fitted.
+fn scales(courses: &[Course], fitted: &[Option<Arc<Experiment>>]) -> Vec<(String, f64)> {
     let mut keys: Vec<&str> = Vec::new();
     for course in courses {
         keys.extend(course.experiment.signals.iter().map(|signal| signal.key.as_str()));
@@ -483,11 +578,8 @@ fn scales(courses: &[Course]) -> Vec<(String, f64)> {
     keys.sort_unstable();
     keys.dedup();
     let scale = |key: &str| {
-        let fitted = courses.iter().filter(|course| !course.is_held_out);
-        let values: Vec<f64> = fitted
-            .filter_map(|course| course.experiment.series(key))
-            .flat_map(|series| series.values.iter().copied())
-            .collect();
+        let all = fitted.iter().flatten().filter_map(|experiment| experiment.series(key));
+        let values: Vec<f64> = all.flat_map(|series| series.values.iter().copied()).collect();
         let n = values.len().max(1) as f64;
         let mean = values.iter().sum::<f64>() / n;
         let spread = sqrt(values.iter().map(|v| (v - mean) * (v - mean)).sum::<f64>() / n);
@@ -507,17 +599,19 @@ fn starts_of((course, replay): (usize, &Replay)) -> Vec<Start> {
         let least = signal.series.values.iter().fold(f64::INFINITY, |a, b| a.min(*b));
         let range = (most - least).max(1e-3);
         let now = &replay.start().dofs[*dof];
+        let units = if is_angle(model, source) { ["rad", "rad/s"] } else { ["m", "m/s"] };
+        let reach = 10.0 * range + now.velocity.abs();
         let numbers = [
-            (JointQuantity::Position, "position", now.position, range),
-            (JointQuantity::Velocity, "velocity", now.velocity, 10.0 * range + now.velocity.abs()),
+            (JointQuantity::Position, "position", units[0], now.position, range),
+            (JointQuantity::Velocity, "velocity", units[1], now.velocity, reach),
         ];
-        for (quantity, word, value, room) in numbers {
+        for (quantity, word, unit, value, room) in numbers {
             let source = Source::Joint(*dof, quantity);
             if replay.is_given(&source) {
                 continue;
             }
             let name = format!("start/{}/{name}/{word}", course + 1);
-            out.push(Start { course, name, source, value, room });
+            out.push(Start { course, name, unit, source, value, room });
         }
     }
     out

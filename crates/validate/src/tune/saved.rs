@@ -1,12 +1,16 @@
 //! A search that can be put away: what `--resume` reads and Ctrl-C writes.
 
+use std::ops::ControlFlow;
+
+use headland_base::maths::dot;
 use headland_base::{Diagnostic, Seed};
+use headland_sim::Mode;
 use headland_world::parameter::Parameter;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::{Tuning, Wanted};
-use crate::fit::{Ended, Evaluate, Watch, cma, marquardt};
+use crate::fit::{BrokenOff, Ended, Evaluate, cma, marquardt};
 
 /// How to search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,6 +24,14 @@ pub enum Method {
 impl Method {
     /// Every method with its word.
     pub const ALL: &[(&str, Method)] = &[("lm", Method::Lm), ("cma", Method::Cma)];
+
+    /// What it is called.
+    pub fn word(self) -> &'static str {
+        match self {
+            Method::Lm => "lm",
+            Method::Cma => "cma",
+        }
+    }
 }
 
 /// Where a search of either kind is.
@@ -45,7 +57,7 @@ impl Search {
     /// The best point so far, and its cost once there is one.
     pub fn best(&self) -> (&[f64], Option<f64>) {
         match self {
-            Search::Lm(search) => (&search.x, search.cost),
+            Search::Lm(search) => search.best(),
             Search::Cma(search) => (&search.x, search.cost),
         }
     }
@@ -66,6 +78,25 @@ impl Search {
         }
     }
 
+    /// Rounds that are finished.
+    pub fn n_rounds(&self) -> usize {
+        match self {
+            Search::Lm(search) => search.n_rounds,
+            Search::Cma(search) => search.n_rounds,
+        }
+    }
+
+    /// Where slopes tell how sure the best point is.
+    pub fn sloped_at(&self) -> &[f64] {
+        match self {
+            // Those of the last round, from where the error was a parabola.
+            Search::Lm(search) if search.ended.is_some_and(Ended::is_converged) => {
+                &search.sloped_at
+            }
+            _ => self.best().0,
+        }
+    }
+
     /// Which it is.
     pub fn method(&self) -> Method {
         match self {
@@ -82,19 +113,22 @@ pub struct Saved {
     pub version: u32,
     /// Of everything the search depends on: parameters, bounds, data, model, options.
     pub fingerprint: String,
+    /// The engine it searches with.
+    pub engine: String,
     /// The seed a person gave.
     pub seed: u64,
     /// Where it is.
     pub search: Search,
 }
 
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 impl Saved {
     /// A search at its start.
     pub fn new(method: Method, tuning: &Tuning<'_>, seed: u64) -> Saved {
         let search = Search::new(method, tuning);
-        Saved { version: VERSION, fingerprint: fingerprint(tuning), seed, search }
+        let engine = tuning.plan.engine.clone();
+        Saved { version: VERSION, fingerprint: fingerprint(tuning), engine, seed, search }
     }
 
     /// As text.
@@ -102,8 +136,13 @@ impl Saved {
         serde_json::to_string_pretty(self).expect("numbers and words")
     }
 
-    /// From text, for the same problem: another's cannot be carried on.
-    pub fn from_json(text: &str, tuning: &Tuning<'_>) -> Result<Saved, Diagnostic> {
+    /// From text, for the search that [`Saved::new`] would begin: another's cannot be carried on.
+    pub fn from_json(
+        text: &str,
+        method: Method,
+        tuning: &Tuning<'_>,
+        seed: u64,
+    ) -> Result<Saved, Diagnostic> {
         let saved: Saved = serde_json::from_str(text).map_err(|fault| {
             Diagnostic::error(
                 "bad-resume",
@@ -116,13 +155,25 @@ impl Saved {
             Search::Lm(search) => search.is_sound(n),
             Search::Cma(search) => search.is_sound(n),
         };
-        let is_same = saved.version == VERSION && saved.fingerprint == fingerprint(tuning);
-        if !is_same || !is_sound {
-            let message = "this search is of another problem: other parameters, bounds, data, model or options";
-            return Err(Diagnostic::error("other-search", message)
-                .help("give what it was started with, or remove the file to start anew"));
-        }
-        Ok(saved)
+        let wanted = Saved::new(method, tuning, seed);
+        let (had, has) = (saved.search.method(), wanted.search.method());
+        let other = if had != has {
+            format!("it was started with --method {}, not {}", had.word(), has.word())
+        } else if saved.engine != wanted.engine {
+            format!("it was started on the engine {:?}, not {}", saved.engine, wanted.engine)
+        } else if saved.seed != wanted.seed && had == Method::Cma {
+            format!("it was started with --seed {}, not {}", saved.seed, wanted.seed)
+        } else if (saved.version, &saved.fingerprint) != (VERSION, &wanted.fingerprint) || !is_sound
+        {
+            "other parameters, bounds, data, model or options".to_string()
+        } else {
+            return Ok(Saved { seed, ..saved });
+        };
+        Err(Diagnostic::error(
+            "other-search",
+            format!("this search is of another problem: {other}"),
+        )
+        .help("give what it was started with, or remove the file to start anew"))
     }
 }
 
@@ -140,9 +191,17 @@ fn fingerprint(tuning: &Tuning<'_>) -> String {
     hash.update(format!("{:?}{:?}", tuning.subject.settings, tuning.plan).as_bytes());
     for course in &tuning.courses {
         hash.update([u8::from(course.is_held_out)]);
-        hash.update(
-            format!("{:?}{:?}", course.experiment.told, course.experiment.known).as_bytes(),
-        );
+        for (time, dof, command) in course.experiment.told.commands() {
+            let mode = match command.mode {
+                Mode::Position => 0,
+                Mode::Velocity => 1,
+                Mode::Effort => 2_u64,
+            };
+            for word in [time.nanos() as u64, *dof as u64, mode, command.target.to_bits()] {
+                hash.update(word.to_le_bytes());
+            }
+        }
+        hash.update(format!("{:?}", course.experiment.known).as_bytes());
         for signal in &course.experiment.signals {
             hash.update(signal.key.as_bytes());
             for (time, value) in signal.series.times.iter().zip(&signal.series.values) {
@@ -155,26 +214,36 @@ fn fingerprint(tuning: &Tuning<'_>) -> String {
 }
 
 /// Carries a search on until it has ended, is told to stop, or has made so many evaluations.
+/// `watch` sees it after every round, as it can be put away. The slopes of its last round come
+/// back, where it has ended with some.
 pub fn search(
     saved: &mut Saved,
     tuning: &Tuning<'_>,
     crew: &mut dyn Evaluate,
     most_evaluations: usize,
-    watch: &mut Watch<'_>,
-) {
+    watch: &mut dyn FnMut(&Saved) -> ControlFlow<()>,
+) -> Option<marquardt::Linear> {
     let bounds = tuning.bounds();
+    let about = saved.clone();
     match &mut saved.search {
         Search::Lm(search) => {
             let options = lm_options(tuning, most_evaluations);
-            if search.cost.is_none() {
-                scan_delays(search, tuning, crew);
+            if search.best().1.is_none() && scan_delays(search, tuning, crew).is_err() {
+                return None;
             }
-            search.run(crew, &bounds, &options, watch);
+            let mut told = |search: &marquardt::Search| {
+                watch(&Saved { search: Search::Lm(search.clone()), ..about.clone() })
+            };
+            search.run(crew, &bounds, &options, &mut told)
         }
         Search::Cma(search) => {
             let options = cma::Options { most_evaluations, ..cma::Options::default() };
             let seed = Seed::new(saved.seed).child("tune");
-            search.run(crew, &bounds, &seed, &options, watch);
+            let mut told = |search: &cma::Search| {
+                watch(&Saved { search: Search::Cma(search.clone()), ..about.clone() })
+            };
+            search.run(crew, &bounds, &seed, &options, &mut told);
+            None
         }
     }
 }
@@ -182,25 +251,29 @@ pub fn search(
 /// Starts from the best of some delays. Commands come in steps, so an error has a dip for every
 /// whole number of their intervals, and slopes lead into the nearest: the others have to be
 /// looked at.
-fn scan_delays(search: &mut marquardt::Search, tuning: &Tuning<'_>, crew: &mut dyn Evaluate) {
+fn scan_delays(
+    search: &mut marquardt::Search,
+    tuning: &Tuning<'_>,
+    crew: &mut dyn Evaluate,
+) -> Result<(), BrokenOff> {
     const N_DELAYS: usize = 24;
     let is_delay = |wanted: &Wanted| wanted.parameters.iter().any(Parameter::is_command_delay);
-    let Some(i) = tuning.wanted.iter().position(is_delay) else { return };
+    let Some(i) = tuning.wanted.iter().position(is_delay) else { return Ok(()) };
     let (lower, upper) = (tuning.wanted[i].lower, tuning.wanted[i].upper);
+    let start = search.best().0.to_vec();
     let at = |k: usize| {
-        let mut point = search.x.clone();
+        let mut point = start.clone();
         point[i] = lower + (upper - lower) * k as f64 / N_DELAYS as f64;
         point
     };
-    let points: Vec<Vec<f64>> =
-        [search.x.clone()].into_iter().chain((0..=N_DELAYS).map(at)).collect();
-    let costs = crew.all(points.clone()).into_iter().map(|found| {
-        found.map_or(f64::INFINITY, |residuals| residuals.iter().map(|r| r * r).sum())
-    });
-    let costs: Vec<f64> = costs.collect();
+    let points: Vec<Vec<f64>> = [start.clone()].into_iter().chain((0..=N_DELAYS).map(at)).collect();
+    let cost = |found: &Option<Vec<f64>>| {
+        found.as_ref().map_or(f64::INFINITY, |residuals| dot(residuals, residuals))
+    };
+    let costs: Vec<f64> = crew.all(points.clone())?.iter().map(cost).collect();
     let best = (0..points.len()).min_by(|a, b| costs[*a].total_cmp(&costs[*b]));
-    search.n_evaluations = points.len();
-    search.x = points[best.unwrap_or(0)].clone();
+    search.move_to(points[best.unwrap_or(0)].clone(), points.len());
+    Ok(())
 }
 
 /// Slopes as this problem wants them.

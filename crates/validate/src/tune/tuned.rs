@@ -6,8 +6,11 @@ use headland_world::parameter::{self, Parameter, Subject};
 
 use super::saved::lm_options;
 use super::{Search, Tuning};
+use crate::Replay;
+use crate::fit::marquardt::Linear;
 use crate::fit::sureness::{Worth, warnings, worth};
-use crate::fit::{Ended, Evaluate, Problem, marquardt};
+use crate::fit::{BrokenOff, Ended, Evaluate, Problem, marquardt};
+use crate::infer::is_angle;
 
 /// One number that was sought.
 #[derive(Clone, Debug, PartialEq)]
@@ -16,14 +19,18 @@ pub struct TunedNumber {
     pub name: String,
     /// What it is measured in.
     pub unit: String,
-    /// What the model said; nothing where it said nothing.
-    pub before: Option<f64>,
+    /// What the model said; nothing where it said nothing, several where a path names several
+    /// that differ.
+    pub before: Vec<f64>,
     /// What fits best.
     pub value: f64,
-    /// Half the width of its interval; nothing where the data does not bound it.
+    /// Half the width of its interval, with what steps move it by; nothing where the data does
+    /// not bound it.
     pub half_width: Option<f64>,
-    /// What it would be if residuals were independent.
+    /// What it would be if residuals were independent and steps exact.
     pub textbook_half_width: Option<f64>,
+    /// How far it would go if steps became ever shorter; nothing where nobody could tell.
+    pub step_shift: Option<f64>,
     /// Where it was sought.
     pub lower: f64,
     /// Where it was sought.
@@ -89,72 +96,180 @@ pub struct Tuned {
     pub warnings: Vec<Diagnostic>,
     /// How sure intervals are to hold the truth.
     pub confidence: f64,
-    /// The rest of what is known of it.
-    pub worth: Worth,
+    /// The rest of what is known of it; nothing where the search was broken off.
+    pub worth: Option<Worth>,
 }
 
-/// Looks at the best point of a search: errors, slopes, intervals. Nothing where the model
-/// cannot be simulated there.
+/// Looks at the best point of a search: errors, slopes, intervals. `linear` is what the search
+/// came back with. Nothing where the model cannot be simulated there, or no point is known yet;
+/// of a search that was broken off, the numbers alone.
 pub fn tuned(
     tuning: &Tuning<'_>,
     search: &Search,
+    linear: Option<Linear>,
     crew: &mut dyn Evaluate,
     confidence: f64,
 ) -> Option<Tuned> {
-    let (x, _) = search.best();
-    let bounds = tuning.bounds();
-    let residuals = crew.one(x)?;
-    let options = lm_options(tuning, 0);
-    let slopes = marquardt::slopes(x, &residuals, crew, &bounds, &options)?;
-    let worth = worth(x, &bounds, &residuals, &slopes, tuning.moments(), confidence);
-    let untuned = tuning.untuned();
-    let rms = |r: &[f64]| sqrt(r.iter().map(|r| r * r).sum::<f64>() / r.len().max(1) as f64);
-    let rms = (crew.one(&untuned).map(|r| rms(&r)), rms(&residuals));
-    let names = tuning.names();
-    let told = |(code, text): (&'static str, String)| Diagnostic::warning(code, text);
-    let warnings = warnings(&names, x, &bounds, &worth).into_iter().map(told).collect();
-    let subject = tuning.subject_at(x).ok()?;
+    let (x, cost) = search.best();
+    let n_residuals = tuning.moments().len();
+    let looked = match looked_at(tuning, search, linear, crew, confidence) {
+        Ok(looked) => Some(looked?),
+        Err(BrokenOff) => None,
+    };
+    let worth = looked.as_ref().map(|looked| &looked.worth);
+    let shifts = looked.as_ref().and_then(|looked| looked.shifts.as_ref());
+    let (names, bounds) = (tuning.names(), tuning.bounds());
     let number = |i: usize| {
         let wanted = tuning.wanted.get(i);
-        let first = wanted.map(|wanted| &wanted.parameters[0]);
-        let unit = match first {
-            Some(parameter) => parameter.unit(&tuning.subject),
-            None if names[i].ends_with("velocity") => "rad/s",
-            None => "rad",
+        let sureness = worth.map(|worth| &worth.parameters[i]);
+        let step_shift = shifts.map(|shifts| shifts[i]);
+        let (unit, before) = match wanted {
+            Some(wanted) => (wanted.parameters[0].unit(&tuning.subject), before(tuning, wanted)),
+            None => {
+                let start = &tuning.starts[i - tuning.wanted.len()];
+                (start.unit, vec![tuning.start()[i]])
+            }
         };
         TunedNumber {
             name: names[i].clone(),
             unit: unit.to_string(),
-            before: match first {
-                Some(parameter) => parameter.get(&tuning.subject),
-                None => Some(untuned[i]),
-            },
+            before,
             value: x[i],
-            half_width: worth.parameters[i].half_width,
-            textbook_half_width: worth.parameters[i].textbook_half_width,
+            half_width: sureness
+                .and_then(|sureness| sureness.half_width)
+                .map(|half| half + step_shift.map_or(0.0, f64::abs)),
+            textbook_half_width: sureness.and_then(|sureness| sureness.textbook_half_width),
+            step_shift,
             lower: bounds.lower[i],
             upper: bounds.upper[i],
             is_start: wanted.is_none(),
         }
     };
+    let numbers: Vec<TunedNumber> = (0..x.len()).map(number).collect();
+    let mut told = Vec::new();
+    if let Some(worth) = worth {
+        let said = |(code, text): (&'static str, String)| Diagnostic::warning(code, text);
+        told.extend(warnings(&names, x, &bounds, worth).into_iter().map(said));
+        told.extend(coarse_step(tuning, &numbers, worth));
+    }
+    let (before, after) = looked.as_ref().map_or((&None, &None), |l| (&l.before, &l.after));
+    let rms_before = before.as_ref().map(|sums| tuning.rms(sums));
     Some(Tuned {
-        numbers: (0..x.len()).map(number).collect(),
-        derived: derived(tuning, x, &worth),
-        errors: tuning.errors(&untuned, x),
-        rms,
-        n_residuals: residuals.len(),
+        derived: derived(tuning, x, worth, shifts),
+        errors: tuning.errors(before.as_ref(), after.as_ref()),
+        rms: (rms_before, sqrt(cost? / n_residuals.max(1) as f64)),
+        n_residuals,
         n_evaluations: search.n_evaluations(),
         ended: search.ended(),
-        warnings,
+        warnings: told,
         confidence,
-        subject,
-        worth,
+        subject: tuning.subject_at(x).ok()?,
+        numbers,
+        worth: looked.map(|looked| looked.worth),
     })
+}
+
+/// What simulations say of a point.
+struct Looked {
+    worth: Worth,
+    /// How far each number would go if steps became ever shorter.
+    shifts: Option<Vec<f64>>,
+    before: Option<Errors>,
+    after: Option<Errors>,
+}
+
+fn looked_at(
+    tuning: &Tuning<'_>,
+    search: &Search,
+    linear: Option<Linear>,
+    crew: &mut dyn Evaluate,
+    confidence: f64,
+) -> Result<Option<Looked>, BrokenOff> {
+    let ((x, _), at) = (search.best(), search.sloped_at());
+    let linear = match linear.filter(|linear| linear.sloped_at == at) {
+        Some(linear) => linear,
+        None => {
+            let (Some(residuals), Some(there)) = (crew.one(x)?, crew.one(at)?) else {
+                return Ok(None);
+            };
+            let options = lm_options(tuning, 0);
+            let found = marquardt::slopes(at, &there, crew, &tuning.bounds(), &options)?;
+            let Some(slopes) = found else { return Ok(None) };
+            Linear { residuals, sloped_at: at.to_vec(), slopes }
+        }
+    };
+    let Linear { residuals, slopes, .. } = &linear;
+    let both = || tuning.sums([&tuning.untuned(), x]);
+    let finer = || tuning.halved()?.alone(x);
+    let (worth, finer, [before, after]) = if crew.n_threads() > 1 {
+        std::thread::scope(|scope| {
+            let other = scope.spawn(|| {
+                let worth =
+                    worth(x, &tuning.bounds(), residuals, slopes, tuning.moments(), confidence);
+                (worth, finer())
+            });
+            let sums = both();
+            let (worth, finer) = match other.join() {
+                Ok(found) => found,
+                Err(panic) => std::panic::resume_unwind(panic),
+            };
+            (worth, finer, sums)
+        })
+    } else {
+        let worth = worth(x, &tuning.bounds(), residuals, slopes, tuning.moments(), confidence);
+        (worth, finer(), both())
+    };
+    if tuning.is_broken_off() {
+        return Err(BrokenOff);
+    }
+    // Errors of steps go with their length: what half of it changes, all of it changes twice.
+    let shifts = finer.map(|finer| {
+        let change: Vec<f64> = finer.iter().zip(residuals).map(|(f, r)| -2.0 * (f - r)).collect();
+        worth.answer(slopes, &change)
+    });
+    Ok(Some(Looked { worth, shifts, before, after }))
+}
+
+/// What the model said of a number, every value once.
+fn before(tuning: &Tuning<'_>, wanted: &super::Wanted) -> Vec<f64> {
+    let all = wanted.parameters.iter().filter_map(|parameter| parameter.get(&tuning.subject));
+    let mut all: Vec<f64> = all.collect();
+    all.sort_by(f64::total_cmp);
+    all.dedup();
+    all
+}
+
+/// What to say where steps move numbers further than noise does.
+fn coarse_step(tuning: &Tuning<'_>, numbers: &[TunedNumber], worth: &Worth) -> Option<Diagnostic> {
+    let far = |number: &TunedNumber, half: Option<f64>| Some(number.step_shift?.abs() / half?);
+    let sought = numbers.iter().zip(&worth.parameters).filter(|(number, _)| !number.is_start);
+    let moved: Vec<(&TunedNumber, f64)> = sought
+        .filter_map(|(number, sure)| Some((number, far(number, sure.half_width)?)))
+        .filter(|(_, share)| *share > 1.0)
+        .collect();
+    let (worst, share) = moved.iter().copied().max_by(|a, b| a.1.total_cmp(&b.1))?;
+    let message = format!(
+        "steps of {} move {} of {} numbers further than noise does, `{}` most: by about {:.1e}, \
+         {share:.1} times its interval; intervals were widened by it",
+        tuning.step(),
+        moved.len(),
+        tuning.wanted.len(),
+        worst.name,
+        worst.step_shift.unwrap_or(0.0).abs(),
+    );
+    let help = "a smaller --step makes them narrow; so does --integrator rk4 on the native engine, \
+                where there is neither dry friction nor contact";
+    Some(Diagnostic::warning("step-error", message).help(help))
 }
 
 /// Mass, centre of mass and inertia of the links that were sought by their ten numbers, with
 /// intervals by the slopes of each with respect to those.
-fn derived(tuning: &Tuning<'_>, x: &[f64], worth: &Worth) -> Vec<Derived> {
+fn derived(
+    tuning: &Tuning<'_>,
+    x: &[f64],
+    worth: Option<&Worth>,
+    shifts: Option<&Vec<f64>>,
+) -> Vec<Derived> {
     let is_first = |parameter: &Parameter| parameter.path().ends_with("/inertial/pseudo/alpha");
     let links = tuning.wanted.iter().flat_map(|wanted| &wanted.parameters).filter(|p| is_first(p));
     let list = parameter::list(&tuning.subject.world);
@@ -193,11 +308,18 @@ fn derived(tuning: &Tuning<'_>, x: &[f64], worth: &Worth) -> Vec<Derived> {
                 unit: found[0].unit(&tuning.subject).to_string(),
                 before,
                 value,
-                half_width: half_width(&slopes, worth),
+                half_width: worth
+                    .and_then(|worth| half_width(&slopes, worth))
+                    .map(|half| half + shifts.map_or(0.0, |shifts| moved(&slopes, shifts))),
             });
         }
     }
     out
+}
+
+/// How far steps move a number that follows from others.
+fn moved(slopes: &[f64], shifts: &[f64]) -> f64 {
+    slopes.iter().zip(shifts).map(|(slope, shift)| slope * shift).sum::<f64>().abs()
 }
 
 /// Nothing where one of those it follows from has none.
@@ -217,60 +339,89 @@ fn half_width(slopes: &[f64], worth: &Worth) -> Option<f64> {
 }
 
 impl Tuning<'_> {
+    /// The residuals at a point, by a worker of its own.
+    fn alone(&self, x: &[f64]) -> Option<Vec<f64>> {
+        self.residuals(&mut self.worker(), x)
+    }
+
     /// Every key of every course at two points.
-    fn errors(&self, before: &[f64], after: &[f64]) -> Vec<KeyError> {
-        let (before, after) = (self.sums(before), self.sums(after));
+    fn errors(&self, before: Option<&Errors>, after: Option<&Errors>) -> Vec<KeyError> {
         let mut out = Vec::new();
         for (c, course) in self.courses.iter().enumerate() {
             for (s, signal) in course.experiment.signals.iter().enumerate() {
-                let root = |sums: &Option<Vec<Vec<Sums>>>, is_held: bool| {
-                    let sums = &sums.as_ref()?[c][s];
+                let root = |sums: Option<&Errors>, is_held: bool| {
+                    let sums = &sums?[c][s];
                     let (sum, n) = if is_held { sums.held_out } else { sums.fitted };
                     (n > 0).then(|| sqrt(sum / n as f64))
                 };
-                let both = |is_held: bool| Some((root(&before, is_held)?, root(&after, is_held)?));
-                let n = after
-                    .as_ref()
-                    .map_or((0, 0), |sums| (sums[c][s].fitted.1, sums[c][s].held_out.1));
+                let both = |is_held: bool| Some((root(before, is_held)?, root(after, is_held)?));
+                let counts = |sums: &Errors| (sums[c][s].fitted.1, sums[c][s].held_out.1);
                 out.push(KeyError {
                     course: course.name.clone(),
                     key: signal.key.clone(),
                     unit: signal.series.unit.to_string(),
-                    scale: self.signals[c][s].scale,
+                    scale: self.scale_of(&signal.key),
                     fitted: both(false),
                     held_out: both(true),
-                    n_samples: n,
+                    n_samples: after.map_or((0, 0), counts),
                 });
             }
         }
         out
     }
 
-    fn sums(&self, x: &[f64]) -> Option<Vec<Vec<Sums>>> {
-        let mut worker = self.worker();
-        let mut out = Vec::new();
-        let is_whole = self.simulate(&mut worker.0, x, &mut |course, values| {
-            let signals = &self.courses[course].experiment.signals;
-            let sums = self.signals[course].iter().zip(signals).zip(values);
-            out.push(
-                sums.map(|((used, signal), values)| {
-                    let mut sums = Sums::default();
-                    for (at, value) in values.iter().enumerate().filter(|(_, v)| v.is_finite()) {
-                        let apart = Self::difference(used, *value, signal.series.values[at]);
-                        let sum =
-                            if at < used.n_fitted { &mut sums.fitted } else { &mut sums.held_out };
-                        sum.0 += apart * apart;
-                        sum.1 += 1;
-                    }
-                    sums
-                })
-                .collect(),
-            );
-            true
+    /// Root mean square of the weighted errors of what is fitted.
+    fn rms(&self, errors: &Errors) -> f64 {
+        let (mut sum, mut n) = (0.0, 0);
+        for (course, errors) in self.courses.iter().zip(errors) {
+            for (signal, sums) in course.experiment.signals.iter().zip(errors) {
+                let scale = self.scale_of(&signal.key);
+                sum += sums.fitted.0 / (scale * scale);
+                n += sums.fitted.1;
+            }
+        }
+        sqrt(sum / n.max(1) as f64)
+    }
+
+    /// The errors of every course, whole, at some points.
+    fn sums<const N: usize>(&self, points: [&[f64]; N]) -> [Option<Errors>; N] {
+        let mut replays = self.replays(&self.subject, &self.whole()).unwrap_or_default();
+        points.map(|x| self.sums_at(&mut replays, x))
+    }
+
+    fn sums_at(&self, replays: &mut [Option<Replay>], x: &[f64]) -> Option<Errors> {
+        let angles: Vec<Vec<bool>> = replays
+            .iter()
+            .flatten()
+            .map(|replay| {
+                replay.sources().iter().map(|source| is_angle(replay.model(), source)).collect()
+            })
+            .collect();
+        let mut out: Errors = Vec::new();
+        let is_whole = self.simulate(replays, x, &mut |course, experiment, values| {
+            let signals = experiment.signals.iter().zip(&angles[course]).zip(values);
+            let sums = signals.map(|((signal, is_angle), values)| {
+                let n_fitted = self.fitted[course]
+                    .as_ref()
+                    .and_then(|fitted| fitted.series(&signal.key))
+                    .map_or(0, |series| series.times.len());
+                let mut sums = Sums::default();
+                for (at, value) in values.iter().enumerate().filter(|(_, v)| v.is_finite()) {
+                    let apart = Self::difference(*is_angle, *value, signal.series.values[at]);
+                    let sum = if at < n_fitted { &mut sums.fitted } else { &mut sums.held_out };
+                    sum.0 += apart * apart;
+                    sum.1 += 1;
+                }
+                sums
+            });
+            out.push(sums.collect());
         });
-        is_whole.then_some(out)
+        (is_whole && out.len() == self.courses.len()).then_some(out)
     }
 }
+
+/// By course and signal.
+type Errors = Vec<Vec<Sums>>;
 
 /// Sums of squares and counts.
 #[derive(Clone, Copy, Debug, Default)]
