@@ -12,6 +12,7 @@
 //! waits. It ends where the log does, when nothing has come for too long, or when somebody wants
 //! it to: a thread that still hangs on a pipe is waited for by nobody.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Cursor, Read};
@@ -22,7 +23,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::time::Duration;
 
 use headland_base::{Diagnostic, Findings, SimDuration, SimTime};
-use headland_record::csv::{NumberChoice, NumberColumn, TIME_NAMES, read_numbers};
+use headland_record::csv::{NumberChoice, NumberColumn, TIME_NAMES, moment_of, read_numbers};
 use headland_record::{LoadOptions, Reader, Stamp, follow};
 
 use crate::context::is_stdout;
@@ -30,6 +31,8 @@ use crate::figures::Loss;
 
 /// Rows of a pipe that wait at most: a minute at a kilohertz.
 const MOST_WAITING: usize = 60_000;
+/// Numbers of messages that wait for the rest of their moment at most: 64 MB.
+const MOST_NUMBERS: usize = 8_000_000;
 /// Rows of a file that wait at most: the rest waits in the file.
 const FILE_WAITING: usize = 1000;
 /// How long one looks for more before the figures are looked at.
@@ -67,6 +70,12 @@ struct Lost {
     n_late: AtomicU64,
     /// Numbers of keys that came up after the first moment.
     n_new_keys: AtomicU64,
+    /// Numbers of a key at a moment that had one of it.
+    n_duplicate: AtomicU64,
+    /// Rows whose time cannot be told.
+    n_timeless: AtomicU64,
+    /// Rows that had no end yet.
+    n_torn: AtomicU64,
 }
 
 /// Rows of a log as they come.
@@ -91,14 +100,17 @@ impl Rows {
         let is_stdin = is_stdout(path);
         let source = match is_stdin {
             true => Source::Pipe(pieces_of_stdin(), Cursor::default()),
-            false => Source::File(File::open(path).map_err(|fault| {
-                let message = format!("cannot open `{name}`: {fault}");
-                vec![Diagnostic::error("missing-file", message)]
-            })?),
+            false => Source::File(open_file(path, &name).map_err(|fault| vec![fault])?),
         };
         let idle_most = idle_most.map(|most| Duration::from_nanos(most.nanos().unsigned_abs()));
         let ends = Arc::clone(&stop);
-        let input = BufReader::new(Growing { source, idle_most, stop: ends, is_over: false });
+        let input = BufReader::new(Growing {
+            source,
+            idle_most,
+            stop: ends,
+            is_over: false,
+            is_cut: false,
+        });
         let (to, said) = sync_channel(if is_stdin { MOST_WAITING } else { FILE_WAITING });
         let lost = Arc::new(Lost::default());
         let queue = Queue { to, may_lose: is_stdin, lost: Arc::clone(&lost) };
@@ -108,10 +120,19 @@ impl Rows {
 
     /// The keys of its columns but the time; waits for them.
     pub fn header(&mut self) -> Result<Vec<String>, Vec<Diagnostic>> {
-        match self.said.recv() {
-            Ok(Said::Header(keys)) => Ok(keys),
-            Ok(Said::End(findings)) => Err(findings.into_vec()),
-            _ => Err(vec![Diagnostic::error("empty-table", "the table has no header")]),
+        let nothing = || {
+            let message = "nothing that can be compared has come";
+            vec![Diagnostic::error("empty-table", message).help("is anybody writing to it?")]
+        };
+        loop {
+            match self.said.recv_timeout(LOOK) {
+                Ok(Said::Header(keys)) => return Ok(keys),
+                Ok(Said::End(findings)) if findings.is_empty() => return Err(nothing()),
+                Ok(Said::End(findings)) => return Err(findings.into_vec()),
+                // The reader hears of it too, and may have something to say.
+                Err(RecvTimeoutError::Timeout) => {}
+                Ok(Said::Row(..)) | Err(RecvTimeoutError::Disconnected) => return Err(nothing()),
+            }
         }
     }
 
@@ -141,11 +162,14 @@ impl Rows {
 
     /// How many things did not become rows, and why.
     pub fn losses(&self) -> Vec<Loss> {
-        let Lost { n_full, n_late, n_new_keys } = &*self.lost;
+        let Lost { n_full, n_late, n_new_keys, n_duplicate, n_timeless, n_torn } = &*self.lost;
         let all = [
             ("lost", n_full, "row", "lost: they came faster than could be followed"),
             ("late", n_late, "message", "left out: more than 0.25 s behind the others"),
             ("new_keys", n_new_keys, "number", "left out: of keys that were not there at first"),
+            ("duplicate", n_duplicate, "number", "left out: a second one at its time"),
+            ("timeless", n_timeless, "row", "left out: without a time that can be told"),
+            ("torn", n_torn, "row", "left out: not finished"),
         ];
         let loss = |(name, n, what, why): (_, &AtomicU64, _, _)| Loss {
             name,
@@ -183,6 +207,18 @@ impl Queue {
     }
 }
 
+/// A file that may grow. What is none would keep everybody waiting.
+fn open_file(path: &Path, name: &str) -> Result<File, Diagnostic> {
+    let fault = |fault: std::io::Error| {
+        Diagnostic::error("missing-file", format!("cannot open `{name}`: {fault}"))
+    };
+    if !std::fs::metadata(path).map_err(fault)?.is_file() {
+        let message = format!("`{name}` is no file that could grow");
+        return Err(Diagnostic::error("not-a-file", message).help("a pipe comes in by `-`"));
+    }
+    File::open(path).map_err(fault)
+}
+
 /// Reads to the end, and hands on.
 fn read(mut input: BufReader<Growing>, name: &str, stamp: Stamp, queue: &Queue) {
     // The first byte of an MCAP is no letter.
@@ -195,6 +231,7 @@ fn read(mut input: BufReader<Growing>, name: &str, stamp: Stamp, queue: &Queue) 
 }
 
 fn read_table(input: BufReader<Growing>, name: &str, queue: &Queue) -> Findings {
+    let is_bare = Cell::new(true);
     let choose = |columns: &[NumberColumn]| {
         let is_time =
             |column: &NumberColumn| TIME_NAMES.contains(&column.name.to_lowercase().as_str());
@@ -206,14 +243,69 @@ fn read_table(input: BufReader<Growing>, name: &str, queue: &Queue) -> Findings 
         let numbers: Vec<usize> = std::iter::once(time).chain(others).collect();
         let keys = numbers[1..].iter().map(|column| columns[*column].name.clone()).collect();
         _ = queue.to.send(Said::Header(keys));
-        Ok(NumberChoice { numbers, word: None })
+        is_bare.set(columns[time].unit.is_none());
+        Ok(NumberChoice { numbers, word: Some(time) })
     };
+    let input = BufReader::new(WholeLines::new(input, &queue.lost));
     let (_, findings) = read_numbers(input, name, choose, |row| {
-        if let Some(time) = SimTime::from_secs(row.numbers[0]) {
-            queue.row(time, row.numbers[1..].to_vec());
+        let time = match is_bare.get() {
+            true => moment_of(row.word),
+            false => SimTime::from_secs(row.numbers[0]),
+        };
+        match time {
+            Some(time) => _ = queue.row(time, row.numbers[1..].to_vec()),
+            None => _ = queue.lost.n_timeless.fetch_add(1, Ordering::Relaxed),
         }
     });
     findings
+}
+
+/// Lines that have an end: what stands behind the last one may be half a number.
+struct WholeLines<'a> {
+    input: BufReader<Growing>,
+    lost: &'a Lost,
+    ready: Cursor<Vec<u8>>,
+    held: Vec<u8>,
+}
+
+/// A line this long is handed on as it is, to be refused.
+const LONGEST_LINE: usize = 1 << 24;
+
+impl WholeLines<'_> {
+    fn new(input: BufReader<Growing>, lost: &Lost) -> WholeLines<'_> {
+        WholeLines { input, lost, ready: Cursor::default(), held: Vec::new() }
+    }
+}
+
+impl Read for WholeLines<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        loop {
+            let n = self.ready.read(buffer)?;
+            if n > 0 {
+                return Ok(n);
+            }
+            let bytes = self.input.fill_buf()?;
+            if bytes.is_empty() {
+                // A pipe that was closed has said all; what merely fell silent has not.
+                let rest = std::mem::take(&mut self.held);
+                if rest.is_empty() || self.input.get_ref().is_cut {
+                    self.lost.n_torn.fetch_add(u64::from(!rest.is_empty()), Ordering::Relaxed);
+                    return Ok(0);
+                }
+                self.ready = Cursor::new(rest);
+                continue;
+            }
+            let n_bytes = bytes.len();
+            self.held.extend_from_slice(bytes);
+            self.input.consume(n_bytes);
+            let end = self.held.iter().rposition(|byte| *byte == b'\n').map(|at| at + 1);
+            let is_long = self.held.len() > LONGEST_LINE;
+            if let Some(end) = end.or(is_long.then_some(self.held.len())) {
+                let rest = self.held.split_off(end);
+                self.ready = Cursor::new(std::mem::replace(&mut self.held, rest));
+            }
+        }
+    }
 }
 
 /// Messages of one moment stand one after the other, and those of sensors may come later than
@@ -221,8 +313,13 @@ fn read_table(input: BufReader<Growing>, name: &str, queue: &Queue) -> Findings 
 /// are those that came until the first row was.
 fn read_messages(input: BufReader<Growing>, name: &str, stamp: Stamp, queue: &Queue) -> Findings {
     let options = LoadOptions { stamp, ..LoadOptions::default() };
-    let mut moments =
-        Moments { waiting: BTreeMap::new(), newest: None, passed: None, n_keys: None };
+    let mut moments = Moments {
+        waiting: BTreeMap::new(),
+        n_numbers: 0,
+        newest: None,
+        passed: None,
+        n_keys: None,
+    };
     let mut keys = Vec::new();
     let findings = follow(Reader::new(input, name).growing(), &options, &mut |said| {
         moments.take(said.time, said.numbers, &queue.lost);
@@ -238,6 +335,8 @@ fn read_messages(input: BufReader<Growing>, name: &str, stamp: Stamp, queue: &Qu
 /// Rows that may not be whole yet.
 struct Moments {
     waiting: BTreeMap<SimTime, Vec<f64>>,
+    /// Of all that wait.
+    n_numbers: usize,
     newest: Option<SimTime>,
     /// The last that was handed on.
     passed: Option<SimTime>,
@@ -259,11 +358,14 @@ impl Moments {
                 continue;
             }
             if row.len() <= *key {
+                self.n_numbers += *key + 1 - row.len();
                 row.resize(*key + 1, f64::NAN);
             }
             // Of two at one time the first counts.
             if row[*key].is_nan() {
                 row[*key] = *number;
+            } else {
+                lost.n_duplicate.fetch_add(1, Ordering::Relaxed);
             }
         }
     }
@@ -277,10 +379,12 @@ impl Moments {
     ) -> bool {
         while let (Some(first), Some(newest)) = (self.waiting.first_entry(), self.newest) {
             let is_due = is_whole(newest, *first.key());
-            if !is_due && self.waiting.len() <= MOST_WAITING {
+            let is_bearable = self.waiting.len() <= MOST_WAITING && self.n_numbers <= MOST_NUMBERS;
+            if !is_due && is_bearable {
                 break;
             }
             let Some((time, mut row)) = self.waiting.pop_first() else { break };
+            self.n_numbers -= row.len();
             if self.n_keys.is_none() {
                 self.n_keys = Some(keys.len());
                 if queue.to.send(Said::Header(keys.to_vec())).is_err() {
@@ -331,6 +435,8 @@ struct Growing {
     idle_most: Option<Duration>,
     stop: Arc<AtomicBool>,
     is_over: bool,
+    /// It was over before the log was.
+    is_cut: bool,
 }
 
 impl Growing {
@@ -364,13 +470,16 @@ impl Read for Growing {
     fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
         let mut idle = Duration::ZERO;
         while !self.is_over {
+            let is_silent = self.idle_most.is_some_and(|most| idle >= most);
+            if is_silent || self.stop.load(Ordering::Relaxed) {
+                (self.is_over, self.is_cut) = (true, true);
+                break;
+            }
             match self.look(buffer)? {
                 Some(0) => idle += LOOK,
                 Some(n) => return Ok(n),
                 None => self.is_over = true,
             }
-            self.is_over |= self.idle_most.is_some_and(|most| idle >= most);
-            self.is_over |= self.stop.load(Ordering::Relaxed);
         }
         Ok(0)
     }

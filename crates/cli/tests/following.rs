@@ -212,3 +212,64 @@ fn options_that_would_be_ignored_are_refused() {
         assert!(said.contains("cannot be used with"), "{more:?}: {said}");
     }
 }
+
+/// What never pauses ends all the same: a pipe that is fed faster than anybody reads.
+#[test]
+fn an_interrupt_ends_what_never_pauses() {
+    let dir = folder(&[("a.csv", &swing(50))]);
+    let mut child = start(dir.path(), &["compare", "a.csv", "-", "--live", "--json"]);
+    let mut pipe = child.stdin.take().expect("a pipe");
+    pipe.write_all(b"time,hinge/position\n").expect("written");
+    let feeder = std::thread::spawn(move || {
+        let rows = "0.01,0.5\n".repeat(10_000);
+        // Until nobody reads any more.
+        while pipe.write_all(rows.as_bytes()).is_ok() {}
+    });
+    std::thread::sleep(Duration::from_millis(500));
+    interrupt(&child);
+    let output = ended(child);
+    feeder.join().expect("it ends too");
+    assert!(output.status.code().is_some(), "{}", text(&output.stderr));
+    assert_eq!(key(&last(&output), "hinge/position")["n"], 1, "{}", text(&output.stdout));
+}
+
+/// Half a line, a stamp of today and one in nanoseconds, and what cannot be told.
+#[test]
+fn lines_and_stamps_mean_what_they_mean_in_a_whole_table() {
+    let stamps = "time,x\n1700000000.25,1\n1700000000.50,2\n";
+    let nanos = "time,x\n1700000000250000000,1\n1700000000500000000,2\n";
+    let torn = format!("{stamps},7\n1700000000.75,3\n1700000001.00,0.9");
+    let whole = "time,x\n1700000000.25,1\n1700000000.50,2\n1700000000.75,3\n1700000001.00,0.95\n";
+    let files = [("s.csv", stamps), ("n.csv", nanos), ("torn.csv", &torn), ("whole.csv", whole)];
+    let dir = folder(&files);
+    let live = |a: &str, b: &str| {
+        let args = ["compare", a, b, "--live=0.2", "--sampling", "exact", "--json"];
+        let output = ended(start(dir.path(), &args));
+        assert_eq!(output.status.code(), Some(0), "{a} {b}: {}", text(&output.stderr));
+        last(&output)
+    };
+    for (a, b) in [("s.csv", "s.csv"), ("n.csv", "n.csv")] {
+        let found = live(a, b);
+        assert_eq!(key(&found, "x")["n"], 2, "{found}");
+    }
+    let found = live("whole.csv", "torn.csv");
+    assert_eq!(key(&found, "x")["n"], 3, "{found}");
+    assert_eq!(key(&found, "x")["max_abs"], 0.0, "{found}");
+    assert!(found.to_string().contains("\"torn\":1"), "{found}");
+    assert!(found.to_string().contains("\"timeless\":1"), "{found}");
+}
+
+/// What is no file is not waited for, and a key that fits nothing is told before anything is.
+#[test]
+fn what_would_be_waited_for_in_vain_is_refused() {
+    let dir = folder(&[("a.csv", &swing(5))]);
+    let made = Command::new("mkfifo").arg(dir.path().join("p")).status();
+    assert!(made.expect("mkfifo runs").success());
+    let output = ended(start(dir.path(), &["compare", "a.csv", "p", "--live=0.2"]));
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output.stderr).contains("comes in by `-`"), "{}", text(&output.stderr));
+    let args = ["compare", "a.csv", "a.csv", "--live", "--key", "hinge/positon"];
+    let output = ended(start(dir.path(), &args));
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output.stderr).contains("hinge/position"), "{}", text(&output.stderr));
+}

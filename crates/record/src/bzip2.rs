@@ -86,7 +86,10 @@ impl Code {
         let mut lengths = Vec::with_capacity(n_symbols);
         for _ in 0..n_symbols {
             while bits.is_set()? {
-                length = if bits.is_set()? { length.wrapping_sub(1) } else { length + 1 };
+                length = if bits.is_set()? { length.saturating_sub(1) } else { length + 1 };
+                if !(1..=CODE_BITS_MAX).contains(&length) {
+                    return Err(broken("a code is too long"));
+                }
             }
             if !(1..=CODE_BITS_MAX).contains(&length) {
                 return Err(broken("a code is too long"));

@@ -397,6 +397,13 @@ fn keep(heads: &mut [ColumnHead], options: &TableOptions) {
     }
 }
 
+/// The moment a bare cell of times means, as a whole table is read; none where it is no number,
+/// or may mean something else than seconds and nanoseconds.
+pub fn moment_of(cell: &str) -> Option<SimTime> {
+    let cell = cell.trim();
+    if look_of_time(cell).is_some() { None } else { parse_time(cell, guess_unit(cell)) }
+}
+
 fn guess_unit(time: &str) -> TimeUnit {
     let is_huge = time.parse::<f64>().is_ok_and(|number| number.abs() > 1e14);
     if is_huge { TimeUnit::Nanos } else { TimeUnit::Seconds }

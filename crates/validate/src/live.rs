@@ -161,9 +161,9 @@ impl Live {
     }
 
     /// No more rows come. Fewer than were waited for are compared all the same.
-    pub fn finish(&mut self) -> Result<(), Ended> {
+    pub fn finish(&mut self, tick: Tick<'_>) -> Result<(), Ended> {
         match (&self.stage, self.recent.is_empty()) {
-            (Stage::Waiting(_), false) => self.begin(&mut |_| ControlFlow::Continue(())),
+            (Stage::Waiting(_), false) => self.begin(tick),
             _ => Ok(()),
         }
     }

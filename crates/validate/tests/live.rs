@@ -37,7 +37,7 @@ fn row_by_row_is_the_whole() {
             live.row(times[i - 1], &[9.0, 9.0]).unwrap();
         }
     }
-    live.finish().unwrap();
+    live.finish(&mut |_| std::ops::ControlFlow::Continue(())).unwrap();
     let errors: Vec<f64> = whole.iter().zip(&swing.series.values).map(|(b, a)| b - a).collect();
     let rmse = sqrt(errors.iter().map(|e| e * e).sum::<f64>() / errors.len() as f64);
     let [position, effort] = live.figures() else { panic!("two keys") };
@@ -107,9 +107,9 @@ fn what_cannot_go_on_is_said() {
     assert_eq!(faults[0].code, "unknown-key");
     let mut short = live(&["hinge/position"], ReplayOptions::new(ms(1.0)));
     short.row(rows[0], &[0.5]).unwrap();
-    short.finish().unwrap();
+    short.finish(&mut |_| std::ops::ControlFlow::Continue(())).unwrap();
     assert_eq!(short.figures()[0].n, 1, "one row is compared with itself");
     let mut nothing = live(&["hinge/position"], ReplayOptions::new(ms(1.0)));
-    nothing.finish().unwrap();
+    nothing.finish(&mut |_| std::ops::ControlFlow::Continue(())).unwrap();
     assert_eq!(nothing.figures()[0].n, 0);
 }

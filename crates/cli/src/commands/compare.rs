@@ -44,7 +44,7 @@ pub fn run(context: &Context, args: &CompareArgs) -> Ended {
 /// Compares rows of B as they come.
 fn follow(context: &Context, args: &CompareArgs, idle_most: Option<SimDuration>) -> Ended {
     let by = &args.by;
-    let map = key_map(by)?;
+    let map = key_map(by.map.as_deref())?;
     let options = options(context, by, sampling(&args.sampling))?;
     let a = read_side(by, &map, &args.a, by.object.clone(), &by.key)?;
     let (a, read) = shown(context, by, a)?;

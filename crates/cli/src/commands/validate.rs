@@ -323,6 +323,10 @@ fn follow(context: &Context, args: &ValidateArgs, idle_most: Option<SimDuration>
     let mut live = Live::new(model, (engine.make)(engine), keys, around, options, wraps);
     let mut figures = Figures::new(context);
     let mut numbers = Vec::new();
+    let tick = &mut |_| match stop.load(Ordering::Relaxed) {
+        true => ControlFlow::Break(()),
+        false => ControlFlow::Continue(()),
+    };
     let ended = loop {
         match rows.next() {
             Next::Row(time, all) => {
@@ -332,17 +336,13 @@ fn follow(context: &Context, args: &ValidateArgs, idle_most: Option<SimDuration>
                 if numbers.iter().all(|number| number.is_nan()) {
                     continue;
                 }
-                let tick = &mut |_| match stop.load(Ordering::Relaxed) {
-                    true => ControlFlow::Break(()),
-                    false => ControlFlow::Continue(()),
-                };
                 if let Err(ended) = live.row_until(time, &numbers, tick) {
                     break Err(ended);
                 }
                 figures.show(|| standing(&live, &rows));
             }
             Next::Nothing => figures.show(|| standing(&live, &rows)),
-            Next::End => break live.finish(),
+            Next::End => break live.finish(tick),
         }
     };
     match ended {

@@ -1,9 +1,11 @@
 //! A side that still comes: samples of B, one by one, against an A that is whole.
 //!
 //! The figures of [`Running`] are kept per key, and one sample: however long it goes on, nothing
-//! else grows. Pairs are those of a whole comparison but for one thing: where two samples of B
-//! want the same of A the closer one gets it, and the other none.
+//! else grows. Pairs are those of a whole comparison but for two things: where two samples of B
+//! want the same of A the closer one gets it, and the other none; and where nobody says how far
+//! apart they may be, it is half of A's interval, because B's is not known yet.
 
+use headland_base::glob::matches;
 use headland_base::maths::{PI, wrap_angle};
 use headland_base::{Diagnostic, SimTime};
 
@@ -11,7 +13,7 @@ use super::items::{What, items};
 use super::pairing::{Sampling, median_interval};
 use super::running::Running;
 use super::side::{Dropped, Series, Side};
-use super::{Options, unknown_key};
+use super::{Options, unknown_key, unknown_patterns};
 
 /// B, as it comes.
 pub struct Following {
@@ -57,10 +59,14 @@ impl Following {
         columns: &[String],
         options: &Options,
     ) -> Result<Following, Vec<Diagnostic>> {
-        let (mut keys, mut faults) = (Vec::new(), Vec::new());
-        for item in items(a.keys()) {
+        let mut all = items(a.keys());
+        all.retain(|item| item.what == What::Number);
+        let has = |pattern: &str| columns.iter().any(|column| matches(pattern, column));
+        let mut faults = unknown_patterns(&all, has, options);
+        let mut keys = Vec::new();
+        for item in all {
             let is_wanted = options.selection.wants(&item.key, item.is_usual);
-            if item.what != What::Number || !is_wanted {
+            if !is_wanted {
                 continue;
             }
             let Some(column) = columns.iter().position(|column| *column == item.key) else {

@@ -5,7 +5,7 @@
 //! Deliberately absent: applying it. A lag is reported, and whoever wants it gone shifts the
 //! times on purpose.
 
-use headland_base::maths::{dot, sqrt};
+use headland_base::maths::sqrt;
 use headland_base::{SimDuration, SimTime};
 use headland_record::align::{Method, resample};
 

@@ -295,7 +295,7 @@ impl Compared {
 /// Compares B with A. An error is a key nobody knows.
 pub fn compare(a: &Side, b: &Side, options: &Options) -> Result<Compared, Vec<Diagnostic>> {
     let all = items(a.keys());
-    let mut faults = unknown_patterns(&all, b, options);
+    let mut faults = unknown_patterns(&all, |pattern| b.has(pattern), options);
     let wanted: Vec<&Item> = all
         .iter()
         .filter(|item| match item.what {
@@ -358,7 +358,11 @@ fn path_keys(item: &Item) -> [String; 4] {
 }
 
 /// Patterns that no key fits.
-fn unknown_patterns(all: &[Item], b: &Side, options: &Options) -> Vec<Diagnostic> {
+fn unknown_patterns(
+    all: &[Item],
+    has: impl Fn(&str) -> bool,
+    options: &Options,
+) -> Vec<Diagnostic> {
     let mut keys: Vec<String> = Vec::new();
     for item in all {
         match (&item.what, options.paths) {
@@ -377,7 +381,7 @@ fn unknown_patterns(all: &[Item], b: &Side, options: &Options) -> Vec<Diagnostic
                         pattern,
                         keys.iter().map(String::as_str),
                     ));
-            match b.has(pattern) {
+            match has(pattern) {
                 true => fault.note("B has it"),
                 false => fault,
             }
