@@ -23,8 +23,8 @@ impl Built {
                 self.run_stages(&RK4, drive, drive.dt, state);
             }
             Some(tolerance) => {
-                // Of steps at this place that were too long: the last, and how many.
-                let (mut refused, mut n_refused) = ((0.0, 0.0), 0);
+                // The step before, and its error, if it was too long.
+                let mut refused = None;
                 // Exactly the whole step, whatever the inner ones sum up to.
                 while done < drive.dt {
                     let rest = drive.dt - done;
@@ -33,21 +33,26 @@ impl Built {
                     self.remember();
                     self.run_stages(&DORMAND_PRINCE, drive, dt, state);
                     let error = self.error(&DORMAND_PRINCE, dt);
-                    let is_corner = n_refused >= N_TRIED && is_corner((dt, error), refused);
+                    let is_corner = dt <= drive.dt * SHORT
+                        && refused.is_some_and(|before| is_corner((dt, error), before));
                     let may_shrink = dt > drive.dt * SHORTEST && !is_corner;
-                    if error > tolerance && may_shrink {
-                        (refused, n_refused) = ((dt, error), n_refused + 1);
+                    let is_refused = error > tolerance && may_shrink;
+                    refused = is_refused.then_some((dt, error));
+                    if is_refused {
                         self.go_to(&[], 0.0, state);
                     } else {
-                        n_refused = 0;
                         done = if is_last { drive.dt } else { done + dt };
                         if error > tolerance {
                             // Whoever is lost must not make the others go on in tiny steps.
                             self.packs.iter_mut().for_each(|pack| pack.leave_lost());
                         }
                     }
-                    self.inner_step = next_step(dt, error, tolerance, is_last, self.inner_step)
-                        .clamp(drive.dt * SHORTEST, drive.dt);
+                    let next = match error > tolerance && !is_refused {
+                        // What comes behind a corner may be as smooth as what was before.
+                        true => drive.dt * (SHORT / SHORTENING),
+                        false => next_step(dt, error, tolerance, is_last, self.inner_step),
+                    };
+                    self.inner_step = next.clamp(drive.dt * SHORTEST, drive.dt);
                 }
             }
         }
@@ -109,8 +114,11 @@ const ADAPTIVE_REACH: f64 = 100.0;
 /// An inner step is not made shorter than this share of the step, whatever the error.
 const SHORTEST: f64 = 1e-3;
 
-/// How often a step is shortened before a corner is believed.
-const N_TRIED: usize = 3;
+/// The share of the step from which on a corner is believed.
+const SHORT: f64 = 0.05;
+
+/// An inner step is at most made this much shorter at once, and as much longer.
+const SHORTENING: f64 = 0.2;
 
 /// Whether an error fell with the step as at a corner of the forces, where something begins to
 /// touch or to slip: by the second power of the step at most, not by the fifth. No step over it
@@ -123,7 +131,7 @@ fn is_corner((dt, error): (f64, f64), (dt_before, error_before): (f64, f64)) -> 
 /// The step that an error of fifth order asks for next, with some caution.
 fn next_step(dt: f64, error: f64, tolerance: f64, was_cut: bool, before: f64) -> f64 {
     let ratio = tolerance / error.max(1e-300);
-    let factor = (0.9 * headland_base::maths::pow(ratio, 0.2)).clamp(0.2, 5.0);
+    let factor = (0.9 * headland_base::maths::pow(ratio, 0.2)).clamp(SHORTENING, 1.0 / SHORTENING);
     // A step cut short by the end says little about how long the next may be.
     if was_cut && error <= tolerance { (dt * factor).max(before) } else { dt * factor }
 }
