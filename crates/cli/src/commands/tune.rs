@@ -65,12 +65,15 @@ pub fn run(context: &Context, args: &TuneArgs) -> Ended {
         let linear = search(&mut saved, &tuning, crew, args.most, watch);
         tuned(&tuning, &saved.search, linear, crew, args.confidence)
     });
-    watched.finish()?;
-    if let Some(path) = &args.resume {
+    watched.finish();
+    // A search that cannot be put away has still found something: that is told first.
+    let put_away = args.resume.as_deref().map_or(Ok(()), |path| {
         put_away(path, &saved)?;
         context.say(&format!("wrote {}", path.display()));
-    }
+        Ok(())
+    });
     let Some(found) = found else {
+        put_away?;
         if stop.load(Ordering::Relaxed) {
             return nothing_found();
         }
@@ -83,13 +86,14 @@ pub fn run(context: &Context, args: &TuneArgs) -> Ended {
     };
     context.show(&found.warnings);
     let report = report(args, saved.search.method(), &tuning, &found);
-    write_all(context, args, &outputs, &found, &report)?;
     if !outputs.iter().any(|(path, _)| is_stdout(path)) {
         context.print(&match context.json() {
             true => format!("{}\n", tuned_json(&report)),
             false => tuned_text(&report),
         });
     }
+    write_all(context, args, &outputs, &found, &report)?;
+    put_away?;
     match found.ended {
         Some(ended) if found.worth.is_some() && ended.is_converged() => Ok(Outcome::Passed),
         Some(_) if found.worth.is_some() => Ok(Outcome::Partial),
@@ -218,8 +222,6 @@ struct Watched<'a> {
     bar: Option<ProgressBar>,
     stop: Arc<std::sync::atomic::AtomicBool>,
     resume: Option<&'a Path>,
-    /// What kept it from being put away.
-    faults: Vec<Diagnostic>,
 }
 
 impl<'a> Watched<'a> {
@@ -229,7 +231,7 @@ impl<'a> Watched<'a> {
                 ProgressStyle::with_template("{spinner} {msg}").expect("a template of ours");
             ProgressBar::new_spinner().with_style(style)
         });
-        Watched { bar, stop: interrupted(), resume, faults: Vec::new() }
+        Watched { bar, stop: interrupted(), resume }
     }
 
     fn look(&mut self, saved: &Saved) -> ControlFlow<()> {
@@ -243,30 +245,30 @@ impl<'a> Watched<'a> {
             ));
             bar.tick();
         }
-        if let Some(Err(faults)) = self.resume.map(|path| put_away(path, saved)) {
-            self.faults = faults;
-        }
-        match self.stop.load(Ordering::Relaxed) || !self.faults.is_empty() {
+        // Where it cannot be put away now, it may be at the end, which tells if it cannot.
+        let _ = self.resume.map(|path| put_away(path, saved));
+        match self.stop.load(Ordering::Relaxed) {
             true => ControlFlow::Break(()),
             false => ControlFlow::Continue(()),
         }
     }
 
-    fn finish(self) -> Result<(), Vec<Diagnostic>> {
+    fn finish(self) {
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();
         }
-        if self.faults.is_empty() { Ok(()) } else { Err(self.faults) }
     }
 }
 
-/// Writes a search beside its file first: whoever is ended while it writes leaves the last one.
+/// Writes a search beside its file first, and onto the disk before it takes its place: whoever is
+/// ended while it writes, by a power cut too, leaves the last one.
 fn put_away(path: &Path, saved: &Saved) -> Result<(), Vec<Diagnostic>> {
     let mut beside = path.as_os_str().to_owned();
     beside.push(".part");
     let beside = PathBuf::from(beside);
     write_file(&beside, saved.to_json())?;
-    std::fs::rename(&beside, path).map_err(|fault| {
+    let synced = std::fs::File::open(&beside).and_then(|file| file.sync_all());
+    synced.and_then(|()| std::fs::rename(&beside, path)).map_err(|fault| {
         let message = format!("cannot write `{}`: {fault}", path.display());
         vec![Diagnostic::error("cannot-write", message)]
     })

@@ -12,7 +12,7 @@
 use headland_base::maths::{cbrt, dot, sqrt};
 
 use super::Bounds;
-use super::dense::{Columns, back_substitute, singular, slices, triangle};
+use super::dense::{Columns, singular, slices, triangle};
 use super::student::quantile;
 
 /// To which moment a residual belongs. Residuals are correlated within a series (a recording, or
@@ -333,12 +333,6 @@ fn product(a: &Columns, b: &Columns) -> Columns {
 
 fn product_along(matrix: &Columns, v: &[f64]) -> f64 {
     matrix.iter().zip(v).map(|(column, vj)| vj * dot(column, v)).sum()
-}
-
-/// The point that least squares of a linear problem has, for whoever tests with one.
-pub fn linear_solution(slopes: &Columns, right: &[f64]) -> Vec<f64> {
-    let (r, right) = triangle(&slices(slopes), right);
-    back_substitute(&r, &right)
 }
 
 /// To six digits.

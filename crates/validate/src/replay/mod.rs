@@ -338,6 +338,11 @@ impl Replay {
         &self.plan
     }
 
+    /// What the last run did.
+    pub fn done(&self) -> &Done {
+        &self.out.done
+    }
+
     /// The state a run starts from.
     pub fn start(&self) -> &State {
         &self.start

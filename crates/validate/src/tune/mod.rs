@@ -33,7 +33,7 @@ use crate::fit::sureness::Moment;
 use crate::fit::{Bounds, Problem};
 use crate::infer::is_angle;
 use crate::source::{JointQuantity, Source};
-use crate::{Experiment, Replay, ReplayOptions, Signal};
+use crate::{Done, Experiment, Replay, ReplayOptions, Signal};
 
 pub use saved::{Method, Saved, Search, search};
 pub use tuned::{Derived, KeyError, Tuned, TunedNumber, tuned};
@@ -178,6 +178,23 @@ pub struct Tuning<'a> {
     moments: Vec<Moment>,
     /// What engines realise differently, and what else is worth knowing.
     notes: Vec<Diagnostic>,
+    /// Those of what is fitted, at the start of the search.
+    pub(crate) steps: Steps,
+}
+
+/// How long steps are. Samples and commands shorten them, so it is not what was asked for.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Steps {
+    pub longest: SimDuration,
+    /// The sum of all squares \[s²\].
+    pub squares: f64,
+}
+
+impl Steps {
+    fn add(&mut self, done: &Done) {
+        self.longest = self.longest.max(done.longest_step);
+        self.squares += done.step_squares;
+    }
 }
 
 /// A number of the first state of a course that is fitted.
@@ -261,6 +278,7 @@ impl<'a> Tuning<'a> {
             signals: Vec::new(),
             moments: Vec::new(),
             notes: Vec::new(),
+            steps: Steps::default(),
         };
         // What is held out is refused now as well, and not when the search is over.
         if tuning.plan.train_share < 1.0 || tuning.fitted.contains(&None) {
@@ -288,11 +306,21 @@ impl<'a> Tuning<'a> {
         Ok(tuning)
     }
 
-    /// The same with steps half as long; nothing where the step itself is looked for.
+    /// The same with steps half as long as the longest that is taken; nothing where the step
+    /// itself is looked for.
     pub(crate) fn halved(&self) -> Option<Tuning<'a>> {
         let mut halved = self.clone();
-        halved.plan.options.step = SimDuration::from_nanos(self.step().nanos() / 2);
+        halved.plan.options.step = SimDuration::from_nanos(self.steps.longest.nanos() / 2);
         (!self.tunes_step() && halved.step() > SimDuration::ZERO).then_some(halved)
+    }
+
+    /// The residuals at a point by a worker of its own, and the steps that were taken.
+    pub(crate) fn alone(&self, x: &[f64]) -> Option<(Vec<f64>, Steps)> {
+        let mut worker = self.worker();
+        let residuals = self.residuals(&mut worker, x)?;
+        let mut steps = Steps::default();
+        worker.0.iter().flatten().for_each(|replay| steps.add(replay.done()));
+        Some((residuals, steps))
     }
 
     fn n(&self) -> usize {
@@ -423,6 +451,7 @@ impl<'a> Tuning<'a> {
                 );
                 vec![Diagnostic::error("engine-fault", message)]
             })?;
+            self.steps.add(&simulated.done);
             let signals = experiment.signals.iter().zip(angles).zip(&simulated.values);
             let used: Vec<Used> = signals
                 .map(|((signal, is_angle), values)| Used {

@@ -1,11 +1,11 @@
 //! What tuning gives: every number before and after, with how sure it is, and every error.
 
 use headland_base::Diagnostic;
-use headland_base::maths::sqrt;
+use headland_base::maths::{dot, sqrt};
 use headland_world::parameter::{self, Parameter, Subject};
 
 use super::saved::lm_options;
-use super::{Search, Tuning};
+use super::{Method, Search, Tuning};
 use crate::Replay;
 use crate::fit::marquardt::Linear;
 use crate::fit::sureness::{Worth, warnings, worth};
@@ -151,6 +151,7 @@ pub fn tuned(
         let said = |(code, text): (&'static str, String)| Diagnostic::warning(code, text);
         told.extend(warnings(&names, x, &bounds, worth).into_iter().map(said));
         told.extend(coarse_step(tuning, &numbers, worth));
+        told.extend(rough_error(search, looked.as_ref().and_then(|looked| looked.roughness)));
     }
     let (before, after) = looked.as_ref().map_or((&None, &None), |l| (&l.before, &l.after));
     let rms_before = before.as_ref().map(|sums| tuning.rms(sums));
@@ -174,6 +175,8 @@ struct Looked {
     worth: Worth,
     /// How far each number would go if steps became ever shorter.
     shifts: Option<Vec<f64>>,
+    /// See [`roughness`].
+    roughness: Option<f64>,
     before: Option<Errors>,
     after: Option<Errors>,
 }
@@ -219,15 +222,85 @@ fn looked_at(
         let worth = worth(x, &tuning.bounds(), residuals, slopes, tuning.moments(), confidence);
         (worth, finer(), both())
     };
+    let roughness = roughness(tuning, x, &linear, &worth, crew)?;
     if tuning.is_broken_off() {
         return Err(BrokenOff);
     }
-    // Errors of steps go with their length: what half of it changes, all of it changes twice.
-    let shifts = finer.map(|finer| {
-        let change: Vec<f64> = finer.iter().zip(residuals).map(|(f, r)| -2.0 * (f - r)).collect();
+    // Errors of steps go with the sum of their squares: where all are halved, and the sum with
+    // them, what the halves change all of it changes twice.
+    let shifts = finer.map(|(finer, steps)| {
+        let times = tuning.steps.squares / (tuning.steps.squares - steps.squares);
+        let change: Vec<f64> = finer.iter().zip(residuals).map(|(f, r)| times * (r - f)).collect();
         worth.answer(slopes, &change)
     });
-    Ok(Some(Looked { worth, shifts, before, after }))
+    Ok(Some(Looked { worth, shifts, roughness, before, after }))
+}
+
+/// How many times as much as its slopes say the error rises at two points, twice the standard
+/// errors to either side of the best one: about once where intervals are worth what they say.
+/// Infinite where there is nothing to simulate.
+fn roughness(
+    tuning: &Tuning<'_>,
+    x: &[f64],
+    linear: &Linear,
+    worth: &Worth,
+    crew: &mut dyn Evaluate,
+) -> Result<Option<f64>, BrokenOff> {
+    let bounds = tuning.bounds();
+    // Each number as far as it may be, with what goes with it of the others; all of them at once,
+    // so that two simulations tell.
+    let mut way = vec![0.0; x.len()];
+    for column in worth.covariance.iter().enumerate().filter(|(i, column)| column[*i] > 0.0) {
+        let (i, column) = column;
+        way.iter_mut().zip(column).for_each(|(way, c)| *way += c / sqrt(column[i]));
+    }
+    let times = 2.0 / sqrt(x.len() as f64);
+    let points = [times, -times].map(|times| {
+        let point: Vec<f64> = x.iter().zip(&way).map(|(x, way)| x + times * way).collect();
+        bounds.nearest(&point)
+    });
+    let mut expected = 0.0;
+    for point in &points {
+        let gone: Vec<f64> = point.iter().zip(x).map(|(new, x)| new - x).collect();
+        let mut there = linear.residuals.clone();
+        for (column, gone) in linear.slopes.iter().zip(&gone) {
+            there.iter_mut().zip(column).for_each(|(r, slope)| *r += slope * gone);
+        }
+        expected += dot(&there, &there) - dot(&linear.residuals, &linear.residuals);
+    }
+    // Where nothing rises by its slopes there is nothing to compare with.
+    if expected.is_nan() || expected <= 0.0 {
+        return Ok(None);
+    }
+    let mut risen = 0.0;
+    for found in crew.all(points.to_vec())? {
+        let cost = found.map_or(f64::INFINITY, |there| dot(&there, &there));
+        risen += cost - dot(&linear.residuals, &linear.residuals);
+    }
+    Ok(Some(risen / expected))
+}
+
+/// What to say where the error is no parabola within the intervals.
+fn rough_error(search: &Search, roughness: Option<f64>) -> Option<Diagnostic> {
+    let is_rough = roughness.is_some_and(|times| !(0.2..=5.0).contains(&times));
+    let message = if is_rough {
+        let times = roughness.unwrap_or(0.0);
+        format!(
+            "within the intervals the error rises {times:.1} times as much as slopes say: it is \
+             rough or bent there, and the intervals are not to be trusted"
+        )
+    } else if search.ended() == Some(Ended::Rough) {
+        "the error is rough: slopes say that there is more to gain, and no step finds it".to_string()
+    } else {
+        return None;
+    };
+    let help = match search.method() {
+        Method::Lm => "joints that stick and contacts that jump do that; `--method cma` needs no \
+                       slopes, `--window` keeps simulations near what was measured",
+        Method::Cma => "joints that stick and contacts that jump do that; `--window` keeps \
+                        simulations near what was measured, `--seed` searches another way",
+    };
+    Some(Diagnostic::warning("rough-error", message).help(help))
 }
 
 /// What the model said of a number, every value once.
@@ -241,6 +314,15 @@ fn before(tuning: &Tuning<'_>, wanted: &super::Wanted) -> Vec<f64> {
 
 /// What to say where steps move numbers further than noise does.
 fn coarse_step(tuning: &Tuning<'_>, numbers: &[TunedNumber], worth: &Worth) -> Option<Diagnostic> {
+    if numbers.iter().all(|number| number.step_shift.is_none()) {
+        let half = tuning.halved()?.step();
+        let message = format!(
+            "how far steps move the numbers could not be told: the simulation with steps of {half} \
+             broke; intervals heed noise alone"
+        );
+        let help = format!("see it break: headland validate --step {}", half.secs());
+        return Some(Diagnostic::warning("step-error", message).help(help));
+    }
     let far = |number: &TunedNumber, half: Option<f64>| Some(number.step_shift?.abs() / half?);
     let sought = numbers.iter().zip(&worth.parameters).filter(|(number, _)| !number.is_start);
     let moved: Vec<(&TunedNumber, f64)> = sought
@@ -251,7 +333,7 @@ fn coarse_step(tuning: &Tuning<'_>, numbers: &[TunedNumber], worth: &Worth) -> O
     let message = format!(
         "steps of {} move {} of {} numbers further than noise does, `{}` most: by about {:.1e}, \
          {share:.1} times its interval; intervals were widened by it",
-        tuning.step(),
+        tuning.steps.longest,
         moved.len(),
         tuning.wanted.len(),
         worst.name,
@@ -339,11 +421,6 @@ fn half_width(slopes: &[f64], worth: &Worth) -> Option<f64> {
 }
 
 impl Tuning<'_> {
-    /// The residuals at a point, by a worker of its own.
-    fn alone(&self, x: &[f64]) -> Option<Vec<f64>> {
-        self.residuals(&mut self.worker(), x)
-    }
-
     /// Every key of every course at two points.
     fn errors(&self, before: Option<&Errors>, after: Option<&Errors>) -> Vec<KeyError> {
         let mut out = Vec::new();
