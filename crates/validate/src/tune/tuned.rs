@@ -151,7 +151,8 @@ pub fn tuned(
         let said = |(code, text): (&'static str, String)| Diagnostic::warning(code, text);
         told.extend(warnings(&names, x, &bounds, worth).into_iter().map(said));
         told.extend(coarse_step(tuning, &numbers, worth));
-        told.extend(rough_error(search, looked.as_ref().and_then(|looked| looked.roughness)));
+        let roughness = looked.as_ref().and_then(|looked| looked.roughness);
+        told.extend(roughness.and_then(|times| rough_error(search.method(), times)));
     }
     let (before, after) = looked.as_ref().map_or((&None, &None), |l| (&l.before, &l.after));
     let rms_before = before.as_ref().map(|sums| tuning.rms(sums));
@@ -281,24 +282,20 @@ fn roughness(
 }
 
 /// What to say where the error is no parabola within the intervals.
-fn rough_error(search: &Search, roughness: Option<f64>) -> Option<Diagnostic> {
-    let is_rough = roughness.is_some_and(|times| !(0.2..=5.0).contains(&times));
-    let message = if is_rough {
-        let times = roughness.unwrap_or(0.0);
-        format!(
-            "within the intervals the error rises {times:.1} times as much as slopes say: it is \
-             rough or bent there, and the intervals are not to be trusted"
-        )
-    } else if search.ended() == Some(Ended::Rough) {
-        "the error is rough: slopes say that there is more to gain, and no step finds it".to_string()
-    } else {
+fn rough_error(method: Method, times: f64) -> Option<Diagnostic> {
+    if (0.2..=5.0).contains(&times) {
         return None;
-    };
-    let help = match search.method() {
+    }
+    let message = format!(
+        "within the intervals the error rises {times:.1} times as much as slopes say: it is rough \
+         or bent there, and the intervals are not to be trusted"
+    );
+    let help = match method {
         Method::Lm => "joints that stick and contacts that jump do that; `--method cma` needs no \
                        slopes, `--window` keeps simulations near what was measured",
         Method::Cma => "joints that stick and contacts that jump do that; `--window` keeps \
-                        simulations near what was measured, `--seed` searches another way",
+                        simulations near what was measured, other values of --seed show how far \
+                        searches differ",
     };
     Some(Diagnostic::warning("rough-error", message).help(help))
 }
