@@ -21,7 +21,7 @@ use headland_report::{
 
 use crate::args::ComparisonArgs;
 use crate::context::{
-    BUILD, Context, Ended, Outcome, is_stdout, read_bytes, refuse_same, write_file,
+    BUILD, Context, Ended, Outcome, is_stdout, read_bytes, refuse_same, refuse_twice, write_file,
 };
 
 /// Most numbers kept of either side: 3 GiB at the worst. With `--key` only those it wants.
@@ -65,17 +65,18 @@ pub fn tell(
         shows_after_lag: args.estimate_lag.is_some(),
         made: sides.made,
     };
-    for (path, form) in forms {
-        write_report(context, path, *form, &all)?;
-    }
-    if let Some(folder) = &args.plot {
-        plot(context, folder, &all)?;
-    }
+    // The figures first: a file that cannot be written does not take them away.
     if !sides.is_quiet && !forms.iter().any(|(path, _)| is_stdout(path)) {
         context.print(&match context.json() {
             true => format!("{}\n", comparison_json(&all)),
             false => comparison(&all),
         });
+    }
+    for (path, form) in forms {
+        write_report(context, path, *form, &all)?;
+    }
+    if let Some(folder) = &args.plot {
+        plot(context, folder, &all)?;
     }
     Ok(outcome(context, &all))
 }
@@ -296,6 +297,7 @@ pub fn report_forms(
             },
         ));
     }
+    refuse_twice(&args.report)?;
     Ok(forms)
 }
 

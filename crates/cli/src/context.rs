@@ -5,7 +5,7 @@
 
 use std::fs::File;
 use std::io::{BufReader, ErrorKind, IsTerminal, Write as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use headland_base::{Diagnostic, Findings, Severity};
 use headland_judge::Verdict;
@@ -245,6 +245,20 @@ pub fn write_file(path: &Path, content: impl AsRef<[u8]>) -> Result<(), Vec<Diag
     let cannot = |code, what: &str, error: std::io::Error| {
         vec![Diagnostic::error(code, format!("cannot {what} `{}`: {error}", path.display()))]
     };
+    let is_plain = path.metadata().map_or(true, |about| about.is_file());
+    // What a link leads to is replaced, not the link.
+    let goal = path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
+    let mut beside = goal.clone().into_os_string();
+    beside.push(".part");
+    // Pipes and devices are written to, and so are files in folders that take no new ones.
+    if let Some(mut file) = is_plain.then(|| File::create(&beside).ok()).flatten() {
+        let written =
+            file.write_all(content.as_ref()).and_then(|()| std::fs::rename(&beside, &goal));
+        return written.map_err(|error| {
+            _ = std::fs::remove_file(&beside);
+            cannot("cannot-write", "write", error)
+        });
+    }
     let mut file = File::create(path).map_err(|error| cannot("not-created", "create", error))?;
     file.write_all(content.as_ref()).map_err(|error| cannot("cannot-write", "write", error))
 }
@@ -295,4 +309,22 @@ pub fn refuse_same(source: &Path, output: &Path) -> Result<(), Vec<Diagnostic>> 
         }
         _ => Ok(()),
     }
+}
+
+/// Refuses two outputs of one name: the later would replace the earlier.
+pub fn refuse_twice<'p>(
+    outputs: impl IntoIterator<Item = &'p PathBuf>,
+) -> Result<(), Vec<Diagnostic>> {
+    let mut seen: Vec<PathBuf> = Vec::new();
+    for path in outputs.into_iter().filter(|path| !is_stdout(path)) {
+        let whole = std::path::absolute(path).unwrap_or_else(|_| path.clone());
+        if seen.contains(&whole) {
+            let message = format!("`{}` is to be written twice", path.display());
+            return Err(vec![
+                Diagnostic::error("same-file", message).help("give each output its own name"),
+            ]);
+        }
+        seen.push(whole);
+    }
+    Ok(())
 }

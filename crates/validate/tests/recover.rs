@@ -194,8 +194,12 @@ impl Held {
 
     /// The middle one of a number.
     fn width(&self, name: &str) -> f64 {
-        let mut all: Vec<f64> =
-            self.widths.iter().filter(|(known, _)| known == name).map(|(_, width)| *width).collect();
+        let mut all: Vec<f64> = self
+            .widths
+            .iter()
+            .filter(|(known, _)| known == name)
+            .map(|(_, width)| *width)
+            .collect();
         all.sort_by(f64::total_cmp);
         all[all.len() / 2]
     }

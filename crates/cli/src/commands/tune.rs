@@ -8,14 +8,15 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use headland_base::Diagnostic;
-use headland_judge::compare::{Selection, Side};
+use headland_base::names::suggestion;
+use headland_base::{Diagnostic, glob};
+use headland_judge::compare::Side;
 use headland_record::Recording;
 use headland_report::{
     Align, TuneReport, TunedError, TunedRow, count, table, tuned as tuned_text, tuned_json,
     tuned_markdown, tuned_page,
 };
-use headland_sim::{EngineEntry, Housing, Model};
+use headland_sim::{EngineEntry, Model};
 use headland_validate::fit::crew::with_crew;
 use headland_validate::tune::{
     Course, KeyError, Method, Plan, Saved, Tuned, TunedNumber, Tuning, Wanted, search, tuned,
@@ -26,7 +27,9 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::args::TuneArgs;
 use crate::comparing::{key_map, text};
-use crate::context::{BUILD, Context, Ended, Outcome, is_stdout, refuse_same, write_file};
+use crate::context::{
+    BUILD, Context, Ended, Outcome, is_stdout, refuse_same, refuse_twice, write_file,
+};
 use crate::prepare::NATIVE;
 use crate::repeating::{read_state, read_subject, read_table, read_told, replay_options};
 use crate::signals::interrupted;
@@ -55,6 +58,20 @@ pub fn run(context: &Context, args: &TuneArgs) -> Ended {
     }
     let tuning = tuning?;
     context.show(tuning.notes());
+    let is_surface =
+        |(path, ..): &(String, f64, f64)| path.split('/').any(|part| part == "surface");
+    if method(args) == Method::Lm && args.param.iter().any(is_surface) {
+        let message =
+            "errors of contacts jump and have many dips, and slopes lead into the nearest";
+        context.show(&[Diagnostic::remark("slopes-of-contacts", message)
+            .help("`--method cma` looks further, and needs more simulations")]);
+    }
+    if args.start_as_measured && args.how.window.is_none() {
+        let message = "the noise of the first rows is taken for where things started; intervals do \
+                       not heed it";
+        context.show(&[Diagnostic::warning("start-as-measured", message)
+            .help("leave --start-as-measured out where the first rows are noisy")]);
+    }
     let mut saved = match args.resume.as_deref().filter(|path| path.exists()) {
         Some(path) => Saved::from_json(&text(path)?, method(args), &tuning, args.seed)?,
         None => Saved::new(method(args), &tuning, args.seed),
@@ -67,11 +84,12 @@ pub fn run(context: &Context, args: &TuneArgs) -> Ended {
     });
     watched.finish();
     // A search that cannot be put away has still found something: that is told first.
-    let put_away = args.resume.as_deref().map_or(Ok(()), |path| {
-        put_away(path, &saved)?;
-        context.say(&format!("wrote {}", path.display()));
-        Ok(())
-    });
+    let put_away = match &args.resume {
+        Some(path) => put_away(path, &saved).inspect(|()| {
+            context.say(&format!("wrote {}", path.display()));
+        }),
+        None => Ok(()),
+    };
     let Some(found) = found else {
         put_away?;
         if stop.load(Ordering::Relaxed) {
@@ -111,18 +129,8 @@ pub fn run(context: &Context, args: &TuneArgs) -> Ended {
 
 // --- what goes in ------------------------------------------------------------------------
 
-/// Engines that run inside the process: a search makes and drops them by the thousand, on
-/// threads.
 fn engine(args: &TuneArgs) -> Result<&'static EngineEntry, Vec<Diagnostic>> {
-    let engine = headland_engines::find(args.how.engine.as_deref().unwrap_or(NATIVE))?;
-    if engine.housing != Housing::Embedded {
-        let message =
-            format!("`{}` cannot be used to tune: it does not run inside headland", engine.name);
-        let help = "tune with native or rapier, and look at the result on other engines with \
-                    `headland validate --engine`";
-        return Err(vec![Diagnostic::error("bad-option", message).help(help)]);
-    }
-    Ok(engine)
+    Ok(headland_engines::find(args.how.engine.as_deref().unwrap_or(NATIVE))?)
 }
 
 fn method(args: &TuneArgs) -> Method {
@@ -193,10 +201,13 @@ fn measured(
     model: &Model,
 ) -> Result<Experiment, Vec<Diagnostic>> {
     let map = key_map(args.map.as_deref())?;
-    let mut experiment = Experiment::of(&Side::new(recording, &map), args.start, args.end);
-    let keys: Vec<String> = experiment.signals.iter().map(|signal| signal.key.clone()).collect();
-    let mut is_wanted = Selection { patterns: args.key.clone() }.columns(&keys, &map).into_iter();
-    experiment.signals.retain(|_| is_wanted.next().unwrap_or(true));
+    let side = Side::new(recording, &map);
+    let merged = side.merged();
+    if !merged.is_empty() {
+        return Err(merged);
+    }
+    let mut experiment = Experiment::of(&side, args.start, args.end);
+    keep(&mut experiment, &args.key)?;
     let (known, unread) = known_signals(model, experiment);
     if !unread.is_empty() && !args.ignore_unknown {
         return Err(unread);
@@ -207,6 +218,23 @@ fn measured(
         context.show(&[Diagnostic::remark("keys-left-out", message)]);
     }
     Ok(known)
+}
+
+/// The signals that patterns name; all of them where there is no pattern.
+fn keep(experiment: &mut Experiment, patterns: &[String]) -> Result<(), Vec<Diagnostic>> {
+    let keys: Vec<String> = experiment.signals.iter().map(|signal| signal.key.clone()).collect();
+    let is_lost = |pattern: &&String| !keys.iter().any(|key| glob::matches(pattern, key));
+    let lost = |pattern: &String| {
+        Diagnostic::error("unknown-key", format!("no key of the table fits `{pattern:.120}`"))
+            .help_maybe(suggestion(pattern, keys.iter().map(String::as_str)))
+    };
+    let faults: Vec<Diagnostic> = patterns.iter().filter(is_lost).map(lost).collect();
+    if !faults.is_empty() {
+        return Err(faults);
+    }
+    let is_kept = |key: &str| patterns.iter().any(|pattern| glob::matches(pattern, key));
+    experiment.signals.retain(|signal| patterns.is_empty() || is_kept(&signal.key));
+    Ok(())
 }
 
 fn plan(args: &TuneArgs, subject: &Subject) -> Result<Plan, Vec<Diagnostic>> {
@@ -304,6 +332,7 @@ fn outputs(args: &TuneArgs) -> Result<Vec<(PathBuf, Form)>, Vec<Diagnostic>> {
         };
         all.push((path.clone(), form));
     }
+    refuse_twice(all.iter().map(|(path, _)| path).chain(&args.resume))?;
     let sources = [&args.model].into_iter().chain(&args.tables).chain(&args.hold);
     for source in sources.chain(&args.command).chain(&args.state) {
         for (path, _) in &all {

@@ -106,7 +106,8 @@ fn the_same_bits_on_threads_and_after_every_stop() {
     let bounds = Bounds { lower: vec![0.0; 4], upper: vec![5.0; 4] };
     let start = [1.0, 0.5, 1.5, 2.0];
     // With fresh slopes for every step, and with corrected ones.
-    let corrected = marquardt::Options { least_told: 0.0, ..marquardt::Options::new(&start, &bounds) };
+    let corrected =
+        marquardt::Options { least_told: 0.0, ..marquardt::Options::new(&start, &bounds) };
     assert!(corrected.most_corrections > 0);
     for options in [marquardt::Options::exact(&start), corrected] {
         let run = |search: &mut marquardt::Search, n_threads: usize, n_rounds: usize| {
@@ -383,10 +384,8 @@ fn corrected_slopes_end_at_the_same_point_sooner() {
     let bounds = Bounds { lower: vec![0.1; N], upper: vec![5.0; N] };
     let start = [2.2; N];
     let ends = [0, 8].map(|most_corrections| {
-        let options = marquardt::Options {
-            most_corrections,
-            ..marquardt::Options::new(&start, &bounds)
-        };
+        let options =
+            marquardt::Options { most_corrections, ..marquardt::Options::new(&start, &bounds) };
         let mut search = marquardt::Search::new(&start, &bounds);
         with_crew(&problem, 1, |crew| {
             search.run(crew, &bounds, &options, &mut |_| ControlFlow::Continue(()));

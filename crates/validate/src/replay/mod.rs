@@ -40,6 +40,7 @@ use going::At;
 use meaning::{initial, meanings, motors, sampling_of};
 
 pub use meaning::known_signals;
+pub(crate) use meaning::wrong_unit;
 
 /// How an experiment is repeated.
 #[derive(Clone, Debug, PartialEq)]

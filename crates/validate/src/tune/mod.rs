@@ -255,8 +255,14 @@ impl<'a> Tuning<'a> {
         // What scales others comes first.
         wanted.sort_by_key(|wanted| wanted.parameters[0].order());
         for (i, one) in wanted.iter().enumerate() {
-            let is_there =
-                |other: &Wanted| one.parameters.iter().any(|p| other.parameters.contains(p));
+            let is_there = |other: &Wanted| {
+                let both = one
+                    .parameters
+                    .iter()
+                    .flat_map(|p| other.parameters.iter().map(move |o| (p, o)));
+                both.into_iter()
+                    .any(|(p, o)| p == o || are_of_one_body(p, o) || are_of_one_body(o, p))
+            };
             if let Some(other) = wanted[..i].iter().find(|other| is_there(other)) {
                 let message = format!("`{}` and `{}` set the same number", other.name, one.name);
                 return Err(vec![
@@ -582,6 +588,17 @@ fn fitted_part(course: &Course, share: f64) -> Option<Arc<Experiment>> {
     };
     let signals = whole.signals.iter().filter_map(part).collect();
     Some(Arc::new(Experiment { signals, told: whole.told.clone(), known: whole.known.clone() }))
+}
+
+/// Whether a number is among the ten of a whole inertia and the other sets a part of the same
+/// inertia.
+fn are_of_one_body(ten: &Parameter, part: &Parameter) -> bool {
+    let inertial = |parameter: &Parameter| {
+        let path = parameter.whole_path();
+        path.find("/inertial/").map(|at| path[..at].to_string())
+    };
+    let is_ten = |parameter: &Parameter| parameter.whole_path().contains("/inertial/pseudo/");
+    is_ten(ten) && !is_ten(part) && inertial(ten) == inertial(part)
 }
 
 fn is_time(parameter: &Parameter) -> bool {

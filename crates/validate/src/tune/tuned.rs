@@ -119,6 +119,8 @@ pub fn tuned(
     let worth = looked.as_ref().map(|looked| &looked.worth);
     let shifts = looked.as_ref().and_then(|looked| looked.shifts.as_ref());
     let (names, bounds) = (tuning.names(), tuning.bounds());
+    // On the way slopes say nothing of where it will end.
+    let is_found = search.ended().is_some_and(Ended::is_converged);
     let number = |i: usize| {
         let wanted = tuning.wanted.get(i);
         let sureness = worth.map(|worth| &worth.parameters[i]);
@@ -136,6 +138,7 @@ pub fn tuned(
             before,
             value: x[i],
             half_width: sureness
+                .filter(|_| is_found)
                 .and_then(|sureness| sureness.half_width)
                 .map(|half| half + step_shift.map_or(0.0, f64::abs)),
             textbook_half_width: sureness.and_then(|sureness| sureness.textbook_half_width),
@@ -291,11 +294,15 @@ fn rough_error(method: Method, times: f64) -> Option<Diagnostic> {
          or bent there, and the intervals are not to be trusted"
     );
     let help = match method {
-        Method::Lm => "joints that stick and contacts that jump do that; `--method cma` needs no \
-                       slopes, `--window` keeps simulations near what was measured",
-        Method::Cma => "joints that stick and contacts that jump do that; `--window` keeps \
+        Method::Lm => {
+            "joints that stick and contacts that jump do that; `--method cma` needs no \
+                       slopes, `--window` keeps simulations near what was measured"
+        }
+        Method::Cma => {
+            "joints that stick and contacts that jump do that; `--window` keeps \
                         simulations near what was measured, other values of --seed show how far \
-                        searches differ",
+                        searches differ"
+        }
     };
     Some(Diagnostic::warning("rough-error", message).help(help))
 }
