@@ -295,17 +295,17 @@ fn overlay(
              <text x=\"{}\" y=\"11\">{}</text>",
             x + 22.0,
             x + 27.0,
-            escaped(&shortened(name))
+            escaped(name)
         )
     };
-    out + &legend(MIDDLE, "l0", &format!("A: {name_a}"))
-        + &legend(MIDDLE + 200.0, "l1 d1", &format!("B: {name_b}"))
+    out + &legend(MIDDLE, "l0", &format!("A: {}", shortened(name_a)))
+        + &legend(MIDDLE + 200.0, "l1 d1", &format!("B: {}", shortened(name_b)))
 }
 
 fn shortened(name: &str) -> String {
     let n = name.chars().count();
-    match n > 26 {
-        true => format!("…{}", name.chars().skip(n - 25).collect::<String>()),
+    match n > 23 {
+        true => format!("…{}", name.chars().skip(n - 22).collect::<String>()),
         false => name.to_string(),
     }
 }
