@@ -3,7 +3,7 @@
 //! Results are for programs and go to standard output; everything else is for people and goes
 //! to standard error. [`Outcome`] is the one list of exit codes.
 
-use std::fs::File;
+use std::fs::{File, OpenOptions};
 use std::io::{BufReader, ErrorKind, IsTerminal, Write as _};
 use std::path::{Path, PathBuf};
 
@@ -240,20 +240,32 @@ pub fn read_bytes(path: &Path) -> Result<Vec<u8>, Diagnostic> {
     std::fs::read(path).map_err(cannot)
 }
 
-/// Writes a file that a command makes beside its results.
+/// Writes a file that a command makes beside its results: beside its place first, and onto the
+/// disk before it takes it, so that whatever ends the writing leaves the file that was there. What
+/// is no plain file, such as a pipe, and what a link leads to is written to.
 pub fn write_file(path: &Path, content: impl AsRef<[u8]>) -> Result<(), Vec<Diagnostic>> {
     let cannot = |code, what: &str, error: std::io::Error| {
         vec![Diagnostic::error(code, format!("cannot {what} `{}`: {error}", path.display()))]
     };
-    let is_plain = path.metadata().map_or(true, |about| about.is_file());
-    // What a link leads to is replaced, not the link.
-    let goal = path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
-    let mut beside = goal.clone().into_os_string();
-    beside.push(".part");
-    // Pipes and devices are written to, and so are files in folders that take no new ones.
-    if let Some(mut file) = is_plain.then(|| File::create(&beside).ok()).flatten() {
-        let written =
-            file.write_all(content.as_ref()).and_then(|()| std::fs::rename(&beside, &goal));
+    let known = path.symlink_metadata().ok();
+    if known.is_some() {
+        // Whoever may not write it may not replace it either.
+        OpenOptions::new()
+            .write(true)
+            .open(path)
+            .map_err(|error| cannot("not-created", "create", error))?;
+    }
+    let mut beside = path.as_os_str().to_owned();
+    beside.push(format!(".{}.part", std::process::id()));
+    let is_plain = known.as_ref().is_none_or(|about| about.is_file());
+    // Some folders take no new file.
+    let new = is_plain.then(|| File::create_new(&beside).ok()).flatten();
+    if let Some(mut file) = new {
+        let kept = known.map_or(Ok(()), |about| file.set_permissions(about.permissions()));
+        let written = kept
+            .and_then(|()| file.write_all(content.as_ref()))
+            .and_then(|()| file.sync_all())
+            .and_then(|()| std::fs::rename(&beside, path));
         return written.map_err(|error| {
             _ = std::fs::remove_file(&beside);
             cannot("cannot-write", "write", error)
@@ -317,7 +329,10 @@ pub fn refuse_twice<'p>(
 ) -> Result<(), Vec<Diagnostic>> {
     let mut seen: Vec<PathBuf> = Vec::new();
     for path in outputs.into_iter().filter(|path| !is_stdout(path)) {
-        let whole = std::path::absolute(path).unwrap_or_else(|_| path.clone());
+        let (folder, name) = (path.parent().unwrap_or(Path::new("")), path.file_name());
+        let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+        let folder = folder.canonicalize().unwrap_or_else(|_| folder.to_path_buf());
+        let whole = name.map_or_else(|| path.clone(), |name| folder.join(name));
         if seen.contains(&whole) {
             let message = format!("`{}` is to be written twice", path.display());
             return Err(vec![

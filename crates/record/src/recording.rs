@@ -230,7 +230,10 @@ impl Recording {
 
     fn joint_column(&self, key: &str) -> Option<Column<'_>> {
         match self.joints_called(key)[..] {
-            [CalledJoint { track, values, .. }] => Some(Column::new(track, values.into(), "")),
+            [CalledJoint { ref full_key, track, values }] => {
+                let unit = self.units.get(full_key).copied().unwrap_or_default();
+                Some(Column::new(track, values.into(), unit))
+            }
             _ => None,
         }
     }

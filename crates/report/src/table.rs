@@ -49,7 +49,7 @@ pub(crate) fn painted<'p>(
     out
 }
 
-/// What stands in a file may hold codes that terminals obey: they are shown as what they are not.
+/// What stands in a file may hold codes that terminals obey, colours among them: none gets there.
 fn plain(cell: &str) -> String {
     cell.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
 }

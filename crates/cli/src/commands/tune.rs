@@ -7,6 +7,7 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use headland_base::names::suggestion;
 use headland_base::{Diagnostic, glob};
@@ -16,7 +17,7 @@ use headland_report::{
     Align, TuneReport, TunedError, TunedRow, count, table, tuned as tuned_text, tuned_json,
     tuned_markdown, tuned_page,
 };
-use headland_sim::{EngineEntry, Model};
+use headland_sim::{EngineEntry, Housing, Model};
 use headland_validate::fit::crew::with_crew;
 use headland_validate::tune::{
     Course, KeyError, Method, Plan, Saved, Tuned, TunedNumber, Tuning, Wanted, search, tuned,
@@ -33,6 +34,10 @@ use crate::context::{
 use crate::prepare::NATIVE;
 use crate::repeating::{read_state, read_subject, read_table, read_told, replay_options};
 use crate::signals::interrupted;
+use crate::watchdog::Watchdog;
+
+/// How long a step of an engine that runs inside the process, and is not ours, may take.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 pub fn run(context: &Context, args: &TuneArgs) -> Ended {
     let (subject, _) = read_subject(context, &args.model, &args.how)?;
@@ -56,7 +61,12 @@ pub fn run(context: &Context, args: &TuneArgs) -> Ended {
     if stop.load(Ordering::Relaxed) {
         return nothing_found();
     }
-    let tuning = tuning?;
+    let mut tuning = tuning?;
+    let watchdog = (engine.housing == Housing::Library)
+        .then(|| Watchdog::start(context, engine.name, PATIENCE, None));
+    if let Some(watchdog) = watchdog {
+        tuning.on_step(Arc::new(move || watchdog.tick()));
+    }
     context.show(tuning.notes());
     let is_surface =
         |(path, ..): &(String, f64, f64)| path.split('/').any(|part| part == "surface");
@@ -85,9 +95,8 @@ pub fn run(context: &Context, args: &TuneArgs) -> Ended {
     watched.finish();
     // A search that cannot be put away has still found something: that is told first.
     let put_away = match &args.resume {
-        Some(path) => put_away(path, &saved).inspect(|()| {
-            context.say(&format!("wrote {}", path.display()));
-        }),
+        Some(path) => write_file(path, saved.to_json())
+            .inspect(|()| context.say(&format!("wrote {}", path.display()))),
         None => Ok(()),
     };
     let Some(found) = found else {
@@ -104,13 +113,16 @@ pub fn run(context: &Context, args: &TuneArgs) -> Ended {
     };
     context.show(&found.warnings);
     let report = report(args, saved.search.method(), &tuning, &found);
+    // Files first, since whoever reads the figures may go away; and figures even where a file
+    // cannot be written.
+    let written = write_all(context, args, &outputs, &found, &report);
     if !outputs.iter().any(|(path, _)| is_stdout(path)) {
         context.print(&match context.json() {
             true => format!("{}\n", tuned_json(&report)),
             false => tuned_text(&report),
         });
     }
-    write_all(context, args, &outputs, &found, &report)?;
+    written?;
     put_away?;
     match found.ended {
         Some(ended) if found.worth.is_some() && ended.is_converged() => Ok(Outcome::Passed),
@@ -250,16 +262,19 @@ struct Watched<'a> {
     bar: Option<ProgressBar>,
     stop: Arc<std::sync::atomic::AtomicBool>,
     resume: Option<&'a Path>,
+    context: &'a Context,
+    /// That the search cannot be put away was said.
+    is_told: bool,
 }
 
 impl<'a> Watched<'a> {
-    fn new(context: &Context, resume: Option<&'a Path>) -> Watched<'a> {
+    fn new(context: &'a Context, resume: Option<&'a Path>) -> Watched<'a> {
         let bar = context.shows_progress().then(|| {
             let style =
                 ProgressStyle::with_template("{spinner} {msg}").expect("a template of ours");
             ProgressBar::new_spinner().with_style(style)
         });
-        Watched { bar, stop: interrupted(), resume }
+        Watched { bar, stop: interrupted(), resume, context, is_told: false }
     }
 
     fn look(&mut self, saved: &Saved) -> ControlFlow<()> {
@@ -273,8 +288,14 @@ impl<'a> Watched<'a> {
             ));
             bar.tick();
         }
-        // Where it cannot be put away now, it may be at the end, which tells if it cannot.
-        let _ = self.resume.map(|path| put_away(path, saved));
+        // It goes on where it cannot be put away, and says so once.
+        if let Some(Err(faults)) = self.resume.map(|path| write_file(path, saved.to_json()))
+            && !std::mem::replace(&mut self.is_told, true)
+        {
+            let warning = |fault: Diagnostic| Diagnostic::warning(fault.code, fault.message);
+            let warnings: Vec<Diagnostic> = faults.into_iter().map(warning).collect();
+            self.context.show(&warnings);
+        }
         match self.stop.load(Ordering::Relaxed) {
             true => ControlFlow::Break(()),
             false => ControlFlow::Continue(()),
@@ -286,20 +307,6 @@ impl<'a> Watched<'a> {
             bar.finish_and_clear();
         }
     }
-}
-
-/// Writes a search beside its file first, and onto the disk before it takes its place: whoever is
-/// ended while it writes, by a power cut too, leaves the last one.
-fn put_away(path: &Path, saved: &Saved) -> Result<(), Vec<Diagnostic>> {
-    let mut beside = path.as_os_str().to_owned();
-    beside.push(".part");
-    let beside = PathBuf::from(beside);
-    write_file(&beside, saved.to_json())?;
-    let synced = std::fs::File::open(&beside).and_then(|file| file.sync_all());
-    synced.and_then(|()| std::fs::rename(&beside, path)).map_err(|fault| {
-        let message = format!("cannot write `{}`: {fault}", path.display());
-        vec![Diagnostic::error("cannot-write", message)]
-    })
 }
 
 // --- what comes out ----------------------------------------------------------------------

@@ -93,11 +93,12 @@ pub fn run(context: &Context, args: &ValidateArgs) -> Ended {
         made: &made,
         is_quiet: args.outfile.as_deref().is_some_and(is_stdout),
     };
-    // The figures first: a file that cannot be written does not take them away.
+    let written = match &args.outfile {
+        Some(outfile) => write_signals(context, outfile, &recording),
+        None => Ok(()),
+    };
     let told = tell(context, by, &options, (&forms, &thresholds), sides)?;
-    if let Some(outfile) = &args.outfile {
-        write_signals(context, outfile, &recording)?;
-    }
+    written?;
     context.show(&clocks_apart(args, &replay));
     let contained = contained(&simulated);
     context.show(&contained);
@@ -282,14 +283,17 @@ fn moves(context: &Context, replay: &Replay) -> bool {
 fn clocks_apart(args: &ValidateArgs, replay: &Replay) -> Vec<Diagnostic> {
     let (experiment, delay) = (replay.experiment(), replay.options().command_delay);
     let told = experiment.told.commands();
-    let ends = [experiment.first(), experiment.last()];
-    let (Some(path), [Some(first), Some(last)], [(given, ..), .., (end, ..)]) =
-        (&args.command, ends, told)
+    let (Some(path), Some(first), Some(last)) =
+        (&args.command, experiment.first(), experiment.last())
     else {
         return Vec::new();
     };
+    let (Some((given, ..)), Some((end, ..))) = (told.first(), told.last()) else {
+        return Vec::new();
+    };
     let (given, end) = (*given + delay, *end + delay);
-    if given <= last && end >= first {
+    // A command of shortly before the start is in force at the start.
+    if given <= last && (first - end).nanos() <= (last - first).nanos().max(10_000_000_000) {
         return Vec::new();
     }
     let message = format!("no command of `{}` comes while something was measured", path.display());

@@ -182,8 +182,9 @@ mod tests {
         let (low, high) = intervals("e", &errors, &how).unwrap().bias;
         let wide = Bootstrap { confidence: 0.95, ..how };
         let (from, to) = intervals("e", &errors, &wide).unwrap().bias;
-        // The middle of all draws, to a tenth of their width.
-        assert!((0.5 * (low + high) - m).abs() < 0.1 * (to - from), "{low}..{high} around {m}");
+        // The middle of all draws, to a share of their width that blocks without a neighbour
+        // beyond the ends miss twice over.
+        assert!((0.5 * (low + high) - m).abs() < 0.03 * (to - from), "{low}..{high} around {m}");
     }
 
     #[test]

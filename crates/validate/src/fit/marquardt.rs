@@ -270,10 +270,13 @@ impl Search {
         if self.ended.is_none() || !is_far {
             return Ok(Some(slopes));
         }
-        let again = self::slopes(&self.x, residuals, crew, bounds, options)?;
+        // Where none can be taken, those of the round are better than nothing.
+        let Some(again) = self::slopes(&self.x, residuals, crew, bounds, options)? else {
+            return Ok(Some(slopes));
+        };
         self.n_evaluations += options.n_of_slopes(self.x.len());
         self.sloped_at.clone_from(&self.x);
-        Ok(again)
+        Ok(Some(again))
     }
 
     /// Tries steps until one is kept, or there is none to keep. With corrected slopes one is

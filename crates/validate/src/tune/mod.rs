@@ -168,6 +168,8 @@ pub struct Tuning<'a> {
     make_engine: &'a MakeEngine<'a>,
     /// Somebody may want it to end.
     stop: Arc<AtomicBool>,
+    /// Told of every step.
+    beat: Option<Arc<dyn Fn() + Send + Sync>>,
     /// Numbers of the first states that are fitted, in the order in which they stand in `x`.
     pub(crate) starts: Vec<Start>,
     /// Per key its scale.
@@ -279,6 +281,7 @@ impl<'a> Tuning<'a> {
             plan,
             make_engine,
             stop,
+            beat: None,
             starts: Vec::new(),
             scales: Vec::new(),
             signals: Vec::new(),
@@ -483,12 +486,22 @@ impl<'a> Tuning<'a> {
         Ok(())
     }
 
+    /// Has somebody told of every step from now on, on whichever thread it is made.
+    pub fn on_step(&mut self, beat: Arc<dyn Fn() + Send + Sync>) {
+        self.beat = Some(beat);
+    }
+
     /// Breaks a simulation off when somebody wants it to end.
     fn tick(&self) -> impl FnMut(SimTime) -> ControlFlow<()> + use<> {
-        let stop = Arc::clone(&self.stop);
-        move |_| match stop.load(Ordering::Relaxed) {
-            true => ControlFlow::Break(()),
-            false => ControlFlow::Continue(()),
+        let (stop, beat) = (Arc::clone(&self.stop), self.beat.clone());
+        move |_| {
+            if let Some(beat) = &beat {
+                beat();
+            }
+            match stop.load(Ordering::Relaxed) {
+                true => ControlFlow::Break(()),
+                false => ControlFlow::Continue(()),
+            }
         }
     }
 

@@ -141,7 +141,9 @@ pub fn tuned(
                 .filter(|_| is_found)
                 .and_then(|sureness| sureness.half_width)
                 .map(|half| half + step_shift.map_or(0.0, f64::abs)),
-            textbook_half_width: sureness.and_then(|sureness| sureness.textbook_half_width),
+            textbook_half_width: sureness
+                .filter(|_| is_found)
+                .and_then(|sureness| sureness.textbook_half_width),
             step_shift,
             lower: bounds.lower[i],
             upper: bounds.upper[i],
@@ -153,6 +155,8 @@ pub fn tuned(
     if let Some(worth) = worth {
         let said = |(code, text): (&'static str, String)| Diagnostic::warning(code, text);
         told.extend(warnings(&names, x, &bounds, worth).into_iter().map(said));
+    }
+    if let Some(worth) = worth.filter(|_| is_found) {
         told.extend(coarse_step(tuning, &numbers, worth));
         let roughness = looked.as_ref().and_then(|looked| looked.roughness);
         told.extend(roughness.and_then(|times| rough_error(search.method(), times)));
@@ -160,7 +164,7 @@ pub fn tuned(
     let (before, after) = looked.as_ref().map_or((&None, &None), |l| (&l.before, &l.after));
     let rms_before = before.as_ref().map(|sums| tuning.rms(sums));
     Some(Tuned {
-        derived: derived(tuning, x, worth, shifts),
+        derived: derived(tuning, x, worth.filter(|_| is_found), shifts),
         errors: tuning.errors(before.as_ref(), after.as_ref()),
         rms: (rms_before, sqrt(cost? / n_residuals.max(1) as f64)),
         n_residuals,
@@ -240,9 +244,9 @@ fn looked_at(
     Ok(Some(Looked { worth, shifts, roughness, before, after }))
 }
 
-/// How many times as much as its slopes say the error rises at two points, twice the standard
-/// errors to either side of the best one: about once where intervals are worth what they say.
-/// Infinite where there is nothing to simulate.
+/// How many times as much as its slopes say the error rises at two points to either side of the
+/// best one, about as far as intervals go: about once where these are worth what they say. Infinite
+/// where there is nothing to simulate, negative where it falls.
 fn roughness(
     tuning: &Tuning<'_>,
     x: &[f64],
@@ -254,9 +258,10 @@ fn roughness(
     // Each number as far as it may be, with what goes with it of the others; all of them at once,
     // so that two simulations tell.
     let mut way = vec![0.0; x.len()];
-    for column in worth.covariance.iter().enumerate().filter(|(i, column)| column[*i] > 0.0) {
-        let (i, column) = column;
-        way.iter_mut().zip(column).for_each(|(way, c)| *way += c / sqrt(column[i]));
+    for (i, column) in worth.covariance.iter().enumerate().filter(|(i, c)| c[*i] > 0.0) {
+        // The way on, not back, where estimates go against each other.
+        let sign = if way[i] < 0.0 { -1.0 } else { 1.0 };
+        way.iter_mut().zip(column).for_each(|(way, c)| *way += sign * c / sqrt(column[i]));
     }
     let times = 2.0 / sqrt(x.len() as f64);
     let points = [times, -times].map(|times| {
@@ -289,9 +294,14 @@ fn rough_error(method: Method, times: f64) -> Option<Diagnostic> {
     if (0.2..=5.0).contains(&times) {
         return None;
     }
+    let what = match times {
+        times if times.is_infinite() => "cannot be simulated everywhere".to_string(),
+        times if times < 0.0 => "falls where slopes say that it rises".to_string(),
+        times => format!("rises {times:.1} times as much as slopes say"),
+    };
     let message = format!(
-        "within the intervals the error rises {times:.1} times as much as slopes say: it is rough \
-         or bent there, and the intervals are not to be trusted"
+        "within the intervals the error {what}: it is rough or bent there, and the intervals are \
+         not to be trusted"
     );
     let help = match method {
         Method::Lm => {
