@@ -569,13 +569,13 @@ pub struct ComparisonArgs {
     /// Also show the statistics with the lag taken out; looks for lags up to SECS [default: 200 intervals of A]
     #[arg(long, value_name = "SECS", num_args = 0..=1, require_equals = true, value_parser = not_negative)]
     pub estimate_lag: Option<Option<SimDuration>>,
-    /// Only moments of A from here on, in seconds
+    /// Only moments of A from here on, in seconds of its own clock
     #[arg(long, value_name = "SECS", allow_negative_numbers = true, value_parser = moment)]
     pub start: Option<SimTime>,
-    /// Only moments of A up to here, in seconds
+    /// Only moments of A up to here, in seconds of its own clock
     #[arg(long, value_name = "SECS", allow_negative_numbers = true, value_parser = moment)]
     pub end: Option<SimTime>,
-    /// Statistics for each phase, too: a file with lines `START END NAME`
+    /// Statistics for each phase, too: a file with lines `START END NAME`, on A's clock
     #[arg(long, value_name = "FILE")]
     pub phases: Option<PathBuf>,
     /// Only these keys; `*` stands for anything
@@ -780,10 +780,10 @@ pub struct TuneArgs {
     /// Leave out keys that the model does not have
     #[arg(long)]
     pub ignore_unknown: bool,
-    /// Only samples from this time on
+    /// Only samples from this time on, in seconds of the table's own clock
     #[arg(long, value_name = "SECS", allow_negative_numbers = true, value_parser = moment)]
     pub start: Option<SimTime>,
-    /// Only samples up to this time
+    /// Only samples up to this time, in seconds of the table's own clock
     #[arg(long, value_name = "SECS", allow_negative_numbers = true, value_parser = moment)]
     pub end: Option<SimTime>,
     /// Where all chance comes from

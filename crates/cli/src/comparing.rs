@@ -21,7 +21,7 @@ use headland_report::{
 
 use crate::args::ComparisonArgs;
 use crate::context::{
-    BUILD, Context, Ended, Outcome, is_stdout, read_bytes, refuse_same, write_file,
+    BUILD, Context, Ended, Outcome, is_stdout, read_bytes, refuse_same, refuse_twice, write_file,
 };
 
 /// Most numbers kept of either side: 3 GiB at the worst. With `--key` only those it wants.
@@ -65,19 +65,29 @@ pub fn tell(
         shows_after_lag: args.estimate_lag.is_some(),
         made: sides.made,
     };
-    for (path, form) in forms {
-        write_report(context, path, *form, &all)?;
-    }
-    if let Some(folder) = &args.plot {
-        plot(context, folder, &all)?;
-    }
+    // Files first, since whoever reads the figures may go away; and figures even where a file
+    // cannot be written.
+    let written = write_files(context, args, forms, &all);
     if !sides.is_quiet && !forms.iter().any(|(path, _)| is_stdout(path)) {
         context.print(&match context.json() {
             true => format!("{}\n", comparison_json(&all)),
             false => comparison(&all),
         });
     }
+    written?;
     Ok(outcome(context, &all))
+}
+
+fn write_files(
+    context: &Context,
+    args: &ComparisonArgs,
+    forms: &[(PathBuf, Form)],
+    all: &Comparison<'_>,
+) -> Result<(), Vec<Diagnostic>> {
+    for (path, form) in forms {
+        write_report(context, path, *form, all)?;
+    }
+    args.plot.as_ref().map_or(Ok(()), |folder| plot(context, folder, all))
 }
 
 /// Red outweighs what cannot be said; without a pair nothing can be.
@@ -296,6 +306,7 @@ pub fn report_forms(
             },
         ));
     }
+    refuse_twice(&args.report)?;
     Ok(forms)
 }
 

@@ -3,9 +3,9 @@
 //! Results are for programs and go to standard output; everything else is for people and goes
 //! to standard error. [`Outcome`] is the one list of exit codes.
 
-use std::fs::File;
+use std::fs::{File, OpenOptions};
 use std::io::{BufReader, ErrorKind, IsTerminal, Write as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use headland_base::{Diagnostic, Findings, Severity};
 use headland_judge::Verdict;
@@ -240,11 +240,37 @@ pub fn read_bytes(path: &Path) -> Result<Vec<u8>, Diagnostic> {
     std::fs::read(path).map_err(cannot)
 }
 
-/// Writes a file that a command makes beside its results.
+/// Writes a file that a command makes beside its results: beside its place first, and onto the
+/// disk before it takes it, so that whatever ends the writing leaves the file that was there. What
+/// is no plain file, such as a pipe, and what a link leads to is written to.
 pub fn write_file(path: &Path, content: impl AsRef<[u8]>) -> Result<(), Vec<Diagnostic>> {
     let cannot = |code, what: &str, error: std::io::Error| {
         vec![Diagnostic::error(code, format!("cannot {what} `{}`: {error}", path.display()))]
     };
+    let known = path.symlink_metadata().ok();
+    if known.is_some() {
+        // Whoever may not write it may not replace it either.
+        OpenOptions::new()
+            .write(true)
+            .open(path)
+            .map_err(|error| cannot("not-created", "create", error))?;
+    }
+    let mut beside = path.as_os_str().to_owned();
+    beside.push(format!(".{}.part", std::process::id()));
+    let is_plain = known.as_ref().is_none_or(|about| about.is_file());
+    // Some folders take no new file.
+    let new = is_plain.then(|| File::create_new(&beside).ok()).flatten();
+    if let Some(mut file) = new {
+        let kept = known.map_or(Ok(()), |about| file.set_permissions(about.permissions()));
+        let written = kept
+            .and_then(|()| file.write_all(content.as_ref()))
+            .and_then(|()| file.sync_all())
+            .and_then(|()| std::fs::rename(&beside, path));
+        return written.map_err(|error| {
+            _ = std::fs::remove_file(&beside);
+            cannot("cannot-write", "write", error)
+        });
+    }
     let mut file = File::create(path).map_err(|error| cannot("not-created", "create", error))?;
     file.write_all(content.as_ref()).map_err(|error| cannot("cannot-write", "write", error))
 }
@@ -295,4 +321,25 @@ pub fn refuse_same(source: &Path, output: &Path) -> Result<(), Vec<Diagnostic>> 
         }
         _ => Ok(()),
     }
+}
+
+/// Refuses two outputs of one name: the later would replace the earlier.
+pub fn refuse_twice<'p>(
+    outputs: impl IntoIterator<Item = &'p PathBuf>,
+) -> Result<(), Vec<Diagnostic>> {
+    let mut seen: Vec<PathBuf> = Vec::new();
+    for path in outputs.into_iter().filter(|path| !is_stdout(path)) {
+        let (folder, name) = (path.parent().unwrap_or(Path::new("")), path.file_name());
+        let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+        let folder = folder.canonicalize().unwrap_or_else(|_| folder.to_path_buf());
+        let whole = name.map_or_else(|| path.clone(), |name| folder.join(name));
+        if seen.contains(&whole) {
+            let message = format!("`{}` is to be written twice", path.display());
+            return Err(vec![
+                Diagnostic::error("same-file", message).help("give each output its own name"),
+            ]);
+        }
+        seen.push(whole);
+    }
+    Ok(())
 }

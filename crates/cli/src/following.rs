@@ -180,6 +180,11 @@ impl Rows {
         all.map(loss).into()
     }
 
+    /// Whether rows came faster than they could be followed.
+    pub fn has_lost(&self) -> bool {
+        self.lost.n_full.load(Ordering::Relaxed) > 0
+    }
+
     /// What was wrong with rows.
     pub fn findings(&mut self) -> Findings {
         std::mem::take(&mut self.findings)

@@ -377,3 +377,36 @@ fn reports_and_drawings() {
     assert!(text(&expect(dir.path(), &same, 2).stderr).contains("same-file"));
     assert!(Path::new(dir.path()).join("a.csv").exists());
 }
+
+/// What a header says slides is not brought round by whole turns, on whichever side it says so;
+/// units that contradict one another are refused, and so are two keys of one name.
+#[test]
+fn units_of_headers_are_heeded() {
+    let turn = std::f64::consts::TAU;
+    let table =
+        |head: &str, factor: f64| format!("time,{head}\n0,0\n1,{}\n", (3.1 + turn) * factor);
+    let files = [
+        ("zero.csv", "time,rail/position\n0,0\n1,3.1\n".to_string()),
+        ("m.csv", table("rail/position [m]", 1.0)),
+        ("mm.csv", table("rail/position [mm]", 1e3)),
+        ("rad.csv", table("rail/position [rad]", 1.0)),
+        ("plain.csv", table("rail/position", 1.0)),
+    ];
+    let files: Vec<(&str, &str)> = files.iter().map(|(name, text)| (*name, &**text)).collect();
+    let dir = folder(&files);
+    for (b, off) in [("m.csv", turn), ("mm.csv", turn), ("rad.csv", 0.0), ("plain.csv", 0.0)] {
+        for sides in [["zero.csv", b], [b, "zero.csv"]] {
+            let args = [&["compare"][..], &sides, &["--json"]].concat();
+            let found = json(&expect(dir.path(), &args, 0).stdout);
+            let worst = key(&found, "rail/position")["statistics"]["max_abs"].as_f64().unwrap();
+            assert!((worst - off).abs() < 1e-9, "{sides:?}: {worst}");
+        }
+    }
+    let said = text(&expect(dir.path(), &["compare", "m.csv", "rad.csv"], 2).stderr);
+    assert!(said.contains("units-differ") && said.contains("in m in A"), "{said}");
+    fs::write(dir.path().join("two.csv"), "time,a,b\n0,1,2\n").expect("written");
+    fs::write(dir.path().join("keys.txt"), "a -> c\nb -> c\n").expect("written");
+    let args = ["compare", "two.csv", "two.csv", "--map", "keys.txt"];
+    let said = text(&expect(dir.path(), &args, 2).stderr);
+    assert!(said.contains("keys-merged"), "{said}");
+}

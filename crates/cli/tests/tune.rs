@@ -227,9 +227,68 @@ fn what_cannot_be_tuned_is_refused_in_words() {
             &["--param", "joint/hinge/dynamics/damping=0..1", "-c", "a.csv", "-c", "b.csv"],
             "once for all",
         ),
+        (
+            &["--param", "joint/hinge/dynamics/damping=0..1", "--key", "hinge/positon"],
+            "did you mean `hinge/position`?",
+        ),
+        (
+            &["--param", "link/bob/inertial/mass=0.5..2", "--inertia", "bob=2"],
+            "set the same number",
+        ),
+        (
+            &["--param", "joint/hinge/dynamics/damping=0..1", "-o", "x.md", "--report", "./x.md"],
+            "written twice",
+        ),
     ] {
         let args = [&["tune", &model, &table][..], more].concat();
         let said = text(&expect(dir.path(), &args, 2).stderr);
         assert!(said.contains(word), "{more:?}: {said}");
+    }
+}
+
+#[test]
+fn the_keys_that_are_named_are_fitted() {
+    let (dir, [model, table]) = (folder(), pendulum());
+    let param = format!("{DAMPING}=0..1");
+    let args = ["tune", &model, &table, "--param", &param, "--json", "--key", "*/position"];
+    let found = json(&expect(dir.path(), &args, 0).stdout);
+    let keys: Vec<&Value> =
+        found["errors"].as_array().unwrap().iter().map(|error| &error["key"]).collect();
+    assert_eq!(keys, ["hinge/position"]);
+    assert!(holds(&found, DAMPING, 0.08), "{found}");
+}
+
+/// Where the search cannot be put away, what it found is still told and written.
+#[test]
+fn a_search_that_cannot_be_put_away_keeps_its_answer() {
+    let (dir, [model, table]) = (folder(), pendulum());
+    let param = format!("{DAMPING}=0..1");
+    let args = ["tune", &model, &table, "--param", &param, "--json", "-o", "tuned.sdf"];
+    let lost = ["--resume", "no/such/folder/search.json"];
+    let output = expect(dir.path(), &[&args[..], &lost].concat(), 2);
+    assert!(text(&output.stderr).contains("search.json"), "{}", text(&output.stderr));
+    assert!(holds(&json(&output.stdout), DAMPING, 0.08));
+    assert!(dir.path().join("tuned.sdf").exists());
+}
+
+/// A search that ran out of simulations is not sure of anything.
+#[test]
+fn numbers_on_the_way_have_no_intervals() {
+    let (dir, [model, table]) = (folder(), pendulum());
+    let param = format!("{DAMPING}=0..1");
+    let args = ["tune", &model, &table, "--param", &param, "--json", "--most", "5"];
+    let found = json(&expect(dir.path(), &args, 3).stdout);
+    assert_eq!(number(&found, DAMPING)["half_width"], Value::Null);
+}
+
+/// Engines at the other end of a pipe repeat an experiment as well as those within.
+#[test]
+fn a_model_is_tuned_on_an_engine_outside() {
+    let (dir, [model, table]) = (folder(), pendulum());
+    let param = format!("{DAMPING}=0..1");
+    if common::has("mujoco") {
+        let args = ["tune", &model, &table, "--param", &param, "--json", "--engine", "mujoco"];
+        let found = json(&expect(dir.path(), &args, 0).stdout);
+        assert!(holds(&found, DAMPING, 0.08), "{found}");
     }
 }

@@ -356,3 +356,30 @@ fn a_recording_of_a_run_is_repeated_to_the_bit() {
         assert!(name != "sensors" || n_noisy > 20, "{n_noisy} of sensors");
     }
 }
+
+/// What is simulated of a slider says that it slides, so that it can be compared again; what a
+/// header says wrongly of the model is refused; commands of another clock are told; one moment
+/// says nothing.
+#[test]
+fn tables_say_what_they_are_in() {
+    let dir = folder(&[
+        ("rail.csv", "time,rail/position\n0,0\n0.1,9\n0.2,20\n"),
+        ("wrong.csv", "time,hinge/position [m]\n0,0.1\n0.1,0.1\n"),
+        ("one.csv", "time,hinge/position\n0,0.1\n"),
+        ("swing.csv", "time,hinge/position\n0,0.1\n0.1,0.1\n"),
+        ("late.csv", "time,hinge/effort\n1700000000,0.1\n1700000001,0.1\n"),
+    ]);
+    let said = validated(&dir, &world("slider"), "rail.csv", &["-f", "out.csv"], 0);
+    let head = fs::read_to_string(dir.path().join("out.csv")).expect("written");
+    assert!(head.starts_with("time,rail/position [m]\n"), "{head:.40}");
+    let again = json(&expect(dir.path(), &["compare", "rail.csv", "out.csv", "--json"], 0).stdout);
+    assert_eq!(rmse(&said, "rail/position"), rmse(&again, "rail/position"));
+    let pendulum = world("pendulum");
+    let words = |args: &[&str], code: i32| {
+        let args = [&["validate", &pendulum][..], args].concat();
+        text(&expect(dir.path(), &args, code).stderr)
+    };
+    assert!(words(&["wrong.csv"], 2).contains("said to be in m and the model has it in rad"));
+    assert!(words(&["one.csv", "--fail-if", "*:rmse>1"], 3).contains("one-moment"));
+    assert!(words(&["swing.csv", "-c", "late.csv"], 0).contains("clocks-apart"));
+}

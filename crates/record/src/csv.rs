@@ -129,6 +129,11 @@ pub(crate) fn read_samples(
         let (sort, kind) = group.sort();
         goal.track(&group.topic, kind.name(), sort)?;
     }
+    for head in table.heads.iter().filter(|head| !head.is_time()) {
+        if let Some(unit) = head.si_unit() {
+            goal.unit(&head.key, unit);
+        }
+    }
     if let Some((number, text)) = table.first_row.take() {
         table.row(number, &text, &mut findings, goal)?;
     }

@@ -31,6 +31,8 @@ pub(crate) struct Layout {
     /// How much earlier a sample may be than one that came before it on another track:
     /// stamps are set where things are measured and written where they arrive.
     pub lateness: SimDuration,
+    /// What keys are measured in, where the source says so.
+    pub units: BTreeMap<String, &'static str>,
     newest: Option<SimTime>,
 }
 
@@ -96,6 +98,10 @@ impl Goal for Layout {
             joints: BTreeMap::new(),
         });
         Ok(())
+    }
+
+    fn unit(&mut self, key: &str, unit: &'static str) {
+        self.units.insert(key.to_string(), unit);
     }
 
     fn sample(

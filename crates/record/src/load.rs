@@ -95,6 +95,10 @@ impl Goal for Columns {
         Ok(())
     }
 
+    fn unit(&mut self, key: &str, unit: &'static str) {
+        self.recording.say_unit(key, unit);
+    }
+
     fn sample(
         &mut self,
         track: usize,

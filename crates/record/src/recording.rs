@@ -65,6 +65,8 @@ pub struct Recording {
     /// The world, the mission, the tests: files beside the messages.
     pub attachments: Vec<Attachment>,
     tracks: BTreeMap<String, Track>,
+    /// What keys are measured in, where the source says so and its form does not.
+    units: BTreeMap<String, &'static str>,
 }
 
 /// One quantity over time.
@@ -103,6 +105,16 @@ impl Recording {
     /// Adds a track, replacing one of the same topic.
     pub fn insert(&mut self, topic: impl Into<String>, track: Track) {
         self.tracks.insert(topic.into(), track);
+    }
+
+    /// Says what a key is measured in: of joints nothing else does.
+    pub fn say_unit(&mut self, key: &str, unit: &'static str) {
+        self.units.insert(key.to_string(), unit);
+    }
+
+    /// What was said so.
+    pub fn said_units(&self) -> impl Iterator<Item = (&str, &'static str)> {
+        self.units.iter().map(|(key, unit)| (key.as_str(), *unit))
     }
 
     /// Every track by its topic.
@@ -168,10 +180,15 @@ impl Recording {
     /// `elbow/position`, `arm::elbow/velocity`, `imu/linear_acceleration/x`. A joint that
     /// several robots have is found by its full name only.
     pub fn column(&self, key: &str) -> Option<Column<'_>> {
-        self.object_column(key)
+        let mut column = self
+            .object_column(key)
             .or_else(|| self.joint_column(key))
             .or_else(|| self.scalar_column(key))
-            .or_else(|| self.contact_column(key))
+            .or_else(|| self.contact_column(key))?;
+        if let Some(said) = self.units.get(key) {
+            column.unit = said;
+        }
+        Some(column)
     }
 
     /// The same, or a diagnostic that names the nearest key there is.
@@ -213,7 +230,10 @@ impl Recording {
 
     fn joint_column(&self, key: &str) -> Option<Column<'_>> {
         match self.joints_called(key)[..] {
-            [CalledJoint { track, values, .. }] => Some(Column::new(track, values.into(), "")),
+            [CalledJoint { ref full_key, track, values }] => {
+                let unit = self.units.get(full_key).copied().unwrap_or_default();
+                Some(Column::new(track, values.into(), unit))
+            }
             _ => None,
         }
     }

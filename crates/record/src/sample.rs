@@ -54,6 +54,9 @@ pub(crate) trait Goal {
     /// A new track. `schema` is the ROS type of its messages.
     fn track(&mut self, topic: &str, schema: &str, sort: Sort) -> Result<(), Diagnostic>;
 
+    /// What a key is measured in, where the source says so. Most goals have no place for it.
+    fn unit(&mut self, _key: &str, _unit: &'static str) {}
+
     /// One sample of an announced track.
     fn sample(
         &mut self,

@@ -146,6 +146,9 @@ pub(crate) fn for_each_sample(
     for (topic, track) in &tracks {
         goal.track(topic, track.schema(), track.data().sort())?;
     }
+    for (key, unit) in recording.said_units() {
+        goal.unit(key, unit);
+    }
     let first =
         |(at, (_, track)): (usize, &(_, &Track))| Some(Reverse((*track.times().first()?, at, 0)));
     let mut waiting: BinaryHeap<Reverse<(SimTime, usize, usize)>> =

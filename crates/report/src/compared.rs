@@ -70,6 +70,14 @@ pub(crate) fn shown(value: Option<f64>) -> String {
     text.trim_end_matches('0').trim_end_matches('.').to_string()
 }
 
+/// A statistic of a table: of a moment on a clock that counts from long ago, every digit.
+pub(crate) fn shown_of(name: &str, value: Option<f64>) -> String {
+    match value {
+        Some(secs) if name.ends_with("_at") && secs.abs() >= 1e5 => format!("{secs:.3}"),
+        _ => shown(value),
+    }
+}
+
 fn header(statistics: &[String]) -> Vec<(&str, Align)> {
     let mut header = vec![("key", Align::Left), ("unit", Align::Left)];
     header.extend(statistics.iter().map(|name| (name.as_str(), Align::Right)));
@@ -78,7 +86,7 @@ fn header(statistics: &[String]) -> Vec<(&str, Align)> {
 
 fn row(key: &KeyCompared, statistics: &[String]) -> Vec<String> {
     let mut row = vec![key.key.clone(), key.unit.to_string()];
-    row.extend(statistics.iter().map(|name| shown(key.statistic(name))));
+    row.extend(statistics.iter().map(|name| shown_of(name, key.statistic(name))));
     row
 }
 
@@ -88,7 +96,9 @@ fn phase_rows(compared: &Compared, statistics: &[String]) -> Vec<Vec<String>> {
     for key in &compared.keys {
         for (phase, stats) in &key.phases {
             let mut row = vec![key.key.clone(), phase.clone(), key.unit.to_string()];
-            row.extend(statistics.iter().map(|name| shown(of_stats(stats.as_ref(), name))));
+            row.extend(
+                statistics.iter().map(|name| shown_of(name, of_stats(stats.as_ref(), name))),
+            );
             rows.push(row);
         }
     }
@@ -108,7 +118,7 @@ pub(crate) fn of_stats(stats: Option<&Stats>, name: &str) -> Option<f64> {
 }
 
 /// Statistics that phases have.
-fn of_phases(statistics: &[String]) -> Vec<String> {
+pub(crate) fn of_phases(statistics: &[String]) -> Vec<String> {
     let of_errors =
         |name: &&String| STATISTICS.iter().any(|s| s.name == **name) || name.ends_with("_at");
     statistics.iter().filter(of_errors).cloned().collect()
@@ -159,12 +169,12 @@ fn made_lines(made: &[(String, String)]) -> String {
     out
 }
 
-fn after_lag_rows(compared: &Compared, statistics: &[String]) -> Vec<Vec<String>> {
+pub(crate) fn after_lag_rows(compared: &Compared, statistics: &[String]) -> Vec<Vec<String>> {
     let known = compared.keys.iter().filter_map(|key| Some((key, key.lag.as_ref()?)));
     let row = |(key, lag): (&KeyCompared, &headland_judge::compare::Lag)| {
         let mut row = vec![key.key.clone(), shown(Some(lag.secs))];
         let stats = key.after_lag.as_ref();
-        row.extend(statistics.iter().map(|name| shown(of_stats(stats, name))));
+        row.extend(statistics.iter().map(|name| shown_of(name, of_stats(stats, name))));
         row
     };
     known.map(row).collect()
@@ -193,7 +203,7 @@ fn interval_ends(found: &Intervals) -> [f64; 6] {
 
 /// One limit in words.
 pub fn held_words(held: &Held) -> String {
-    let value = shown(held.value);
+    let value = shown_of(&held.statistic, held.value);
     match held.is_broken {
         Some(true) => format!("broken: {} ({}: {value})", held.threshold, held.key),
         Some(false) => format!("kept: {} ({}: {value})", held.threshold, held.key),

@@ -8,10 +8,11 @@ use std::fmt::Write as _;
 
 use headland_base::SimTime;
 use headland_judge::Column;
-use headland_judge::compare::{Drawn, KeyCompared, KeyKind};
+use headland_judge::compare::{Drawn, KEY_STATISTICS, KeyCompared, KeyKind, STATISTICS};
 
 use crate::compared::{
-    Comparison, INTERVAL_NAMES, held_words, interval_rows, of_stats, remarks, shown,
+    Comparison, INTERVAL_NAMES, after_lag_rows, held_words, interval_rows, of_phases, of_stats,
+    remarks, shown, shown_of,
 };
 use crate::markup::escaped;
 use crate::page::framed;
@@ -142,11 +143,40 @@ fn overview(all: &Comparison) -> String {
         _ = write!(out, "<tr><th>{name}</th><td>{}</td>", escaped(key.unit));
         for name in all.statistics {
             let class = if broken(name) { " class=\"unusual\"" } else { "" };
-            _ = write!(out, "<td{class}>{}</td>", shown(key.statistic(name)));
+            _ = write!(out, "<td{class}>{}</td>", shown_of(name, key.statistic(name)));
         }
         out += "</tr>\n";
     }
-    out + "</tbody></table></div>\n" + &sureness(all)
+    out + "</tbody></table></div>\n" + &glossary(all) + &without_lag(all) + &sureness(all)
+}
+
+/// What each column says, for whoever sees such a table for the first time.
+fn glossary(all: &Comparison) -> String {
+    let what = |name: &str| {
+        let of_errors = STATISTICS.iter().map(|statistic| (statistic.name, statistic.what));
+        let of_keys = KEY_STATISTICS.iter().map(|(name, what, _)| (*name, *what));
+        of_errors.chain(of_keys).find(|(known, _)| *known == name).map(|(_, what)| what)
+    };
+    let terms: String = all
+        .statistics
+        .iter()
+        .filter_map(|name| {
+            Some(format!("<dt>{}</dt><dd>{}</dd>\n", escaped(name), escaped(what(name)?)))
+        })
+        .collect();
+    format!("<details><summary>What the columns say</summary><dl>\n{terms}</dl></details>\n")
+}
+
+/// The statistics once the lag is taken out, where somebody asked for it.
+fn without_lag(all: &Comparison) -> String {
+    let statistics = of_phases(all.statistics);
+    let rows = after_lag_rows(all.compared, &statistics);
+    if !all.shows_after_lag || rows.is_empty() {
+        return String::new();
+    }
+    let names = ["key", "lag"].into_iter().chain(statistics.iter().map(String::as_str));
+    let names: Vec<String> = names.map(str::to_string).collect();
+    format!("<h2>With the lag taken out</h2>\n{}", numbers_table(&names, rows))
 }
 
 /// The intervals, where somebody asked for them.
@@ -155,13 +185,20 @@ fn sureness(all: &Comparison) -> String {
     if rows.is_empty() {
         return String::new();
     }
+    format!(
+        "<h2>How sure</h2>\n<p>Intervals by the bootstrap, of blocks of neighbouring errors.</p>\n{}",
+        numbers_table(&INTERVAL_NAMES.map(str::to_string), rows)
+    )
+}
+
+/// A table whose rows begin with a name.
+fn numbers_table(names: &[String], rows: Vec<Vec<String>>) -> String {
     let cells = |tag: &str, cells: &[String]| -> String {
         cells.iter().map(|cell| format!("<{tag}>{}</{tag}>", escaped(cell))).collect()
     };
     let mut out = format!(
-        "<h2>How sure</h2>\n<p>Intervals by the bootstrap, of blocks of neighbouring errors.</p>\n\
-         <div class=\"scroll\"><table class=\"card\">\n<thead><tr>{}</tr></thead>\n<tbody>\n",
-        cells("th", &INTERVAL_NAMES.map(str::to_string))
+        "<div class=\"scroll\"><table class=\"card\">\n<thead><tr>{}</tr></thead>\n<tbody>\n",
+        cells("th", names)
     );
     for row in rows {
         let (key, numbers) = row.split_at(1);
@@ -258,17 +295,17 @@ fn overlay(
              <text x=\"{}\" y=\"11\">{}</text>",
             x + 22.0,
             x + 27.0,
-            escaped(&shortened(name))
+            escaped(name)
         )
     };
-    out + &legend(MIDDLE, "l0", &format!("A: {name_a}"))
-        + &legend(MIDDLE + 200.0, "l1 d1", &format!("B: {name_b}"))
+    out + &legend(MIDDLE, "l0", &format!("A: {}", shortened(name_a)))
+        + &legend(MIDDLE + 200.0, "l1 d1", &format!("B: {}", shortened(name_b)))
 }
 
 fn shortened(name: &str) -> String {
     let n = name.chars().count();
-    match n > 26 {
-        true => format!("…{}", name.chars().skip(n - 25).collect::<String>()),
+    match n > 23 {
+        true => format!("…{}", name.chars().skip(n - 22).collect::<String>()),
         false => name.to_string(),
     }
 }

@@ -26,7 +26,7 @@ pub(crate) fn painted<'p>(
         // Blanks are kept back until something follows them.
         let mut blanks = 0;
         for (i, ((_, align), width)) in header.iter().zip(&widths).enumerate() {
-            let cell = cells.get(i).map_or("", String::as_str);
+            let cell = &plain(cells.get(i).map_or("", String::as_str));
             let rest = width - cell.chars().count();
             let (before, after) = if *align == Align::Left { (0, rest) } else { (rest, 0) };
             if !cell.is_empty() {
@@ -47,6 +47,11 @@ pub(crate) fn painted<'p>(
         out += &line(row, &|c| paint(r, c));
     }
     out
+}
+
+/// What stands in a file may hold codes that terminals obey, colours among them: none gets there.
+fn plain(cell: &str) -> String {
+    cell.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
 }
 
 /// Characters each column needs.

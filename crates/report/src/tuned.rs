@@ -251,8 +251,9 @@ fn explained(report: &TuneReport) -> String {
     format!(
         "An interval of {:.0} % holds the true value in {:.0} of 100 such experiments, if the model \
          is right but for these numbers. It heeds that errors of neighbouring samples hang \
-         together, and how far steps of half the length would move the value. A residual is the error of a sample divided by the standard deviation of what \
-         was measured of its key, so that all keys weigh alike.",
+         together, and is widened by how far ever shorter steps would move the value, as far as a \
+         run with half the step tells. A residual is the error of a sample divided by the \
+         standard deviation of what was measured of its key, so that all keys weigh alike.",
         100.0 * report.confidence,
         100.0 * report.confidence
     )

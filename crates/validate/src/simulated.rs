@@ -27,6 +27,11 @@ pub struct Done {
     pub n_steps: u64,
     /// Of them, those shortened to land on a moment.
     pub n_shortened: u64,
+    /// The longest of them: samples and commands may all be closer than the step that was asked
+    /// for.
+    pub longest_step: SimDuration,
+    /// The sum of their squares \[s²\]: what the error of a method of first order grows with.
+    pub step_squares: f64,
     /// How often the state was put back to what was measured.
     pub n_resets: u64,
     /// The longest way in time from a sample to what it was taken from.

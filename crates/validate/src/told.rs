@@ -10,6 +10,19 @@ use headland_record::Recording;
 use headland_record::recording::scoped_joint;
 use headland_sim::{Command, Dof, Mode, Model};
 
+use crate::replay::wrong_unit;
+use crate::source::{JointQuantity, Source};
+
+/// What a command of a mode is in.
+fn unit(model: &Model, dof_idx: usize, mode: Mode) -> &'static str {
+    let quantity = match mode {
+        Mode::Position => JointQuantity::Position,
+        Mode::Velocity => JointQuantity::Velocity,
+        Mode::Effort => JointQuantity::Effort,
+    };
+    Source::Joint(dof_idx, quantity).unit(model)
+}
+
 /// Commands by time.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Told {
@@ -61,6 +74,9 @@ impl Told {
                 );
             }
             for (property, mode, values) in there {
+                let key = format!("{joint}/{property}");
+                let said = table.column(&key).map_or("", |column| column.unit);
+                wrong.extend(wrong_unit(&key, said, unit(model, dof_idx, mode)));
                 let samples = track.times().iter().zip(values).filter(|(_, value)| !value.is_nan());
                 for (time, target) in samples {
                     if target.is_finite() {

@@ -153,6 +153,9 @@ fn solved(
 #[derive(Default)]
 struct Held {
     each: Vec<(String, usize)>,
+    /// Per number and trial its interval, in textbook intervals of independent noise and exact
+    /// steps: intervals that hold the truth by being wide are worth nothing.
+    widths: Vec<(String, f64)>,
     n_all: usize,
     n_trials: usize,
 }
@@ -165,6 +168,8 @@ impl Held {
             let half = number.half_width.unwrap_or_else(|| panic!("{path}: {:?}", found.warnings));
             let is_in = (number.value - value).abs() <= half;
             is_all &= is_in;
+            let width = half / number.textbook_half_width.unwrap();
+            self.widths.push((path.to_string(), width));
             if let Some((_, n)) = self.each.iter_mut().find(|(name, _)| name == path) {
                 *n += usize::from(is_in);
             } else {
@@ -180,9 +185,23 @@ impl Held {
     }
 
     fn shown(&self) -> String {
-        let each = self.each.iter().map(|(name, n)| format!("{name}: {n}"));
+        let each = self.each.iter().map(|(name, n)| {
+            format!("{name}: {n} (intervals {:.1} times the textbook's)", self.width(name))
+        });
         let each: Vec<String> = each.collect();
         format!("of {} trials {}; all at once: {}", self.n_trials, each.join(", "), self.n_all)
+    }
+
+    /// The middle one of a number.
+    fn width(&self, name: &str) -> f64 {
+        let mut all: Vec<f64> = self
+            .widths
+            .iter()
+            .filter(|(known, _)| known == name)
+            .map(|(_, width)| *width)
+            .collect();
+        all.sort_by(f64::total_cmp);
+        all[all.len() / 2]
     }
 
     fn at_least(&self, share: f64) -> bool {
@@ -205,6 +224,7 @@ fn on_two_threads(n_trials: u64, trial: &(dyn Fn(u64, &mut Held) + Sync)) -> Hel
         let mine = held.each.iter_mut().find(|(known, _)| *known == name).unwrap();
         mine.1 += n;
     }
+    held.widths.extend(other.widths);
     held.n_all += other.n_all;
     held.n_trials += other.n_trials;
     held
@@ -254,6 +274,7 @@ fn planted_numbers_measured_on_other_engines_are_found_within_their_intervals() 
     });
     println!("{}", held.shown());
     assert!(held.at_least(0.9), "{}", held.shown());
+    assert!(held.each.iter().all(|(name, _)| held.width(name) < 1.5), "{}", held.shown());
 }
 
 /// The dampings of an arm of two joints, which pull at each other.

@@ -322,23 +322,83 @@ fn residuals_belong_to_the_window_they_were_simulated_in() {
 }
 
 /// Halving the step of a first-order integrator tells how far its values are from those of ever
-/// shorter steps, and intervals hold what they would not hold by noise alone.
+/// shorter steps, and intervals are wider by it. That samples make steps shorter than asked for
+/// changes nothing of it.
 #[test]
 fn intervals_heed_how_far_steps_move_a_number() {
     let make = || engine("native");
     let wanted = || vec![Wanted::new(&pendulum(), DAMPING, 0.0, 1.0).unwrap()];
-    let courses = || vec![course("a", swings(0.02, 0.3, 4.0), false)];
     let found = |step: f64| {
+        let courses = vec![course("a", swings(0.02, 0.3, 4.0), false)];
         let plan = Plan { options: ReplayOptions::new(ms(step)), ..plan() };
-        let tuning = Tuning::new(pendulum(), wanted(), courses(), plan, &make).unwrap();
+        let tuning = Tuning::new(pendulum(), wanted(), courses, plan, &make).unwrap();
         let (_, found) = solved(&tuning, Method::Lm, 1);
-        found
+        let by_noise = found.worth.unwrap().parameters[0].half_width.unwrap();
+        (found.numbers[0].clone(), by_noise)
     };
-    let [coarse, fine] = [10.0, 0.25].map(|step| found(step).numbers[0].clone());
-    let gone = fine.value - coarse.value;
-    let shift = coarse.step_shift.unwrap();
-    assert!((shift / gone - 1.0).abs() < 0.2, "{shift} told, {gone} gone");
-    assert!(coarse.half_width.unwrap() >= shift.abs());
+    let (fine, _) = found(0.25);
+    // Samples are 20 ms apart.
+    for step in [10.0, 70.0] {
+        let (coarse, by_noise) = found(step);
+        let (gone, shift) = (fine.value - coarse.value, coarse.step_shift.unwrap());
+        assert!((shift / gone - 1.0).abs() < 0.2, "{step} ms: {shift} told, {gone} gone");
+        let (half, off) = (coarse.half_width.unwrap(), (coarse.value - 0.3).abs());
+        assert!(off <= half, "{step} ms: {off} off, {half} told");
+        assert_eq!(half, by_noise + shift.abs());
+    }
+}
+
+/// Where shorter steps cannot be simulated, nobody says how far they would move a number: that is
+/// told.
+#[test]
+fn half_steps_that_break_are_told() {
+    let make = || -> Box<dyn Engine> { Box::new(Breaking(engine("native"))) };
+    let wanted = vec![Wanted::new(&pendulum(), DAMPING, 0.0, 1.0).unwrap()];
+    let courses = vec![course("a", swings(0.02, 0.3, 2.0), false)];
+    let tuning = Tuning::new(pendulum(), wanted, courses, plan(), &make).unwrap();
+    let (_, found) = solved(&tuning, Method::Lm, 1);
+    assert_eq!(found.numbers[0].step_shift, None);
+    let told = found.warnings.iter().find(|warning| warning.code == "step-error").unwrap();
+    assert!(told.message.contains("steps of 0.001 s broke"), "{told:?}");
+}
+
+/// Breaks at steps below two milliseconds.
+struct Breaking(Box<dyn Engine>);
+
+impl Engine for Breaking {
+    fn check(&self, model: &Model, options: &EngineOptions) -> Vec<Diagnostic> {
+        self.0.check(model, options)
+    }
+
+    fn start(
+        &mut self,
+        model: &Model,
+        state: &State,
+        options: &EngineOptions,
+    ) -> Result<(), Fault> {
+        self.0.start(model, state, options)
+    }
+
+    fn step(
+        &mut self,
+        model: &Model,
+        inputs: &Inputs,
+        dt: SimDuration,
+        state: &mut State,
+    ) -> Result<(), Fault> {
+        if dt < ms(2.0) {
+            return Err(Fault("no such short steps".to_string()));
+        }
+        self.0.step(model, inputs, dt, state)
+    }
+
+    fn knows_joints(&self) -> bool {
+        self.0.knows_joints()
+    }
+
+    fn shortens_steps(&self) -> bool {
+        self.0.shortens_steps()
+    }
 }
 
 /// A free pendulum shows m·l/(I + m·l²) and no more: mass and inertia cannot be told apart, and a

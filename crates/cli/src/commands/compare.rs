@@ -79,7 +79,7 @@ fn follow(context: &Context, args: &CompareArgs, idle_most: Option<SimDuration>)
         let message = "no sample that came has one of A";
         context.show(&[Diagnostic::error("no-pair", message)]);
     }
-    Ok(if has_errors || !is_any { read.max(Outcome::Partial) } else { read })
+    Ok(if has_errors || !is_any || rows.has_lost() { read.max(Outcome::Partial) } else { read })
 }
 
 fn standing<'f>(following: &'f Following, rows: &Rows) -> Standing<'f> {

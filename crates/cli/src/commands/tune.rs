@@ -7,9 +7,11 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
-use headland_base::Diagnostic;
-use headland_judge::compare::{Selection, Side};
+use headland_base::names::suggestion;
+use headland_base::{Diagnostic, glob};
+use headland_judge::compare::Side;
 use headland_record::Recording;
 use headland_report::{
     Align, TuneReport, TunedError, TunedRow, count, table, tuned as tuned_text, tuned_json,
@@ -26,10 +28,16 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::args::TuneArgs;
 use crate::comparing::{key_map, text};
-use crate::context::{BUILD, Context, Ended, Outcome, is_stdout, refuse_same, write_file};
+use crate::context::{
+    BUILD, Context, Ended, Outcome, is_stdout, refuse_same, refuse_twice, write_file,
+};
 use crate::prepare::NATIVE;
 use crate::repeating::{read_state, read_subject, read_table, read_told, replay_options};
 use crate::signals::interrupted;
+use crate::watchdog::Watchdog;
+
+/// How long a step of an engine that runs inside the process, and is not ours, may take.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 pub fn run(context: &Context, args: &TuneArgs) -> Ended {
     let (subject, _) = read_subject(context, &args.model, &args.how)?;
@@ -53,8 +61,27 @@ pub fn run(context: &Context, args: &TuneArgs) -> Ended {
     if stop.load(Ordering::Relaxed) {
         return nothing_found();
     }
-    let tuning = tuning?;
+    let mut tuning = tuning?;
+    let watchdog = (engine.housing == Housing::Library)
+        .then(|| Watchdog::start(context, engine.name, PATIENCE, None));
+    if let Some(watchdog) = watchdog {
+        tuning.on_step(Arc::new(move || watchdog.tick()));
+    }
     context.show(tuning.notes());
+    let is_surface =
+        |(path, ..): &(String, f64, f64)| path.split('/').any(|part| part == "surface");
+    if method(args) == Method::Lm && args.param.iter().any(is_surface) {
+        let message =
+            "errors of contacts jump and have many dips, and slopes lead into the nearest";
+        context.show(&[Diagnostic::remark("slopes-of-contacts", message)
+            .help("`--method cma` looks further, and needs more simulations")]);
+    }
+    if args.start_as_measured && args.how.window.is_none() {
+        let message = "the noise of the first rows is taken for where things started; intervals do \
+                       not heed it";
+        context.show(&[Diagnostic::warning("start-as-measured", message)
+            .help("leave --start-as-measured out where the first rows are noisy")]);
+    }
     let mut saved = match args.resume.as_deref().filter(|path| path.exists()) {
         Some(path) => Saved::from_json(&text(path)?, method(args), &tuning, args.seed)?,
         None => Saved::new(method(args), &tuning, args.seed),
@@ -65,12 +92,15 @@ pub fn run(context: &Context, args: &TuneArgs) -> Ended {
         let linear = search(&mut saved, &tuning, crew, args.most, watch);
         tuned(&tuning, &saved.search, linear, crew, args.confidence)
     });
-    watched.finish()?;
-    if let Some(path) = &args.resume {
-        put_away(path, &saved)?;
-        context.say(&format!("wrote {}", path.display()));
-    }
+    watched.finish();
+    // A search that cannot be put away has still found something: that is told first.
+    let put_away = match &args.resume {
+        Some(path) => write_file(path, saved.to_json())
+            .inspect(|()| context.say(&format!("wrote {}", path.display()))),
+        None => Ok(()),
+    };
     let Some(found) = found else {
+        put_away?;
         if stop.load(Ordering::Relaxed) {
             return nothing_found();
         }
@@ -83,13 +113,17 @@ pub fn run(context: &Context, args: &TuneArgs) -> Ended {
     };
     context.show(&found.warnings);
     let report = report(args, saved.search.method(), &tuning, &found);
-    write_all(context, args, &outputs, &found, &report)?;
+    // Files first, since whoever reads the figures may go away; and figures even where a file
+    // cannot be written.
+    let written = write_all(context, args, &outputs, &found, &report);
     if !outputs.iter().any(|(path, _)| is_stdout(path)) {
         context.print(&match context.json() {
             true => format!("{}\n", tuned_json(&report)),
             false => tuned_text(&report),
         });
     }
+    written?;
+    put_away?;
     match found.ended {
         Some(ended) if found.worth.is_some() && ended.is_converged() => Ok(Outcome::Passed),
         Some(_) if found.worth.is_some() => Ok(Outcome::Partial),
@@ -107,18 +141,8 @@ pub fn run(context: &Context, args: &TuneArgs) -> Ended {
 
 // --- what goes in ------------------------------------------------------------------------
 
-/// Engines that run inside the process: a search makes and drops them by the thousand, on
-/// threads.
 fn engine(args: &TuneArgs) -> Result<&'static EngineEntry, Vec<Diagnostic>> {
-    let engine = headland_engines::find(args.how.engine.as_deref().unwrap_or(NATIVE))?;
-    if engine.housing != Housing::Embedded {
-        let message =
-            format!("`{}` cannot be used to tune: it does not run inside headland", engine.name);
-        let help = "tune with native or rapier, and look at the result on other engines with \
-                    `headland validate --engine`";
-        return Err(vec![Diagnostic::error("bad-option", message).help(help)]);
-    }
-    Ok(engine)
+    Ok(headland_engines::find(args.how.engine.as_deref().unwrap_or(NATIVE))?)
 }
 
 fn method(args: &TuneArgs) -> Method {
@@ -189,10 +213,13 @@ fn measured(
     model: &Model,
 ) -> Result<Experiment, Vec<Diagnostic>> {
     let map = key_map(args.map.as_deref())?;
-    let mut experiment = Experiment::of(&Side::new(recording, &map), args.start, args.end);
-    let keys: Vec<String> = experiment.signals.iter().map(|signal| signal.key.clone()).collect();
-    let mut is_wanted = Selection { patterns: args.key.clone() }.columns(&keys, &map).into_iter();
-    experiment.signals.retain(|_| is_wanted.next().unwrap_or(true));
+    let side = Side::new(recording, &map);
+    let merged = side.merged();
+    if !merged.is_empty() {
+        return Err(merged);
+    }
+    let mut experiment = Experiment::of(&side, args.start, args.end);
+    keep(&mut experiment, &args.key)?;
     let (known, unread) = known_signals(model, experiment);
     if !unread.is_empty() && !args.ignore_unknown {
         return Err(unread);
@@ -203,6 +230,23 @@ fn measured(
         context.show(&[Diagnostic::remark("keys-left-out", message)]);
     }
     Ok(known)
+}
+
+/// The signals that patterns name; all of them where there is no pattern.
+fn keep(experiment: &mut Experiment, patterns: &[String]) -> Result<(), Vec<Diagnostic>> {
+    let keys: Vec<String> = experiment.signals.iter().map(|signal| signal.key.clone()).collect();
+    let is_lost = |pattern: &&String| !keys.iter().any(|key| glob::matches(pattern, key));
+    let lost = |pattern: &String| {
+        Diagnostic::error("unknown-key", format!("no key of the table fits `{pattern:.120}`"))
+            .help_maybe(suggestion(pattern, keys.iter().map(String::as_str)))
+    };
+    let faults: Vec<Diagnostic> = patterns.iter().filter(is_lost).map(lost).collect();
+    if !faults.is_empty() {
+        return Err(faults);
+    }
+    let is_kept = |key: &str| patterns.iter().any(|pattern| glob::matches(pattern, key));
+    experiment.signals.retain(|signal| patterns.is_empty() || is_kept(&signal.key));
+    Ok(())
 }
 
 fn plan(args: &TuneArgs, subject: &Subject) -> Result<Plan, Vec<Diagnostic>> {
@@ -218,18 +262,19 @@ struct Watched<'a> {
     bar: Option<ProgressBar>,
     stop: Arc<std::sync::atomic::AtomicBool>,
     resume: Option<&'a Path>,
-    /// What kept it from being put away.
-    faults: Vec<Diagnostic>,
+    context: &'a Context,
+    /// That the search cannot be put away was said.
+    is_told: bool,
 }
 
 impl<'a> Watched<'a> {
-    fn new(context: &Context, resume: Option<&'a Path>) -> Watched<'a> {
+    fn new(context: &'a Context, resume: Option<&'a Path>) -> Watched<'a> {
         let bar = context.shows_progress().then(|| {
             let style =
                 ProgressStyle::with_template("{spinner} {msg}").expect("a template of ours");
             ProgressBar::new_spinner().with_style(style)
         });
-        Watched { bar, stop: interrupted(), resume, faults: Vec::new() }
+        Watched { bar, stop: interrupted(), resume, context, is_told: false }
     }
 
     fn look(&mut self, saved: &Saved) -> ControlFlow<()> {
@@ -243,33 +288,25 @@ impl<'a> Watched<'a> {
             ));
             bar.tick();
         }
-        if let Some(Err(faults)) = self.resume.map(|path| put_away(path, saved)) {
-            self.faults = faults;
+        // It goes on where it cannot be put away, and says so once.
+        if let Some(Err(faults)) = self.resume.map(|path| write_file(path, saved.to_json()))
+            && !std::mem::replace(&mut self.is_told, true)
+        {
+            let warning = |fault: Diagnostic| Diagnostic::warning(fault.code, fault.message);
+            let warnings: Vec<Diagnostic> = faults.into_iter().map(warning).collect();
+            self.context.show(&warnings);
         }
-        match self.stop.load(Ordering::Relaxed) || !self.faults.is_empty() {
+        match self.stop.load(Ordering::Relaxed) {
             true => ControlFlow::Break(()),
             false => ControlFlow::Continue(()),
         }
     }
 
-    fn finish(self) -> Result<(), Vec<Diagnostic>> {
+    fn finish(self) {
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();
         }
-        if self.faults.is_empty() { Ok(()) } else { Err(self.faults) }
     }
-}
-
-/// Writes a search beside its file first: whoever is ended while it writes leaves the last one.
-fn put_away(path: &Path, saved: &Saved) -> Result<(), Vec<Diagnostic>> {
-    let mut beside = path.as_os_str().to_owned();
-    beside.push(".part");
-    let beside = PathBuf::from(beside);
-    write_file(&beside, saved.to_json())?;
-    std::fs::rename(&beside, path).map_err(|fault| {
-        let message = format!("cannot write `{}`: {fault}", path.display());
-        vec![Diagnostic::error("cannot-write", message)]
-    })
 }
 
 // --- what comes out ----------------------------------------------------------------------
@@ -302,6 +339,7 @@ fn outputs(args: &TuneArgs) -> Result<Vec<(PathBuf, Form)>, Vec<Diagnostic>> {
         };
         all.push((path.clone(), form));
     }
+    refuse_twice(all.iter().map(|(path, _)| path).chain(&args.resume))?;
     let sources = [&args.model].into_iter().chain(&args.tables).chain(&args.hold);
     for source in sources.chain(&args.command).chain(&args.state) {
         for (path, _) in &all {

@@ -30,7 +30,7 @@ use crate::comparing::{
     Sides, format_of, key_map, options, read_side, refuse_evo, report_forms, shown, stamp, tell,
     thresholds,
 };
-use crate::context::{Context, Ended, Outcome, is_stdout, refuse_same, write_file};
+use crate::context::{Context, Ended, Outcome, is_stdout, refuse_same, refuse_twice, write_file};
 use crate::figures::{Figures, Loss, Standing};
 use crate::following::{Next, Rows};
 use crate::prepare::NATIVE;
@@ -55,13 +55,22 @@ pub fn run(context: &Context, args: &ValidateArgs) -> Ended {
     for source in &sources {
         args.outfile.iter().try_for_each(|outfile| refuse_same(source, outfile))?;
     }
+    refuse_twice(args.outfile.iter().chain(&by.report))?;
     let engine = headland_engines::find(args.how.engine.as_deref().unwrap_or(NATIVE))?;
     let (model, settings) = read_model(context, args)?;
     let (measured, outcome) = read_measured(context, args, &map, &model)?;
     let side = Side::new(&measured, &map);
+    let merged = side.merged();
+    if !merged.is_empty() {
+        return Err(merged);
+    }
     let experiment = experiment(context, args, &side, &model)?;
     if experiment.first().is_none() {
-        context.show(&[nothing_measured()]);
+        let fault = nothing_measured();
+        context.show(&[match side.span() {
+            Some((first, last)) => fault.note(format!("the table has from {first} to {last}")),
+            None => fault,
+        }]);
         return Ok(Outcome::Partial);
     }
     let how = options_of(args, &model, settings)?;
@@ -72,10 +81,8 @@ pub fn run(context: &Context, args: &ValidateArgs) -> Ended {
     let Some(simulated) = repeat(context, args, engine, &mut replay)? else {
         return Ok(Outcome::Partial);
     };
-    let recording = simulated.recording(replay.experiment());
-    if let Some(outfile) = &args.outfile {
-        write_signals(context, outfile, &recording)?;
-    }
+    let mut recording = simulated.recording(replay.experiment());
+    say_units(&mut recording, &replay);
     let made = made(args, engine, &replay, &simulated);
     let (name_a, name_b) = (args.table.display().to_string(), name_of(args, engine));
     let b = Side::new(&recording, &KeyMap::default()).shifted(by.t_offset.unwrap_or_default());
@@ -86,10 +93,17 @@ pub fn run(context: &Context, args: &ValidateArgs) -> Ended {
         made: &made,
         is_quiet: args.outfile.as_deref().is_some_and(is_stdout),
     };
+    let written = match &args.outfile {
+        Some(outfile) => write_signals(context, outfile, &recording),
+        None => Ok(()),
+    };
     let told = tell(context, by, &options, (&forms, &thresholds), sides)?;
+    written?;
+    context.show(&clocks_apart(args, &replay));
     let contained = contained(&simulated);
     context.show(&contained);
-    let held = if contained.is_empty() { Outcome::Passed } else { Outcome::Partial };
+    let is_whole = contained.is_empty() && moves(context, &replay);
+    let held = if is_whole { Outcome::Passed } else { Outcome::Partial };
     Ok(outcome.max(told).max(held))
 }
 
@@ -240,6 +254,56 @@ fn known_of(replay: &Replay) -> (BTreeMap<String, bool>, BTreeMap<String, &'stat
     signals.map(of).unzip()
 }
 
+/// What the measured table said of units is said of what was simulated too; and of what slides
+/// always, which nobody who reads a table alone could tell from what turns.
+fn say_units(recording: &mut Recording, replay: &Replay) {
+    let (angles, units) = known_of(replay);
+    for signal in &replay.experiment().signals {
+        let known = units.get(&signal.key).copied().unwrap_or_default();
+        let slides = signal.key.ends_with("/position") && angles.get(&signal.key) == Some(&false);
+        if !known.is_empty() && (slides || !signal.series.unit.is_empty()) {
+            recording.say_unit(&signal.key, known);
+        }
+    }
+}
+
+/// Whether anything was simulated. The first moment is the start: it is met by construction.
+fn moves(context: &Context, replay: &Replay) -> bool {
+    let moves = replay.plan().landings.len() > 1;
+    if !moves {
+        let message = "only one moment was measured, and the simulation starts from it: this says \
+                       nothing of the model";
+        let help = "give a table of at least two rows whose times rise";
+        context.show(&[Diagnostic::warning("one-moment", message).help(help)]);
+    }
+    moves
+}
+
+/// Commands that all come before or after everything that was measured are of another clock.
+fn clocks_apart(args: &ValidateArgs, replay: &Replay) -> Vec<Diagnostic> {
+    let (experiment, delay) = (replay.experiment(), replay.options().command_delay);
+    let told = experiment.told.commands();
+    let (Some(path), Some(first), Some(last)) =
+        (&args.command, experiment.first(), experiment.last())
+    else {
+        return Vec::new();
+    };
+    let (Some((given, ..)), Some((end, ..))) = (told.first(), told.last()) else {
+        return Vec::new();
+    };
+    let (given, end) = (*given + delay, *end + delay);
+    // A command of shortly before the start is in force at the start.
+    if given <= last && (first - end).nanos() <= (last - first).nanos().max(10_000_000_000) {
+        return Vec::new();
+    }
+    let message = format!("no command of `{}` comes while something was measured", path.display());
+    vec![
+        Diagnostic::warning("clocks-apart", message)
+            .note(format!("commands are from {given} to {end}, samples from {first} to {last}"))
+            .help("give both tables the same clock"),
+    ]
+}
+
 // --- the replay --------------------------------------------------------------------------
 
 /// Repeats the experiment, with a bar where somebody watches; nothing where it was broken off.
@@ -362,7 +426,8 @@ fn follow(context: &Context, args: &ValidateArgs, idle_most: Option<SimDuration>
     if !is_any {
         context.show(&[nothing_measured()]);
     }
-    Ok(if has_errors || !is_any { Outcome::Partial } else { Outcome::Passed })
+    let is_partial = has_errors || !is_any || rows.has_lost();
+    Ok(if is_partial { Outcome::Partial } else { Outcome::Passed })
 }
 
 fn standing<'l>(live: &'l Live, rows: &Rows) -> Standing<'l> {

@@ -319,6 +319,9 @@ pub fn compare(a: &Side, b: &Side, options: &Options) -> Result<Compared, Vec<Di
             _ => {}
         }
     }
+    faults.extend(a.merged());
+    faults.extend(b.merged());
+    faults.extend(known.iter().filter_map(|item| units_differ(item, a, b)));
     if !options.ignores_unknown {
         faults.extend(unknown.iter().map(|(key, near)| unknown_key(key, near.as_deref())));
     }
@@ -329,6 +332,17 @@ pub fn compare(a: &Side, b: &Side, options: &Options) -> Result<Compared, Vec<Di
     let is_only_b = |key: &&str| options.selection.wants(key, true) && !a.has(key);
     let only_b = b.keys().filter(is_only_b).map(str::to_string).collect();
     Ok(Compared { keys, unknown, only_b, span_a: a.span(), span_b: b.span(), refused })
+}
+
+/// Two sides that say different units of one number.
+fn units_differ(item: &Item, a: &Side, b: &Side) -> Option<Diagnostic> {
+    let (a, b) = (a.unit(&item.key), b.unit(&item.key));
+    let is_number = matches!(item.what, What::Number);
+    (is_number && a != b && !a.is_empty() && !b.is_empty()).then(|| {
+        let message = format!("`{:.120}` is in {a} in A and in {b} in B", item.key);
+        Diagnostic::error("units-differ", message)
+            .help("put the units in the headers right, or leave the key out with --key")
+    })
 }
 
 /// A key of A that B does not have, and the nearest it has.

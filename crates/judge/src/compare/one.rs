@@ -105,7 +105,9 @@ impl<'s> Workshop<'s> {
     fn number(&mut self, key: &str) -> Option<KeyCompared> {
         let (a, b) = (self.trimmed_a(key)?, self.trimmed_b(key)?);
         let told = self.options.angles.get(key).copied();
-        let is_angle = told.unwrap_or_else(|| self.a.is_angle(key) || self.b.is_angle(key));
+        let slides = !matches!(self.unit(key, &a, &b), "" | "rad");
+        let is_angle =
+            told.unwrap_or_else(|| !slides && (self.a.is_angle(key) || self.b.is_angle(key)));
         let is_angle = self.options.wraps && is_angle;
         let (pairing, tolerance) = self.pairing(&a.times, &b.times);
         let kind = if is_angle { KeyKind::Angle } else { KeyKind::Number };

@@ -95,6 +95,8 @@ pub struct Side<'r> {
     recording: &'r Recording,
     /// What keys are called here, and in the recording.
     keys: BTreeMap<String, String>,
+    /// Those that would get a name another has, with that name.
+    merged: Vec<(String, [String; 2])>,
     /// Those that are angles of joints.
     joint_angles: BTreeSet<String>,
     /// Added to every time.
@@ -105,13 +107,28 @@ impl<'r> Side<'r> {
     /// A recording whose keys get new names.
     pub fn new(recording: &'r Recording, map: &KeyMap) -> Side<'r> {
         let mut keys = BTreeMap::new();
+        let mut merged = Vec::new();
         for key in recording.keys() {
-            keys.entry(map.renamed(&key)).or_insert(key);
+            let renamed = map.renamed(&key);
+            match keys.get(&renamed) {
+                Some(other) => merged.push((renamed, [String::clone(other), key])),
+                None => _ = keys.insert(renamed, key),
+            }
         }
         let joints = recording.joints().into_iter();
         let joint_angles = joints.map(|(name, ..)| map.renamed(&format!("{name}/position")));
         let joint_angles = joint_angles.collect();
-        Side { recording, keys, joint_angles, shift: SimDuration::ZERO }
+        Side { recording, keys, merged, joint_angles, shift: SimDuration::ZERO }
+    }
+
+    /// Keys that would all get one name: nobody could tell which is meant.
+    pub fn merged(&self) -> Vec<Diagnostic> {
+        let fault = |(name, [a, b]): &(String, [String; 2])| {
+            let message = format!("`{a:.120}` and `{b:.120}` would both be `{name:.120}`");
+            Diagnostic::error("keys-merged", message)
+                .help("give them different names in the rules of --map")
+        };
+        self.merged.iter().map(fault).collect()
     }
 
     /// The same with this added to its times.
@@ -149,8 +166,18 @@ impl<'r> Side<'r> {
         nearest(key, self.keys())
     }
 
-    /// Whether a key is an angle: the position of a joint, or roll, pitch and yaw of a pose.
+    /// What a key is measured in; empty where nobody says.
+    pub fn unit(&self, key: &str) -> &'static str {
+        let column = self.own_key(key).and_then(|own| self.recording.column(&own));
+        column.map_or("", |column| column.unit)
+    }
+
+    /// Whether a key is an angle: the position of a joint that nobody says slides, or roll, pitch
+    /// and yaw of a pose.
     pub fn is_angle(&self, key: &str) -> bool {
+        if !matches!(self.unit(key), "" | "rad") {
+            return false;
+        }
         let is_rpy = ["/pose/roll", "/pose/pitch", "/pose/yaw"].iter().any(|e| key.ends_with(e));
         is_rpy || self.joint_angles.contains(key)
     }

@@ -267,7 +267,11 @@ pub const STATISTICS: &[Statistic] = &[
         what: "RMSE over the standard deviation of A",
         of: |s| s.nrmse_std,
     },
-    Statistic { name: "r2", what: "1 - Σe²/Σ(a - mean)²", of: |s| s.r2 },
+    Statistic {
+        name: "r2",
+        what: "share of how A varies that B has too: 1 - Σe²/Σ(a - mean)²",
+        of: |s| s.r2,
+    },
     Statistic { name: "correlation", what: "Pearson's, of A and B", of: |s| s.correlation },
     Statistic { name: "fit", what: "100·(1 - |e|/|a - mean|), in percent", of: |s| s.fit },
     Statistic {

@@ -94,6 +94,23 @@ pub(super) struct ColumnHead {
 }
 
 impl ColumnHead {
+    /// What its numbers are in once they are SI; nothing where nobody said, or they have no unit.
+    pub fn si_unit(&self) -> Option<&'static str> {
+        let unit = match self.unit.as_deref()? {
+            "m" | "mm" | "cm" | "km" => "m",
+            "s" | "ms" | "us" | "ns" => "s",
+            "rad" | "deg" => "rad",
+            "m/s" | "mm/s" | "cm/s" | "m s^-1" => "m/s",
+            "rad/s" | "deg/s" | "rad s^-1" => "rad/s",
+            "m/s^2" | "mm/s^2" | "g" | "m s^-2" => "m/s^2",
+            "rad/s^2" | "deg/s^2" | "rad s^-2" => "rad/s^2",
+            "N" | "mN" | "kN" => "N",
+            "Nm" | "N·m" => "N·m",
+            _ => return None,
+        };
+        Some(unit)
+    }
+
     /// Whether this is the column of times.
     pub fn is_time(&self) -> bool {
         TIME_NAMES.contains(&self.key.to_lowercase().as_str())

@@ -91,7 +91,11 @@ impl<W: Write> TableGoal<W> {
             n_backward: 0,
             renamed,
         };
-        let header = ["time"].into_iter().chain(keys.iter().map(String::as_str));
+        let said = keys.iter().map(|key| match layout.units.get(key) {
+            Some(unit) => format!("{key} [{unit}]"),
+            None => key.clone(),
+        });
+        let header = ["time".to_string()].into_iter().chain(said);
         table.writer.write_record(header).map_err(|fault| table.cannot(fault.into()))?;
         Ok(table)
     }

@@ -9,8 +9,10 @@
 //! Slopes of many parameters are dear and a step is one evaluation. So a round goes on after its
 //! first step with slopes that are corrected along the way gone, by what the residuals did there
 //! (Broyden, 1965), as long as such steps keep half of their promise. A search ends on corrected
-//! slopes only where the step before, with fresh ones, did what it promised to a hundredth: from
-//! there the error was a parabola.
+//! slopes only where every step of the round did what it promised to a hundredth: from there the
+//! error was a parabola. What there is to gain is always judged by the step that nothing holds
+//! back: a large λ makes promises small where the error is a long valley. Slopes taken further
+//! than a standard error from where the search ends are taken anew there, for the intervals.
 //!
 //! Bounds: a parameter that stands at one and would go out stays there for the step; the others
 //! are solved for without it. A step that crosses a bound ends on it, and is solved for again
@@ -35,9 +37,9 @@ pub struct Options {
     pub least_step: f64,
     /// A search ends when a step gains less than this share of the cost.
     pub least_gain: f64,
-    /// A search ends with a step of fresh slopes that gains less than this share of a mean squared
-    /// residual: the square of how many standard errors it goes. What it leaves is far less, of
-    /// the second order.
+    /// A search ends where no step, held back or not, could gain more than this share of a mean
+    /// squared residual by its slopes: the square of how many standard errors it would go. That
+    /// step is still tried; what it leaves is far less, of the second order.
     pub least_told: f64,
     /// A search ends when residuals and slopes are this close to a right angle.
     pub least_slope: f64,
@@ -76,6 +78,11 @@ impl Options {
             most_evaluations: 100_000,
         }
     }
+
+    /// So many evaluations are the slopes of `n` parameters.
+    fn n_of_slopes(&self, n: usize) -> usize {
+        n * if self.is_central { 2 } else { 1 }
+    }
 }
 
 /// Where the search is at the beginning of a round: all it needs to go on.
@@ -96,7 +103,7 @@ pub struct Search {
     scale: Vec<f64>,
     /// Where slopes were taken last.
     pub sloped_at: Vec<f64>,
-    /// Rounds one after the other that gained less than can be told.
+    /// Rounds since the last that gained what can be told, after which steps are held back more.
     n_idle: usize,
     /// Rounds that are finished.
     pub n_rounds: usize,
@@ -214,32 +221,62 @@ impl Search {
             self.ended = Some(Ended::NoResiduals);
             return Ok(None);
         };
-        self.n_evaluations += self.x.len() * if options.is_central { 2 } else { 1 };
+        self.n_evaluations += options.n_of_slopes(self.x.len());
         self.sloped_at.clone_from(&self.x);
         self.n_rounds += 1;
         for (scale, column) in self.scale.iter_mut().zip(&fresh) {
             *scale = scale.max(norm(column));
         }
-        let cost = dot(residuals, residuals);
+        let (cost, lambda) = (dot(residuals, residuals), self.lambda);
         let mut gone = self.step(&fresh, Slopes::Fresh, residuals, crew, bounds, options)?;
         let is_straight = |gone: &Gone| (gone.gain / gone.promised - 1.0).abs() < 0.01;
-        let kind = Slopes::Corrected { may_end: gone.as_ref().is_some_and(is_straight) };
+        let mut may_end = true;
         let mut slopes = if self.ended.is_none() { fresh.clone() } else { Vec::new() };
         for _ in 0..options.most_corrections {
             let is_worth = |gone: &Gone| gone.gain > 0.5 * gone.promised;
             let Some(last) = gone.filter(is_worth).filter(|_| self.ended.is_none()) else { break };
+            may_end &= is_straight(&last);
             correct(&mut slopes, &self.scale, &last, residuals);
+            let kind = Slopes::Corrected { may_end };
             gone = self.step(&slopes, kind, residuals, crew, bounds, options)?;
         }
         // Slopes that lead nowhere, as those of stick and slip: steps are held back ever more, and
-        // go on for good.
+        // go on for good. In a long valley they gain as little, and are held back ever less.
         let gain = cost - dot(residuals, residuals);
         let is_idle = gain * residuals.len() as f64 <= options.least_told * cost;
-        self.n_idle = if is_idle { self.n_idle + 1 } else { 0 };
+        self.n_idle = match is_idle {
+            true => self.n_idle + usize::from(self.lambda >= lambda),
+            false => 0,
+        };
         if self.ended.is_none() && self.n_idle >= MOST_IDLE && options.least_told > 0.0 {
-            self.ended = Some(Ended::SmallGain);
+            self.ended = Some(Ended::Rough);
         }
-        Ok(Some(fresh))
+        self.slopes_at_the_end(fresh, residuals, crew, bounds, options)
+    }
+
+    /// Those of the round, or fresh ones where the search has ended more than a standard error
+    /// away from them.
+    fn slopes_at_the_end(
+        &mut self,
+        slopes: Columns,
+        residuals: &[f64],
+        crew: &mut dyn Evaluate,
+        bounds: &Bounds,
+        options: &Options,
+    ) -> Result<Option<Columns>, BrokenOff> {
+        let gone: Vec<f64> = self.x.iter().zip(&self.sloped_at).map(|(x, at)| x - at).collect();
+        let degrees = residuals.len().saturating_sub(self.x.len()).max(1) as f64;
+        let is_far = length_squared(&slopes, &gone) > dot(residuals, residuals) / degrees;
+        if self.ended.is_none() || !is_far {
+            return Ok(Some(slopes));
+        }
+        // Where none can be taken, those of the round are better than nothing.
+        let Some(again) = self::slopes(&self.x, residuals, crew, bounds, options)? else {
+            return Ok(Some(slopes));
+        };
+        self.n_evaluations += options.n_of_slopes(self.x.len());
+        self.sloped_at.clone_from(&self.x);
+        Ok(Some(again))
     }
 
     /// Tries steps until one is kept, or there is none to keep. With corrected slopes one is
@@ -276,18 +313,28 @@ impl Search {
         let (small, told) = (options.least_gain * cost, options.least_told * cost);
         let told = told / residuals.len() as f64;
         let system = System::new(slopes, residuals, &is_free, &self.scale);
-        loop {
-            let step = system.step(self.lambda, &self.x, bounds);
-            let point: Vec<f64> =
-                bounds.nearest(&self.x.iter().zip(&step).map(|(x, p)| x + p).collect::<Vec<f64>>());
-            let moved: Vec<f64> = point.iter().zip(&self.x).map(|(new, x)| new - x).collect();
+        let going = |x: &[f64], lambda: f64| {
+            let step = system.step(lambda, x, bounds);
+            let point =
+                bounds.nearest(&x.iter().zip(&step).map(|(x, p)| x + p).collect::<Vec<f64>>());
+            let moved: Vec<f64> = point.iter().zip(x).map(|(new, x)| new - x).collect();
             let promised = -(2.0 * dot(&gradient, &moved) + length_squared(slopes, &moved));
+            (point, moved, promised)
+        };
+        // Much held back, a step promises less than there is; hardly held back, it may promise
+        // less as well, where it is cut off at bounds.
+        let lambda = self.lambda;
+        let mut freer = std::iter::successors(Some(HARDLY_HELD), |freer| Some(10.0 * freer))
+            .take_while(|freer| *freer < lambda)
+            .chain([lambda]);
+        let is_told = freer.all(|freer| going(&self.x, freer).2 <= told);
+        loop {
+            let (point, moved, promised) = going(&self.x, self.lambda);
             // Corrected slopes have no more to say.
             if let Slopes::Corrected { may_end } = kind
                 && promised <= f64::max(small, told)
             {
-                let is_end = may_end && promised <= told && self.lambda <= 1e-2;
-                self.ended = is_end.then_some(Ended::SmallGain);
+                self.ended = (may_end && is_told).then_some(Ended::SmallGain);
                 return Ok(None);
             }
             let found = crew.one(&point)?;
@@ -317,9 +364,6 @@ impl Search {
                 self.growth *= 2.0;
             }
             if is_fresh {
-                // Much held back, a step promises less than there is. One that promised so little
-                // and did not gain leaves nothing to gain.
-                let is_told = promised <= told && self.lambda <= 1e-2;
                 if (gain.abs() <= small && promised <= small) || is_told {
                     self.ended = Some(Ended::SmallGain);
                 } else if is_short || self.lambda > 1e30 {
@@ -333,7 +377,11 @@ impl Search {
     }
 }
 
-/// So many rounds one after the other that gain less than can be told end a search.
+/// The λ that holds back no more than directions in which slopes by differences are noise.
+const HARDLY_HELD: f64 = 1e-10;
+
+/// So many rounds without one between that gains what can be told, and steps held back more after
+/// each, end a search.
 const MOST_IDLE: usize = 3;
 
 /// What slopes a step is of.

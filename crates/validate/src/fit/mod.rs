@@ -107,6 +107,9 @@ pub enum Ended {
     SmallGain,
     /// No direction within the bounds leads down.
     NoSlope,
+    /// Round after round steps gain nothing, though slopes say that there is something to gain:
+    /// the error is rough, as where joints stick and slip.
+    Rough,
     /// So many evaluations were allowed.
     TooMany,
     /// The start has no residuals, or no point near it has.
@@ -120,14 +123,15 @@ impl Ended {
             Ended::SmallStep => "converged: the parameters no longer change",
             Ended::SmallGain => "converged: the error no longer changes",
             Ended::NoSlope => "converged: no direction leads down",
+            Ended::Rough => "converged as far as a rough error lets: no step gains any more",
             Ended::TooMany => "stopped: as many evaluations as were allowed",
             Ended::NoResiduals => "stopped: the simulation broke at every point that was tried",
         }
     }
 
-    /// Whether a least point was found.
+    /// Whether a least point was found, as far as can be told.
     pub fn is_converged(self) -> bool {
-        matches!(self, Ended::SmallStep | Ended::SmallGain | Ended::NoSlope)
+        matches!(self, Ended::SmallStep | Ended::SmallGain | Ended::NoSlope | Ended::Rough)
     }
 }
 

@@ -12,7 +12,7 @@
 use headland_base::maths::{cbrt, dot, sqrt};
 
 use super::Bounds;
-use super::dense::{Columns, back_substitute, singular, slices, triangle};
+use super::dense::{Columns, singular, slices, triangle};
 use super::student::quantile;
 
 /// To which moment a residual belongs. Residuals are correlated within a series (a recording, or
@@ -151,14 +151,17 @@ pub fn worth(
                 let half = widths[i] * sqrt(variance) * quantile(level, degrees);
                 (!is_lost[i] && half.is_finite()).then_some(half)
             };
+            let half_width = half(told, (n_effective - p as f64).max(1.0).min(degrees));
+            // In a wide range near is not at; and what nobody sees stands where it was put.
             let room = AT_BOUND * (bounds.upper[i] - bounds.lower[i]);
-            let at_bound = match () {
-                () if x[i] - bounds.lower[i] <= room && room.is_finite() => Some(false),
-                () if bounds.upper[i] - x[i] <= room && room.is_finite() => Some(true),
+            let room = half_width.map(|half| half.min(room)).filter(|room| room.is_finite());
+            let at_bound = room.and_then(|room| match () {
+                () if x[i] - bounds.lower[i] <= room => Some(false),
+                () if bounds.upper[i] - x[i] <= room => Some(true),
                 () => None,
-            };
+            });
             Sureness {
-                half_width: half(told, (n_effective - p as f64).max(1.0).min(degrees)),
+                half_width,
                 textbook_half_width: half(plain, degrees),
                 n_effective,
                 at_bound,
@@ -333,12 +336,6 @@ fn product(a: &Columns, b: &Columns) -> Columns {
 
 fn product_along(matrix: &Columns, v: &[f64]) -> f64 {
     matrix.iter().zip(v).map(|(column, vj)| vj * dot(column, v)).sum()
-}
-
-/// The point that least squares of a linear problem has, for whoever tests with one.
-pub fn linear_solution(slopes: &Columns, right: &[f64]) -> Vec<f64> {
-    let (r, right) = triangle(&slices(slopes), right);
-    back_substitute(&r, &right)
 }
 
 /// To six digits.

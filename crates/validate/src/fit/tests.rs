@@ -5,7 +5,7 @@ use headland_base::maths::{dot, exp, pow, sqrt};
 use headland_sense::noise::Dice;
 
 use super::crew::with_crew;
-use super::dense::Columns;
+use super::dense::{Columns, back_substitute, slices, triangle};
 use super::sureness::{Moment, worth};
 use super::*;
 
@@ -18,6 +18,12 @@ impl<F: Fn(&[f64]) -> Option<Vec<f64>> + Sync> Problem for Formula<F> {
     fn residuals(&self, (): &mut (), x: &[f64]) -> Option<Vec<f64>> {
         (self.0)(x)
     }
+}
+
+/// The point that least squares of a linear problem has, for whoever tests with one.
+fn linear_solution(slopes: &Columns, right: &[f64]) -> Vec<f64> {
+    let (r, right) = triangle(&slices(slopes), right);
+    back_substitute(&r, &right)
 }
 
 fn rosenbrock(x: &[f64]) -> Option<Vec<f64>> {
@@ -99,29 +105,89 @@ fn a_region_without_residuals_is_kept_out_of() {
 fn the_same_bits_on_threads_and_after_every_stop() {
     let bounds = Bounds { lower: vec![0.0; 4], upper: vec![5.0; 4] };
     let start = [1.0, 0.5, 1.5, 2.0];
-    let mut whole = marquardt::Search::new(&start, &bounds);
-    on(&mut whole, two_decays, &bounds, 1);
-    let mut threads = marquardt::Search::new(&start, &bounds);
-    on(&mut threads, two_decays, &bounds, 3);
-    assert_eq!(whole, threads);
-    let (mut parts, mut n_stops) = (marquardt::Search::new(&start, &bounds), 0);
-    let options = marquardt::Options::exact(&start);
-    while parts.ended.is_none() {
-        let before = parts.n_rounds;
-        with_crew(&Formula(two_decays), 2, |crew| {
-            parts.run(crew, &bounds, &options, &mut |search| {
-                if search.n_rounds > before {
-                    ControlFlow::Break(())
-                } else {
-                    ControlFlow::Continue(())
-                }
+    // With fresh slopes for every step, and with corrected ones.
+    let corrected =
+        marquardt::Options { least_told: 0.0, ..marquardt::Options::new(&start, &bounds) };
+    assert!(corrected.most_corrections > 0);
+    for options in [marquardt::Options::exact(&start), corrected] {
+        let run = |search: &mut marquardt::Search, n_threads: usize, n_rounds: usize| {
+            let last = search.n_rounds + n_rounds;
+            with_crew(&Formula(two_decays), n_threads, |crew| {
+                search.run(crew, &bounds, &options, &mut |search| {
+                    if search.n_rounds >= last {
+                        ControlFlow::Break(())
+                    } else {
+                        ControlFlow::Continue(())
+                    }
+                });
             });
-        });
-        n_stops += 1;
-        parts = serde_json::from_str(&serde_json::to_string(&parts).unwrap()).unwrap();
+        };
+        let new = || marquardt::Search::new(&start, &bounds);
+        let (mut whole, mut threads, mut parts, mut n_stops) = (new(), new(), new(), 0);
+        run(&mut whole, 1, 1_000);
+        run(&mut threads, 3, 1_000);
+        assert_eq!(whole, threads);
+        while parts.ended.is_none() {
+            run(&mut parts, 2, 1);
+            n_stops += 1;
+            parts = serde_json::from_str(&serde_json::to_string(&parts).unwrap()).unwrap();
+        }
+        assert_eq!(whole, parts);
+        assert!(n_stops > 3, "it was stopped {n_stops} times");
     }
-    assert_eq!(whole, parts);
-    assert!(n_stops > 3, "it was stopped now and then");
+}
+
+/// In a long valley steps that are held back promise next to nothing, far from its deepest point:
+/// the end is where no step at all has more to promise.
+#[test]
+fn a_valley_is_gone_along_to_its_end() {
+    let wave = |i: usize, k: f64| headland_base::maths::sin(k * i as f64);
+    let (along, across) = (|i| wave(i, 0.7), |i| wave(i, 1.9));
+    // Two columns that are all but the same.
+    let slopes: Columns = vec![
+        (0..200).map(along).collect(),
+        (0..200).map(|i| along(i) + 1e-3 * across(i)).collect(),
+    ];
+    let mut dice = Dice::new(&Seed::new(8).child("noise"));
+    let y: Vec<f64> = (0..200).map(|_| 1e-3 * dice.normal()).collect();
+    let bottom = linear_solution(&slopes, &y);
+    let problem = Formula(|x: &[f64]| -> Option<Vec<f64>> {
+        Some((0..200).map(|i| x[0] * slopes[0][i] + x[1] * slopes[1][i] - y[i]).collect())
+    });
+    // As far as five standard errors, or so, along the valley.
+    let start = [bottom[0] + 0.5, bottom[1] - 0.5];
+    let bounds = Bounds { lower: vec![-5.0; 2], upper: vec![5.0; 2] };
+    let options = marquardt::Options::new(&start, &bounds);
+    let mut search = marquardt::Search::new(&start, &bounds);
+    with_crew(&problem, 1, |crew| {
+        search.run(crew, &bounds, &options, &mut |_| ControlFlow::Continue(()));
+    });
+    let least = dot(&problem.0(&bottom).unwrap(), &problem.0(&bottom).unwrap());
+    let above = |x: &[f64]| dot(&problem.0(x).unwrap(), &problem.0(x).unwrap()) / least - 1.0;
+    assert!(198.0 * above(&start) > 16.0, "the start is {} above", 198.0 * above(&start));
+    let (x, _) = search.best();
+    assert!(198.0 * above(x) < 0.04, "{} above: {search:?}", 198.0 * above(x));
+    assert_eq!(search.ended, Some(Ended::SmallGain));
+}
+
+/// Where the error jumps, slopes lead nowhere: the search gives up, and says why.
+#[test]
+fn a_search_among_jumps_says_so() {
+    let problem = Formula(|x: &[f64]| -> Option<Vec<f64>> {
+        // Slopes say that there is much to gain to the left, and every step meets a wall.
+        let saw = |i: usize| {
+            let tooth = 1e3 * (x[0] - 1e-5 * (x[0] / 1e-5).floor());
+            1.0 + tooth + 0.3 * headland_base::maths::sin(i as f64)
+        };
+        Some((0..100).map(saw).collect())
+    });
+    let bounds = Bounds { lower: vec![-1.0], upper: vec![1.0] };
+    let options = marquardt::Options::new(&[0.123_456], &bounds);
+    let mut search = marquardt::Search::new(&[0.123_456], &bounds);
+    with_crew(&problem, 1, |crew| {
+        search.run(crew, &bounds, &options, &mut |_| ControlFlow::Continue(()));
+    });
+    assert_eq!(search.ended, Some(Ended::Rough), "{search:?}");
 }
 
 fn valley(x: &[f64]) -> Option<Vec<f64>> {
@@ -192,7 +258,7 @@ fn intervals_of_a_line_are_the_textbooks() {
     let t: Vec<f64> = (0..n).map(|i| 0.25 * i as f64).collect();
     let y: Vec<f64> = t.iter().map(|t| 2.0 - 0.7 * t + 0.3 * dice.normal()).collect();
     let slopes: Columns = vec![vec![1.0; n], t.clone()];
-    let x = sureness::linear_solution(&slopes, &y);
+    let x = linear_solution(&slopes, &y);
     let residuals: Vec<f64> = (0..n).map(|i| x[0] + x[1] * t[i] - y[i]).collect();
     let found = worth(&x, &Bounds::none(2), &residuals, &slopes, &moments(n), 0.95);
     let mean = t.iter().sum::<f64>() / n as f64;
@@ -235,7 +301,7 @@ fn intervals_hold_the_truth_although_residuals_hang_together() {
                 1.0 + 2.0 * slopes[1][i] + 0.5 * slopes[2][i] + noise
             })
             .collect();
-        let x = sureness::linear_solution(&slopes, &y);
+        let x = linear_solution(&slopes, &y);
         let residuals: Vec<f64> =
             (0..n).map(|i| (0..3).map(|k| x[k] * slopes[k][i]).sum::<f64>() - y[i]).collect();
         let found = worth(&x, &Bounds::none(3), &residuals, &slopes, &moments(n), 0.95);
@@ -316,13 +382,10 @@ fn corrected_slopes_end_at_the_same_point_sooner() {
         Some(data.iter().enumerate().map(|(i, y)| bend(x, i as f64 * 0.05) - y).collect())
     });
     let bounds = Bounds { lower: vec![0.1; N], upper: vec![5.0; N] };
-    let start = [1.3; N];
+    let start = [2.2; N];
     let ends = [0, 8].map(|most_corrections| {
-        let options = marquardt::Options {
-            most_corrections,
-            least_told: 1e-6,
-            ..marquardt::Options::new(&start, &bounds)
-        };
+        let options =
+            marquardt::Options { most_corrections, ..marquardt::Options::new(&start, &bounds) };
         let mut search = marquardt::Search::new(&start, &bounds);
         with_crew(&problem, 1, |crew| {
             search.run(crew, &bounds, &options, &mut |_| ControlFlow::Continue(()));
@@ -331,8 +394,9 @@ fn corrected_slopes_end_at_the_same_point_sooner() {
         search
     });
     let [fresh, corrected] = &ends;
+    // In standard errors, squared.
     let (a, b) = (fresh.best().1.unwrap(), corrected.best().1.unwrap());
-    assert!((a / b - 1.0).abs() < 1e-6, "{fresh:?} {corrected:?}");
+    assert!((a / b - 1.0).abs() * ((200 - N) as f64) < 0.01, "{fresh:?} {corrected:?}");
     assert!(
         4 * corrected.n_evaluations < 3 * fresh.n_evaluations,
         "{} {}",

@@ -238,8 +238,11 @@ impl Replay {
         .map_err(|fault| Stopped::Fault(at.state.time, fault))?;
         engine.take_remarks();
         at.dt = dt;
-        self.out.done.n_steps += 1;
-        self.out.done.n_shortened += u64::from(dt < self.options.step);
+        let done = &mut self.out.done;
+        done.n_steps += 1;
+        done.n_shortened += u64::from(dt < self.options.step);
+        done.longest_step = done.longest_step.max(dt);
+        done.step_squares += dt.secs() * dt.secs();
         self.note_contained();
         self.pay();
         match tick(self.at.state.time) {

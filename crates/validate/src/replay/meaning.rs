@@ -84,7 +84,13 @@ pub fn known_signals(model: &Model, experiment: Experiment) -> (Experiment, Vec<
     let Experiment { signals, told, known } = experiment;
     let signals =
         signals.into_iter().filter(|signal| match meaning(&names, &sensors, &signal.key) {
-            Ok(_) => true,
+            Ok(source) => match wrong_unit(&signal.key, signal.series.unit, source.unit(model)) {
+                Some(fault) => {
+                    unread.push(fault);
+                    false
+                }
+                None => true,
+            },
             Err(why) => {
                 unread.push(why.told(&signal.key));
                 false
@@ -92,6 +98,17 @@ pub fn known_signals(model: &Model, experiment: Experiment) -> (Experiment, Vec<
         });
     let signals = signals.collect();
     (Experiment { signals, told, known }, unread)
+}
+
+/// What a table says a key is in, where the model has it in something else.
+pub(crate) fn wrong_unit(key: &str, said: &str, known: &str) -> Option<Diagnostic> {
+    let is_wrong = !said.is_empty() && !known.is_empty() && said != known;
+    is_wrong.then(|| {
+        let message =
+            format!("`{key:.120}` is said to be in {said} and the model has it in {known}");
+        Diagnostic::error("units-differ", message)
+            .help("put the unit in the header right, or the joint in the model")
+    })
 }
 
 /// The motors at the start, or every joint without gains to follow what it is told.

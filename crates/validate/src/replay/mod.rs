@@ -40,6 +40,7 @@ use going::At;
 use meaning::{initial, meanings, motors, sampling_of};
 
 pub use meaning::known_signals;
+pub(crate) use meaning::wrong_unit;
 
 /// How an experiment is repeated.
 #[derive(Clone, Debug, PartialEq)]
@@ -336,6 +337,11 @@ impl Replay {
     /// The moments of the experiment.
     pub fn plan(&self) -> &Plan {
         &self.plan
+    }
+
+    /// What the last run did.
+    pub fn done(&self) -> &Done {
+        &self.out.done
     }
 
     /// The state a run starts from.

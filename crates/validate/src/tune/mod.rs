@@ -33,7 +33,7 @@ use crate::fit::sureness::Moment;
 use crate::fit::{Bounds, Problem};
 use crate::infer::is_angle;
 use crate::source::{JointQuantity, Source};
-use crate::{Experiment, Replay, ReplayOptions, Signal};
+use crate::{Done, Experiment, Replay, ReplayOptions, Signal};
 
 pub use saved::{Method, Saved, Search, search};
 pub use tuned::{Derived, KeyError, Tuned, TunedNumber, tuned};
@@ -168,6 +168,8 @@ pub struct Tuning<'a> {
     make_engine: &'a MakeEngine<'a>,
     /// Somebody may want it to end.
     stop: Arc<AtomicBool>,
+    /// Told of every step.
+    beat: Option<Arc<dyn Fn() + Send + Sync>>,
     /// Numbers of the first states that are fitted, in the order in which they stand in `x`.
     pub(crate) starts: Vec<Start>,
     /// Per key its scale.
@@ -178,6 +180,23 @@ pub struct Tuning<'a> {
     moments: Vec<Moment>,
     /// What engines realise differently, and what else is worth knowing.
     notes: Vec<Diagnostic>,
+    /// Those of what is fitted, at the start of the search.
+    pub(crate) steps: Steps,
+}
+
+/// How long steps are. Samples and commands shorten them, so it is not what was asked for.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Steps {
+    pub longest: SimDuration,
+    /// The sum of all squares \[s²\].
+    pub squares: f64,
+}
+
+impl Steps {
+    fn add(&mut self, done: &Done) {
+        self.longest = self.longest.max(done.longest_step);
+        self.squares += done.step_squares;
+    }
 }
 
 /// A number of the first state of a course that is fitted.
@@ -238,8 +257,14 @@ impl<'a> Tuning<'a> {
         // What scales others comes first.
         wanted.sort_by_key(|wanted| wanted.parameters[0].order());
         for (i, one) in wanted.iter().enumerate() {
-            let is_there =
-                |other: &Wanted| one.parameters.iter().any(|p| other.parameters.contains(p));
+            let is_there = |other: &Wanted| {
+                let both = one
+                    .parameters
+                    .iter()
+                    .flat_map(|p| other.parameters.iter().map(move |o| (p, o)));
+                both.into_iter()
+                    .any(|(p, o)| p == o || are_of_one_body(p, o) || are_of_one_body(o, p))
+            };
             if let Some(other) = wanted[..i].iter().find(|other| is_there(other)) {
                 let message = format!("`{}` and `{}` set the same number", other.name, one.name);
                 return Err(vec![
@@ -256,11 +281,13 @@ impl<'a> Tuning<'a> {
             plan,
             make_engine,
             stop,
+            beat: None,
             starts: Vec::new(),
             scales: Vec::new(),
             signals: Vec::new(),
             moments: Vec::new(),
             notes: Vec::new(),
+            steps: Steps::default(),
         };
         // What is held out is refused now as well, and not when the search is over.
         if tuning.plan.train_share < 1.0 || tuning.fitted.contains(&None) {
@@ -288,11 +315,21 @@ impl<'a> Tuning<'a> {
         Ok(tuning)
     }
 
-    /// The same with steps half as long; nothing where the step itself is looked for.
+    /// The same with steps half as long as the longest that is taken; nothing where the step
+    /// itself is looked for.
     pub(crate) fn halved(&self) -> Option<Tuning<'a>> {
         let mut halved = self.clone();
-        halved.plan.options.step = SimDuration::from_nanos(self.step().nanos() / 2);
+        halved.plan.options.step = SimDuration::from_nanos(self.steps.longest.nanos() / 2);
         (!self.tunes_step() && halved.step() > SimDuration::ZERO).then_some(halved)
+    }
+
+    /// The residuals at a point by a worker of its own, and the steps that were taken.
+    pub(crate) fn alone(&self, x: &[f64]) -> Option<(Vec<f64>, Steps)> {
+        let mut worker = self.worker();
+        let residuals = self.residuals(&mut worker, x)?;
+        let mut steps = Steps::default();
+        worker.0.iter().flatten().for_each(|replay| steps.add(replay.done()));
+        Some((residuals, steps))
     }
 
     fn n(&self) -> usize {
@@ -423,6 +460,7 @@ impl<'a> Tuning<'a> {
                 );
                 vec![Diagnostic::error("engine-fault", message)]
             })?;
+            self.steps.add(&simulated.done);
             let signals = experiment.signals.iter().zip(angles).zip(&simulated.values);
             let used: Vec<Used> = signals
                 .map(|((signal, is_angle), values)| Used {
@@ -448,12 +486,22 @@ impl<'a> Tuning<'a> {
         Ok(())
     }
 
+    /// Has somebody told of every step from now on, on whichever thread it is made.
+    pub fn on_step(&mut self, beat: Arc<dyn Fn() + Send + Sync>) {
+        self.beat = Some(beat);
+    }
+
     /// Breaks a simulation off when somebody wants it to end.
     fn tick(&self) -> impl FnMut(SimTime) -> ControlFlow<()> + use<> {
-        let stop = Arc::clone(&self.stop);
-        move |_| match stop.load(Ordering::Relaxed) {
-            true => ControlFlow::Break(()),
-            false => ControlFlow::Continue(()),
+        let (stop, beat) = (Arc::clone(&self.stop), self.beat.clone());
+        move |_| {
+            if let Some(beat) = &beat {
+                beat();
+            }
+            match stop.load(Ordering::Relaxed) {
+                true => ControlFlow::Break(()),
+                false => ControlFlow::Continue(()),
+            }
         }
     }
 
@@ -553,6 +601,17 @@ fn fitted_part(course: &Course, share: f64) -> Option<Arc<Experiment>> {
     };
     let signals = whole.signals.iter().filter_map(part).collect();
     Some(Arc::new(Experiment { signals, told: whole.told.clone(), known: whole.known.clone() }))
+}
+
+/// Whether a number is among the ten of a whole inertia and the other sets a part of the same
+/// inertia.
+fn are_of_one_body(ten: &Parameter, part: &Parameter) -> bool {
+    let inertial = |parameter: &Parameter| {
+        let path = parameter.whole_path();
+        path.find("/inertial/").map(|at| path[..at].to_string())
+    };
+    let is_ten = |parameter: &Parameter| parameter.whole_path().contains("/inertial/pseudo/");
+    is_ten(ten) && !is_ten(part) && inertial(ten) == inertial(part)
 }
 
 fn is_time(parameter: &Parameter) -> bool {

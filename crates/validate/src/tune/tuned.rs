@@ -1,11 +1,11 @@
 //! What tuning gives: every number before and after, with how sure it is, and every error.
 
 use headland_base::Diagnostic;
-use headland_base::maths::sqrt;
+use headland_base::maths::{dot, sqrt};
 use headland_world::parameter::{self, Parameter, Subject};
 
 use super::saved::lm_options;
-use super::{Search, Tuning};
+use super::{Method, Search, Tuning};
 use crate::Replay;
 use crate::fit::marquardt::Linear;
 use crate::fit::sureness::{Worth, warnings, worth};
@@ -119,6 +119,8 @@ pub fn tuned(
     let worth = looked.as_ref().map(|looked| &looked.worth);
     let shifts = looked.as_ref().and_then(|looked| looked.shifts.as_ref());
     let (names, bounds) = (tuning.names(), tuning.bounds());
+    // On the way slopes say nothing of where it will end.
+    let is_found = search.ended().is_some_and(Ended::is_converged);
     let number = |i: usize| {
         let wanted = tuning.wanted.get(i);
         let sureness = worth.map(|worth| &worth.parameters[i]);
@@ -136,9 +138,12 @@ pub fn tuned(
             before,
             value: x[i],
             half_width: sureness
+                .filter(|_| is_found)
                 .and_then(|sureness| sureness.half_width)
                 .map(|half| half + step_shift.map_or(0.0, f64::abs)),
-            textbook_half_width: sureness.and_then(|sureness| sureness.textbook_half_width),
+            textbook_half_width: sureness
+                .filter(|_| is_found)
+                .and_then(|sureness| sureness.textbook_half_width),
             step_shift,
             lower: bounds.lower[i],
             upper: bounds.upper[i],
@@ -150,12 +155,16 @@ pub fn tuned(
     if let Some(worth) = worth {
         let said = |(code, text): (&'static str, String)| Diagnostic::warning(code, text);
         told.extend(warnings(&names, x, &bounds, worth).into_iter().map(said));
+    }
+    if let Some(worth) = worth.filter(|_| is_found) {
         told.extend(coarse_step(tuning, &numbers, worth));
+        let roughness = looked.as_ref().and_then(|looked| looked.roughness);
+        told.extend(roughness.and_then(|times| rough_error(search.method(), times)));
     }
     let (before, after) = looked.as_ref().map_or((&None, &None), |l| (&l.before, &l.after));
     let rms_before = before.as_ref().map(|sums| tuning.rms(sums));
     Some(Tuned {
-        derived: derived(tuning, x, worth, shifts),
+        derived: derived(tuning, x, worth.filter(|_| is_found), shifts),
         errors: tuning.errors(before.as_ref(), after.as_ref()),
         rms: (rms_before, sqrt(cost? / n_residuals.max(1) as f64)),
         n_residuals,
@@ -174,6 +183,8 @@ struct Looked {
     worth: Worth,
     /// How far each number would go if steps became ever shorter.
     shifts: Option<Vec<f64>>,
+    /// See [`roughness`].
+    roughness: Option<f64>,
     before: Option<Errors>,
     after: Option<Errors>,
 }
@@ -219,15 +230,91 @@ fn looked_at(
         let worth = worth(x, &tuning.bounds(), residuals, slopes, tuning.moments(), confidence);
         (worth, finer(), both())
     };
+    let roughness = roughness(tuning, x, &linear, &worth, crew)?;
     if tuning.is_broken_off() {
         return Err(BrokenOff);
     }
-    // Errors of steps go with their length: what half of it changes, all of it changes twice.
-    let shifts = finer.map(|finer| {
-        let change: Vec<f64> = finer.iter().zip(residuals).map(|(f, r)| -2.0 * (f - r)).collect();
+    // Errors of steps go with the sum of their squares: where all are halved, and the sum with
+    // them, what the halves change all of it changes twice.
+    let shifts = finer.map(|(finer, steps)| {
+        let times = tuning.steps.squares / (tuning.steps.squares - steps.squares);
+        let change: Vec<f64> = finer.iter().zip(residuals).map(|(f, r)| times * (r - f)).collect();
         worth.answer(slopes, &change)
     });
-    Ok(Some(Looked { worth, shifts, before, after }))
+    Ok(Some(Looked { worth, shifts, roughness, before, after }))
+}
+
+/// How many times as much as its slopes say the error rises at two points to either side of the
+/// best one, about as far as intervals go: about once where these are worth what they say. Infinite
+/// where there is nothing to simulate, negative where it falls.
+fn roughness(
+    tuning: &Tuning<'_>,
+    x: &[f64],
+    linear: &Linear,
+    worth: &Worth,
+    crew: &mut dyn Evaluate,
+) -> Result<Option<f64>, BrokenOff> {
+    let bounds = tuning.bounds();
+    // Each number as far as it may be, with what goes with it of the others; all of them at once,
+    // so that two simulations tell.
+    let mut way = vec![0.0; x.len()];
+    for (i, column) in worth.covariance.iter().enumerate().filter(|(i, c)| c[*i] > 0.0) {
+        // The way on, not back, where estimates go against each other.
+        let sign = if way[i] < 0.0 { -1.0 } else { 1.0 };
+        way.iter_mut().zip(column).for_each(|(way, c)| *way += sign * c / sqrt(column[i]));
+    }
+    let times = 2.0 / sqrt(x.len() as f64);
+    let points = [times, -times].map(|times| {
+        let point: Vec<f64> = x.iter().zip(&way).map(|(x, way)| x + times * way).collect();
+        bounds.nearest(&point)
+    });
+    let mut expected = 0.0;
+    for point in &points {
+        let gone: Vec<f64> = point.iter().zip(x).map(|(new, x)| new - x).collect();
+        let mut there = linear.residuals.clone();
+        for (column, gone) in linear.slopes.iter().zip(&gone) {
+            there.iter_mut().zip(column).for_each(|(r, slope)| *r += slope * gone);
+        }
+        expected += dot(&there, &there) - dot(&linear.residuals, &linear.residuals);
+    }
+    // Where nothing rises by its slopes there is nothing to compare with.
+    if expected.is_nan() || expected <= 0.0 {
+        return Ok(None);
+    }
+    let mut risen = 0.0;
+    for found in crew.all(points.to_vec())? {
+        let cost = found.map_or(f64::INFINITY, |there| dot(&there, &there));
+        risen += cost - dot(&linear.residuals, &linear.residuals);
+    }
+    Ok(Some(risen / expected))
+}
+
+/// What to say where the error is no parabola within the intervals.
+fn rough_error(method: Method, times: f64) -> Option<Diagnostic> {
+    if (0.2..=5.0).contains(&times) {
+        return None;
+    }
+    let what = match times {
+        times if times.is_infinite() => "cannot be simulated everywhere".to_string(),
+        times if times < 0.0 => "falls where slopes say that it rises".to_string(),
+        times => format!("rises {times:.1} times as much as slopes say"),
+    };
+    let message = format!(
+        "within the intervals the error {what}: it is rough or bent there, and the intervals are \
+         not to be trusted"
+    );
+    let help = match method {
+        Method::Lm => {
+            "joints that stick and contacts that jump do that; `--method cma` needs no \
+                       slopes, `--window` keeps simulations near what was measured"
+        }
+        Method::Cma => {
+            "joints that stick and contacts that jump do that; `--window` keeps \
+                        simulations near what was measured, other values of --seed show how far \
+                        searches differ"
+        }
+    };
+    Some(Diagnostic::warning("rough-error", message).help(help))
 }
 
 /// What the model said of a number, every value once.
@@ -241,6 +328,15 @@ fn before(tuning: &Tuning<'_>, wanted: &super::Wanted) -> Vec<f64> {
 
 /// What to say where steps move numbers further than noise does.
 fn coarse_step(tuning: &Tuning<'_>, numbers: &[TunedNumber], worth: &Worth) -> Option<Diagnostic> {
+    if numbers.iter().all(|number| number.step_shift.is_none()) {
+        let half = tuning.halved()?.step();
+        let message = format!(
+            "how far steps move the numbers could not be told: the simulation with steps of {half} \
+             broke; intervals heed noise alone"
+        );
+        let help = format!("see it break: headland validate --step {}", half.secs());
+        return Some(Diagnostic::warning("step-error", message).help(help));
+    }
     let far = |number: &TunedNumber, half: Option<f64>| Some(number.step_shift?.abs() / half?);
     let sought = numbers.iter().zip(&worth.parameters).filter(|(number, _)| !number.is_start);
     let moved: Vec<(&TunedNumber, f64)> = sought
@@ -251,7 +347,7 @@ fn coarse_step(tuning: &Tuning<'_>, numbers: &[TunedNumber], worth: &Worth) -> O
     let message = format!(
         "steps of {} move {} of {} numbers further than noise does, `{}` most: by about {:.1e}, \
          {share:.1} times its interval; intervals were widened by it",
-        tuning.step(),
+        tuning.steps.longest,
         moved.len(),
         tuning.wanted.len(),
         worst.name,
@@ -339,11 +435,6 @@ fn half_width(slopes: &[f64], worth: &Worth) -> Option<f64> {
 }
 
 impl Tuning<'_> {
-    /// The residuals at a point, by a worker of its own.
-    fn alone(&self, x: &[f64]) -> Option<Vec<f64>> {
-        self.residuals(&mut self.worker(), x)
-    }
-
     /// Every key of every course at two points.
     fn errors(&self, before: Option<&Errors>, after: Option<&Errors>) -> Vec<KeyError> {
         let mut out = Vec::new();
