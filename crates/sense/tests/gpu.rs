@@ -93,6 +93,8 @@ fn compare(gpu: &mut Gpu, what: &str, scene: &Scene, view: &View, table: Option<
     let (theirs, ours) = (draw(gpu), draw(&mut Raster::new(2)));
     // On one adapter every picture comes out the same.
     assert!(draw(gpu) == theirs, "{what}: twice the same");
+    // And it drew them itself: nothing is learnt from comparing `raster` with itself.
+    assert_eq!(gpu.take_findings(), [], "{what}");
     assert!(ours.ids.iter().any(|id| *id != NO_ITEM), "{what}: something is seen");
     if table.is_none() {
         exact(what, scene, view, &theirs);
@@ -177,6 +179,37 @@ fn it_shows_what_raster_shows() {
             assert!(mean < 1.0, "{what}: {mean}");
         }
     }
+}
+
+/// What does not fit is drawn by `raster`, and that is said once, with the reason; a picture that
+/// fits is drawn by the GPU again.
+#[test]
+fn what_does_not_fit_is_drawn_by_raster_and_said() {
+    if gpu().is_none() {
+        return;
+    }
+    let scene = common::scene(&common::world(&mut common::Dice(1), 12, 1.0));
+    let view = |width: usize| {
+        let pinhole = Pinhole::from_fov(width, 60, 1.0);
+        View::look_at(pinhole, Vec3::new(4.0, 1.0, 2.0), Vec3::ZERO)
+    };
+    for (most_bytes, why) in [(64, "what there is to see takes"), (60_000, "the picture takes")] {
+        let mut gpu = Gpu::with_at_most(1, most_bytes).unwrap();
+        let large = gpu.render(&scene, &view(200), Wants::ALL);
+        assert!(large == Raster::new(1).render(&scene, &view(200), Wants::ALL), "{why}");
+        let told = gpu.take_findings();
+        assert_eq!(told.len(), 1, "{told:?}");
+        assert_eq!(told[0].code, "renderer-fell-back");
+        assert!(told[0].message.contains(why), "{}", told[0].message);
+        gpu.render(&scene, &view(200), Wants::ALL);
+        assert_eq!(gpu.take_findings(), [], "said once");
+    }
+    let mut small = Gpu::with_at_most(1, 60_000).unwrap();
+    let mut whole = gpu().unwrap();
+    assert!(
+        small.render(&scene, &view(40), Wants::ALL) == whole.render(&scene, &view(40), Wants::ALL)
+    );
+    assert_eq!(small.take_findings(), []);
 }
 
 #[test]

@@ -70,6 +70,7 @@ pub fn run(context: &Context, args: &RenderArgs) -> Ended {
         Ok(())
     });
     progress.finish();
+    context.show(&renderer.take_findings());
     shot_all?;
     if args.strip.is_some() {
         let image = Image::side_by_side(&strip);

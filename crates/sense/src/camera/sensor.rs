@@ -12,7 +12,7 @@
 //! camera sees are the visuals; its own body's too, from outside.
 
 use headland_base::maths::Vec2;
-use headland_base::{Seed, SimTime, Transform, Vec3};
+use headland_base::{Diagnostic, Seed, SimTime, Transform, Vec3};
 use headland_record::messages::{
     self, CameraInfo, CompressedImage, Header, Kind as Message, PointCloud2, PointField, encode,
     encode_with_data,
@@ -343,6 +343,17 @@ impl Measure for Cameras {
             eye.depth_noise = is_noisy.then(|| noise.channel(&seed));
             eye.since = Since::default();
         }
+    }
+
+    fn take_findings(&mut self) -> Vec<Diagnostic> {
+        let mut findings: Vec<Diagnostic> = Vec::new();
+        for finding in self.renderers.iter_mut().flat_map(|renderer| renderer.take_findings()) {
+            // The cameras of a pair meet the same.
+            if !findings.contains(&finding) {
+                findings.push(finding);
+            }
+        }
+        findings
     }
 
     fn measure(&mut self, look: &Look<'_>, say: &mut dyn FnMut(usize, Vec<u8>)) {
