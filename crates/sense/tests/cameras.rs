@@ -5,7 +5,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use headland_base::maths::{Vec2, tan};
+use headland_base::maths::{Vec2, log, tan};
 use headland_base::{Diagnostic, Seed, Severity, SimTime, Source, Vec3};
 use headland_record::messages::{CameraInfo, CompressedImage, Image, PointCloud2, decode};
 use headland_sense::camera::Pinhole;
@@ -45,6 +45,15 @@ fn model(sensors: &str) -> (Model, headland_world::Places) {
 
 /// What the sensors say at time zero: topics and bytes.
 fn said(sensors: &str, n_threads: usize) -> Vec<(String, Vec<u8>)> {
+    said_from(sensors, n_threads, &|_, topic| Seed::new(3).child(topic))
+}
+
+/// The same, each from the seed of its name and its first topic.
+fn said_from(
+    sensors: &str,
+    n_threads: usize,
+    seed: &dyn Fn(&str, &str) -> Seed,
+) -> Vec<(String, Vec<u8>)> {
     let (model, places) = model(sensors);
     let (declared, findings) = declare(&model, &places);
     let told: Vec<&Diagnostic> =
@@ -61,7 +70,8 @@ fn said(sensors: &str, n_threads: usize) -> Vec<(String, Vec<u8>)> {
     for declaration in declared {
         let mut sensor = declaration.into_sensor().unwrap();
         let topics: Vec<String> = sensor.outputs().iter().map(|o| o.topic.clone()).collect();
-        sensor.start(&model, &Seed::new(3).child(&topics[0]));
+        let seed = seed(sensor.name(), &topics[0]);
+        sensor.start(&model, &seed);
         let look = Look { model: &model, state: &state, last_step: None, n_threads };
         sensor.sample(&look, &mut |output, cdr| out.push((topics[output].clone(), cdr)));
     }
@@ -221,20 +231,132 @@ fn a_picture_through_a_camera_is_the_one_that_it_takes() {
         let mut taken = Vec::new();
         sensor.sample(&look, &mut |_, cdr| taken.push(cdr));
         let taken: Image = decode(&taken[0]).unwrap();
-        let mut renderer = renderer(camera.renderer, 1).unwrap();
+        let mut renderers = [renderer(camera.renderer, 1).unwrap()];
         let perfect = {
             let table = camera.table().unwrap();
             let scene = Scene::of(&model.world, Show::Visuals);
             let view = camera.view(scene.world_from_link());
-            table.render(&mut *renderer, &scene, &view, Wants::COLOUR).rgb
+            table.render(&mut *renderers[0], &scene, &view, Wants::COLOUR).rgb
         };
-        let shot = Shot { from: From::Camera(Box::new(camera)), draw: Vec::new(), caption: false };
+        let shot = Shot { from: From::Cameras(vec![camera]), draw: Vec::new(), caption: false };
         let shown = |_, shown: image::Image| {
             assert!(shown.rgb == taken.data && shown.rgb != perfect);
             Ok(())
         };
-        stage.shoot(&shot, &mut *renderer, &[SimTime::ZERO], shown).unwrap();
+        stage.shoot(&shot, &mut renderers, &[SimTime::ZERO], shown).unwrap();
     }
+}
+
+/// What `render` shows of all cameras of these sensors, side by side.
+fn shown(sensors: &str) -> image::Image {
+    let (model, places) = model(sensors);
+    let (cameras, faults) = headland_sense::camera::cameras(&model.world, &places);
+    assert!(faults.is_empty(), "{faults:?}");
+    let mut renderers: Vec<_> =
+        cameras.iter().map(|camera| renderer(camera.renderer, 1).unwrap()).collect();
+    let shot = Shot { from: From::Cameras(cameras), draw: Vec::new(), caption: false };
+    let mut out = None;
+    let mut stage = Stage::new(&model, None).unwrap();
+    let keep = |_, image| {
+        out = Some(image);
+        Ok(())
+    };
+    stage.shoot(&shot, &mut renderers, &[SimTime::ZERO], keep).unwrap();
+    out.unwrap()
+}
+
+/// A part of a picture.
+fn columns(image: &image::Image, columns: std::ops::Range<usize>) -> Vec<u8> {
+    let rows = image.rgb.chunks_exact(image.width * 3);
+    rows.flat_map(|row| &row[columns.start * 3..columns.end * 3]).copied().collect()
+}
+
+/// Depths in greys, with noise in metres and lost ones in red: what the message of the same moment
+/// has, by the formula that the help states, and no grain of colours on it.
+#[test]
+fn a_depth_camera_shows_its_depths() {
+    let (near, far) = (0.5f64, 8.0f64);
+    let clip = format!("<clip><near>{near}</near><far>{far}</far></clip>");
+    let noise = "<noise><type>gaussian</type><stddev>0.05</stddev><mean>0.3</mean>
+        <headland:dropout><rate>0.1</rate></headland:dropout></noise>";
+    let of = |inside: &str| {
+        let sensors = camera("depth_camera", "depth", inside);
+        // As a run of seed 0, which pictures of a world are drawn from.
+        let seed = |name: &str, _: &str| Seed::new(0).child("sensor").child(name);
+        let said = said_from(&sensors, 1, &seed);
+        let depths: Image = message(&said, "/robot/depth/depth/image_raw");
+        let words = depths.data.as_chunks::<4>().0.iter();
+        (words.map(|word| f32::from_le_bytes(*word)).collect::<Vec<f32>>(), shown(&sensors))
+    };
+    let (perfect, _) = of(&clip);
+    let (depths, shown) = of(&format!("{clip}{noise}"));
+    let grey = |depth: f32| {
+        let share = log(f64::from(depth).clamp(near, far) / near) / log(far / near);
+        255.0 - 223.0 * share
+    };
+    let (mut sum, mut n_seen, mut n_lost) = (0.0, 0, 0);
+    for (i, depth) in depths.iter().enumerate() {
+        let pixel = &shown.rgb[i * 3..i * 3 + 3];
+        if depth.is_nan() {
+            assert_eq!(pixel, [255, 0, 0]);
+            n_lost += 1;
+        } else if depth.is_infinite() {
+            assert_eq!(pixel, [0, 0, 0]);
+        } else {
+            assert!((f64::from(pixel[0]) - grey(*depth)).abs() <= 0.501, "{pixel:?} {depth}");
+            assert!(pixel[0] == pixel[1] && pixel[1] == pixel[2]);
+            sum += f64::from(depth - perfect[i]);
+            n_seen += 1;
+        }
+    }
+    assert!(n_seen > 1000 && depths.contains(&f32::INFINITY) && n_lost > 100, "{n_seen} {n_lost}");
+    // The mean of so many, within four of its deviations.
+    let off = sum / f64::from(n_seen) - 0.3;
+    assert!(off.abs() < 4.0 * 0.05 / f64::from(n_seen).sqrt(), "{off}");
+}
+
+/// Each kind shows its messages: labels in their colours, of an rgbd camera colours and depths, of a
+/// pair both pictures, and grey ones where its format is.
+#[test]
+fn every_kind_of_camera_shows_what_it_records() {
+    let labels = camera("segmentation_camera", "labels", "");
+    let coloured: Image = message(&said(&labels, 1), "/robot/labels/colored_map");
+    assert!(shown(&labels).rgb == coloured.data);
+    assert!(coloured.data.iter().any(|byte| *byte > 0));
+
+    let both = camera("rgbd_camera", "both", "");
+    let colours: Image = message(&said(&both, 1), "/robot/both/image_raw");
+    let beside = shown(&both);
+    let width = colours.width as usize;
+    assert_eq!(beside.width, 2 * width + 4);
+    assert!(columns(&beside, 0..width) == colours.data);
+    let depths = shown(&camera("depth_camera", "both", ""));
+    assert!(columns(&beside, width + 4..2 * width + 4) == depths.rgb);
+
+    let one = |name: &str, y: f64| {
+        format!(
+            "<camera name='{name}'><pose>0 {y} 0 0 0 0</pose><image><width>40</width>
+             <height>30</height><format>L8</format></image></camera>"
+        )
+    };
+    let two = one("left", 0.06) + &one("right", -0.06);
+    let pair = format!("<sensor name='pair' type='multicamera'>{two}</sensor>");
+    let beside = shown(&pair);
+    for (side, at) in [("left", 0), ("right", 44)] {
+        let grey: Image = message(&said(&pair, 1), &format!("/robot/pair/{side}/image_raw"));
+        assert_eq!(grey.encoding, "mono8");
+        let wanted: Vec<u8> = grey.data.iter().flat_map(|byte| [*byte; 3]).collect();
+        assert!(columns(&beside, at..at + 40) == wanted, "{side}");
+    }
+}
+
+/// What has no visual is not seen by a camera, neither in a run nor in a picture.
+#[test]
+fn what_has_no_visual_is_not_in_the_picture_of_a_camera() {
+    let hidden = "<collision name='c'><pose>1 0 0 0 0 0</pose><geometry><sphere>
+        <radius>0.4</radius></sphere></geometry></collision>";
+    let eye = camera("camera", "eye", "");
+    assert!(shown(&format!("{eye}{hidden}")).rgb == shown(&eye).rgb);
 }
 
 /// The baseline is in the right camera's P, and a point shifts by f·b/z between the pictures.

@@ -162,16 +162,18 @@ fn camera(
         imperfections.noise = noise.stddev;
         imperfections.noise_mean = noise.mean;
     }
-    // Of a camera that shows depths alone the plain element means them.
+    // Of a camera that shows depths alone both mean those, and there are no colours to spoil.
+    let plain = Noise { mean: imperfections.noise_mean, stddev: imperfections.noise, ..noise };
+    if shows == Shows::Depth {
+        (imperfections.noise, imperfections.noise_mean) = (0.0, 0.0);
+    }
     let depth_noise = match (node.child("headland:depth_noise"), shows) {
         (Some(_), Shows::Depth | Shows::Both) => node.noise_called("headland:depth_noise"),
         (Some(element), _) => {
             element.warn("a camera of this type shows no depths", None);
             Noise::default()
         }
-        (None, Shows::Depth) => {
-            Noise { mean: imperfections.noise_mean, stddev: imperfections.noise, ..noise }
-        }
+        (None, Shows::Depth) => plain,
         (None, _) => Noise::default(),
     };
     let optical_frame_id = node.text_in("optical_frame_id").map(str::to_string);
