@@ -90,6 +90,41 @@ fn cameras_wait_until_they_are_asked_for() {
     assert!(!topics.contains("/rig/eye"));
 }
 
+/// A GPU that is not there matters to who would draw with it: not to a picture by another renderer,
+/// nor to a run without that camera.
+#[test]
+fn a_renderer_is_asked_for_where_it_would_draw() {
+    if headland_sense::render::renderer("wgpu", 1).is_ok() {
+        println!("left out: there is a GPU");
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let dir = folder.path();
+    let world = std::fs::read_to_string(format!("{ROOT}/worlds/cameras.sdf")).expect("shipped");
+    let eye = "<sensor name=\"eye\" type=\"camera\">\n          <always_on>true</always_on>\n          \
+               <update_rate>10</update_rate>\n          <camera>";
+    assert!(world.contains(eye));
+    let on_gpu = format!("{eye}<headland:renderer>WGPU</headland:renderer>");
+    std::fs::write(dir.join("gpu.sdf"), world.replace(eye, &on_gpu)).expect("written");
+    std::fs::write(dir.join("cpu.sdf"), &world).expect("written");
+    let textures = format!("{ROOT}/worlds/textures");
+    std::os::unix::fs::symlink(textures, dir.join("textures")).expect("linked");
+    let refused = expect(dir, &["render", "gpu.sdf", "--camera", "eye"], 2);
+    assert!(text(&refused.stderr).contains("error[no-renderer]"), "{}", text(&refused.stderr));
+    let words = ["--camera", "eye", "--renderer", "raster", "-o"];
+    for name in ["gpu", "cpu"] {
+        let (world, picture) = (format!("{name}.sdf"), format!("{name}.png"));
+        expect(dir, &[&["render", &world][..], &words, &[&picture]].concat(), 0);
+    }
+    let read = |name: &str| std::fs::read(dir.join(name)).expect("written");
+    assert!(read("gpu.png") == read("cpu.png"));
+    expect(dir, &["render", "gpu.sdf", "--camera", "lens"], 0);
+    let run = ["run", "gpu.sdf", "-d", "0.01", "-q", "-o", "r.mcap", "--sensors"];
+    expect(dir, &[&run[..], &["/rig/lens"]].concat(), 0);
+    let refused = text(&expect(dir, &[&run[..], &["/rig/eye"]].concat(), 2).stderr);
+    assert!(refused.contains("error[bad-sensor]") && refused.contains("`wgpu`"), "{refused}");
+}
+
 /// The test that ships for this world, as the run goes and on its recording.
 #[test]
 fn what_the_cameras_look_at_stays_before_them() {

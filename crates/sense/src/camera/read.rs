@@ -23,9 +23,10 @@ use crate::declare::sensors_of;
 use crate::imperfect::Imperfections;
 use crate::lens::Lens;
 use crate::noise::Noise;
-use crate::render::{self, RENDERERS};
+use crate::render::RENDERERS;
 
-/// Every camera of a World, in its order, and what is wrong with the others.
+/// Every camera of a World, in its order, and what is wrong with the others. Whether its renderer
+/// is to be had on this machine is asked by whoever draws: that may be with another.
 pub fn cameras(world: &World, places: &Places) -> (Vec<Camera>, Vec<Diagnostic>) {
     let (mut cameras, mut faults) = (Vec::new(), Vec::new());
     for found in sensors_of(world, places).iter().filter(|found| found.joint.is_none()) {
@@ -142,11 +143,6 @@ fn camera(
     let renderers: Vec<(&str, &str)> =
         RENDERERS.iter().map(|(name, _, _)| (*name, *name)).collect();
     let renderer = node.word("headland:renderer", &renderers);
-    if let Some(said) = node.child("headland:renderer")
-        && let Err(why) = render::renderer(renderer, 1)
-    {
-        said.fault(why.message, why.help);
-    }
     let shows = match shows {
         Shows::Classes => node.word("segmentation_type", SEGMENTATIONS),
         other => other,

@@ -31,7 +31,7 @@ use crate::image::Image;
 use crate::jpeg;
 use crate::lens::Table;
 use crate::mounted::Measure;
-use crate::render::{Frame, Renderer, renderer};
+use crate::render::{Frame, RENDERERS, Renderer, renderer};
 use crate::scene::{Scene, SharedScene, Show};
 
 const fn kind(i: usize) -> Kind {
@@ -64,6 +64,17 @@ fn read(element: Element<'_>, site: &Site<'_>) -> Option<Box<dyn Measure>> {
     let body = &site.model.bodies[site.mount.body_idx];
     let link_from_sensor = body.rigid_from_body.inverse() * site.mount.rigid_from_sensor;
     let cameras = cameras_of(element, site.name, site.mount.body_idx, link_from_sensor);
+    for node in element.children("camera") {
+        // In a run each camera draws by its own.
+        let said = node.child("headland:renderer");
+        let is_it = |said: &Element<'_>, name: &str| name.eq_ignore_ascii_case(said.text());
+        let named = said.and_then(|said| RENDERERS.iter().find(|(name, ..)| is_it(&said, name)));
+        if let (Some(said), Some((_, _, make))) = (said, named)
+            && let Err(why) = make(1)
+        {
+            said.fault(why.message, why.help);
+        }
+    }
     let first = cameras.first().map(|camera| camera.link_from_optical);
     let mut eyes = Vec::new();
     for camera in cameras {
