@@ -240,13 +240,60 @@ pub fn read_bytes(path: &Path) -> Result<Vec<u8>, Diagnostic> {
     std::fs::read(path).map_err(cannot)
 }
 
-/// Writes a file that a command makes beside its results.
+/// Writes a file that a command makes beside its results. A file that is there is replaced whole or
+/// not at all: a full disk leaves the old one.
 pub fn write_file(path: &Path, content: impl AsRef<[u8]>) -> Result<(), Vec<Diagnostic>> {
     let cannot = |code, what: &str, error: std::io::Error| {
         vec![Diagnostic::error(code, format!("cannot {what} `{}`: {error}", path.display()))]
     };
-    let mut file = File::create(path).map_err(|error| cannot("not-created", "create", error))?;
-    file.write_all(content.as_ref()).map_err(|error| cannot("cannot-write", "write", error))
+    // Through a link to what it names; what is no file, a pipe or a device, is written into.
+    let target = path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
+    if !target.metadata().is_ok_and(|about| about.is_file()) {
+        let mut file =
+            File::create(path).map_err(|error| cannot("not-created", "create", error))?;
+        let written = file.write_all(content.as_ref());
+        if written.is_err() && target.metadata().is_ok_and(|about| about.is_file()) {
+            // Half of a file would be taken for one.
+            _ = std::fs::remove_file(path);
+        }
+        return written.map_err(|error| cannot("cannot-write", "write", error));
+    }
+    // It must be one that may be written, which a new file beside it would not ask.
+    File::options().append(true).open(&target).map_err(|e| cannot("not-created", "create", e))?;
+    let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let name = target.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let made = tempfile::Builder::new()
+        .prefix(&format!(".{name}."))
+        .tempfile_in(folder.unwrap_or(Path::new(".")));
+    let mut beside = match made {
+        Ok(beside) => beside,
+        // A folder in which nothing may be made: there is only the file itself.
+        Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => {
+            let write = std::fs::write(&target, content.as_ref());
+            return write.map_err(|error| cannot("cannot-write", "write", error));
+        }
+        Err(error) => return Err(cannot("not-created", "create", error)),
+    };
+    // By the file itself, whose errors do not name the new one.
+    let file = beside.as_file_mut();
+    file.write_all(content.as_ref())
+        .and_then(|()| file.set_permissions(target.metadata()?.permissions()))
+        .map_err(|error| cannot("cannot-write", "write", error))?;
+    beside
+        .persist(&target)
+        .map(|_| ())
+        .map_err(|error| cannot("cannot-write", "write", error.error))
+}
+
+/// Whether two names are those of one file, there or not.
+pub fn is_same_file(a: &Path, b: &Path) -> bool {
+    let whole = |path: &Path| {
+        path.canonicalize().ok().or_else(|| {
+            let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+            Some(folder.unwrap_or(Path::new(".")).canonicalize().ok()?.join(path.file_name()?))
+        })
+    };
+    a == b || whole(a).is_some_and(|a| whole(b) == Some(a))
 }
 
 /// `headland 0.1.0 (0123456789ab)`: in `--version`, and in every recording.
