@@ -29,6 +29,11 @@ pub trait Measure {
         None
     }
 
+    /// What whoever reads its messages should know of how they come about.
+    fn about(&self) -> Option<&str> {
+        None
+    }
+
     /// What was worth a word about itself since the last call.
     fn take_findings(&mut self) -> Vec<Diagnostic> {
         Vec::new()
@@ -86,6 +91,11 @@ impl Mounted {
         };
         let outputs = measure.outputs().into_iter().map(output).collect();
         Mounted { name: name.to_string(), measure, outputs, timing, dropout, dropper: None }
+    }
+
+    /// What whoever reads its messages should know of how they come about.
+    pub fn about(&self) -> Option<&str> {
+        self.measure.about()
     }
 
     /// Where it looks.

@@ -247,6 +247,51 @@ fn a_picture_through_a_camera_is_the_one_that_it_takes() {
     }
 }
 
+/// The noise of a picture is that of its moment: each of a run can be shown alone, and two differ.
+#[test]
+fn a_picture_of_any_moment_has_the_noise_of_the_run() {
+    let noise = "<noise type='gaussian'><stddev>0.05</stddev>
+        <headland:dropout><rate>0.1</rate></headland:dropout></noise>";
+    let colour = noise.replace("<headland:dropout><rate>0.1</rate></headland:dropout>", "");
+    for (kind, noise) in [("camera", &*colour), ("depth_camera", noise)] {
+        let sensors = camera(kind, "eye", noise);
+        let (model, places) = model(&sensors);
+        let (cameras, _) = headland_sense::camera::cameras(&model.world, &places);
+        let clip = cameras[0].clip;
+        let mut sensor = declare(&model, &places).0.remove(0).into_sensor().unwrap();
+        sensor.start(&model, &Seed::new(0).child("sensor").child(sensor.name()));
+        let mut state = State::initial(&model);
+        let shot = Shot { from: From::Cameras(cameras), draw: Vec::new(), caption: false };
+        let mut before = Vec::new();
+        for millis in [0, 100, 200] {
+            state.time = SimTime::from_nanos(millis * 1_000_000);
+            let look = Look { model: &model, state: &state, last_step: None, n_threads: 1 };
+            let mut taken = Vec::new();
+            sensor.sample(&look, &mut |_, cdr| taken.push(cdr));
+            let taken: Image = decode(&taken[0]).unwrap();
+            let wanted = match kind {
+                "camera" => taken.data,
+                _ => {
+                    let depths = taken.data.as_chunks::<4>().0.iter();
+                    let colour = |b: &[u8; 4]| {
+                        headland_sense::camera::depth_colour(f32::from_le_bytes(*b), clip)
+                    };
+                    depths.flat_map(colour).collect()
+                }
+            };
+            assert!(wanted != before, "{kind}");
+            let keep = |_, image: image::Image| {
+                assert!(image.rgb == wanted, "{kind} at {millis} ms");
+                Ok(())
+            };
+            let mut renderers = [renderer("raster", 1).unwrap()];
+            let mut stage = Stage::new(&model, None).unwrap();
+            stage.shoot(&shot, &mut renderers, &[state.time], keep).unwrap();
+            before = wanted;
+        }
+    }
+}
+
 /// What `render` shows of all cameras of these sensors, side by side.
 fn shown(sensors: &str) -> image::Image {
     let (model, places) = model(sensors);
@@ -275,7 +320,7 @@ fn columns(image: &image::Image, columns: std::ops::Range<usize>) -> Vec<u8> {
 /// has, by the formula that the help states, and no grain of colours on it.
 #[test]
 fn a_depth_camera_shows_its_depths() {
-    let (near, far) = (0.5f64, 8.0f64);
+    let (near, far) = (0.5f64, 12.0f64);
     let clip = format!("<clip><near>{near}</near><far>{far}</far></clip>");
     let noise = "<noise><type>gaussian</type><stddev>0.05</stddev><mean>0.3</mean>
         <headland:dropout><rate>0.1</rate></headland:dropout></noise>";
@@ -313,6 +358,40 @@ fn a_depth_camera_shows_its_depths() {
     // The mean of so many, within four of its deviations.
     let off = sum / f64::from(n_seen) - 0.3;
     assert!(off.abs() < 4.0 * 0.05 / f64::from(n_seen).sqrt(), "{off}");
+}
+
+/// As REP 117 has it: −∞ too near, +∞ too far or nothing, and noise makes no depth outside of what
+/// the camera measures.
+#[test]
+fn depths_are_within_the_clip_or_infinite() {
+    let depths = |kind: &str, inside: &str| -> Vec<f32> {
+        let all = said(&camera(kind, "d", inside), 1);
+        let image: Image = message(&all, "/robot/d/depth/image_raw");
+        image.data.as_chunks::<4>().0.iter().map(|b| f32::from_le_bytes(*b)).collect()
+    };
+    let (near, far) = (2.0, 4.0);
+    let clip = format!("<clip><near>{near}</near><far>{far}</far></clip>");
+    let noise = "<headland:depth_noise type='gaussian'><stddev>0.3</stddev></headland:depth_noise>";
+    for kind in ["depth_camera", "rgbd_camera"] {
+        let all = depths(kind, "");
+        let clipped = depths(kind, &clip);
+        for (whole, clipped) in all.iter().zip(&clipped) {
+            let wanted = match *whole {
+                depth if depth < near => f32::NEG_INFINITY,
+                depth if depth > far => f32::INFINITY,
+                depth => depth,
+            };
+            assert_eq!(*clipped, wanted, "{kind}");
+        }
+        for sought in [f32::NEG_INFINITY, f32::INFINITY] {
+            assert!(clipped.contains(&sought), "{kind}: {sought}");
+        }
+        let noisy = depths(kind, &format!("{clip}{noise}"));
+        let finite = || noisy.iter().filter(|depth| depth.is_finite());
+        assert!(finite().all(|depth| (near..=far).contains(depth)) && finite().count() > 500);
+        let pushed = clipped.iter().zip(&noisy).filter(|(a, b)| a.is_finite() && b.is_infinite());
+        assert!(pushed.count() > 20, "{kind}");
+    }
 }
 
 /// Each kind shows its messages: labels in their colours, of an rgbd camera colours and depths, of a
@@ -397,6 +476,83 @@ fn a_pair_of_cameras_knows_its_baseline() {
     assert!((shift - expected).abs() < 1.0, "{shift} {expected}");
 }
 
+/// P is by where cameras stand, not by their order in the file; and cameras that cannot be compared
+/// row by row are told, and have none.
+#[test]
+fn the_right_one_of_a_pair_is_the_one_on_the_right() {
+    let one = |name: &str, pose: &str, width: usize| {
+        format!(
+            "<camera name='{name}'><pose>{pose}</pose><image><width>{width}</width>
+             <height>12</height></image></camera>"
+        )
+    };
+    let pair = |a: &str, b: &str| format!("<sensor name='p' type='multicamera'>{a}{b}</sensor>");
+    let left = one("left", "0 0.06 0 0 0 0", 16);
+    let right = one("right", "0 -0.06 0 0 0 0", 16);
+    for sensor in [pair(&left, &right), pair(&right, &left)] {
+        let all = said(&sensor, 1);
+        let [left, right]: [CameraInfo; 2] =
+            ["left", "right"].map(|side| message(&all, &format!("/robot/p/{side}/camera_info")));
+        assert_eq!(left.p[3], 0.0);
+        assert!((right.p[3] + right.p[0] * 0.12).abs() < 1e-9, "{:?}", right.p);
+    }
+    for (odd, why) in [
+        (one("right", "0 -0.06 0 0 0 0", 20), "another size"),
+        (one("right", "0 -0.06 0 0 0 0.1", 16), "another way"),
+        (one("right", "0.1 -0.06 0 0 0 0", 16), "along its rows"),
+    ] {
+        let (model, places) = model(&pair(&left, &odd));
+        let (declared, _) = declare(&model, &places);
+        let told = &declared[0].findings;
+        assert_eq!((told.len(), told[0].severity), (1, Severity::Warning), "{told:?}");
+        assert!(told[0].message.contains(why), "{told:?}");
+        let mut sensor = declared.into_iter().next().unwrap().into_sensor().unwrap();
+        sensor.start(&model, &Seed::new(0));
+        let state = State::initial(&model);
+        let look = Look { model: &model, state: &state, last_step: None, n_threads: 1 };
+        let topics: Vec<String> = sensor.outputs().iter().map(|o| o.topic.clone()).collect();
+        let mut all = Vec::new();
+        sensor.sample(&look, &mut |output, cdr| all.push((topics[output].clone(), cdr)));
+        for side in ["left", "right"] {
+            let info: CameraInfo = message(&all, &format!("/robot/p/{side}/camera_info"));
+            assert_eq!(info.p[3], 0.0, "{side}");
+        }
+    }
+}
+
+/// A calibration of OpenCV comes out as it was pasted, and the picture is that of it: the point on
+/// the optical axis is seen at the principal point.
+#[test]
+fn a_pasted_calibration_is_the_camera_info() {
+    let lens = "<lens><intrinsics><fx>80.5</fx><fy>81.25</fy><cx>40.5</cx><cy>30.25</cy><s>0.5</s>
+        </intrinsics></lens>";
+    let sensors = camera("depth_camera", "eye", lens);
+    let all = said(&sensors, 1);
+    let info: CameraInfo = message(&all, "/robot/eye/camera_info");
+    let pasted = [80.5, 0.5, 40.5, 0.0, 81.25, 30.25, 0.0, 0.0, 1.0];
+    let off = info.k.iter().zip(pasted).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+    // A skew is kept as a share of the focal length.
+    assert!(off < 1e-15 && info.k[2] == 40.5 && info.k[5] == 30.25, "{:?}", info.k);
+    // The ball is at (1.9, 0.4, −0.1) before the camera; its silhouette in row 34 is a circle's.
+    let depth: Image = message(&all, "/robot/eye/depth/image_raw");
+    let depths: Vec<f32> =
+        depth.data.as_chunks::<4>().0.iter().map(|b| f32::from_le_bytes(*b)).collect();
+    let seen: Vec<usize> = (0..96).filter(|x| depths[34 * 96 + x] < 2.2).collect();
+    let ray = |u: f64| {
+        let y = (34.0 - info.k[5]) / info.k[4];
+        let x = (u - info.k[2] - info.k[1] * y) / info.k[0];
+        Vec3::new(1.0, -x, -y)
+    };
+    let meets = |u: f64| {
+        let (centre, d) = (Vec3::new(2.0, 0.4, -0.1), ray(u));
+        let along = centre.dot(d) / d.dot(d);
+        (centre - d * along).length() < 0.3
+    };
+    let wanted: Vec<usize> = (0..96).filter(|x| meets(*x as f64)).collect();
+    assert_eq!(seen, wanted);
+    assert!(seen.len() > 10);
+}
+
 #[test]
 fn a_fisheye_of_sdf_is_equidistant_and_ends_at_its_cutoff() {
     let fisheye = "<sensor name='fish' type='wideanglecamera'><camera>
@@ -426,6 +582,54 @@ fn the_number_of_threads_changes_no_byte() {
     // One more sensor changes nothing that the others say.
     let more = [camera("camera", "new", knobs), sensors.clone()].concat();
     assert!(said(&more, 2).ends_with(&said(&sensors, 1)));
+}
+
+/// A label that is none is refused where it stands, as soon as a camera would show it.
+#[test]
+fn labels_that_are_none_are_refused() {
+    for label in ["70000", "-1", "abc", "1.5", "", "65535", "0"] {
+        let things = THINGS.replace("<label>40</label>", &format!("<label>{label}</label>"));
+        let sensor = camera("segmentation_camera", "classes", "");
+        let text = format!(
+            "<sdf version='1.11'><world name='w'>{things}<model name='robot'>\
+             <link name='head'>{sensor}</link></model></world></sdf>"
+        );
+        let source = Source::new("labels.sdf", text.clone());
+        let read = read_text(source, Path::new(""), &ReadOptions::default()).unwrap();
+        let model = Model::compile_read(&Arc::new(read.world), &read.places).unwrap();
+        let (declared, _) = declare(&model, &read.places);
+        let told = &declared[0].findings;
+        if matches!(label, "65535" | "0") {
+            assert!(told.is_empty(), "{told:?}");
+            continue;
+        }
+        assert_eq!((told.len(), told[0].code), (1, "bad-label"), "{label}: {told:?}");
+        let place = told[0].place.as_ref().unwrap();
+        assert_eq!(&text[place.span.clone()], "plugin", "{label}");
+        assert!(told[0].message.contains(label) && told[0].message.contains("`wall`"));
+    }
+}
+
+/// What stands twice and says two things is refused where it stands the second time.
+#[test]
+fn what_stands_twice_is_told() {
+    for inside in [
+        "<image><width>32</width></image><image><width>16</width></image>",
+        "<headland:imperfections><glare>0.1</glare><glare>0.9</glare></headland:imperfections>",
+        "<headland:imperfections><glare>0.1</glare></headland:imperfections>\
+         <headland:imperfections><defocus>3</defocus></headland:imperfections>",
+    ] {
+        let sensor = format!("<sensor name='bad' type='camera'><camera>{inside}</camera></sensor>");
+        assert!(refused(&sensor).contains("stands twice in"), "{inside}");
+    }
+    let twice = "<sensor name='a' type='camera'><update_rate>5</update_rate>\
+                 <update_rate>6</update_rate><camera/></sensor>";
+    assert!(refused(twice).contains("<update_rate> stands twice in <sensor>"));
+    let same = twice.replace('6', "5");
+    assert_eq!(refused(&same), "");
+    let (model, places) = model(&same);
+    let told = &declare(&model, &places).0[0].findings;
+    assert_eq!((told[0].code, told[0].severity), ("repeated-element", Severity::Warning));
 }
 
 fn refused(sensor: &str) -> String {

@@ -1,7 +1,9 @@
 //! A camera with film in it: it takes one picture after the other, with all that is wrong with
 //! each, and shows them to people.
 //!
-//! What a run records and what `headland render` shows are taken here, so they are the same.
+//! What a run records and what `headland render` shows are taken here, so they are the same. The
+//! noise of a picture is drawn from its moment, so that one can be shown without those before it;
+//! only a bias of depths that wanders is that of a run.
 
 use headland_base::{Seed, SimTime};
 use headland_world::World;
@@ -31,6 +33,7 @@ pub struct Film {
     table: Option<Table>,
     darkroom: Option<Darkroom>,
     depth_noise: Option<Channel>,
+    depth_seed: Seed,
     since: Since,
     labels: Option<Labels>,
 }
@@ -39,7 +42,8 @@ impl Film {
     /// Of a camera whose lens was checked, [`Table::check`]; perfect until it is started.
     pub fn new(camera: Camera) -> Film {
         let (table, darkroom, depth_noise, labels) = (None, None, None, None);
-        Film { camera, table, darkroom, depth_noise, since: Since::default(), labels }
+        let (depth_seed, since) = (Seed::new(0), Since::default());
+        Film { camera, table, darkroom, depth_noise, depth_seed, since, labels }
     }
 
     /// Begins anew: all chance comes from the seed of its sensor.
@@ -48,8 +52,8 @@ impl Film {
         self.darkroom = camera.darkroom(sensor).filter(|_| wants.colour);
         let noise = camera.depth_noise;
         let is_noisy = wants.depth && !noise.is_none();
-        let seed = camera.seed(sensor).child("depth");
-        self.depth_noise = is_noisy.then(|| noise.channel(&seed));
+        self.depth_seed = camera.seed(sensor).child("depth");
+        self.depth_noise = is_noisy.then(|| noise.channel(&self.depth_seed));
         self.since = Since::default();
     }
 
@@ -81,15 +85,28 @@ impl Film {
         let camera = &self.camera;
         let table =
             self.table.get_or_insert_with(|| camera.table().expect("a lens that was checked"));
+        if let Some(darkroom) = &mut self.darkroom {
+            darkroom.turn_to(time);
+        }
         let film = (&*table, self.darkroom.as_mut());
         let mut frame = camera.take(film, renderer, scene, wants, place);
         self.spoil(time, &mut frame.depth);
+        let (near, far) = self.camera.clip;
+        for depth in &mut frame.depth {
+            // As REP 117 has it. What is no number stays none.
+            if f64::from(*depth) < near {
+                *depth = f32::NEG_INFINITY;
+            } else if f64::from(*depth) > far {
+                *depth = f32::INFINITY;
+            }
+        }
         frame
     }
 
     /// Gives depths their noise.
     fn spoil(&mut self, time: SimTime, depths: &mut [f32]) {
         let Some(noise) = &mut self.depth_noise else { return };
+        noise.turn_to(&self.depth_seed.child(&time.nanos().to_string()));
         let mut dt_secs = self.since.secs(time);
         for depth in depths {
             // As many numbers whatever is seen; a bias wanders once a picture.
@@ -142,7 +159,7 @@ pub fn depth_colour(depth: f32, (near, far): (f64, f64)) -> [u8; 3] {
     if depth == f32::INFINITY {
         return [0; 3];
     }
-    // Noise may put it before the nearest, even behind the camera.
+    // Too near is as near as can be.
     let depth = f64::from(depth).clamp(near, far);
     let log = headland_base::maths::log;
     let share = log(depth / near) / log(far / near);
@@ -173,7 +190,7 @@ mod tests {
         let clip = (0.2, 6.0);
         let of = |depth: f32| depth_colour(depth, clip)[0];
         assert_eq!((of(0.2), of(6.0), of(f32::INFINITY)), (255, 32, 0));
-        assert_eq!((of(-1.0), of(0.0), of(9.0)), (255, 255, 32), "beyond its clip, by noise");
+        assert_eq!((of(f32::NEG_INFINITY), of(0.0), of(9.0)), (255, 255, 32), "beyond its clip");
         assert_eq!(depth_colour(f32::NAN, clip), LOST);
         // Halves are as far apart near as far; 223 greys are log2(30) = 4.907 halves.
         for depth in [0.4, 1.0, 2.3] {

@@ -12,7 +12,7 @@
 //! camera sees are the visuals; its own body's too, from outside.
 
 use headland_base::maths::Vec2;
-use headland_base::{Diagnostic, Seed, Transform, Vec3};
+use headland_base::{Diagnostic, Seed, Vec3};
 use headland_record::messages::{
     self, CameraInfo, CompressedImage, Header, Kind as Message, PointCloud2, PointField, encode,
     encode_with_data,
@@ -57,6 +57,8 @@ struct Cameras {
     /// The scene of all sensors of the run.
     scene: SharedScene,
     renderers: Vec<Box<dyn Renderer>>,
+    /// Who draws on what, where that may make other pictures than on another machine.
+    drawn_by: Option<String>,
 }
 
 fn read(element: Element<'_>, site: &Site<'_>) -> Option<Box<dyn Measure>> {
@@ -64,20 +66,28 @@ fn read(element: Element<'_>, site: &Site<'_>) -> Option<Box<dyn Measure>> {
     let body = &site.model.bodies[site.mount.body_idx];
     let link_from_sensor = body.rigid_from_body.inverse() * site.mount.rigid_from_sensor;
     let cameras = cameras_of(element, site.name, site.mount.body_idx, link_from_sensor);
+    let mut drawn_by = None;
     for node in element.children("camera") {
         // In a run each camera draws by its own.
         let said = node.child("headland:renderer");
         let is_it = |said: &Element<'_>, name: &str| name.eq_ignore_ascii_case(said.text());
         let named = said.and_then(|said| RENDERERS.iter().find(|(name, ..)| is_it(&said, name)));
-        if let (Some(said), Some((_, _, make))) = (said, named)
-            && let Err(why) = make(1)
-        {
-            said.fault(why.message, why.help);
+        if let (Some(said), Some((name, _, make))) = (said, named) {
+            match make(1) {
+                Ok(made) => {
+                    let on = made.machine().map(|machine| format!("drawn by {name} on {machine}"));
+                    drawn_by = drawn_by.or(on);
+                }
+                Err(why) => element.add(vec![why.at_maybe(said.place())]),
+            }
         }
     }
-    let first = cameras.first().map(|camera| camera.link_from_optical);
+    let baselines = baselines(element, &cameras);
+    if cameras.iter().any(|camera| camera.shows == Shows::Classes) {
+        element.add(labels::bad_labels(&site.model.world, site.places));
+    }
     let mut eyes = Vec::new();
-    for camera in cameras {
+    for (camera, baseline) in cameras.into_iter().zip(baselines) {
         if let Err(fault) = Table::check(&camera.pinhole, &camera.lens, camera.cutoff) {
             element.fault(fault.message, fault.help);
             continue;
@@ -86,28 +96,47 @@ fn read(element: Element<'_>, site: &Site<'_>) -> Option<Box<dyn Measure>> {
             .optical_frame_id
             .clone()
             .unwrap_or_else(|| format!("{}{}_optical", site.mount.frame_id, camera.prefix()));
-        let baseline = first.map_or(0.0, |first| baseline(element, first, &camera));
         let info = camera_info(&camera.pinhole, &camera.lens, baseline);
         eyes.push(Eye { film: Film::new(camera), directions: None, frame_id, info });
     }
     let scene = site.scene.clone();
     (!eyes.is_empty())
-        .then(|| Box::new(Cameras { eyes, scene, renderers: Vec::new() }) as Box<dyn Measure>)
+        .then(|| Cameras { eyes, scene, renderers: Vec::new(), drawn_by })
+        .map(|cameras| Box::new(cameras) as Box<dyn Measure>)
 }
 
-/// How far a camera stands to the right of the first of a pair \[m\].
-fn baseline(element: Element<'_>, first: Transform, camera: &Camera) -> f64 {
-    let first_from_it = first.inverse() * camera.link_from_optical;
-    let to = first_from_it.translation;
-    let turn = first_from_it.rotation.xyz().length();
-    if turn > 1e-9 || to.y.abs() > 1e-9 || to.z.abs() > 1e-9 {
-        element.remark(format!(
-            "camera `{}` does not stand beside the first along its rows; R of its CameraInfo is \
-             that of a camera alone",
-            camera.name
-        ));
-    }
-    to.x
+/// How far each camera stands to the right of the leftmost \[m\], whatever their order; 0 of one
+/// that cannot be compared with the first row by row, which is said.
+fn baselines(element: Element<'_>, cameras: &[Camera]) -> Vec<f64> {
+    let Some(first) = cameras.first() else { return Vec::new() };
+    let aside = |camera: &Camera| {
+        let first_from_it = first.link_from_optical.inverse() * camera.link_from_optical;
+        let to = first_from_it.translation;
+        let turn = first_from_it.rotation.xyz().length();
+        let same = |a: f64, b: f64| (a - b).abs() <= 1e-9 * a.abs().max(1.0);
+        let (a, b) = (&first.pinhole, &camera.pinhole);
+        let why = if (a.width, a.height) != (b.width, b.height) {
+            "its image is of another size"
+        } else if !(same(a.focal.x, b.focal.x) && same(a.focal.y, b.focal.y)) {
+            "its focal lengths are others"
+        } else if turn > 1e-9 {
+            "it looks another way"
+        } else if to.y.abs() > 1e-9 || to.z.abs() > 1e-9 {
+            "it does not stand beside it along its rows"
+        } else {
+            return Some(to.x);
+        };
+        let message = format!(
+            "camera `{}` makes no pair with `{}`: {why}; P of its CameraInfo is that of a camera \
+             alone",
+            camera.name, first.name
+        );
+        element.warn(message, None);
+        None
+    };
+    let all: Vec<Option<f64>> = cameras.iter().map(aside).collect();
+    let leftmost = all.iter().flatten().copied().fold(0.0, f64::min);
+    all.into_iter().map(|x| x.map_or(0.0, |x| x - leftmost)).collect()
 }
 
 impl Eye {
@@ -296,6 +325,10 @@ impl Measure for Cameras {
 
     fn start(&mut self, _model: &Model, seed: &Seed) {
         self.eyes.iter_mut().for_each(|eye| eye.film.start(seed));
+    }
+
+    fn about(&self) -> Option<&str> {
+        self.drawn_by.as_deref()
     }
 
     fn take_findings(&mut self) -> Vec<Diagnostic> {

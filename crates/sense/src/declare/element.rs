@@ -90,6 +90,10 @@ fn root_start(text: &str) -> Option<usize> {
     }
 }
 
+/// Elements of which a sensor may have several: cameras of a pair, clusters of a mixture, joints and
+/// collisions that are watched.
+const MAY_REPEAT: &[&str] = &["camera", "cluster", "collision", "joint", "headland:joint"];
+
 /// Prefixes in a piece that nobody declares, at most: every one costs a reading of the piece.
 const MOST_PREFIXES: usize = 16;
 
@@ -398,6 +402,40 @@ impl<'a> Element<'a> {
         self.child("headland:dropout").map_or_else(Dropout::default, sdf::dropout)
     }
 
+    /// Says of elements that stand twice anywhere inside it, where only the first would be heeded:
+    /// the file says two things, or one thing twice, which is only warned of.
+    pub fn nothing_twice(self) {
+        let says =
+            |element: Element<'a>| &element.node.document().input_text()[element.node.range()];
+        let mut first: Vec<Element<'a>> = Vec::new();
+        for child in self.elements() {
+            let (name, is_foreign) = (child.name(), child.is_foreign());
+            if is_foreign || name == "plugin" {
+                continue;
+            }
+            child.nothing_twice();
+            match first.iter().find(|known| known.name() == name) {
+                None => first.push(child),
+                Some(_) if MAY_REPEAT.contains(&name.as_str()) => {}
+                Some(known) => {
+                    let message = format!("<{name}> stands twice in <{}>", self.name());
+                    let make = match says(*known) == says(child) {
+                        true => |_, text| Diagnostic::warning("repeated-element", text),
+                        false => |_, text| Diagnostic::error("repeated-element", text),
+                    };
+                    child.push(make, message, None);
+                }
+            }
+        }
+    }
+
+    /// Whether it is of somebody else's namespace.
+    fn is_foreign(self) -> bool {
+        let tag = self.node.tag_name();
+        // Prefixes that nobody declares became part of the name.
+        tag.namespace().is_some_and(|name| name != NAMESPACE) || tag.name().contains('.')
+    }
+
     /// Warns of elements inside it that mean nothing here.
     pub fn only(self, known: &[&str]) {
         for (child, name, help) in self.strangers(known) {
@@ -416,14 +454,9 @@ impl<'a> Element<'a> {
     /// Elements inside it that are not known, with their names and what may have been meant. Those
     /// of somebody else's namespace are passed over.
     fn strangers(self, known: &[&str]) -> Vec<(Element<'a>, String, Option<String>)> {
-        let is_foreign = |child: &Element<'_>| {
-            let tag = child.node.tag_name();
-            // Prefixes that nobody declares became part of the name.
-            tag.namespace().is_some_and(|name| name != NAMESPACE) || tag.name().contains('.')
-        };
         let is_known = |child: &Element<'_>| known.iter().any(|name| child.is(name));
         self.elements()
-            .filter(|child| !is_foreign(child) && !is_known(child))
+            .filter(|child| !child.is_foreign() && !is_known(child))
             .map(|child| {
                 let name = child.name();
                 let ours =

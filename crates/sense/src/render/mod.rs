@@ -125,6 +125,11 @@ pub trait Renderer: Send {
         bent: Option<&Bent>,
     ) -> Frame;
 
+    /// What it draws on, where that is not the processor: its pictures may differ by it.
+    fn machine(&self) -> Option<&str> {
+        None
+    }
+
     /// What was worth a word about how it drew since the last call: that another had to do it.
     fn take_findings(&mut self) -> Vec<Diagnostic> {
         Vec::new()
