@@ -167,7 +167,8 @@ fn refuse_long_strip(args: &RenderArgs, shot: &Shot) -> Result<(), Vec<Diagnosti
 
 /// `soccer.sdf` → `soccer.png`, here.
 fn default_output(source: &Path) -> PathBuf {
-    let stem = source.file_stem().unwrap_or(source.as_os_str());
+    // A folder such as `.` has no name.
+    let stem = source.file_stem().unwrap_or("picture".as_ref());
     Path::new(stem).with_extension("png")
 }
 
@@ -347,6 +348,10 @@ fn find_cameras(
             None => named.push((sensor, vec![camera])),
         }
     }
+    // As `check` lists them, by their topics.
+    let topic = name.strip_prefix('/').map(|topic| topic.replace('/', "::"));
+    let asked = name;
+    let name = topic.as_deref().unwrap_or(name);
     let ends_so = |whole: &str| {
         whole == name || whole.strip_suffix(name).is_some_and(|rest| rest.ends_with("::"))
             // The robot and the camera, without the link between them.
@@ -363,8 +368,13 @@ fn find_cameras(
     match found[..] {
         [(_, of_it)] => Ok(of_it.iter().map(|camera| (*camera).clone()).collect()),
         [] => {
-            let near = names::suggestion(name, named.iter().map(|(whole, _)| *whole));
-            let message = format!("no camera is called `{name}`");
+            let last = |whole: &str| whole.rsplit("::").next().unwrap_or_default().to_string();
+            let ends: Vec<String> = named.iter().map(|(whole, _)| last(whole)).collect();
+            let meant = names::nearest(&last(name), ends.iter().map(String::as_str));
+            let near = meant
+                .map(|near| format!("did you mean `{near}`?"))
+                .or_else(|| names::suggestion(name, named.iter().map(|(whole, _)| *whole)));
+            let message = format!("no camera is called `{asked}`");
             let mut fault = Diagnostic::error("unknown-camera", message).help_maybe(near);
             if cameras.is_empty() && faults.is_empty() {
                 fault = fault.note("there is no camera in this world; leave --camera out");
@@ -372,7 +382,7 @@ fn find_cameras(
             Err(std::iter::once(fault).chain(faults).collect())
         }
         _ => {
-            let message = format!("`{name}` is the name of {} cameras", found.len());
+            let message = format!("`{asked}` is the name of {} cameras", found.len());
             let all: Vec<String> = found.iter().map(|(whole, _)| format!("`{whole}`")).collect();
             Err(vec![
                 Diagnostic::error("ambiguous-camera", message)
