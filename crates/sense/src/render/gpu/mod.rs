@@ -1,7 +1,7 @@
 //! `wgpu`: what `raster` shows, drawn by a GPU. A cargo feature, off by default.
 //!
 //! Every sample of every pixel is a ray through the same surfaces and trees that lidars ask, in
-//! single precision, in one compute shader (`draw.wgsl`). So a lens costs nothing, and depths and
+//! single precision, in one compute shader (`words.wgsl` and what follows it). So a lens costs nothing, and depths and
 //! ids are those of `raster` but where two surfaces are within rounding of each other. Shadows are
 //! sharp where those of `raster` are soft.
 //!
@@ -23,6 +23,14 @@ use super::{Bent, Frame, NO_ITEM, Raster, Renderer, Wants};
 use crate::camera::View;
 use crate::scene::Scene;
 use pack::{Lasting, Words};
+
+/// The program that draws.
+const PROGRAM: &str = concat!(
+    include_str!("words.wgsl"),
+    include_str!("meet.wgsl"),
+    include_str!("colour.wgsl"),
+    include_str!("draw.wgsl"),
+);
 
 /// Bytes of what is the same for all pixels of a frame.
 const N_FRAME_BYTES: usize = (16 + 10 * 4) * 4;
@@ -98,7 +106,7 @@ impl Device {
         }));
         let module = device.create_shader_module(wgpu::ShaderModuleDescriptor {
             label: Some("draw"),
-            source: wgpu::ShaderSource::Wgsl(include_str!("draw.wgsl").into()),
+            source: wgpu::ShaderSource::Wgsl(PROGRAM.into()),
         });
         let pipeline = device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
             label: Some("draw"),
@@ -341,6 +349,10 @@ impl Renderer for Gpu {
         frame
     }
 
+    fn machine(&self) -> Option<&str> {
+        Some(&self.device.name)
+    }
+
     fn take_findings(&mut self) -> Vec<Diagnostic> {
         self.fell_back.take().into_iter().collect()
     }
@@ -358,7 +370,7 @@ fn places_of(bent: Option<&Bent>, (width, height): (usize, usize)) -> Vec<u8> {
     pixels.flat_map(place).flat_map(|x| (x as f32).to_le_bytes()).collect()
 }
 
-/// What is the same for all pixels: the struct `Frame` of `draw.wgsl`.
+/// What is the same for all pixels: the struct `Frame` of `words.wgsl`.
 fn about(
     scene: &Scene,
     view: &View,
