@@ -610,6 +610,33 @@ fn labels_that_are_none_are_refused() {
     }
 }
 
+/// What would be expected to matter and does not is told.
+#[test]
+fn what_is_not_heeded_is_told() {
+    let fisheye = "<lens><type>equidistant</type></lens>";
+    for (inside, expected) in [
+        ("<distortion><center>0.4 0.5</center></distortion>".to_string(), "<center> is not heeded"),
+        ("<lens><projection><p_cx>1</p_cx></projection></lens>".to_string(), "<projection> is not"),
+        ("<lens><scale_to_hfov>false</scale_to_hfov></lens>".to_string(), "<scale_to_hfov> is not"),
+        (format!("{fisheye}<distortion><p1>0.1</p1></distortion>"), "<p1> is not heeded"),
+        ("<noise><stddev>0.1</stddev></noise>".to_string(), "noise without a type is none"),
+        (String::new(), ""),
+        ("<distortion><center>0.5 0.5</center><k1>0.1</k1></distortion>".to_string(), ""),
+        (format!("{fisheye}<distortion><p1>0</p1></distortion>"), ""),
+        ("<noise type='none'><stddev>0.1</stddev></noise>".to_string(), ""),
+    ] {
+        let (model, places) = model(&camera("camera", "odd", &inside));
+        let told = &declare(&model, &places).0[0].findings;
+        match expected {
+            "" => assert!(told.is_empty(), "{inside}: {told:?}"),
+            _ => {
+                assert_eq!((told.len(), told[0].severity), (1, Severity::Warning), "{told:?}");
+                assert!(told[0].message.contains(expected), "{told:?}");
+            }
+        }
+    }
+}
+
 /// What stands twice and says two things is refused where it stands the second time.
 #[test]
 fn what_stands_twice_is_told() {
