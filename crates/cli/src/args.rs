@@ -864,6 +864,10 @@ static RENDER_HELP: LazyLock<String> = LazyLock::new(|| {
          Where no camera and no eye is given, the view holds everything that moves. A recording is \
          shown at its end unless a moment is given. The same picture comes out on any number of \
          threads.\n\n\
+         A camera shows what it takes in a run: colours (grey where its format is); depths in \
+         grey, white at its near clip, darker with the logarithm of the distance up to its far \
+         clip, black where nothing is seen, red where a depth dropped out; labels in a colour \
+         each. Several pictures of one moment (stereo, rgbd) stand side by side.\n\n\
          Renderers:\n{renderers}\nWhat --draw draws over it:\n{marks}"
     )
 });
@@ -892,7 +896,7 @@ pub struct RenderArgs {
     /// The world of a recording that does not bring its own
     #[arg(long, value_name = "WORLD")]
     pub world: Option<PathBuf>,
-    /// Look through this camera of the world, and its lens
+    /// Look through this camera of the world, and its lens; a stereo sensor shows both its pictures
     #[arg(long, value_name = "NAME", conflicts_with_all = ["eye", "at", "size", "fov"])]
     pub camera: Option<String>,
     /// Look from here, in metres

@@ -248,7 +248,8 @@ pub fn write_file(path: &Path, content: impl AsRef<[u8]>) -> Result<(), Vec<Diag
         vec![Diagnostic::error(code, format!("cannot {what} `{}`: {error}", path.display()))]
     };
     let known = path.symlink_metadata().ok();
-    if known.is_some() {
+    let is_plain = known.as_ref().is_none_or(|about| about.is_file());
+    if known.is_some() && is_plain {
         // Whoever may not write it may not replace it either.
         OpenOptions::new()
             .write(true)
@@ -257,9 +258,14 @@ pub fn write_file(path: &Path, content: impl AsRef<[u8]>) -> Result<(), Vec<Diag
     }
     let mut beside = path.as_os_str().to_owned();
     beside.push(format!(".{}.part", std::process::id()));
-    let is_plain = known.as_ref().is_none_or(|about| about.is_file());
-    // Some folders take no new file.
-    let new = is_plain.then(|| File::create_new(&beside).ok()).flatten();
+    let new = match is_plain.then(|| File::create_new(&beside)) {
+        Some(Ok(file)) => Some(file),
+        // A folder that takes no new file: there is only the file itself.
+        Some(Err(error)) if known.is_none() || error.kind() != ErrorKind::PermissionDenied => {
+            return Err(cannot("not-created", "create", error));
+        }
+        _ => None,
+    };
     if let Some(mut file) = new {
         let kept = known.map_or(Ok(()), |about| file.set_permissions(about.permissions()));
         let written = kept
@@ -273,6 +279,17 @@ pub fn write_file(path: &Path, content: impl AsRef<[u8]>) -> Result<(), Vec<Diag
     }
     let mut file = File::create(path).map_err(|error| cannot("not-created", "create", error))?;
     file.write_all(content.as_ref()).map_err(|error| cannot("cannot-write", "write", error))
+}
+
+/// Whether two names are those of one file, there or not.
+pub fn is_same_file(a: &Path, b: &Path) -> bool {
+    let whole = |path: &Path| {
+        path.canonicalize().ok().or_else(|| {
+            let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+            Some(folder.unwrap_or(Path::new(".")).canonicalize().ok()?.join(path.file_name()?))
+        })
+    };
+    a == b || whole(a).is_some_and(|a| whole(b) == Some(a))
 }
 
 /// `headland 0.1.0 (0123456789ab)`: in `--version`, and in every recording.
@@ -327,19 +344,15 @@ pub fn refuse_same(source: &Path, output: &Path) -> Result<(), Vec<Diagnostic>> 
 pub fn refuse_twice<'p>(
     outputs: impl IntoIterator<Item = &'p PathBuf>,
 ) -> Result<(), Vec<Diagnostic>> {
-    let mut seen: Vec<PathBuf> = Vec::new();
+    let mut seen: Vec<&PathBuf> = Vec::new();
     for path in outputs.into_iter().filter(|path| !is_stdout(path)) {
-        let (folder, name) = (path.parent().unwrap_or(Path::new("")), path.file_name());
-        let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
-        let folder = folder.canonicalize().unwrap_or_else(|_| folder.to_path_buf());
-        let whole = name.map_or_else(|| path.clone(), |name| folder.join(name));
-        if seen.contains(&whole) {
+        if seen.iter().any(|other| is_same_file(other, path)) {
             let message = format!("`{}` is to be written twice", path.display());
             return Err(vec![
                 Diagnostic::error("same-file", message).help("give each output its own name"),
             ]);
         }
-        seen.push(whole);
+        seen.push(path);
     }
     Ok(())
 }

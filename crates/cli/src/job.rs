@@ -305,7 +305,8 @@ impl Shapes {
 /// Says that a recording will not have the shapes of its world.
 fn shapes_by_name(world: &World) -> Vec<Diagnostic> {
     let Shapes::ByName(n_numbers) = Shapes::of(world) else { return Vec::new() };
-    let message = "the recording names the files of meshes and heightmaps and does not hold them";
+    let message =
+        "the recording names the files of meshes, heightmaps and textures and does not hold them";
     let note =
         format!("they are {n_numbers} numbers; up to {MOST_SHAPE_NUMBERS} go with the world");
     let help = "keep the files with the recording to run its world again";

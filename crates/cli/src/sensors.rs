@@ -76,17 +76,34 @@ pub fn take(
     if *choice == Choice::Usual {
         findings.extend(waiting(&declared));
     }
+    findings.extend(faults_of_waiting(&declared));
     let chosen = choose(declared, choice)?;
     findings.extend(chosen.iter().flat_map(|sensor| sensor.findings.iter().cloned()));
     if chosen.iter().any(|sensor| sensor.makes_pictures) {
         findings.extend(bad_looks(&model.world));
     }
-    if findings.iter().any(|finding| finding.severity == Severity::Error) {
-        return Err(findings);
+    // A camera that waits and is asked for says the same twice.
+    let mut told: Vec<Diagnostic> = Vec::new();
+    for finding in findings {
+        if !told.contains(&finding) {
+            told.push(finding);
+        }
     }
-    context.show(&findings);
+    if told.iter().any(|finding| finding.severity == Severity::Error) {
+        return Err(told);
+    }
+    context.show(&told);
     let notes = chosen.iter().map(|sensor| (sensor.topic.clone(), in_words(sensor))).collect();
     Ok((chosen.into_iter().filter_map(Declaration::into_sensor).collect(), notes))
+}
+
+/// What cannot be about cameras that may not be asked for. That one would be drawn by somebody who
+/// is not there matters only where it is.
+pub fn faults_of_waiting(declared: &[Declaration]) -> Vec<Diagnostic> {
+    let waiting = declared.iter().filter(|sensor| sensor.waits);
+    let faults = waiting.flat_map(|sensor| &sensor.findings);
+    let is_told = |f: &&Diagnostic| f.severity == Severity::Error && f.code != "no-renderer";
+    faults.filter(is_told).cloned().collect()
 }
 
 /// What is said of cameras that nobody asked for.
@@ -143,6 +160,9 @@ pub fn in_words(sensor: &Declaration) -> String {
         if time > SimDuration::ZERO {
             words += &format!(", {what} {time}");
         }
+    }
+    if let Some(about) = sensor.about() {
+        words += &format!(", {about}");
     }
     words
 }

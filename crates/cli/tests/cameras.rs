@@ -64,6 +64,61 @@ fn pictures_of_a_run_are_what_opencv_expects() {
     assert_eq!(number("latency", 1), 50e6, "from its phase on");
 }
 
+/// What cannot mean anything is refused by `run` as by `check`, also where nobody asks for it.
+#[test]
+fn a_run_refuses_what_a_check_refuses() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let dir = folder.path();
+    std::fs::write(dir.join("other.xml"), "<a/>").expect("written");
+    let typo = "<headland:perception xmlns:headland='urn:headland:sdf'><headland:mixtur/>\
+                </headland:perception>";
+    std::fs::write(dir.join("typo.xml"), typo).expect("written");
+    let status = Command::new("mkfifo").arg(dir.join("pipe.xml")).status().expect("mkfifo");
+    assert!(status.success());
+    let detector = |file: &str| {
+        format!(
+            "<sensor name='d' type='headland:detector'><headland:detector><near>0.1</near>\
+             <far>2</far><horizontal_fov>1</horizontal_fov><file>{file}</file>\
+             </headland:detector></sensor>"
+        )
+    };
+    for (sensor, why) in [
+        (detector("other.xml"), "is no <headland:perception>"),
+        (detector("typo.xml"), "<headland:mixtur>"),
+        (detector("pipe.xml"), "not a regular file"),
+        ("<sensor name='s' type='camera'><imu/></sensor>".to_string(), "no <camera> in it"),
+        ("<sensor name='s' type='multicamera'/>".to_string(), "no <camera> in it"),
+    ] {
+        let world = format!(
+            "<sdf version='1.11' xmlns:headland='urn:headland:sdf'><world name='w'>\
+             <model name='r'><static>true</static><link name='l'>{sensor}</link></model>\
+             </world></sdf>"
+        );
+        std::fs::write(dir.join("w.sdf"), world).expect("written");
+        for words in [&["check", "w.sdf"][..], &["run", "w.sdf", "-d", "0.01", "-o", "r.mcap"]] {
+            let said = text(&expect(dir, words, 2).stderr);
+            assert!(said.contains(why) && said.matches("error[").count() == 1, "{words:?}: {said}");
+        }
+    }
+}
+
+/// A recording has the textures of its world, wherever it goes: what a camera sees in it is what it
+/// sees in the world.
+#[test]
+fn a_recording_keeps_its_textures() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let dir = folder.path();
+    let world = format!("{ROOT}/worlds/cameras.sdf");
+    expect(dir, &["run", &world, "-d", "0.01", "--sensors", "none", "-q", "-o", "r.mcap"], 0);
+    let render = |source: &str, output: &str, more: &[&str]| {
+        let words = ["render", source, "--camera", "eye", "-o", output];
+        let said = expect(dir, &[&words[..], more].concat(), 0);
+        assert!(!text(&said.stderr).contains("texture"), "{}", text(&said.stderr));
+        std::fs::read(dir.join(output)).expect("drawn")
+    };
+    assert!(render("r.mcap", "a.png", &["--at-time", "0"]) == render(&world, "b.png", &[]));
+}
+
 /// Pictures are large: nobody gets them unasked.
 #[test]
 fn cameras_wait_until_they_are_asked_for() {
@@ -79,7 +134,7 @@ fn cameras_wait_until_they_are_asked_for() {
         (text(&said.stderr), text(&info.stdout))
     };
     let (said, topics) = run(&[]);
-    assert!(said.contains("7 cameras are left out") && !topics.contains("image_raw"), "{said}");
+    assert!(said.contains("8 cameras are left out") && !topics.contains("image_raw"), "{said}");
     assert!(said.contains("no texture `no/brick.png`"), "{said}");
     let (said, topics) = run(&["--sensors", "/rig/eye"]);
     assert!(topics.contains("/rig/eye/image_raw") && topics.contains("/rig/eye/camera_info"));
@@ -88,6 +143,41 @@ fn cameras_wait_until_they_are_asked_for() {
     assert!(topics.contains("/rig/stereo/right/image_raw") && topics.contains("/rig/fisheye"));
     let (_, topics) = run(&["--sensors", "none"]);
     assert!(!topics.contains("/rig/eye"));
+}
+
+/// A GPU that is not there matters to who would draw with it: not to a picture by another renderer,
+/// nor to a run without that camera.
+#[test]
+fn a_renderer_is_asked_for_where_it_would_draw() {
+    if headland_sense::render::renderer("wgpu", 1).is_ok() {
+        println!("left out: there is a GPU");
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let dir = folder.path();
+    let world = std::fs::read_to_string(format!("{ROOT}/worlds/cameras.sdf")).expect("shipped");
+    let eye = "<sensor name=\"eye\" type=\"camera\">\n          <always_on>true</always_on>\n          \
+               <update_rate>10</update_rate>\n          <camera>";
+    assert!(world.contains(eye));
+    let on_gpu = format!("{eye}<headland:renderer>WGPU</headland:renderer>");
+    std::fs::write(dir.join("gpu.sdf"), world.replace(eye, &on_gpu)).expect("written");
+    std::fs::write(dir.join("cpu.sdf"), &world).expect("written");
+    let textures = format!("{ROOT}/worlds/textures");
+    std::os::unix::fs::symlink(textures, dir.join("textures")).expect("linked");
+    let refused = expect(dir, &["render", "gpu.sdf", "--camera", "eye"], 2);
+    assert!(text(&refused.stderr).contains("error[no-renderer]"), "{}", text(&refused.stderr));
+    let words = ["--camera", "eye", "--renderer", "raster", "-o"];
+    for name in ["gpu", "cpu"] {
+        let (world, picture) = (format!("{name}.sdf"), format!("{name}.png"));
+        expect(dir, &[&["render", &world][..], &words, &[&picture]].concat(), 0);
+    }
+    let read = |name: &str| std::fs::read(dir.join(name)).expect("written");
+    assert!(read("gpu.png") == read("cpu.png"));
+    expect(dir, &["render", "gpu.sdf", "--camera", "lens"], 0);
+    let run = ["run", "gpu.sdf", "-d", "0.01", "-q", "-o", "r.mcap", "--sensors"];
+    expect(dir, &[&run[..], &["/rig/lens"]].concat(), 0);
+    let refused = text(&expect(dir, &[&run[..], &["/rig/eye"]].concat(), 2).stderr);
+    assert!(refused.contains("error[no-renderer]") && refused.contains("gpu.sdf:"), "{refused}");
 }
 
 /// The test that ships for this world, as the run goes and on its recording.

@@ -26,7 +26,10 @@ const PAGE: &[(&str, Option<&str>)] = &[
         "run worlds/gripper.sdf --command worlds/gripper.csv --duration 2 --record-rate 50 --quiet",
         None,
     ),
-    ("render gripper.mcap --draw contacts,forces,com --size 640x480 -o held.png", Some("held.png")),
+    (
+        "render gripper.mcap --draw contacts,forces,com --size 640x480 --eye 0.4,-0.75,0.45 --at 0,0,0.28 -o held.png",
+        Some("held.png"),
+    ),
 ];
 
 /// The same of the page on sensors with rays.
@@ -50,7 +53,11 @@ const SENSORS: &[(&str, Option<&str>)] = &[
 /// The same of the page on cameras.
 const CAMERAS: &[(&str, Option<&str>)] = &[
     ("render worlds/cameras.sdf --camera eye -o eye.png", Some("eye.png")),
+    ("render worlds/cameras.sdf --camera lens -o lens.png", Some("lens.png")),
     ("render worlds/cameras.sdf --camera fisheye -o fisheye.png", Some("fisheye.png")),
+    ("render worlds/cameras.sdf --camera ranger -o ranger.png", Some("ranger.png")),
+    ("render worlds/cameras.sdf --camera classes -o classes.png", Some("classes.png")),
+    ("render worlds/cameras.sdf --camera stereo -o stereo.png", Some("stereo.png")),
 ];
 
 fn image(path: &Path) -> Image {
@@ -147,6 +154,61 @@ fn a_log_of_somebody_else_is_drawn_in_a_world() {
     assert!(text(&refused.stderr).contains("error[no-poses]"));
 }
 
+/// A disk that is full leaves the picture that was there, and half of a new one is not left.
+#[test]
+fn a_picture_is_replaced_whole_or_not_at_all() {
+    let folder = folder();
+    let dir = folder.path();
+    let draw = ["render", "worlds/cameras.sdf", "--camera", "eye", "-o", "p.png"];
+    std::fs::write(dir.join("p.png"), b"the old one").expect("written");
+    let program = common::headland(dir).get_program().to_os_string();
+    let mut little = std::process::Command::new("sh");
+    // Blocks of 512 or 1024 bytes: less than the picture, which has 57 kB.
+    little.current_dir(dir).args(["-c", "ulimit -f 8; exec \"$0\" \"$@\""]).arg(program);
+    let run = |command: &mut std::process::Command| {
+        let output = command.output().expect("runs");
+        assert_eq!(output.status.code(), Some(4), "{}", text(&output.stderr));
+        let said = text(&output.stderr);
+        assert!(
+            said.contains("error[cannot-write]: cannot write `p.png`: File too large"),
+            "{said}"
+        );
+        assert!(!said.contains(".p.png"), "{said}");
+    };
+    run(little.args(draw));
+    assert_eq!(std::fs::read(dir.join("p.png")).expect("still there"), b"the old one");
+    std::fs::remove_file(dir.join("p.png")).expect("removed");
+    run(&mut little);
+    let left: Vec<_> = std::fs::read_dir(dir).expect("the folder").collect();
+    assert_eq!(left.len(), 2, "what ships, and nothing else: {left:?}");
+    std::fs::write(dir.join("p.png"), b"the old one").expect("written");
+    expect(dir, &draw, 0);
+    assert_eq!(image(&dir.join("p.png")).width, 320);
+}
+
+/// Cameras go by the names that `check` lists, by the end of a name, and by that of a pair.
+#[test]
+fn cameras_are_found_by_every_name_they_have() {
+    let folder = folder();
+    let dir = folder.path();
+    let draw = |name: &str| {
+        expect(dir, &["render", "worlds/cameras.sdf", "--camera", name, "-o", "p.png"], 0);
+        image(&dir.join("p.png"))
+    };
+    let pair = draw("stereo");
+    for same in ["/rig/stereo", "rig::stereo", "rig::head::stereo"] {
+        assert!(draw(same) == pair, "{same}");
+    }
+    assert_eq!((draw("left").width, draw("/rig/stereo/right").width, pair.width), (160, 160, 324));
+    let refused = expect(dir, &["render", "worlds/cameras.sdf", "--camera", "ey"], 2);
+    assert!(text(&refused.stderr).contains("did you mean `eye`?"), "{}", text(&refused.stderr));
+    let refused = text(&expect(dir, &["render", "."], 2).stderr);
+    assert!(!refused.contains("its own source"), "{refused}");
+    let over = ["render", "worlds/cameras.sdf", "--camera", "ranger", "--draw", "com"];
+    let told = text(&expect(dir, &over, 0).stderr);
+    assert!(told.contains("warning[marks-unseen]"), "{told}");
+}
+
 #[test]
 fn bad_wishes_are_answered_in_words() {
     let folder = folder();
@@ -158,7 +220,7 @@ fn bad_wishes_are_answered_in_words() {
         (&["worlds/ball.sdf", "--world", "worlds/ball.sdf"], "error[two-worlds]"),
         (&["worlds/ball.sdf", "--camera", "eye"], "there is no camera in this world"),
         (&["worlds/soccer-3v3.sdf", "--camera", "head_camera"], "error[ambiguous-camera]"),
-        (&["worlds/penalty_kick.sdf", "--camera", "head_camra"], "known here"),
+        (&["worlds/penalty_kick.sdf", "--camera", "head_camra"], "did you mean `head_camera`?"),
         (&["ball.mcap", "--at-time", "5"], "error[no-such-moment]"),
         (&["ball.mcap", "--strip", "3", "--start", "0.08", "--end", "0.02"], "is after"),
         (&["ball.mcap", "--every", "1e-9"], "error[bad-duration]"),

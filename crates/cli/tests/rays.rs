@@ -111,6 +111,58 @@ fn what_was_fitted_is_what_a_detector_reads() {
     assert!(roxmltree::Document::parse(&drawn).is_ok());
 }
 
+/// The truth is in the units of the table, whether its header or an option says them; and angles go
+/// round.
+#[test]
+fn the_truth_has_the_units_of_the_table() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let dir = folder.path();
+    let rows = |header: &str, millimetre: f64, degree: f64| {
+        let row = |i: usize| {
+            // Normal enough: a sum of four.
+            let bell = |k: usize| (0..4).map(|j| spread(4 * i + j + k)).sum::<f64>();
+            let yaw = (180.0 + 3.0 * bell(100_000) + 180.0).rem_euclid(360.0) - 180.0;
+            format!("{},{}\n", (1000.0 + bell(0)) * millimetre, yaw * degree)
+        };
+        header.to_string() + &(0..400).map(row).collect::<String>()
+    };
+    let radian = headland_base::maths::PI / 180.0;
+    let mut fitted = Vec::new();
+    for (header, scale, truth, options) in [
+        ("x [mm],yaw [deg]\n", (1.0, 1.0), "1000,180".to_string(), &[][..]),
+        ("x [m],yaw [rad]\n", (1e-3, radian), format!("1,{}", 180.0 * radian), &[]),
+        ("x,yaw\n", (1.0, 1.0), "1000,-180".to_string(), &["--unit", "mm", "--angle-unit", "deg"]),
+        ("x [mm],yaw [deg]\n", (1.0, 1.0), "mean".to_string(), &[]),
+    ] {
+        std::fs::write(dir.join("t.csv"), rows(header, scale.0, scale.1)).expect("written");
+        let words = ["fit-noise", "t.csv", "--json", "--truth", &truth];
+        let said = expect(dir, &[&words[..], options].concat(), 0);
+        let json: Value = serde_json::from_slice(&said.stdout).expect("JSON");
+        let clusters = json["clusters"].as_array().expect("clusters").clone();
+        assert_eq!(clusters.len(), 1, "{truth}: {json}");
+        let numbers = |key: &str| -> Vec<f64> {
+            let all = clusters[0][key].as_array().expect("numbers");
+            all.iter().map(|x| x.as_f64().expect("a number")).collect()
+        };
+        let (mean, covariance) = (numbers("mean"), numbers("covariance"));
+        let stddev = [covariance[0], covariance[3]].map(headland_base::maths::sqrt);
+        // A sum of four even ones from −½ to ½ has a variance of a third.
+        assert!(mean[0].abs() < 1e-4 && mean[1].abs() < 0.5 * radian, "{truth}: {mean:?}");
+        assert!((stddev[0] / 5.77e-4 - 1.0).abs() < 0.15, "{truth}: {stddev:?}");
+        assert!((stddev[1] / (1.732 * radian) - 1.0).abs() < 0.15, "{truth}: {stddev:?}");
+        fitted.push(mean);
+    }
+    assert!(
+        (fitted[0][0] - fitted[1][0]).abs() < 1e-9 && (fitted[0][1] - fitted[2][1]).abs() < 1e-9
+    );
+    for picture in ["same.xml", "./same.xml"] {
+        let words = ["fit-noise", "t.csv", "-o", "same.xml", "--picture", picture];
+        let refused = expect(dir, &words, 2);
+        assert!(text(&refused.stderr).contains("error[same-file]"), "{}", text(&refused.stderr));
+        assert!(!dir.join("same.xml").exists());
+    }
+}
+
 #[test]
 fn tables_that_are_none_are_answered_in_words() {
     let folder = tempfile::tempdir().expect("a folder");

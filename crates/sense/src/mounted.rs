@@ -1,7 +1,7 @@
 //! A sensor on a body: where it is, how it moves, and how what it measures becomes what a run
 //! asks of a sensor.
 
-use headland_base::{Seed, SimDuration, SimTime, Transform, Vec3};
+use headland_base::{Diagnostic, Seed, SimDuration, SimTime, Transform, Vec3};
 use headland_record::messages::{Header, Kind};
 use headland_sim::sensor::LastStep;
 use headland_sim::{Look, Model, Output, RigidState, Sensor, Timing};
@@ -27,6 +27,16 @@ pub trait Measure {
     /// Where it looks, for people to see; nothing where it looks nowhere.
     fn sight(&self) -> Option<Sight<'_>> {
         None
+    }
+
+    /// What whoever reads its messages should know of how they come about.
+    fn about(&self) -> Option<&str> {
+        None
+    }
+
+    /// What was worth a word about itself since the last call.
+    fn take_findings(&mut self) -> Vec<Diagnostic> {
+        Vec::new()
     }
 
     /// What there is to say now, by output.
@@ -83,6 +93,11 @@ impl Mounted {
         Mounted { name: name.to_string(), measure, outputs, timing, dropout, dropper: None }
     }
 
+    /// What whoever reads its messages should know of how they come about.
+    pub fn about(&self) -> Option<&str> {
+        self.measure.about()
+    }
+
     /// Where it looks.
     pub fn sight(&self) -> Option<Sight<'_>> {
         self.measure.sight()
@@ -109,6 +124,10 @@ impl Sensor for Mounted {
     fn start(&mut self, model: &Model, seed: &Seed) {
         self.measure.start(model, seed);
         self.dropper = (self.dropout.rate > 0.0).then(|| self.dropout.dropper(seed));
+    }
+
+    fn take_findings(&mut self) -> Vec<Diagnostic> {
+        self.measure.take_findings()
     }
 
     fn sample(&mut self, look: &Look<'_>, say: &mut dyn FnMut(usize, Vec<u8>)) {

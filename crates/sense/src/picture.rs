@@ -5,8 +5,9 @@ use headland_base::{Diagnostic, Seed, SimDuration, SimTime, Transform, Vec3};
 use headland_record::Recording;
 use headland_sim::{Model, Motion, State};
 
-use crate::camera::{Camera, Pinhole, View};
+use crate::camera::{Camera, Film, Pinhole, View};
 use crate::image::Image;
+use crate::lens::Table;
 use crate::overlay::{self, Kind, Mark, Sights, Touch};
 use crate::poses::{self, Recorded};
 use crate::render::{Renderer, Wants};
@@ -21,8 +22,9 @@ const MOST_LOOKS: usize = 60;
 /// Where the picture is taken from.
 #[derive(Clone, Debug, PartialEq)]
 pub enum From {
-    /// A camera of the world, through its lens, with all that is wrong with its pictures.
-    Camera(Box<Camera>),
+    /// A camera of the world, through its lens, with all that is wrong with its pictures; or
+    /// several, at least one, side by side.
+    Cameras(Vec<Camera>),
     /// Wherever everything that moves is in the picture; an eye, or a point to look at, is kept.
     Outside {
         /// How large the picture is and how wide it sees.
@@ -49,7 +51,8 @@ pub struct Shot {
 pub struct Stage<'a> {
     model: &'a Model,
     recording: Option<(&'a Recording, Recorded<'a>)>,
-    scene: Scene,
+    /// Compiled for the first picture: what a camera sees, or all that is there.
+    scene: Option<(Show, Scene)>,
     sights: Sights,
 }
 
@@ -66,8 +69,7 @@ impl<'a> Stage<'a> {
             return Err(Diagnostic::error("no-poses", message)
                 .help("`headland info` lists its topics; poses are in /OBJECT/pose"));
         }
-        let scene = Scene::of(&model.world, Show::Everything);
-        Ok(Stage { model, recording, scene, sights: Sights::default() })
+        Ok(Stage { model, recording, scene: None, sights: Sights::default() })
     }
 
     /// The first and the last moment there is a picture of.
@@ -84,67 +86,96 @@ impl<'a> Stage<'a> {
     }
 
     /// Takes one picture per moment and hands each on. All are taken from one place, unless the
-    /// camera moves.
+    /// camera moves. Who draws: one for each camera, or one.
     pub fn shoot(
         &mut self,
         shot: &Shot,
-        renderer: &mut dyn Renderer,
+        renderers: &mut [Box<dyn Renderer>],
         times: &[SimTime],
         mut take: impl FnMut(usize, Image) -> Result<(), Vec<Diagnostic>>,
     ) -> Result<(), Vec<Diagnostic>> {
+        let mut films = self.films(&shot.from)?;
+        // A camera takes no picture of what has no visual.
+        let show = if films.is_empty() { Show::Everything } else { Show::Visuals };
+        let kept = self.scene.take().filter(|(kept, _)| *kept == show);
+        let (_, mut whole) = kept.unwrap_or_else(|| (show, Scene::of(&self.model.world, show)));
         let mut around = Bounds::EMPTY;
         for i in spread(times.len(), MOST_LOOKS) {
-            self.scene.place(&poses_at(self.model, &self.recording, times[i]));
-            around = around.union(interesting(&self.scene));
+            whole.place(&poses_at(self.model, &self.recording, times[i]));
+            around = around.union(interesting(&whole));
         }
-        let mut film = match &shot.from {
-            From::Camera(camera) => {
-                let table = camera.table().map_err(|fault| {
-                    vec![fault.note(format!("the lens of camera `{}`", camera.name))]
-                })?;
-                Some((camera, table, camera.darkroom(&self.seed(camera.sensor_name()))))
-            }
-            From::Outside { .. } => None,
-        };
         for (i, time) in times.iter().enumerate() {
-            self.scene.place(&poses_at(self.model, &self.recording, *time));
+            whole.place(&poses_at(self.model, &self.recording, *time));
             let view = match &shot.from {
-                From::Camera(camera) => camera.view(self.scene.world_from_link()),
+                From::Cameras(cameras) => cameras[0].view(whole.world_from_link()),
                 From::Outside { pinhole, eye, at } => framing(*pinhole, around, *eye, *at),
             };
-            let marks = self.marks(&shot.draw, *time, mark_size(&view, around, &shot.from));
-            let mut marked = (!marks.is_empty()).then(|| self.scene.with_marks(marks));
-            let scene = marked.as_mut().unwrap_or(&mut self.scene);
-            let frame = match &mut film {
-                Some((camera, table, darkroom)) => {
-                    let mut place = |scene: &mut Scene, secs: f64| {
-                        let mut poses = poses_at(self.model, &self.recording, after(*time, secs));
-                        // The link of the marks, which stay.
-                        poses.resize(scene.links().len(), Transform::IDENTITY);
-                        scene.place(&poses);
-                    };
-                    let film = (&*table, darkroom.as_mut());
-                    camera.take(film, renderer, scene, Wants::COLOUR, &mut place)
-                }
-                None => renderer.render(scene, &view, Wants::COLOUR),
+            let size = mark_size(&view, around, &shot.from);
+            let marks = self.marks(&shot.draw, *time, &whole, size);
+            let mut marked = (!marks.is_empty()).then(|| whole.with_marks(marks));
+            let scene = marked.as_mut().unwrap_or(&mut whole);
+            let mut images = self.develop(&mut films, renderers, scene, *time);
+            if films.is_empty() {
+                images.push(renderers[0].render(scene, &view, Wants::COLOUR).into_image());
+            }
+            let mut image = match <[Image; 1]>::try_from(images) {
+                Ok([only]) => only,
+                Err(several) => Image::side_by_side(&several),
             };
-            let mut image = frame.into_image();
             if shot.caption {
                 image.caption(&format!("{:.2} s", time.secs()));
             }
             take(i, image)?;
         }
+        self.scene = Some((show, whole));
         Ok(())
     }
 
-    fn marks(&mut self, kinds: &[Kind], time: SimTime, size: f64) -> Vec<Mark> {
+    /// Cameras ready to take pictures, or what is wrong with a lens.
+    fn films(&self, from: &From) -> Result<Vec<Film>, Vec<Diagnostic>> {
+        let From::Cameras(cameras) = from else { return Ok(Vec::new()) };
+        let film = |camera: &Camera| {
+            Table::check(&camera.pinhole, &camera.lens, camera.cutoff).map_err(|fault| {
+                vec![fault.note(format!("the lens of camera `{}`", camera.name))]
+            })?;
+            let mut film = Film::new(camera.clone());
+            film.start(&self.seed(camera.sensor_name()));
+            Ok(film)
+        };
+        cameras.iter().map(film).collect()
+    }
+
+    /// What every camera shows of a moment.
+    fn develop(
+        &self,
+        films: &mut [Film],
+        renderers: &mut [Box<dyn Renderer>],
+        scene: &mut Scene,
+        time: SimTime,
+    ) -> Vec<Image> {
+        let mut place = |scene: &mut Scene, secs: f64| {
+            let mut poses = poses_at(self.model, &self.recording, after(time, secs));
+            // The link of the marks, which stay.
+            poses.resize(scene.links().len(), Transform::IDENTITY);
+            scene.place(&poses);
+        };
+        let mut images = Vec::new();
+        for (film, renderer) in films.iter_mut().zip(renderers) {
+            let moment = (&*self.model.world, time);
+            let frame = film.take(moment, &mut **renderer, scene, &mut place);
+            images.extend(film.images(frame));
+        }
+        images
+    }
+
+    fn marks(&mut self, kinds: &[Kind], time: SimTime, scene: &Scene, size: f64) -> Vec<Mark> {
         let mut sights = std::mem::take(&mut self.sights);
-        let links = self.scene.world_from_link();
+        let links = scene.world_from_link();
         let of = |kind: &Kind| match kind {
             Kind::Contacts => overlay::contacts(&self.touches(time), size),
             Kind::Forces => overlay::forces(&self.touches(time), overlay::weight(self.model), size),
             Kind::Com => overlay::centres_of_mass(self.model, links, size),
-            Kind::Frames => overlay::frames(&self.scene, size),
+            Kind::Frames => overlay::frames(scene, size),
             Kind::Collisions => sights.collisions(self.model, links),
             Kind::Beams => sights.beams(self.model, links, size),
             Kind::Trajectories => self.paths(time, size),

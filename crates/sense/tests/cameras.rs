@@ -5,7 +5,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use headland_base::maths::{Vec2, tan};
+use headland_base::maths::{Vec2, log, tan};
 use headland_base::{Diagnostic, Seed, Severity, SimTime, Source, Vec3};
 use headland_record::messages::{CameraInfo, CompressedImage, Image, PointCloud2, decode};
 use headland_sense::camera::Pinhole;
@@ -45,6 +45,15 @@ fn model(sensors: &str) -> (Model, headland_world::Places) {
 
 /// What the sensors say at time zero: topics and bytes.
 fn said(sensors: &str, n_threads: usize) -> Vec<(String, Vec<u8>)> {
+    said_from(sensors, n_threads, &|_, topic| Seed::new(3).child(topic))
+}
+
+/// The same, each from the seed of its name and its first topic.
+fn said_from(
+    sensors: &str,
+    n_threads: usize,
+    seed: &dyn Fn(&str, &str) -> Seed,
+) -> Vec<(String, Vec<u8>)> {
     let (model, places) = model(sensors);
     let (declared, findings) = declare(&model, &places);
     let told: Vec<&Diagnostic> =
@@ -61,7 +70,8 @@ fn said(sensors: &str, n_threads: usize) -> Vec<(String, Vec<u8>)> {
     for declaration in declared {
         let mut sensor = declaration.into_sensor().unwrap();
         let topics: Vec<String> = sensor.outputs().iter().map(|o| o.topic.clone()).collect();
-        sensor.start(&model, &Seed::new(3).child(&topics[0]));
+        let seed = seed(sensor.name(), &topics[0]);
+        sensor.start(&model, &seed);
         let look = Look { model: &model, state: &state, last_step: None, n_threads };
         sensor.sample(&look, &mut |output, cdr| out.push((topics[output].clone(), cdr)));
     }
@@ -221,20 +231,211 @@ fn a_picture_through_a_camera_is_the_one_that_it_takes() {
         let mut taken = Vec::new();
         sensor.sample(&look, &mut |_, cdr| taken.push(cdr));
         let taken: Image = decode(&taken[0]).unwrap();
-        let mut renderer = renderer(camera.renderer, 1).unwrap();
+        let mut renderers = [renderer(camera.renderer, 1).unwrap()];
         let perfect = {
             let table = camera.table().unwrap();
             let scene = Scene::of(&model.world, Show::Visuals);
             let view = camera.view(scene.world_from_link());
-            table.render(&mut *renderer, &scene, &view, Wants::COLOUR).rgb
+            table.render(&mut *renderers[0], &scene, &view, Wants::COLOUR).rgb
         };
-        let shot = Shot { from: From::Camera(Box::new(camera)), draw: Vec::new(), caption: false };
+        let shot = Shot { from: From::Cameras(vec![camera]), draw: Vec::new(), caption: false };
         let shown = |_, shown: image::Image| {
             assert!(shown.rgb == taken.data && shown.rgb != perfect);
             Ok(())
         };
-        stage.shoot(&shot, &mut *renderer, &[SimTime::ZERO], shown).unwrap();
+        stage.shoot(&shot, &mut renderers, &[SimTime::ZERO], shown).unwrap();
     }
+}
+
+/// The noise of a picture is that of its moment: each of a run can be shown alone, and two differ.
+#[test]
+fn a_picture_of_any_moment_has_the_noise_of_the_run() {
+    let noise = "<noise type='gaussian'><stddev>0.05</stddev>
+        <headland:dropout><rate>0.1</rate></headland:dropout></noise>";
+    let colour = noise.replace("<headland:dropout><rate>0.1</rate></headland:dropout>", "");
+    for (kind, noise) in [("camera", &*colour), ("depth_camera", noise)] {
+        let sensors = camera(kind, "eye", noise);
+        let (model, places) = model(&sensors);
+        let (cameras, _) = headland_sense::camera::cameras(&model.world, &places);
+        let clip = cameras[0].clip;
+        let mut sensor = declare(&model, &places).0.remove(0).into_sensor().unwrap();
+        sensor.start(&model, &Seed::new(0).child("sensor").child(sensor.name()));
+        let mut state = State::initial(&model);
+        let shot = Shot { from: From::Cameras(cameras), draw: Vec::new(), caption: false };
+        let mut before = Vec::new();
+        for millis in [0, 100, 200] {
+            state.time = SimTime::from_nanos(millis * 1_000_000);
+            let look = Look { model: &model, state: &state, last_step: None, n_threads: 1 };
+            let mut taken = Vec::new();
+            sensor.sample(&look, &mut |_, cdr| taken.push(cdr));
+            let taken: Image = decode(&taken[0]).unwrap();
+            let wanted = match kind {
+                "camera" => taken.data,
+                _ => {
+                    let depths = taken.data.as_chunks::<4>().0.iter();
+                    let colour = |b: &[u8; 4]| {
+                        headland_sense::camera::depth_colour(f32::from_le_bytes(*b), clip)
+                    };
+                    depths.flat_map(colour).collect()
+                }
+            };
+            assert!(wanted != before, "{kind}");
+            let keep = |_, image: image::Image| {
+                assert!(image.rgb == wanted, "{kind} at {millis} ms");
+                Ok(())
+            };
+            let mut renderers = [renderer("raster", 1).unwrap()];
+            let mut stage = Stage::new(&model, None).unwrap();
+            stage.shoot(&shot, &mut renderers, &[state.time], keep).unwrap();
+            before = wanted;
+        }
+    }
+}
+
+/// What `render` shows of all cameras of these sensors, side by side.
+fn shown(sensors: &str) -> image::Image {
+    let (model, places) = model(sensors);
+    let (cameras, faults) = headland_sense::camera::cameras(&model.world, &places);
+    assert!(faults.is_empty(), "{faults:?}");
+    let mut renderers: Vec<_> =
+        cameras.iter().map(|camera| renderer(camera.renderer, 1).unwrap()).collect();
+    let shot = Shot { from: From::Cameras(cameras), draw: Vec::new(), caption: false };
+    let mut out = None;
+    let mut stage = Stage::new(&model, None).unwrap();
+    let keep = |_, image| {
+        out = Some(image);
+        Ok(())
+    };
+    stage.shoot(&shot, &mut renderers, &[SimTime::ZERO], keep).unwrap();
+    out.unwrap()
+}
+
+/// A part of a picture.
+fn columns(image: &image::Image, columns: std::ops::Range<usize>) -> Vec<u8> {
+    let rows = image.rgb.chunks_exact(image.width * 3);
+    rows.flat_map(|row| &row[columns.start * 3..columns.end * 3]).copied().collect()
+}
+
+/// Depths in greys, with noise in metres and lost ones in red: what the message of the same moment
+/// has, by the formula that the help states, and no grain of colours on it.
+#[test]
+fn a_depth_camera_shows_its_depths() {
+    let (near, far) = (0.5f64, 12.0f64);
+    let clip = format!("<clip><near>{near}</near><far>{far}</far></clip>");
+    let noise = "<noise><type>gaussian</type><stddev>0.05</stddev><mean>0.3</mean>
+        <headland:dropout><rate>0.1</rate></headland:dropout></noise>";
+    let of = |inside: &str| {
+        let sensors = camera("depth_camera", "depth", inside);
+        // As a run of seed 0, which pictures of a world are drawn from.
+        let seed = |name: &str, _: &str| Seed::new(0).child("sensor").child(name);
+        let said = said_from(&sensors, 1, &seed);
+        let depths: Image = message(&said, "/robot/depth/depth/image_raw");
+        let words = depths.data.as_chunks::<4>().0.iter();
+        (words.map(|word| f32::from_le_bytes(*word)).collect::<Vec<f32>>(), shown(&sensors))
+    };
+    let (perfect, _) = of(&clip);
+    let (depths, shown) = of(&format!("{clip}{noise}"));
+    let grey = |depth: f32| {
+        let share = log(f64::from(depth).clamp(near, far) / near) / log(far / near);
+        255.0 - 223.0 * share
+    };
+    let (mut sum, mut n_seen, mut n_lost) = (0.0, 0, 0);
+    for (i, depth) in depths.iter().enumerate() {
+        let pixel = &shown.rgb[i * 3..i * 3 + 3];
+        if depth.is_nan() {
+            assert_eq!(pixel, [255, 0, 0]);
+            n_lost += 1;
+        } else if depth.is_infinite() {
+            assert_eq!(pixel, [0, 0, 0]);
+        } else {
+            assert!((f64::from(pixel[0]) - grey(*depth)).abs() <= 0.501, "{pixel:?} {depth}");
+            assert!(pixel[0] == pixel[1] && pixel[1] == pixel[2]);
+            sum += f64::from(depth - perfect[i]);
+            n_seen += 1;
+        }
+    }
+    assert!(n_seen > 1000 && depths.contains(&f32::INFINITY) && n_lost > 100, "{n_seen} {n_lost}");
+    // The mean of so many, within four of its deviations.
+    let off = sum / f64::from(n_seen) - 0.3;
+    assert!(off.abs() < 4.0 * 0.05 / f64::from(n_seen).sqrt(), "{off}");
+}
+
+/// As REP 117 has it: −∞ too near, +∞ too far or nothing, and noise makes no depth outside of what
+/// the camera measures.
+#[test]
+fn depths_are_within_the_clip_or_infinite() {
+    let depths = |kind: &str, inside: &str| -> Vec<f32> {
+        let all = said(&camera(kind, "d", inside), 1);
+        let image: Image = message(&all, "/robot/d/depth/image_raw");
+        image.data.as_chunks::<4>().0.iter().map(|b| f32::from_le_bytes(*b)).collect()
+    };
+    let (near, far) = (2.0, 4.0);
+    let clip = format!("<clip><near>{near}</near><far>{far}</far></clip>");
+    let noise = "<headland:depth_noise type='gaussian'><stddev>0.3</stddev></headland:depth_noise>";
+    for kind in ["depth_camera", "rgbd_camera"] {
+        let all = depths(kind, "");
+        let clipped = depths(kind, &clip);
+        for (whole, clipped) in all.iter().zip(&clipped) {
+            let wanted = match *whole {
+                depth if depth < near => f32::NEG_INFINITY,
+                depth if depth > far => f32::INFINITY,
+                depth => depth,
+            };
+            assert_eq!(*clipped, wanted, "{kind}");
+        }
+        for sought in [f32::NEG_INFINITY, f32::INFINITY] {
+            assert!(clipped.contains(&sought), "{kind}: {sought}");
+        }
+        let noisy = depths(kind, &format!("{clip}{noise}"));
+        let finite = || noisy.iter().filter(|depth| depth.is_finite());
+        assert!(finite().all(|depth| (near..=far).contains(depth)) && finite().count() > 500);
+        let pushed = clipped.iter().zip(&noisy).filter(|(a, b)| a.is_finite() && b.is_infinite());
+        assert!(pushed.count() > 20, "{kind}");
+    }
+}
+
+/// Each kind shows its messages: labels in their colours, of an rgbd camera colours and depths, of a
+/// pair both pictures, and grey ones where its format is.
+#[test]
+fn every_kind_of_camera_shows_what_it_records() {
+    let labels = camera("segmentation_camera", "labels", "");
+    let coloured: Image = message(&said(&labels, 1), "/robot/labels/colored_map");
+    assert!(shown(&labels).rgb == coloured.data);
+    assert!(coloured.data.iter().any(|byte| *byte > 0));
+
+    let both = camera("rgbd_camera", "both", "");
+    let colours: Image = message(&said(&both, 1), "/robot/both/image_raw");
+    let beside = shown(&both);
+    let width = colours.width as usize;
+    assert_eq!(beside.width, 2 * width + 4);
+    assert!(columns(&beside, 0..width) == colours.data);
+    let depths = shown(&camera("depth_camera", "both", ""));
+    assert!(columns(&beside, width + 4..2 * width + 4) == depths.rgb);
+
+    let one = |name: &str, y: f64| {
+        format!(
+            "<camera name='{name}'><pose>0 {y} 0 0 0 0</pose><image><width>40</width>
+             <height>30</height><format>L8</format></image></camera>"
+        )
+    };
+    let two = one("left", 0.06) + &one("right", -0.06);
+    let pair = format!("<sensor name='pair' type='multicamera'>{two}</sensor>");
+    let beside = shown(&pair);
+    for (side, at) in [("left", 0), ("right", 44)] {
+        let grey: Image = message(&said(&pair, 1), &format!("/robot/pair/{side}/image_raw"));
+        assert_eq!(grey.encoding, "mono8");
+        let wanted: Vec<u8> = grey.data.iter().flat_map(|byte| [*byte; 3]).collect();
+        assert!(columns(&beside, at..at + 40) == wanted, "{side}");
+    }
+}
+
+/// What has no visual is not seen by a camera, neither in a run nor in a picture.
+#[test]
+fn what_has_no_visual_is_not_in_the_picture_of_a_camera() {
+    let hidden = "<collision name='c'><pose>1 0 0 0 0 0</pose><geometry><sphere>
+        <radius>0.4</radius></sphere></geometry></collision>";
+    let eye = camera("camera", "eye", "");
+    assert!(shown(&format!("{eye}{hidden}")).rgb == shown(&eye).rgb);
 }
 
 /// The baseline is in the right camera's P, and a point shifts by f·b/z between the pictures.
@@ -275,6 +476,83 @@ fn a_pair_of_cameras_knows_its_baseline() {
     assert!((shift - expected).abs() < 1.0, "{shift} {expected}");
 }
 
+/// P is by where cameras stand, not by their order in the file; and cameras that cannot be compared
+/// row by row are told, and have none.
+#[test]
+fn the_right_one_of_a_pair_is_the_one_on_the_right() {
+    let one = |name: &str, pose: &str, width: usize| {
+        format!(
+            "<camera name='{name}'><pose>{pose}</pose><image><width>{width}</width>
+             <height>12</height></image></camera>"
+        )
+    };
+    let pair = |a: &str, b: &str| format!("<sensor name='p' type='multicamera'>{a}{b}</sensor>");
+    let left = one("left", "0 0.06 0 0 0 0", 16);
+    let right = one("right", "0 -0.06 0 0 0 0", 16);
+    for sensor in [pair(&left, &right), pair(&right, &left)] {
+        let all = said(&sensor, 1);
+        let [left, right]: [CameraInfo; 2] =
+            ["left", "right"].map(|side| message(&all, &format!("/robot/p/{side}/camera_info")));
+        assert_eq!(left.p[3], 0.0);
+        assert!((right.p[3] + right.p[0] * 0.12).abs() < 1e-9, "{:?}", right.p);
+    }
+    for (odd, why) in [
+        (one("right", "0 -0.06 0 0 0 0", 20), "another size"),
+        (one("right", "0 -0.06 0 0 0 0.1", 16), "another way"),
+        (one("right", "0.1 -0.06 0 0 0 0", 16), "along its rows"),
+    ] {
+        let (model, places) = model(&pair(&left, &odd));
+        let (declared, _) = declare(&model, &places);
+        let told = &declared[0].findings;
+        assert_eq!((told.len(), told[0].severity), (1, Severity::Warning), "{told:?}");
+        assert!(told[0].message.contains(why), "{told:?}");
+        let mut sensor = declared.into_iter().next().unwrap().into_sensor().unwrap();
+        sensor.start(&model, &Seed::new(0));
+        let state = State::initial(&model);
+        let look = Look { model: &model, state: &state, last_step: None, n_threads: 1 };
+        let topics: Vec<String> = sensor.outputs().iter().map(|o| o.topic.clone()).collect();
+        let mut all = Vec::new();
+        sensor.sample(&look, &mut |output, cdr| all.push((topics[output].clone(), cdr)));
+        for side in ["left", "right"] {
+            let info: CameraInfo = message(&all, &format!("/robot/p/{side}/camera_info"));
+            assert_eq!(info.p[3], 0.0, "{side}");
+        }
+    }
+}
+
+/// A calibration of OpenCV comes out as it was pasted, and the picture is that of it: the point on
+/// the optical axis is seen at the principal point.
+#[test]
+fn a_pasted_calibration_is_the_camera_info() {
+    let lens = "<lens><intrinsics><fx>80.5</fx><fy>81.25</fy><cx>40.5</cx><cy>30.25</cy><s>0.5</s>
+        </intrinsics></lens>";
+    let sensors = camera("depth_camera", "eye", lens);
+    let all = said(&sensors, 1);
+    let info: CameraInfo = message(&all, "/robot/eye/camera_info");
+    let pasted = [80.5, 0.5, 40.5, 0.0, 81.25, 30.25, 0.0, 0.0, 1.0];
+    let off = info.k.iter().zip(pasted).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+    // A skew is kept as a share of the focal length.
+    assert!(off < 1e-15 && info.k[2] == 40.5 && info.k[5] == 30.25, "{:?}", info.k);
+    // The ball is at (1.9, 0.4, −0.1) before the camera; its silhouette in row 34 is a circle's.
+    let depth: Image = message(&all, "/robot/eye/depth/image_raw");
+    let depths: Vec<f32> =
+        depth.data.as_chunks::<4>().0.iter().map(|b| f32::from_le_bytes(*b)).collect();
+    let seen: Vec<usize> = (0..96).filter(|x| depths[34 * 96 + x] < 2.2).collect();
+    let ray = |u: f64| {
+        let y = (34.0 - info.k[5]) / info.k[4];
+        let x = (u - info.k[2] - info.k[1] * y) / info.k[0];
+        Vec3::new(1.0, -x, -y)
+    };
+    let meets = |u: f64| {
+        let (centre, d) = (Vec3::new(2.0, 0.4, -0.1), ray(u));
+        let along = centre.dot(d) / d.dot(d);
+        (centre - d * along).length() < 0.3
+    };
+    let wanted: Vec<usize> = (0..96).filter(|x| meets(*x as f64)).collect();
+    assert_eq!(seen, wanted);
+    assert!(seen.len() > 10);
+}
+
 #[test]
 fn a_fisheye_of_sdf_is_equidistant_and_ends_at_its_cutoff() {
     let fisheye = "<sensor name='fish' type='wideanglecamera'><camera>
@@ -304,6 +582,81 @@ fn the_number_of_threads_changes_no_byte() {
     // One more sensor changes nothing that the others say.
     let more = [camera("camera", "new", knobs), sensors.clone()].concat();
     assert!(said(&more, 2).ends_with(&said(&sensors, 1)));
+}
+
+/// A label that is none is refused where it stands, as soon as a camera would show it.
+#[test]
+fn labels_that_are_none_are_refused() {
+    for label in ["70000", "-1", "abc", "1.5", "", "65535", "0"] {
+        let things = THINGS.replace("<label>40</label>", &format!("<label>{label}</label>"));
+        let sensor = camera("segmentation_camera", "classes", "");
+        let text = format!(
+            "<sdf version='1.11'><world name='w'>{things}<model name='robot'>\
+             <link name='head'>{sensor}</link></model></world></sdf>"
+        );
+        let source = Source::new("labels.sdf", text.clone());
+        let read = read_text(source, Path::new(""), &ReadOptions::default()).unwrap();
+        let model = Model::compile_read(&Arc::new(read.world), &read.places).unwrap();
+        let (declared, _) = declare(&model, &read.places);
+        let told = &declared[0].findings;
+        if matches!(label, "65535" | "0") {
+            assert!(told.is_empty(), "{told:?}");
+            continue;
+        }
+        assert_eq!((told.len(), told[0].code), (1, "bad-label"), "{label}: {told:?}");
+        let place = told[0].place.as_ref().unwrap();
+        assert_eq!(&text[place.span.clone()], "plugin", "{label}");
+        assert!(told[0].message.contains(label) && told[0].message.contains("`wall`"));
+    }
+}
+
+/// What would be expected to matter and does not is told.
+#[test]
+fn what_is_not_heeded_is_told() {
+    let fisheye = "<lens><type>equidistant</type></lens>";
+    for (inside, expected) in [
+        ("<distortion><center>0.4 0.5</center></distortion>".to_string(), "<center> is not heeded"),
+        ("<lens><projection><p_cx>1</p_cx></projection></lens>".to_string(), "<projection> is not"),
+        ("<lens><scale_to_hfov>false</scale_to_hfov></lens>".to_string(), "<scale_to_hfov> is not"),
+        (format!("{fisheye}<distortion><p1>0.1</p1></distortion>"), "<p1> is not heeded"),
+        ("<noise><stddev>0.1</stddev></noise>".to_string(), "noise without a type is none"),
+        (String::new(), ""),
+        ("<distortion><center>0.5 0.5</center><k1>0.1</k1></distortion>".to_string(), ""),
+        (format!("{fisheye}<distortion><p1>0</p1></distortion>"), ""),
+        ("<noise type='none'><stddev>0.1</stddev></noise>".to_string(), ""),
+    ] {
+        let (model, places) = model(&camera("camera", "odd", &inside));
+        let told = &declare(&model, &places).0[0].findings;
+        match expected {
+            "" => assert!(told.is_empty(), "{inside}: {told:?}"),
+            _ => {
+                assert_eq!((told.len(), told[0].severity), (1, Severity::Warning), "{told:?}");
+                assert!(told[0].message.contains(expected), "{told:?}");
+            }
+        }
+    }
+}
+
+/// What stands twice and says two things is refused where it stands the second time.
+#[test]
+fn what_stands_twice_is_told() {
+    for inside in [
+        "<image><width>32</width></image><image><width>16</width></image>",
+        "<headland:imperfections><glare>0.1</glare><glare>0.9</glare></headland:imperfections>",
+        "<headland:imperfections><glare>0.1</glare></headland:imperfections>\
+         <headland:imperfections><defocus>3</defocus></headland:imperfections>",
+    ] {
+        let sensor = format!("<sensor name='bad' type='camera'><camera>{inside}</camera></sensor>");
+        assert!(refused(&sensor).contains("stands twice in"), "{inside}");
+    }
+    let twice = "<sensor name='a' type='camera'><update_rate>5</update_rate>\
+                 <update_rate>6</update_rate><camera/></sensor>";
+    assert!(refused(twice).contains("<update_rate> stands twice in <sensor>"));
+    let same = twice.replace('6', "5");
+    assert_eq!(refused(&same), "");
+    let (model, places) = model(&same);
+    let told = &declare(&model, &places).0[0].findings;
+    assert_eq!((told[0].code, told[0].severity), ("repeated-element", Severity::Warning));
 }
 
 fn refused(sensor: &str) -> String {

@@ -138,10 +138,48 @@ fn alike_objects_are_mixed_up() {
         n_mixed += usize::from(by_id("gear_1").y < 0.0);
         assert!((by_id("gear_1").y + by_id("gear_2").y).abs() < 1e-12, "each once");
     }
-    // One of the two swaps, and not both.
-    let (wanted, n) = (2.0 * 0.1 * 0.9, arrays.len() as f64);
+    let (wanted, n) = (0.1, arrays.len() as f64);
     let share = n_mixed as f64 / n;
     assert!((share - wanted).abs() < 3.29 * sqrt(wanted * (1.0 - wanted) / n), "{share}");
+}
+
+/// Of any number of alike objects each has another's name as often as declared, and each of the
+/// others' as often; every name is there once.
+#[test]
+fn the_rate_of_mix_ups_is_that_of_every_object() {
+    for n_gears in 1..=5usize {
+        for rate in [0.1, 0.6, 1.0] {
+            let gears: String =
+                (0..n_gears).map(|i| gear(i, 2.0, 0.3 * (i as f64 - 2.0))).collect();
+            let world = gears + &detector(&format!("<swap_rate>{rate}</swap_rate>"));
+            let n = 2000.0;
+            let arrays: Vec<Detection3DArray> = Bench::new(&world).often(0, n as usize);
+            let mut called = vec![vec![0.0; n_gears]; n_gears];
+            for array in &arrays {
+                let mut names: Vec<&str> = array.detections.iter().map(|d| &*d.id).collect();
+                for detection in &array.detections {
+                    let is = (place(detection).y / 0.3 + 2.0).round() as usize;
+                    let said = detection.id.trim_start_matches("gear_").parse::<usize>().unwrap();
+                    called[is][said] += 1.0 / n;
+                }
+                names.sort_unstable();
+                names.dedup();
+                assert_eq!(names.len(), n_gears);
+            }
+            for (is, said) in called.iter().enumerate() {
+                for (other, share) in said.iter().enumerate() {
+                    let wanted = match (n_gears, is == other) {
+                        (1, _) => 1.0,
+                        (_, true) => 1.0 - rate,
+                        (_, false) => rate / (n_gears as f64 - 1.0),
+                    };
+                    // Five standard errors: there are 165 shares.
+                    let most = 5.0 * sqrt(wanted * (1.0 - wanted) / n) + 1e-9;
+                    assert!((share - wanted).abs() < most, "{n_gears} {rate}: {share} {wanted}");
+                }
+            }
+        }
+    }
 }
 
 /// One more object moves no number of another.

@@ -93,6 +93,8 @@ fn compare(gpu: &mut Gpu, what: &str, scene: &Scene, view: &View, table: Option<
     let (theirs, ours) = (draw(gpu), draw(&mut Raster::new(2)));
     // On one adapter every picture comes out the same.
     assert!(draw(gpu) == theirs, "{what}: twice the same");
+    // And it drew them itself: nothing is learnt from comparing `raster` with itself.
+    assert_eq!(gpu.take_findings(), [], "{what}");
     assert!(ours.ids.iter().any(|id| *id != NO_ITEM), "{what}: something is seen");
     if table.is_none() {
         exact(what, scene, view, &theirs);
@@ -177,6 +179,104 @@ fn it_shows_what_raster_shows() {
             assert!(mean < 1.0, "{what}: {mean}");
         }
     }
+}
+
+/// Panes that lie in each other are each seen once, and what is behind however many is seen too: the
+/// light that `n` panes of opacity `a` let through is (1 − a)ⁿ.
+#[test]
+fn panes_in_each_other_and_behind_each_other_let_light_through() {
+    let Some(mut gpu) = gpu() else { return };
+    let pane = |i: usize, x: f64, clear: f64| {
+        format!(
+            "<model name='pane{i}'><static>true</static><pose>{x} 0 0 0 0 0</pose><link name='l'>
+             <visual name='v'><transparency>{clear}</transparency><cast_shadows>false</cast_shadows>
+             <geometry><box><size>0.01 3 3</size></box></geometry><material>
+             <diffuse>0 0 0 1</diffuse></material></visual></link></model>"
+        )
+    };
+    let wall = "<model name='wall'><static>true</static><pose>6 0 0 0 0 0</pose><link name='l'>
+        <visual name='v'><geometry><box><size>0.1 9 9</size></box></geometry><material>
+        <diffuse>0 0 0 1</diffuse><emissive>0.9 0.9 0.9 1</emissive></material></visual></link>
+        </model>";
+    let draw = |renderer: &mut dyn Renderer, panes: &str| {
+        let text = format!(
+            "<sdf version='1.11'><world name='w'><light name='sun' type='directional'>
+             <direction>-1 0 -1</direction><diffuse>0 0 0 1</diffuse></light>{wall}{panes}</world>
+             </sdf>"
+        );
+        let source = headland_base::Source::new("panes.sdf", text);
+        let world = headland_world::read_text(source, Path::new(""), &ReadOptions::default());
+        let scene = Scene::of(&world.unwrap().world, Show::Visuals);
+        let view = View::look_at(Pinhole::from_fov(31, 31, 0.5), Vec3::ZERO, Vec3::X);
+        let frame = renderer.render(&scene, &view, Wants::COLOUR);
+        f64::from(frame.rgb[(15 * 31 + 15) * 3])
+    };
+    let all = |n: usize, x: &dyn Fn(usize) -> f64, clear: f64| -> String {
+        (0..n).map(|i| pane(i, x(i), clear)).collect()
+    };
+    let bare = draw(&mut gpu, "");
+    assert!(bare > 200.0, "{bare}");
+    let (same, behind): (&dyn Fn(usize) -> f64, &dyn Fn(usize) -> f64) =
+        (&|_| 2.0, &|i| 2.0 + 0.05 * i as f64);
+    for (n, at, clear) in [(1, same, 0.6), (2, same, 0.6), (3, same, 0.8), (12, behind, 0.95)] {
+        let panes = all(n, at, clear);
+        let (ours, theirs) = (draw(&mut Raster::new(1), &panes), draw(&mut gpu, &panes));
+        assert!((ours - theirs).abs() <= 2.0, "{n} panes: raster {ours}, wgpu {theirs}");
+        let wanted = bare * (0..n).fold(1.0, |light, _| light * clear);
+        assert!((theirs - wanted).abs() <= 3.0, "{n} panes: {theirs} and not {wanted}");
+    }
+    // More than it takes apart: what is opaque behind them is there still.
+    let theirs = draw(&mut gpu, &all(40, behind, 0.97));
+    assert!(theirs > 0.25 * bare, "{theirs} of {bare}");
+    assert_eq!(gpu.take_findings(), []);
+}
+
+/// Another GPU may round otherwise, so a sensor says which one draws for it.
+#[test]
+fn a_sensor_names_the_gpu_that_draws_for_it() {
+    let Some(gpu) = gpu() else { return };
+    let text = "<sdf version='1.11' xmlns:headland='urn:headland:sdf'><world name='w'>
+        <model name='r'><link name='l'><sensor name='s' type='camera'><camera>
+        <headland:renderer>wgpu</headland:renderer></camera></sensor></link></model></world></sdf>";
+    let source = headland_base::Source::new("w.sdf", text);
+    let read = headland_world::read_text(source, Path::new(""), &ReadOptions::default()).unwrap();
+    let world = std::sync::Arc::new(read.world);
+    let model = headland_sim::Model::compile_read(&world, &read.places).unwrap();
+    let (declared, _) = headland_sense::declare::declare(&model, &read.places);
+    let name = gpu.machine().unwrap();
+    println!("drawn on {name}");
+    assert_eq!(declared[0].about(), Some(&*format!("drawn by wgpu on {name}")));
+}
+
+/// What does not fit is drawn by `raster`, and that is said once, with the reason; a picture that
+/// fits is drawn by the GPU again.
+#[test]
+fn what_does_not_fit_is_drawn_by_raster_and_said() {
+    if gpu().is_none() {
+        return;
+    }
+    let scene = common::scene(&common::world(&mut common::Dice(1), 12, 1.0));
+    let view = |width: usize| {
+        let pinhole = Pinhole::from_fov(width, 60, 1.0);
+        View::look_at(pinhole, Vec3::new(4.0, 1.0, 2.0), Vec3::ZERO)
+    };
+    for (most_bytes, why) in [(64, "what there is to see takes"), (60_000, "the picture takes")] {
+        let mut gpu = Gpu::with_at_most(1, most_bytes).unwrap();
+        let large = gpu.render(&scene, &view(200), Wants::ALL);
+        assert!(large == Raster::new(1).render(&scene, &view(200), Wants::ALL), "{why}");
+        let told = gpu.take_findings();
+        assert_eq!(told.len(), 1, "{told:?}");
+        assert_eq!(told[0].code, "renderer-fell-back");
+        assert!(told[0].message.contains(why), "{}", told[0].message);
+        gpu.render(&scene, &view(200), Wants::ALL);
+        assert_eq!(gpu.take_findings(), [], "said once");
+    }
+    let mut small = Gpu::with_at_most(1, 60_000).unwrap();
+    let mut whole = gpu().unwrap();
+    assert!(
+        small.render(&scene, &view(40), Wants::ALL) == whole.render(&scene, &view(40), Wants::ALL)
+    );
+    assert_eq!(small.take_findings(), []);
 }
 
 #[test]

@@ -61,6 +61,44 @@ fn to_wall(from: (f64, f64), angle: f64) -> f64 {
     x.min(y)
 }
 
+/// Whatever is nearer of a thing, its visual or its collision, is met by what sees everything.
+#[test]
+fn everything_is_whatever_is_nearer() {
+    for (seen, touched) in [(1.0, 2.0), (2.0, 1.0)] {
+        let thing = format!(
+            "<model name='a'><static>true</static><pose>3 0 0 0 0 0</pose><link name='l'>\
+             <visual name='v'><geometry>{}</geometry></visual>\
+             <collision name='c'><geometry>{}</geometry></collision></link></model>",
+            box_(seen, 4.0, 4.0),
+            box_(touched, 4.0, 4.0)
+        );
+        let range = |sees: &str| {
+            let more = format!("<headland:sees>{sees}</headland:sees>");
+            let world = thing.clone() + &carrier("0 0 0 0 0 0", &lidar("lidar", 1, 0.0, &more));
+            f64::from(Bench::new(&world).ask::<LaserScan>(0).ranges[0])
+        };
+        assert!((range("visuals") - (3.0 - 0.5 * seen)).abs() < 1e-6);
+        assert!((range("collisions") - (3.0 - 0.5 * touched)).abs() < 1e-6);
+        assert!((range("everything") - 2.0).abs() < 1e-6);
+    }
+}
+
+/// A ball of 8 cm, 1.9 m away, is heard wherever it is in a cone of 14° on either side.
+#[test]
+fn a_sonar_hears_a_small_ball_anywhere_in_its_cone() {
+    let sonar = "<sensor name='sonar' type='sonar'><sonar><min>0.02</min><max>2</max>\
+        <radius>0.5</radius></sonar></sensor>";
+    for i in 0..40 {
+        // A spiral through the cone, at the golden angle.
+        let (aside, turn) = (0.24 * sqrt(f64::from(i) / 40.0), 2.399_963 * f64::from(i));
+        let at = Vec3::new(cos(aside), sin(aside) * cos(turn), sin(aside) * sin(turn)) * 1.9;
+        let pose = format!("{} {} {} 0 0 0", at.x, at.y, at.z);
+        let ball = fixed("ball", &pose, "<sphere><radius>0.04</radius></sphere>");
+        let range: Range = Bench::new(&(ball + &carrier("0 0 0 0 0 0", sonar))).ask(0);
+        assert!((1.859..1.9).contains(&range.range), "{i}: {}", range.range);
+    }
+}
+
 #[test]
 fn in_a_room_of_walls_ranges_are_closed_forms() {
     let world = room() + &carrier("0.5 0.25 0.1 0 0 0.3", &lidar("lidar", 271, 2.35, ""));

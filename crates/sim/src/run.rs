@@ -159,6 +159,8 @@ pub struct RunEnd {
     pub contained: Vec<(String, SimTime)>,
     /// Messages of sensors that had not arrived when it ended, and are lost.
     pub n_under_way: usize,
+    /// What sensors said about themselves, each thing once.
+    pub findings: Vec<Diagnostic>,
 }
 
 /// Runs a model to its end. An error is the engine's that cannot start, a controller's that
@@ -177,8 +179,8 @@ pub fn run(
     let mut run = Run::prepare(model, setup, engine, cast, observer)?;
     let ending = run.go(tick)?;
     let n_under_way = run.mail.n_under_way();
-    let (state, n_steps, contained) = (run.state, run.n_steps, run.contained);
-    Ok(RunEnd { state, n_steps, ending, contained, n_under_way })
+    let Run { state, n_steps, contained, findings, .. } = run;
+    Ok(RunEnd { state, n_steps, ending, contained, n_under_way, findings })
 }
 
 struct Run<'a> {
@@ -199,6 +201,7 @@ struct Run<'a> {
     contained: Vec<(String, SimTime)>,
     watchdog_bit: bool,
     n_remarks: usize,
+    findings: Vec<Diagnostic>,
     /// Somebody asked it to end.
     is_ending: bool,
     /// The contacts of the state are those of its last step.
@@ -235,7 +238,8 @@ fn start_sensors(model: &Model, setup: &Setup, cast: &mut Cast) -> Vec<SensorPla
     cast.sensors.iter_mut().map(&mut plan).collect()
 }
 
-/// Remarks of an engine that are kept; one that never stops talking is heard this often.
+/// Remarks of an engine, and of all sensors, that are kept; one that never stops talking is heard
+/// this often.
 const MOST_REMARKS: usize = 100;
 
 impl<'a> Run<'a> {
@@ -268,6 +272,7 @@ impl<'a> Run<'a> {
             contained: Vec::new(),
             watchdog_bit: false,
             n_remarks: 0,
+            findings: Vec::new(),
             is_ending: false,
             has_contacts: true,
             before: Vec::new(),
@@ -436,6 +441,12 @@ impl<'a> Run<'a> {
             for letter in said {
                 self.observer.looked(&letter)?;
                 self.mail.send(letter);
+            }
+            for finding in sensor.take_findings() {
+                if !self.findings.contains(&finding) && self.findings.len() < MOST_REMARKS {
+                    self.observer.event(stamp, sensor.name(), finding.code, &finding.message)?;
+                    self.findings.push(finding);
+                }
             }
         }
         Ok(())

@@ -96,6 +96,12 @@ pub trait Sensor {
 
     /// Hands what there is to say now to `say`: which output, and the message as CDR bytes.
     fn sample(&mut self, look: &Look<'_>, say: &mut dyn FnMut(usize, Vec<u8>));
+
+    /// What was worth a word since the last call, about itself and not about what it saw: that it
+    /// had to look in another way than it was told to.
+    fn take_findings(&mut self) -> Vec<Diagnostic> {
+        Vec::new()
+    }
 }
 
 /// What is known before a run about sensors and controllers that cannot be as fast as they were

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use headland_base::{Diagnostic, Seed, SimDuration, SimTime, Vec3};
 use headland_sim::{
     Cast, Commands, Controller, Ending, Engine, EngineOptions, Fault, Inputs, Letter, Look, Model,
-    Observer, Output, Sensor, Setup, State, Timing, run,
+    Observer, Output, RunEnd, Sensor, Setup, State, Timing, run,
 };
 use headland_world::{Inertial, Link, Model as Robot, World};
 
@@ -47,12 +47,13 @@ struct Eye {
     timing: Timing,
     outputs: Vec<Output>,
     needs_contacts: bool,
+    findings: Vec<Diagnostic>,
 }
 
 fn eye(topic: &str, timing: Timing, needs_contacts: bool) -> Box<dyn Sensor> {
     let output = |topic: String| Output { topic, message_type: "std_msgs/msg/Float64" };
     let outputs = vec![output(topic.to_string()), output(format!("{topic}/more"))];
-    Box::new(Eye { timing, outputs, needs_contacts })
+    Box::new(Eye { timing, outputs, needs_contacts, findings: Vec::new() })
 }
 
 impl Sensor for Eye {
@@ -83,6 +84,12 @@ impl Sensor for Eye {
         if look.state.time.nanos() % 2_000_000 == 0 {
             say(1, vec![9]);
         }
+        if look.last_step.is_some() && self.outputs[0].topic.starts_with("/odd") {
+            self.findings.push(Diagnostic::warning("odd", "it looked in another way"));
+        }
+    }
+    fn take_findings(&mut self) -> Vec<Diagnostic> {
+        std::mem::take(&mut self.findings)
     }
 }
 
@@ -107,6 +114,11 @@ impl Observer for Ears {
 }
 
 fn go(sensors: Vec<Box<dyn Sensor>>) -> (Ears, Vec<usize>, usize) {
+    let (ears, wanted, end) = go_to_the_end(sensors);
+    (ears, wanted, end.n_under_way)
+}
+
+fn go_to_the_end(sensors: Vec<Box<dyn Sensor>>) -> (Ears, Vec<usize>, RunEnd) {
     let link = Link {
         name: "a".into(),
         inertial: Inertial { mass: 1.0, ..Inertial::default() },
@@ -122,7 +134,7 @@ fn go(sensors: Vec<Box<dyn Sensor>>) -> (Ears, Vec<usize>, usize) {
     let tick = &mut |_| ControlFlow::Continue(());
     let end = run(&model, &setup, &mut engine, &mut cast, &mut ears, tick).expect("runs");
     assert_eq!(end.ending, Ending::Duration);
-    (ears, engine.wanted, end.n_under_way)
+    (ears, engine.wanted, end)
 }
 
 /// Every 4 ms from 1.5 ms on, in steps of 1 ms: at 2, 6 and 10 ms. What it saw is heard 2.5 ms
@@ -148,6 +160,19 @@ fn sensors_look_at_their_moments_and_are_heard_later() {
     assert_eq!(ears.heard, wanted);
     assert_eq!(n_under_way, 2);
     assert_eq!(ears.events, ["under-way: 2 messages of sensors had not arrived and are lost"]);
+}
+
+/// What sensors find odd about themselves is an event, and told at the end of the run: once, however
+/// often it happens and to however many.
+#[test]
+fn what_sensors_say_of_themselves_is_kept_once() {
+    let timing = Timing::every(millis(3));
+    let sensors = vec![eye("/odd/a", timing, false), eye("/odd/b", timing, false)];
+    let (ears, _, end) = go_to_the_end(sensors);
+    assert_eq!(ears.events, ["odd: it looked in another way"]);
+    assert_eq!(end.findings, [Diagnostic::warning("odd", "it looked in another way")]);
+    let (_, _, end) = go_to_the_end(vec![eye("/a", timing, false)]);
+    assert_eq!(end.findings, []);
 }
 
 /// Contacts are computed for a sensor that looks at them, and for no other.

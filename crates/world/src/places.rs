@@ -53,8 +53,8 @@ impl Places {
     /// details by what follows a `#`:
     ///
     /// ```text
-    /// model robot::arm
-    /// link robot::arm::wrist       #inertial  #mass  #inertia  #sensor 0: kept element 0 of it
+    /// model robot::arm             #plugin 0: kept element 0 of it
+    /// link robot::arm::wrist       #inertial  #mass  #inertia  #sensor 0, #plugin 0: kept element 0 of it
     /// collision robot::arm::wrist::shape
     /// joint robot::arm::elbow      #parent  #child  #axis  #axis2  #axis limit  #sensor 0
     /// world                        #spherical_coordinates  …: what the world keeps

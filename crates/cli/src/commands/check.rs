@@ -10,7 +10,7 @@ use headland_record::{Format, Item};
 use headland_report::count;
 use headland_sense::declare::{Declaration, declare_with, with_noise_inside};
 use headland_sim::{EngineEntry, EngineOptions, Model};
-use headland_world::World;
+use headland_world::{World, sdf};
 
 use crate::args::CheckArgs;
 use crate::context::{Context, Ended, Outcome, open_recording, resources, write_file};
@@ -96,7 +96,15 @@ fn world(context: &Context, file: &Path, args: &CheckArgs, engine: Option<&Engin
     }
     let resources = resources();
     let (sensors, mut findings) = declare_with(&model, &read.places, &resources);
-    findings.extend(sensors.iter().flat_map(|sensor| sensor.findings.iter().cloned()));
+    for sensor in &sensors {
+        findings.extend(sensor.findings.iter().cloned().map(|mut finding| {
+            // A run that does not ask for this camera needs nobody who draws for it.
+            if sensor.waits && finding.code == "no-renderer" {
+                finding.severity = Severity::Warning;
+            }
+            finding
+        }));
+    }
     if findings.iter().any(|finding| finding.severity == Severity::Error) {
         return Err(findings);
     }
@@ -165,7 +173,7 @@ fn moved(world: &World, from: &Path, to: &Path) -> World {
 }
 
 fn old_is_needed(uri: &str) -> bool {
-    !uri.contains("://") && Path::new(uri).is_relative()
+    !uri.contains("://") && !sdf::is_inside(uri) && Path::new(uri).is_relative()
 }
 
 fn write_sdf(context: &Context, path: &Path, world: &World) -> Result<(), Vec<Diagnostic>> {

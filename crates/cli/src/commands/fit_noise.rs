@@ -19,7 +19,9 @@ use headland_sense::noise::sdf::NamedMixture;
 use serde_json::{Value, json};
 
 use crate::args::FitNoiseArgs;
-use crate::context::{Context, Ended, Outcome, refuse_same, refuse_stdout, write_file};
+use crate::context::{
+    Context, Ended, Outcome, is_same_file, refuse_same, refuse_stdout, write_file,
+};
 
 /// Names of a column that says whether an object was seen, and of one that says how surely.
 const FOUND: [&str; 3] = ["found", "detected", "visible"];
@@ -31,6 +33,11 @@ pub fn run(context: &Context, args: &FitNoiseArgs) -> Ended {
     for path in [&output, &picture] {
         refuse_stdout(path, "the noise is written to a file")?;
         refuse_same(&args.table, path)?;
+    }
+    if is_same_file(&output, &picture) {
+        let message = format!("`{}` cannot be both the noise and its picture", output.display());
+        let help = "give --picture another name";
+        return Err(vec![Diagnostic::error("same-file", message).help(help)]);
     }
     let (axes, measured) = measurements(context, args)?;
     let options = FitOptions {
@@ -73,13 +80,15 @@ struct Axis {
     unit: &'static str,
     /// Units of people in one of SI.
     per_si: f64,
-    /// SI in one of the table, where its header says no unit.
+    /// SI in one of what the reader hands on: it heeds a unit in the header, and no option.
     factor: f64,
+    /// SI in one of what stands in the table.
+    si_per_cell: f64,
 }
 
 impl Axis {
     fn new(name: &'static str, column: &NumberColumn, args: &FitNoiseArgs) -> Axis {
-        let is_angle = matches!(name, "roll" | "pitch" | "yaw");
+        let is_angle = is_angle(name);
         let (unit, per_si) = if is_angle { ("deg", 180.0 / PI) } else { ("mm", 1e3) };
         let said = if is_angle { &args.angle_unit } else { &args.unit };
         let factor = match (column.unit.is_some(), said.as_str()) {
@@ -89,8 +98,12 @@ impl Axis {
             (_, "deg") => PI / 180.0,
             _ => 1.0,
         };
-        Axis { name, unit, per_si, factor }
+        Axis { name, unit, per_si, factor, si_per_cell: column.factor * factor }
     }
+}
+
+fn is_angle(axis: &str) -> bool {
+    matches!(axis, "roll" | "pitch" | "yaw")
 }
 
 /// The columns that are used, in the order rows give them.
@@ -130,7 +143,7 @@ fn measurements(
         let is_found = !has_found || row.numbers[n] != 0.0;
         let score = has_score.then(|| row.numbers[n + usize::from(*has_found)]);
         if gathering.n_dims() != n {
-            gathering = Gathering::new(n);
+            gathering = Gathering::with_angles(axes.iter().map(|axis| is_angle(axis.name)));
         }
         gathering.row(row.word, &numbers, is_found, score);
     });
@@ -209,7 +222,7 @@ fn truth(args: &FitNoiseArgs, axes: &[Axis]) -> Result<Truth, Vec<Diagnostic>> {
             let numbers = numbers
                 .filter(|all| all.len() == axes.len() && all.iter().all(|x: &f64| x.is_finite()));
             let scaled = |numbers: Vec<f64>| {
-                numbers.iter().zip(axes).map(|(x, axis)| x * axis.factor).collect()
+                numbers.iter().zip(axes).map(|(x, axis)| x * axis.si_per_cell).collect()
             };
             numbers.map(|numbers| Truth::Given(scaled(numbers))).ok_or_else(|| {
                 let names: Vec<&str> = axes.iter().map(|axis| axis.name).collect();

@@ -11,10 +11,11 @@ use std::sync::Arc;
 use headland_base::maths::PI;
 use headland_base::{Diagnostic, Severity, SimDuration, SimTime, Source, names};
 use headland_record::{ImportOptions, Recording, import};
-use headland_sense::camera::{self, Camera, Pinhole};
+use headland_sense::camera::{self, Camera, Pinhole, Shows};
 use headland_sense::image::Image;
 use headland_sense::picture::{From, Shot, Stage, evenly};
-use headland_sense::{render, view};
+use headland_sense::render::{self, Renderer};
+use headland_sense::view;
 use headland_sim::Model;
 use headland_world::Places;
 use headland_world::Read;
@@ -43,13 +44,8 @@ pub fn run(context: &Context, args: &RenderArgs) -> Ended {
     let kept = (recording.is_some(), times.len() > 1);
     let shot = shot(args, (&model, &read.places), kept)?;
     refuse_long_strip(args, &shot)?;
-    let of_camera = match &shot.from {
-        From::Camera(camera) => camera.renderer,
-        From::Outside { .. } => render::RENDERERS[0].0,
-    };
-    let name = args.renderer.as_deref().unwrap_or(of_camera);
-    let mut renderer =
-        render::renderer(name, usize::from(args.threads)).map_err(|fault| vec![fault])?;
+    context.show(marks_unseen(&shot).as_slice());
+    let mut renderers = renderers(args, &shot)?;
 
     let mut written: Vec<PathBuf> = Vec::new();
     let mut strip: Vec<Image> = Vec::new();
@@ -57,7 +53,7 @@ pub fn run(context: &Context, args: &RenderArgs) -> Ended {
     let n_times = times.len();
     let mut size = (0, 0);
     let progress = CountProgress::new(context.shows_progress(), n_times, "pictures");
-    let shot_all = stage.shoot(&shot, &mut *renderer, &times, |i, image| {
+    let shot_all = stage.shoot(&shot, &mut renderers, &times, |i, image| {
         progress.tick();
         size = (image.width, image.height);
         if args.strip.is_some() {
@@ -70,6 +66,7 @@ pub fn run(context: &Context, args: &RenderArgs) -> Ended {
         Ok(())
     });
     progress.finish();
+    renderers.iter_mut().for_each(|renderer| context.show(&renderer.take_findings()));
     shot_all?;
     if args.strip.is_some() {
         let image = Image::side_by_side(&strip);
@@ -77,8 +74,40 @@ pub fn run(context: &Context, args: &RenderArgs) -> Ended {
         write_file(&output, image.to_png())?;
         written.push(output);
     }
-    report(context, &written, size, &times);
+    report(context, &written, size, &times, depths(&shot));
     Ok(outcome)
+}
+
+/// Who draws for each camera, or for the eye outside: whom the options name, or the camera.
+fn renderers(args: &RenderArgs, shot: &Shot) -> Result<Vec<Box<dyn Renderer>>, Vec<Diagnostic>> {
+    let own = match &shot.from {
+        From::Cameras(cameras) => cameras.iter().map(|camera| camera.renderer).collect(),
+        From::Outside { .. } => vec![render::RENDERERS[0].0],
+    };
+    let make = |own: &str| {
+        let name = args.renderer.as_deref().unwrap_or(own);
+        render::renderer(name, usize::from(args.threads)).map_err(|fault| vec![fault])
+    };
+    own.into_iter().map(make).collect()
+}
+
+/// Warns of marks over a picture without colours.
+fn marks_unseen(shot: &Shot) -> Option<Diagnostic> {
+    let From::Cameras(cameras) = &shot.from else { return None };
+    let is_coloured = |camera: &Camera| matches!(camera.shows, Shows::Colour | Shows::Both);
+    if shot.draw.is_empty() || cameras.iter().any(is_coloured) {
+        return None;
+    }
+    let message = format!("camera `{}` shows no colours, so --draw draws nothing", cameras[0].name);
+    let help = "look from outside, without --camera, or through a camera that shows colours";
+    Some(Diagnostic::warning("marks-unseen", message).help(help))
+}
+
+/// The nearest and the furthest that is shown as a depth \[m\].
+fn depths(shot: &Shot) -> Option<(f64, f64)> {
+    let From::Cameras(cameras) = &shot.from else { return None };
+    let shows = |camera: &&Camera| matches!(camera.shows, Shows::Depth | Shows::Both);
+    cameras.iter().find(shows).map(|camera| camera.clip)
 }
 
 fn report(
@@ -86,12 +115,16 @@ fn report(
     written: &[PathBuf],
     (width, height): (usize, usize),
     times: &[SimTime],
+    depths: Option<(f64, f64)>,
 ) {
     if context.json() {
         let times: Vec<f64> = times.iter().map(|time| time.secs()).collect();
-        let json = serde_json::json!({
+        let mut json = serde_json::json!({
             "files": written, "width": width, "height": height, "times": times,
         });
+        if let Some((near, far)) = depths {
+            json["depth_range"] = serde_json::json!([near, far]);
+        }
         context.print(&format!("{json}\n"));
         return;
     }
@@ -100,6 +133,8 @@ fn report(
         [first, .., last] => format!("{} moments from {first} to {last}", times.len()),
         [] => String::new(),
     };
+    let depths = depths.map(|(near, far)| format!("; depths from {near} m, white, to {far} m"));
+    let moments = moments + &depths.unwrap_or_default();
     match written {
         [only] => context.print(&format!("{}: {width} × {height}, {moments}\n", only.display())),
         [first, .., last] => context.print(&format!(
@@ -113,11 +148,15 @@ fn report(
 
 /// Refuses a strip that is wider than a picture can be before it is drawn.
 fn refuse_long_strip(args: &RenderArgs, shot: &Shot) -> Result<(), Vec<Diagnostic>> {
-    let pinhole = match &shot.from {
-        From::Camera(camera) => &camera.pinhole,
-        From::Outside { pinhole, .. } => pinhole,
+    let one: usize = match &shot.from {
+        From::Cameras(cameras) => {
+            let n_images = |camera: &Camera| if camera.shows == Shows::Both { 2 } else { 1 };
+            let width = |camera: &Camera| (camera.pinhole.width + 4) * n_images(camera);
+            cameras.iter().map(width).sum()
+        }
+        From::Outside { pinhole, .. } => pinhole.width + 4,
     };
-    let width = usize::from(args.strip.unwrap_or(0)) * (pinhole.width + 4);
+    let width = usize::from(args.strip.unwrap_or(0)) * one;
     if width <= MOST_STRIP {
         return Ok(());
     }
@@ -128,7 +167,8 @@ fn refuse_long_strip(args: &RenderArgs, shot: &Shot) -> Result<(), Vec<Diagnosti
 
 /// `soccer.sdf` → `soccer.png`, here.
 fn default_output(source: &Path) -> PathBuf {
-    let stem = source.file_stem().unwrap_or(source.as_os_str());
+    // A folder such as `.` has no name.
+    let stem = source.file_stem().unwrap_or("picture".as_ref());
     Path::new(stem).with_extension("png")
 }
 
@@ -273,7 +313,7 @@ fn shot(
         ]);
     }
     let from = match &args.camera {
-        Some(name) => From::Camera(Box::new(find_camera(model, places, name)?)),
+        Some(name) => From::Cameras(find_cameras(model, places, name)?),
         None => {
             let (width, height) = args.size.unwrap_or(match args.strip {
                 Some(_) => (480, 360),
@@ -290,9 +330,28 @@ fn shot(
     Ok(Shot { from, draw: args.draw.clone(), caption })
 }
 
-/// A camera by its whole name, or by the end of it, as long as only one has that.
-fn find_camera(model: &Model, places: &Places, name: &str) -> Result<Camera, Vec<Diagnostic>> {
+/// A camera, or all of a sensor with several, by its whole name, or by the end of it, as long as
+/// only one has that.
+fn find_cameras(
+    model: &Model,
+    places: &Places,
+    name: &str,
+) -> Result<Vec<Camera>, Vec<Diagnostic>> {
     let (cameras, faults) = camera::cameras(&model.world, places);
+    let mut named: Vec<(&str, Vec<&Camera>)> = Vec::new();
+    for camera in &cameras {
+        named.push((&camera.name, vec![camera]));
+        let sensor = camera.sensor_name();
+        match named.iter_mut().find(|(known, _)| *known == sensor) {
+            _ if camera.among.is_none() => {}
+            Some((_, all)) => all.push(camera),
+            None => named.push((sensor, vec![camera])),
+        }
+    }
+    // As `check` lists them, by their topics.
+    let topic = name.strip_prefix('/').map(|topic| topic.replace('/', "::"));
+    let asked = name;
+    let name = topic.as_deref().unwrap_or(name);
     let ends_so = |whole: &str| {
         whole == name || whole.strip_suffix(name).is_some_and(|rest| rest.ends_with("::"))
             // The robot and the camera, without the link between them.
@@ -301,15 +360,21 @@ fn find_camera(model: &Model, places: &Places, name: &str) -> Result<Camera, Vec
                     && whole.strip_suffix(last).is_some_and(|rest| rest.ends_with("::"))
             })
     };
-    let found: Vec<&Camera> = cameras.iter().filter(|camera| ends_so(&camera.name)).collect();
-    if let Some(camera) = found.iter().find(|camera| camera.name == name) {
-        return Ok((*camera).clone());
+    let mut found: Vec<&(&str, Vec<&Camera>)> =
+        named.iter().filter(|(whole, _)| ends_so(whole)).collect();
+    if let Some(whole) = found.iter().position(|(whole, _)| *whole == name) {
+        found = vec![found[whole]];
     }
     match found[..] {
-        [camera] => Ok(camera.clone()),
+        [(_, of_it)] => Ok(of_it.iter().map(|camera| (*camera).clone()).collect()),
         [] => {
-            let near = names::suggestion(name, cameras.iter().map(|camera| camera.name.as_str()));
-            let message = format!("no camera is called `{name}`");
+            let last = |whole: &str| whole.rsplit("::").next().unwrap_or_default().to_string();
+            let ends: Vec<String> = named.iter().map(|(whole, _)| last(whole)).collect();
+            let meant = names::nearest(&last(name), ends.iter().map(String::as_str));
+            let near = meant
+                .map(|near| format!("did you mean `{near}`?"))
+                .or_else(|| names::suggestion(name, named.iter().map(|(whole, _)| *whole)));
+            let message = format!("no camera is called `{asked}`");
             let mut fault = Diagnostic::error("unknown-camera", message).help_maybe(near);
             if cameras.is_empty() && faults.is_empty() {
                 fault = fault.note("there is no camera in this world; leave --camera out");
@@ -317,9 +382,8 @@ fn find_camera(model: &Model, places: &Places, name: &str) -> Result<Camera, Vec
             Err(std::iter::once(fault).chain(faults).collect())
         }
         _ => {
-            let message = format!("`{name}` is the name of {} cameras", found.len());
-            let all: Vec<String> =
-                found.iter().map(|camera| format!("`{}`", camera.name)).collect();
+            let message = format!("`{asked}` is the name of {} cameras", found.len());
+            let all: Vec<String> = found.iter().map(|(whole, _)| format!("`{whole}`")).collect();
             Err(vec![
                 Diagnostic::error("ambiguous-camera", message)
                     .help(format!("say which: {}", all.join(" or "))),

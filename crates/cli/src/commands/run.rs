@@ -134,7 +134,7 @@ fn report(context: &Context, output: &Path, engine: &EngineEntry, recorded: &Rec
 /// What went wrong with the simulation itself, and what is missing in its recording.
 fn faults(recorded: &Recorded) -> Vec<Diagnostic> {
     let end = &recorded.end;
-    let mut faults = Vec::new();
+    let mut faults = end.findings.clone();
     if let Some((name, time)) = end.contained.first() {
         let n_more = end.contained.len() - 1;
         let others =

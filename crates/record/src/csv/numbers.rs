@@ -16,6 +16,8 @@ pub struct NumberColumn {
     pub name: String,
     /// The unit that stands behind the name, where one does.
     pub unit: Option<String>,
+    /// SI in one of that unit; 1 without one.
+    pub factor: f64,
 }
 
 /// One row of the columns that were chosen.
@@ -60,8 +62,11 @@ pub fn read_numbers(
         return (0, findings);
     }
     let heads = heads(&cells, name, &mut findings);
-    let column =
-        |head: &ColumnHead| NumberColumn { name: head.key.clone(), unit: head.unit.clone() };
+    let column = |head: &ColumnHead| NumberColumn {
+        name: head.key.clone(),
+        unit: head.unit.clone(),
+        factor: head.factor,
+    };
     let chosen = match choose(&heads.iter().map(column).collect::<Vec<_>>()) {
         Ok(chosen) => chosen,
         Err(fault) => {
@@ -108,7 +113,8 @@ mod tests {
         let table = "part,x [mm],y [m],note\na,1.5,2,\"far, away\"\nb,,3,x\n# no row\nc,zz,4,\n";
         let mut rows = Vec::new();
         let choose = |columns: &[NumberColumn]| {
-            assert_eq!(columns[1], NumberColumn { name: "x".into(), unit: Some("mm".into()) });
+            let unit = Some("mm".into());
+            assert_eq!(columns[1], NumberColumn { name: "x".into(), unit, factor: 1e-3 });
             Ok(NumberChoice { numbers: vec![2, 1], word: Some(0) })
         };
         let (n, findings) = read_numbers(table.as_bytes(), "t.csv", choose, |row| {

@@ -5,9 +5,10 @@
 //! as in Gazebo; a model that says nothing is of class 0. In a world where none says anything,
 //! classes are things.
 
-use headland_world::{Model, Opaque, World};
+use headland_base::Diagnostic;
+use headland_world::{Model, Opaque, Places, World};
 
-use crate::declare::element::alone;
+use crate::declare::element::{Element, alone};
 use crate::render::NO_ITEM;
 use crate::scene::Scene;
 
@@ -51,14 +52,46 @@ impl Labels {
 /// What a model, or the first of its links that does, says of itself.
 fn label(model: &Model) -> Option<u16> {
     let links = model.links.iter().flat_map(|link| &link.opaque);
-    model.opaque.iter().chain(links).find_map(of_plugin)
+    model.opaque.iter().chain(links).find_map(of_plugin)?.ok()
 }
 
-fn of_plugin(kept: &Opaque) -> Option<u16> {
+/// The label of a plugin that gives one, or what it says that is none.
+fn of_plugin(kept: &Opaque) -> Option<Result<u16, String>> {
     if kept.kind != "plugin" || !kept.xml.contains("Label") {
         return None;
     }
-    alone(&kept.xml, |plugin| plugin.text_in("label")?.parse().ok()).ok()?.0
+    let said = |plugin: Element<'_>| plugin.text_in("label").unwrap_or_default().to_string();
+    let said = alone(&kept.xml, said).ok()?.0;
+    Some(said.parse().map_err(|_| said))
+}
+
+/// What is wrong with the labels of a world: they would be taken for another class.
+pub fn bad_labels(world: &World, places: &Places) -> Vec<Diagnostic> {
+    let mut findings = Vec::new();
+    for model in &world.models {
+        let owner = |kind: &str, name: String| format!("{kind} {name}");
+        let mut kept: Vec<(String, &[Opaque])> =
+            vec![(owner("model", model.name.clone()), &model.opaque)];
+        kept.extend(model.links.iter().map(|link| {
+            (owner("link", format!("{}::{}", model.name, link.name)), link.opaque.as_slice())
+        }));
+        for (owner, opaque) in kept {
+            for (idx, plugin) in opaque.iter().enumerate() {
+                let Some(Err(said)) = of_plugin(plugin) else { continue };
+                let message = match said.is_empty() {
+                    true => format!("the Label plugin of `{}` has no <label>", model.name),
+                    false => format!("`{said:.40}` is no label of `{}`", model.name),
+                };
+                let place = places.find(&format!("{owner}#plugin {idx}"));
+                findings.push(
+                    Diagnostic::error("bad-label", message)
+                        .at_maybe(place)
+                        .help("<label> is a whole number from 0 to 65535"),
+                );
+            }
+        }
+    }
+    findings
 }
 
 /// A colour for a label: far from its neighbours', black for 0.

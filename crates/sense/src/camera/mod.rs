@@ -3,6 +3,8 @@
 //! ```text
 //! <sensor type="camera"> ─ read ─► Camera ─ view, table ─► pictures of `headland render`
 //!                                     └─── sensor ─► images and their CameraInfo in a run
+//!
+//! both by way of a Film: what is recorded is what is shown
 //! ```
 //!
 //! The frames, once and for all. A camera of SDF looks along its own +x, with +y to the left and
@@ -14,6 +16,7 @@
 //! image therefore reaches from −0.5 to width − 0.5, and the principal point of a camera that
 //! says nothing of it is ((width − 1)/2, (height − 1)/2).
 
+mod film;
 mod info;
 mod labels;
 mod model;
@@ -24,6 +27,7 @@ mod shutter;
 use headland_base::maths::{Vec2, tan};
 use headland_base::{Quat, Transform, Vec3};
 
+pub use film::{Film, depth_colour};
 pub use info::camera_info;
 pub(crate) use model::shows;
 pub use model::{Camera, Coding, Format, Shows};

@@ -104,6 +104,9 @@ pub enum Coding {
     Jpeg(u8),
 }
 
+/// From which share of the nearest depth on things are seen, so that they are too near.
+const TOO_NEAR: f64 = 1e-3;
+
 impl Camera {
     /// The camera where its link is now.
     pub fn view(&self, world_from_link: &[Transform]) -> View {
@@ -112,10 +115,15 @@ impl Camera {
 
     /// The camera on its link.
     pub fn view_on(&self, world_from_link: Transform) -> View {
+        // Of one that measures depths, what is too near is seen: it hides what is behind it.
+        let near = match self.shows {
+            Shows::Depth | Shows::Both => self.clip.0 * TOO_NEAR,
+            _ => self.clip.0,
+        };
         View {
             pinhole: self.pinhole,
             world_from_optical: world_from_link * self.link_from_optical,
-            near: self.clip.0,
+            near,
             far: self.clip.1,
         }
     }

@@ -23,9 +23,10 @@ use crate::declare::sensors_of;
 use crate::imperfect::Imperfections;
 use crate::lens::Lens;
 use crate::noise::Noise;
-use crate::render::{self, RENDERERS};
+use crate::render::RENDERERS;
 
-/// Every camera of a World, in its order, and what is wrong with the others.
+/// Every camera of a World, in its order, and what is wrong with the others. Whether its renderer
+/// is to be had on this machine is asked by whoever draws: that may be with another.
 pub fn cameras(world: &World, places: &Places) -> (Vec<Camera>, Vec<Diagnostic>) {
     let (mut cameras, mut faults) = (Vec::new(), Vec::new());
     for found in sensors_of(world, places).iter().filter(|found| found.joint.is_none()) {
@@ -142,11 +143,6 @@ fn camera(
     let renderers: Vec<(&str, &str)> =
         RENDERERS.iter().map(|(name, _, _)| (*name, *name)).collect();
     let renderer = node.word("headland:renderer", &renderers);
-    if let Some(said) = node.child("headland:renderer")
-        && let Err(why) = render::renderer(renderer, 1)
-    {
-        said.fault(why.message, why.help);
-    }
     let shows = match shows {
         Shows::Classes => node.word("segmentation_type", SEGMENTATIONS),
         other => other,
@@ -162,16 +158,18 @@ fn camera(
         imperfections.noise = noise.stddev;
         imperfections.noise_mean = noise.mean;
     }
-    // Of a camera that shows depths alone the plain element means them.
+    // Of a camera that shows depths alone both mean those, and there are no colours to spoil.
+    let plain = Noise { mean: imperfections.noise_mean, stddev: imperfections.noise, ..noise };
+    if shows == Shows::Depth {
+        (imperfections.noise, imperfections.noise_mean) = (0.0, 0.0);
+    }
     let depth_noise = match (node.child("headland:depth_noise"), shows) {
         (Some(_), Shows::Depth | Shows::Both) => node.noise_called("headland:depth_noise"),
         (Some(element), _) => {
             element.warn("a camera of this type shows no depths", None);
             Noise::default()
         }
-        (None, Shows::Depth) => {
-            Noise { mean: imperfections.noise_mean, stddev: imperfections.noise, ..noise }
-        }
+        (None, Shows::Depth) => plain,
         (None, _) => Noise::default(),
     };
     let optical_frame_id = node.text_in("optical_frame_id").map(str::to_string);
@@ -269,9 +267,10 @@ fn optics(node: Element<'_>) -> Option<(Pinhole, Lens, f64)> {
     if let Some(intrinsics) = element.and_then(|lens| lens.child("intrinsics")) {
         pinhole.focal.x = intrinsics.number("fx", pinhole.focal.x);
         pinhole.focal.y = intrinsics.number("fy", pinhole.focal.y);
-        // Gazebo counts from the corner of the image, where its default is the middle.
-        pinhole.centre.x = intrinsics.number("cx", pinhole.centre.x + 0.5) - 0.5;
-        pinhole.centre.y = intrinsics.number("cy", pinhole.centre.y + 0.5) - 0.5;
+        // SDF does not say from where pixels are counted. A calibration is pasted here, and Gazebo
+        // sends the numbers on in K as they are, so they mean what K means to OpenCV.
+        pinhole.centre.x = intrinsics.number("cx", pinhole.centre.x);
+        pinhole.centre.y = intrinsics.number("cy", pinhole.centre.y);
         pinhole.skew = intrinsics.number("s", 0.0) / pinhole.focal.x;
     }
     if !(pinhole.focal.x > 0.0 && pinhole.focal.y > 0.0) {
@@ -279,6 +278,7 @@ fn optics(node: Element<'_>) -> Option<(Pinhole, Lens, f64)> {
         return None;
     }
     let of = |name: &str| node.child("distortion").map_or(0.0, |lens| lens.number(name, 0.0));
+    unheeded(node, mapping);
     let lens = match mapping {
         Mapping::Pinhole => {
             Lens::Bouguet { k: [of("k1"), of("k2"), of("k3")], p: [of("p1"), of("p2")] }
@@ -295,6 +295,43 @@ fn optics(node: Element<'_>) -> Option<(Pinhole, Lens, f64)> {
         _ => f64::INFINITY,
     };
     Some((pinhole, lens, cutoff))
+}
+
+/// Says what of a `<lens>` and a `<distortion>` is not heeded.
+fn unheeded(node: Element<'_>, mapping: Mapping) {
+    if let Some(lens) = node.child("lens") {
+        let known = ["type", "scale_to_hfov", "custom_function", "cutoff_angle"];
+        lens.only(&[&known[..], &["env_texture_size", "intrinsics", "projection"]].concat());
+        for (name, why) in [
+            ("projection", "<intrinsics> says where the picture is"),
+            ("custom_function", "a lens is a pinhole or `equidistant`"),
+        ] {
+            if let Some(element) = lens.child(name) {
+                element.warn(format!("<{name}> is not heeded: {why}"), None);
+            }
+        }
+        if !lens.flag("scale_to_hfov", true) {
+            let what = "<scale_to_hfov> is not heeded: the picture is horizontal_fov wide";
+            lens.warn(what, Some("<intrinsics> says otherwise".to_string()));
+        }
+    }
+    let Some(distortion) = node.child("distortion") else { return };
+    let mut known = vec!["k1", "k2", "k3", "p1", "p2", "center"];
+    known.extend((mapping == Mapping::Equidistant).then_some("headland:k4"));
+    distortion.only(&known);
+    if let Some(center) = distortion.child("center")
+        && center.values::<2>().is_some_and(|center| center != [0.5, 0.5])
+    {
+        let help = "<cx> and <cy> in <lens><intrinsics>".to_string();
+        let what = "<center> is not heeded: a lens bends about the principal point";
+        center.warn(what, Some(help));
+    }
+    for name in ["p1", "p2"].into_iter().filter(|_| mapping == Mapping::Equidistant) {
+        if let Some(element) = distortion.child(name).filter(|it| it.value() != Some(0.0)) {
+            let what = format!("<{name}> is not heeded: a fisheye has k1, k2, k3 and headland:k4");
+            element.warn(what, None);
+        }
+    }
 }
 
 /// Width and height; SDF's defaults are 320 and 240.

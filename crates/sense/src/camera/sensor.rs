@@ -12,14 +12,15 @@
 //! camera sees are the visuals; its own body's too, from outside.
 
 use headland_base::maths::Vec2;
-use headland_base::{Seed, SimTime, Transform, Vec3};
+use headland_base::{Diagnostic, Seed, Vec3};
 use headland_record::messages::{
     self, CameraInfo, CompressedImage, Header, Kind as Message, PointCloud2, PointField, encode,
     encode_with_data,
 };
 use headland_sim::{Look, Model};
 
-use super::labels::{self, Labels};
+use super::film::{Film, grey};
+use super::labels;
 use super::model::TYPES;
 use super::read::cameras_of;
 use super::shutter::poses_after;
@@ -27,12 +28,10 @@ use super::{Camera, Coding, Format, Pinhole, Shows, camera_info};
 use crate::declare::element::Element;
 use crate::declare::{Kind, On, Site};
 use crate::image::Image;
-use crate::imperfect::Darkroom;
 use crate::jpeg;
 use crate::lens::Table;
-use crate::mounted::{Measure, Since};
-use crate::noise::Channel;
-use crate::render::{Frame, Renderer, Wants, renderer};
+use crate::mounted::Measure;
+use crate::render::{Frame, RENDERERS, Renderer, renderer};
 use crate::scene::{Scene, SharedScene, Show};
 
 const fn kind(i: usize) -> Kind {
@@ -45,18 +44,12 @@ pub(crate) const KINDS: [Kind; TYPES.len()] =
 
 /// One camera of a sensor, ready to look.
 struct Eye {
-    camera: Camera,
-    /// Made for the first picture: one that nobody takes costs nothing.
-    table: Option<Table>,
+    film: Film,
     /// Where its pixels look, of one that makes points; made for the first picture.
     directions: Option<Vec<Vec3>>,
     /// Of its messages.
     frame_id: String,
     info: CameraInfo,
-    darkroom: Option<Darkroom>,
-    depth_noise: Option<Channel>,
-    since: Since,
-    labels: Option<Labels>,
 }
 
 struct Cameras {
@@ -64,6 +57,8 @@ struct Cameras {
     /// The scene of all sensors of the run.
     scene: SharedScene,
     renderers: Vec<Box<dyn Renderer>>,
+    /// Who draws on what, where that may make other pictures than on another machine.
+    drawn_by: Option<String>,
 }
 
 fn read(element: Element<'_>, site: &Site<'_>) -> Option<Box<dyn Measure>> {
@@ -71,9 +66,28 @@ fn read(element: Element<'_>, site: &Site<'_>) -> Option<Box<dyn Measure>> {
     let body = &site.model.bodies[site.mount.body_idx];
     let link_from_sensor = body.rigid_from_body.inverse() * site.mount.rigid_from_sensor;
     let cameras = cameras_of(element, site.name, site.mount.body_idx, link_from_sensor);
-    let first = cameras.first().map(|camera| camera.link_from_optical);
+    let mut drawn_by = None;
+    for node in element.children("camera") {
+        // In a run each camera draws by its own.
+        let said = node.child("headland:renderer");
+        let is_it = |said: &Element<'_>, name: &str| name.eq_ignore_ascii_case(said.text());
+        let named = said.and_then(|said| RENDERERS.iter().find(|(name, ..)| is_it(&said, name)));
+        if let (Some(said), Some((name, _, make))) = (said, named) {
+            match make(1) {
+                Ok(made) => {
+                    let on = made.machine().map(|machine| format!("drawn by {name} on {machine}"));
+                    drawn_by = drawn_by.or(on);
+                }
+                Err(why) => element.add(vec![why.at_maybe(said.place())]),
+            }
+        }
+    }
+    let baselines = baselines(element, &cameras);
+    if cameras.iter().any(|camera| camera.shows == Shows::Classes) {
+        element.add(labels::bad_labels(&site.model.world, site.places));
+    }
     let mut eyes = Vec::new();
-    for camera in cameras {
+    for (camera, baseline) in cameras.into_iter().zip(baselines) {
         if let Err(fault) = Table::check(&camera.pinhole, &camera.lens, camera.cutoff) {
             element.fault(fault.message, fault.help);
             continue;
@@ -82,49 +96,59 @@ fn read(element: Element<'_>, site: &Site<'_>) -> Option<Box<dyn Measure>> {
             .optical_frame_id
             .clone()
             .unwrap_or_else(|| format!("{}{}_optical", site.mount.frame_id, camera.prefix()));
-        let baseline = first.map_or(0.0, |first| baseline(element, first, &camera));
         let info = camera_info(&camera.pinhole, &camera.lens, baseline);
-        eyes.push(Eye {
-            camera,
-            table: None,
-            directions: None,
-            frame_id,
-            info,
-            darkroom: None,
-            depth_noise: None,
-            since: Since::default(),
-            labels: None,
-        });
+        eyes.push(Eye { film: Film::new(camera), directions: None, frame_id, info });
     }
     let scene = site.scene.clone();
     (!eyes.is_empty())
-        .then(|| Box::new(Cameras { eyes, scene, renderers: Vec::new() }) as Box<dyn Measure>)
+        .then(|| Cameras { eyes, scene, renderers: Vec::new(), drawn_by })
+        .map(|cameras| Box::new(cameras) as Box<dyn Measure>)
 }
 
-/// How far a camera stands to the right of the first of a pair \[m\].
-fn baseline(element: Element<'_>, first: Transform, camera: &Camera) -> f64 {
-    let first_from_it = first.inverse() * camera.link_from_optical;
-    let to = first_from_it.translation;
-    let turn = first_from_it.rotation.xyz().length();
-    if turn > 1e-9 || to.y.abs() > 1e-9 || to.z.abs() > 1e-9 {
-        element.remark(format!(
-            "camera `{}` does not stand beside the first along its rows; R of its CameraInfo is \
-             that of a camera alone",
-            camera.name
-        ));
-    }
-    to.x
+/// How far each camera stands to the right of the leftmost \[m\], whatever their order; 0 of one
+/// that cannot be compared with the first row by row, which is said.
+fn baselines(element: Element<'_>, cameras: &[Camera]) -> Vec<f64> {
+    let Some(first) = cameras.first() else { return Vec::new() };
+    let aside = |camera: &Camera| {
+        let first_from_it = first.link_from_optical.inverse() * camera.link_from_optical;
+        let to = first_from_it.translation;
+        let turn = first_from_it.rotation.xyz().length();
+        let same = |a: f64, b: f64| (a - b).abs() <= 1e-9 * a.abs().max(1.0);
+        let (a, b) = (&first.pinhole, &camera.pinhole);
+        let why = if (a.width, a.height) != (b.width, b.height) {
+            "its image is of another size"
+        } else if !(same(a.focal.x, b.focal.x) && same(a.focal.y, b.focal.y)) {
+            "its focal lengths are others"
+        } else if turn > 1e-9 {
+            "it looks another way"
+        } else if to.y.abs() > 1e-9 || to.z.abs() > 1e-9 {
+            "it does not stand beside it along its rows"
+        } else {
+            return Some(to.x);
+        };
+        let message = format!(
+            "camera `{}` makes no pair with `{}`: {why}; P of its CameraInfo is that of a camera \
+             alone",
+            camera.name, first.name
+        );
+        element.warn(message, None);
+        None
+    };
+    let all: Vec<Option<f64>> = cameras.iter().map(aside).collect();
+    let leftmost = all.iter().flatten().copied().fold(0.0, f64::min);
+    all.into_iter().map(|x| x.map_or(0.0, |x| x - leftmost)).collect()
 }
 
 impl Eye {
     fn outputs(&self) -> Vec<(String, Message)> {
-        let colour = match self.camera.coding {
+        let camera = &self.film.camera;
+        let colour = match camera.coding {
             Coding::Raw => ("/image_raw", Message::Image),
             _ => ("/image_raw/compressed", Message::CompressedImage),
         };
         let depth = ("/depth/image_raw", Message::Image);
         let info = ("/camera_info", Message::CameraInfo);
-        let all = match self.camera.shows {
+        let all = match camera.shows {
             Shows::Colour => vec![colour, info],
             Shows::Depth => vec![depth, info],
             Shows::Both => vec![colour, info, depth, ("/points", Message::PointCloud2)],
@@ -132,73 +156,41 @@ impl Eye {
                 vec![("/labels_map", Message::Image), info, ("/colored_map", Message::Image)]
             }
         };
-        let prefix = self.camera.prefix();
+        let prefix = camera.prefix();
         all.into_iter().map(|(behind, kind)| (format!("{prefix}{behind}"), kind)).collect()
-    }
-
-    fn wants(&self) -> Wants {
-        let shows = self.camera.shows;
-        Wants {
-            colour: matches!(shows, Shows::Colour | Shows::Both),
-            depth: matches!(shows, Shows::Depth | Shows::Both),
-            ids: matches!(shows, Shows::Classes | Shows::Things),
-        }
     }
 
     /// Takes a picture, with all that is wrong with it.
     fn take(&mut self, look: &Look<'_>, scene: &mut Scene, renderer: &mut dyn Renderer) -> Frame {
-        let wants = self.wants();
-        if wants.ids && self.labels.is_none() {
-            self.labels = Some(match self.camera.shows {
-                Shows::Things => Labels::things(scene),
-                _ => Labels::classes(&look.model.world, scene),
-            });
-        }
-        let camera = &self.camera;
-        let is_instant = camera.imperfections.shutter.is_instant();
+        let is_instant = self.film.camera.imperfections.shutter.is_instant();
         let mut place = |scene: &mut Scene, secs: f64| {
             if !is_instant {
                 scene.place(&poses_after(look.model, look.state, secs));
             }
         };
-        let table = self
-            .table
-            .get_or_insert_with(|| camera.table().expect("looked at when the camera was read"));
-        let film = (&*table, self.darkroom.as_mut());
-        camera.take(film, renderer, scene, wants, &mut place)
+        let moment = (&*look.model.world, look.state.time);
+        self.film.take(moment, renderer, scene, &mut place)
     }
 
     /// What it says of a frame, in the order of its outputs.
-    fn messages(&mut self, header: &Header, time: SimTime, mut frame: Frame) -> Vec<Vec<u8>> {
+    fn messages(&mut self, header: &Header, frame: Frame) -> Vec<Vec<u8>> {
         let info = encode(&CameraInfo { header: header.clone(), ..self.info.clone() });
-        if let Some(noise) = &mut self.depth_noise {
-            let mut dt_secs = self.since.secs(time);
-            for depth in frame.depth.iter_mut() {
-                // As many numbers whatever is seen; a bias wanders once a picture.
-                let said = noise.read(f64::from(*depth), dt_secs);
-                dt_secs = 0.0;
-                if depth.is_finite() {
-                    *depth = said.map_or(f32::NAN, |said| said as f32);
-                }
-            }
-        }
         let depth = |frame: &Frame| {
             let bytes: Vec<u8> = frame.depth.iter().flat_map(|depth| depth.to_le_bytes()).collect();
             image(header, (frame.width, frame.height), "32FC1", 4, &bytes)
         };
-        match self.camera.shows {
+        match self.film.camera.shows {
             Shows::Colour => vec![self.colours(header, frame), info],
             Shows::Depth => vec![depth(&frame), info],
             Shows::Both => {
                 let depth = depth(&frame);
-                let directions = self.directions.get_or_insert_with(|| directions(&self.camera));
+                let camera = &self.film.camera;
+                let directions = self.directions.get_or_insert_with(|| directions(camera));
                 let points = points(header, directions, &frame);
                 vec![self.colours(header, frame), info, depth, points]
             }
             Shows::Classes | Shows::Things => {
-                let labels = self.labels.as_ref();
-                let of = |id: &u32| labels.map_or(0, |labels| labels.of(*id));
-                let labels: Vec<u16> = frame.ids.iter().map(of).collect();
+                let labels = self.film.labels(&frame);
                 let bytes: Vec<u8> = labels.iter().flat_map(|label| label.to_le_bytes()).collect();
                 let coloured: Vec<u8> = labels.iter().flat_map(|l| labels::colour(*l)).collect();
                 let size = (frame.width, frame.height);
@@ -218,10 +210,11 @@ impl Eye {
                 0,
             )
         };
-        match self.camera.coding {
+        let camera = &self.film.camera;
+        match camera.coding {
             Coding::Raw => {
-                let (encoding, n_bytes, data) = written(self.camera.format, picture);
-                let size = (self.camera.pinhole.width, self.camera.pinhole.height);
+                let (encoding, n_bytes, data) = written(camera.format, picture);
+                let size = (camera.pinhole.width, camera.pinhole.height);
                 image(header, size, encoding, n_bytes, &data)
             }
             Coding::Png => compressed("png", &picture.to_png()),
@@ -252,10 +245,6 @@ fn image(
 /// A picture in a format: ROS's name of it, bytes of a pixel, and all of them.
 fn written(format: Format, picture: Image) -> (&'static str, usize, Vec<u8>) {
     let pixels = picture.rgb.as_chunks::<3>().0;
-    // Weights of Rec. 601, of 65536.
-    let grey = |[r, g, b]: &[u8; 3]| {
-        19_595 * u32::from(*r) + 38_470 * u32::from(*g) + 7_471 * u32::from(*b)
-    };
     match format {
         Format::Rgb8 => ("rgb8", 3, picture.rgb),
         Format::Bgr8 => ("bgr8", 3, pixels.iter().flat_map(|[r, g, b]| [*b, *g, *r]).collect()),
@@ -335,20 +324,28 @@ impl Measure for Cameras {
     }
 
     fn start(&mut self, _model: &Model, seed: &Seed) {
-        for eye in &mut self.eyes {
-            eye.darkroom = eye.camera.darkroom(seed).filter(|_| eye.wants().colour);
-            let noise = eye.camera.depth_noise;
-            let is_noisy = eye.wants().depth && !noise.is_none();
-            let seed = eye.camera.seed(seed).child("depth");
-            eye.depth_noise = is_noisy.then(|| noise.channel(&seed));
-            eye.since = Since::default();
+        self.eyes.iter_mut().for_each(|eye| eye.film.start(seed));
+    }
+
+    fn about(&self) -> Option<&str> {
+        self.drawn_by.as_deref()
+    }
+
+    fn take_findings(&mut self) -> Vec<Diagnostic> {
+        let mut findings: Vec<Diagnostic> = Vec::new();
+        for finding in self.renderers.iter_mut().flat_map(|renderer| renderer.take_findings()) {
+            // The cameras of a pair meet the same.
+            if !findings.contains(&finding) {
+                findings.push(finding);
+            }
         }
+        findings
     }
 
     fn measure(&mut self, look: &Look<'_>, say: &mut dyn FnMut(usize, Vec<u8>)) {
         if self.renderers.is_empty() {
             let make = |eye: &Eye| {
-                renderer(eye.camera.renderer, look.n_threads).expect("made when it was read")
+                renderer(eye.film.camera.renderer, look.n_threads).expect("made when it was read")
             };
             self.renderers = self.eyes.iter().map(make).collect();
         }
@@ -358,7 +355,7 @@ impl Measure for Cameras {
             let frame =
                 shared.lend(Show::Visuals, look, |scene| eye.take(look, scene, &mut **renderer));
             let header = Header::new(look.state.time, &eye.frame_id);
-            for message in eye.messages(&header, look.state.time, frame) {
+            for message in eye.messages(&header, frame) {
                 say(output, message);
                 output += 1;
             }

@@ -48,25 +48,51 @@ struct Origin {
 /// The text of a piece as something that can be parsed alone: every prefix is declared, and
 /// those that nobody declares become part of the name, letter for letter.
 pub fn parsable(xml: &str) -> String {
-    let mut text = xml.to_string();
-    if text.contains("headland:") && !text.contains("xmlns:headland") {
-        // A text of its own may have a prologue before its outermost element.
-        let is_name = |at: &usize| text[*at..].starts_with(|c: char| c.is_alphabetic());
-        let start = text.match_indices('<').map(|(at, _)| at + 1).find(is_name);
-        let end = name_end(&text, start.unwrap_or(1));
-        text.insert_str(end, &format!(" xmlns:headland=\"{NAMESPACE}\""));
-    }
+    declared(xml).0
+}
+
+/// The same, and where in it something was put in that the text has not.
+fn declared(xml: &str) -> (String, Range<usize>) {
+    let (mut text, mut put_in) = (xml.to_string(), 0..0);
     // Each time one prefix; a sensor with more of them that nobody declares is no XML.
     for _ in 0..MOST_PREFIXES {
         match Document::parse(&text) {
+            Err(roxmltree::Error::UnknownNamespace(prefix, _)) if prefix == "headland" => {
+                let Some(start) = root_start(&text) else { break };
+                let end = name_end(&text, start);
+                let declaration = format!(" xmlns:headland=\"{NAMESPACE}\"");
+                put_in = end..end + declaration.len();
+                text.insert_str(end, &declaration);
+            }
             Err(roxmltree::Error::UnknownNamespace(prefix, _)) => {
                 text = text.replace(&format!("{prefix}:"), &format!("{prefix}."));
             }
             _ => break,
         }
     }
-    text
+    (text, put_in)
 }
+
+/// Where the name of the outermost element begins, behind a prologue and comments; nowhere in what
+/// is no XML.
+fn root_start(text: &str) -> Option<usize> {
+    let mut at = 0;
+    loop {
+        at += text[at..].find('<')?;
+        let rest = &text[at..];
+        let skipped = [("<!--", "-->"), ("<?", "?>"), ("<!", ">")];
+        match skipped.iter().find(|(opening, _)| rest.starts_with(opening)) {
+            Some((opening, closing)) => {
+                at += opening.len() + rest[opening.len()..].find(closing)? + closing.len();
+            }
+            None => return Some(at + 1),
+        }
+    }
+}
+
+/// Elements of which a sensor may have several: cameras of a pair, clusters of a mixture, joints and
+/// collisions that are watched.
+const MAY_REPEAT: &[&str] = &["camera", "cluster", "collision", "joint", "headland:joint"];
 
 /// Prefixes in a piece that nobody declares, at most: every one costs a reading of the piece.
 const MOST_PREFIXES: usize = 16;
@@ -87,14 +113,32 @@ pub fn alone<T>(
     xml: &str,
     then: impl FnOnce(Element<'_>) -> T,
 ) -> Result<(T, Vec<Diagnostic>), String> {
-    let text = parsable(xml);
-    let document = Document::parse(&text).map_err(|error| error.to_string())?;
-    let source = Source::new("", text.as_str());
-    let origin = Some(Origin { source, start: 0, n_before: 0, n_added: 0 });
+    let (text, put_in) = declared(xml);
+    let origin = Origin {
+        source: Source::new("", xml),
+        start: 0,
+        n_before: put_in.start,
+        n_added: put_in.len(),
+    };
+    let document = Document::parse(&text).map_err(|error| in_words(&error, &text, &origin))?;
+    let origin = Some(origin);
     let told =
         Told { code: "bad-sensor", whose: None, place: None, origin, findings: RefCell::default() };
     let made = then(Element { node: document.root_element(), told: &told });
     Ok((made, told.findings.into_inner()))
+}
+
+/// Why a text is no XML, with the place in what was written rather than in what was parsed.
+fn in_words(error: &roxmltree::Error, text: &str, origin: &Origin) -> String {
+    let (said, at) = (error.to_string(), error.pos());
+    let Some(what) = said.strip_suffix(&format!(" at {at}")) else { return said };
+    let line = text.split_inclusive('\n').take(at.row.saturating_sub(1) as usize);
+    let line_start: usize = line.map(str::len).sum();
+    let column = text.get(line_start..).unwrap_or_default().char_indices();
+    let offset = column.map(|(i, _)| i).nth(at.col.saturating_sub(1) as usize);
+    let offset = offset.map_or(text.len(), |i| line_start + i);
+    let (row, column) = origin.source.line_column(origin.in_file(offset));
+    format!("{what} at {row}:{column}")
 }
 
 impl<'d> Piece<'d> {
@@ -124,6 +168,13 @@ impl<'d> Piece<'d> {
 }
 
 impl Origin {
+    /// Where in the file a place in the piece is.
+    fn in_file(&self, offset: usize) -> usize {
+        let n_added = if offset > self.n_before { self.n_added } else { 0 };
+        // What was put in is nowhere in the file; the name before it is.
+        self.start + (offset - n_added.min(offset)).max(self.n_before.min(offset))
+    }
+
     /// Finds the piece in its file. A place that is not its own, but that of what is around it,
     /// is of no use for what is inside.
     fn of(kept: &Opaque, text: &str, place: &Place) -> Option<Origin> {
@@ -151,11 +202,8 @@ fn begins(whole: &str, part: &str) -> bool {
 impl Told {
     fn place(&self, range: Range<usize>) -> Option<Place> {
         let Some(origin) = &self.origin else { return self.place.clone() };
-        let in_file = |offset: usize| {
-            let n_added = if offset > origin.n_before { origin.n_added } else { 0 };
-            origin.start + offset - n_added
-        };
-        Some(Place::new(&origin.source, in_file(range.start)..in_file(range.end)))
+        let range = origin.in_file(range.start)..origin.in_file(range.end);
+        Some(Place::new(&origin.source, range))
     }
 }
 
@@ -354,6 +402,40 @@ impl<'a> Element<'a> {
         self.child("headland:dropout").map_or_else(Dropout::default, sdf::dropout)
     }
 
+    /// Says of elements that stand twice anywhere inside it, where only the first would be heeded:
+    /// the file says two things, or one thing twice, which is only warned of.
+    pub fn nothing_twice(self) {
+        let says =
+            |element: Element<'a>| &element.node.document().input_text()[element.node.range()];
+        let mut first: Vec<Element<'a>> = Vec::new();
+        for child in self.elements() {
+            let (name, is_foreign) = (child.name(), child.is_foreign());
+            if is_foreign || name == "plugin" {
+                continue;
+            }
+            child.nothing_twice();
+            match first.iter().find(|known| known.name() == name) {
+                None => first.push(child),
+                Some(_) if MAY_REPEAT.contains(&name.as_str()) => {}
+                Some(known) => {
+                    let message = format!("<{name}> stands twice in <{}>", self.name());
+                    let make = match says(*known) == says(child) {
+                        true => |_, text| Diagnostic::warning("repeated-element", text),
+                        false => |_, text| Diagnostic::error("repeated-element", text),
+                    };
+                    child.push(make, message, None);
+                }
+            }
+        }
+    }
+
+    /// Whether it is of somebody else's namespace.
+    fn is_foreign(self) -> bool {
+        let tag = self.node.tag_name();
+        // Prefixes that nobody declares became part of the name.
+        tag.namespace().is_some_and(|name| name != NAMESPACE) || tag.name().contains('.')
+    }
+
     /// Warns of elements inside it that mean nothing here.
     pub fn only(self, known: &[&str]) {
         for (child, name, help) in self.strangers(known) {
@@ -372,14 +454,9 @@ impl<'a> Element<'a> {
     /// Elements inside it that are not known, with their names and what may have been meant. Those
     /// of somebody else's namespace are passed over.
     fn strangers(self, known: &[&str]) -> Vec<(Element<'a>, String, Option<String>)> {
-        let is_foreign = |child: &Element<'_>| {
-            let tag = child.node.tag_name();
-            // Prefixes that nobody declares became part of the name.
-            tag.namespace().is_some_and(|name| name != NAMESPACE) || tag.name().contains('.')
-        };
         let is_known = |child: &Element<'_>| known.iter().any(|name| child.is(name));
         self.elements()
-            .filter(|child| !is_foreign(child) && !is_known(child))
+            .filter(|child| !child.is_foreign() && !is_known(child))
             .map(|child| {
                 let name = child.name();
                 let ours =

@@ -11,8 +11,9 @@ use roxmltree::{Document, Node};
 use super::element::parsable;
 use super::sensors_of;
 use crate::detect::noise_file::noise_text;
+use crate::noise::Perception;
 
-/// The World with the noise of its detectors inside of them. A file that cannot be read stays
+/// The World with the noise of its detectors inside of them. A file that cannot be used stays
 /// named; whoever declares the sensors is told why.
 pub fn with_noise_inside(world: &World, places: &Places, resources: &Resources) -> World {
     // What a sensor is written as says what becomes of it.
@@ -26,6 +27,9 @@ pub fn with_noise_inside(world: &World, places: &Places, resources: &Resources) 
             let detector = sensor.child("headland:detector");
             let Some(file) = detector.and_then(|detector| detector.child("file")) else { return };
             let Ok((_, noise)) = noise_text(file, resources) else { return };
+            if Perception::of_text(&noise).is_err() {
+                return;
+            }
             if let Some(xml) = replaced(kept, &noise) {
                 changed.insert(kept.to_string(), xml);
             }
@@ -63,7 +67,8 @@ fn replaced(sensor: &str, noise: &str) -> Option<String> {
         let said: Vec<String> = around.map(|node| node.tag_name().name().to_string()).collect();
         (file.range(), said)
     };
-    let document = Document::parse(noise).ok()?;
+    let noise = parsable(noise);
+    let document = Document::parse(&noise).ok()?;
     let parts = document.root_element().children().filter(|node| node.is_element());
     let new = parts.filter(|node| !said.contains(&node.tag_name().name().to_string()));
     let inside: String = new.map(|node| noise.get(node.range()).unwrap_or_default()).collect();

@@ -143,6 +143,11 @@ impl Declaration {
         self.sensor.as_ref().map_or(&[], |sensor| sensor.outputs())
     }
 
+    /// What whoever reads its messages should know of how they come about.
+    pub fn about(&self) -> Option<&str> {
+        self.sensor.as_ref().and_then(Mounted::about)
+    }
+
     /// Where it looks, for people to see.
     pub fn sight(&self) -> Option<Sight<'_>> {
         self.sensor.as_ref().and_then(Mounted::sight)
@@ -258,6 +263,7 @@ impl Declared {
         let mut known = COMMON.to_vec();
         known.extend(kind.elements);
         element.only(&known);
+        element.nothing_twice();
         let (joint, place) = (found.joint.clone(), element.place());
         let (scene, resources) = (self.scene.clone(), &self.resources);
         let site = Site { model, places, name: &name, mount, joint, timing, scene, resources };

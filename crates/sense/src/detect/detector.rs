@@ -94,8 +94,10 @@ struct Found<'a> {
     sensor_from_model: Transform,
     covariance: [[f64; 6]; 6],
     score: f64,
-    /// It is mistaken for one that is alike: for which of them, from 0 to 1.
-    mistaken: Option<f64>,
+    /// It is mistaken for one that is alike, where it is the first of those that are mixed up.
+    is_mistaken: bool,
+    /// Its place in the row in which alike ones are mixed up, from 0 to 1.
+    place_in_row: f64,
 }
 
 fn read(element: Element<'_>, site: &Site<'_>) -> Option<Box<dyn Measure>> {
@@ -229,8 +231,7 @@ impl Detector {
         let error = known.noise.as_mut().map(|noise| noise.draw().1);
         let is_lost = known.dropper.loses();
         let score = self.perception.score.map_or(1.0, |score| score.draw(&mut known.score));
-        let (is_mistaken, which) = (known.swap.chance(self.swap_rate), known.swap.uniform());
-        let mistaken = is_mistaken.then_some(which);
+        let (is_mistaken, place_in_row) = (known.swap.chance(self.swap_rate), known.swap.uniform());
         let object = &known.object;
         let sensor_from_world = world_from_sensor.inverse();
         let is_in_sight = self.frustum.meets_any(sensor_from_world, object.boxes_now(scene));
@@ -252,7 +253,7 @@ impl Detector {
             }
             _ => (sensor_from_world * world_from_model, [[0.0; 6]; 6]),
         };
-        Some(Found { object, sensor_from_model, covariance, score, mistaken })
+        Some(Found { object, sensor_from_model, covariance, score, is_mistaken, place_in_row })
     }
 
     /// Whether enough of it is not behind something else.
@@ -292,16 +293,26 @@ impl Detector {
         (0..n).filter_map(|_| one()).collect()
     }
 
-    /// The names under which objects are reported: now and then two that are alike are mixed up.
+    /// The names under which objects are reported: now and then those that are alike are mixed up.
+    ///
+    /// All that are found and alike stand in a row in random order and are taken two by two, three
+    /// at the end where they are odd; each such group passes its names on with the declared chance.
+    /// So every one has another's name as often as declared, and every name is there once.
     fn mixed_up<'a>(found: &[Found<'a>]) -> Vec<&'a str> {
         let mut names: Vec<&str> = found.iter().map(|found| found.object.name.as_str()).collect();
-        for (i, one) in found.iter().enumerate() {
-            let Some(which) = one.mistaken else { continue };
-            let is_alike = |j: &usize| *j != i && found[*j].object.class == one.object.class;
-            let alike: Vec<usize> = (0..found.len()).filter(is_alike).collect();
-            if !alike.is_empty() {
-                let nth = (which * alike.len() as f64) as usize;
-                names.swap(i, alike[nth.min(alike.len() - 1)]);
+        let mut row: Vec<usize> = (0..found.len()).collect();
+        row.sort_by(|a, b| {
+            let (a, b) = (&found[*a], &found[*b]);
+            let class = a.object.class.cmp(&b.object.class);
+            class.then(a.place_in_row.total_cmp(&b.place_in_row))
+        });
+        for mut alike in row.chunk_by(|a, b| found[*a].object.class == found[*b].object.class) {
+            while alike.len() >= 2 {
+                let (group, rest) = alike.split_at(if alike.len() == 3 { 3 } else { 2 });
+                if found[group[0]].is_mistaken {
+                    group.windows(2).for_each(|pair| names.swap(pair[0], pair[1]));
+                }
+                alike = rest;
             }
         }
         names

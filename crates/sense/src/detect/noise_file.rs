@@ -44,6 +44,10 @@ pub(crate) fn noise_text(
             let what = if why.code == "missing-file" { "it is not there" } else { &why.message };
             (format!("`{}`: {what}", element.text()), why.help)
         })?;
+    // Before it is opened: a pipe would be waited for.
+    if path.metadata().is_ok_and(|about| !about.is_file()) {
+        return Err((format!("`{}`: it is not a regular file", path.display()), None));
+    }
     let mut text = String::new();
     let read =
         File::open(&path).and_then(|file| file.take(MOST_BYTES + 1).read_to_string(&mut text));

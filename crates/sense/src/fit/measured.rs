@@ -1,12 +1,13 @@
 //! Measurements, row by row: where a detector put an object, whether it saw it, how sure it was.
-//! Deviations from the truth come out, with what is lost and how.
+//! Deviations from the truth come out, with what is lost and how. Angles go round: 179° and −179°
+//! are 2° apart, and their mean is 180°.
 //!
 //! However many rows come, memory is bounded: past twice [`MOST_KEPT`] every second row that was
 //! kept is let go, and so on. Means, losses and scores are those of all rows.
 
 use std::collections::BTreeMap;
 
-use headland_base::maths::sqrt;
+use headland_base::maths::{PI, TAU, atan2, cos, sin, sqrt};
 
 use super::Points;
 use crate::noise::{Dropout, Score};
@@ -30,6 +31,8 @@ pub enum Truth {
 #[derive(Clone, Debug)]
 pub struct Gathering {
     n_dims: usize,
+    /// Of every number, whether it goes round.
+    is_angle: Vec<bool>,
     objects: BTreeMap<String, usize>,
     of_object: Vec<OfObject>,
     /// Kept rows: the object, and the numbers one row after the other.
@@ -45,6 +48,8 @@ pub struct Gathering {
 struct OfObject {
     n: f64,
     sums: Vec<f64>,
+    /// Of angles: sums of cosines and sines, and the least and the most.
+    turns: Vec<[f64; 4]>,
     n_lost: usize,
     n_rows: usize,
     n_runs: usize,
@@ -80,8 +85,15 @@ pub struct Measured {
 impl Gathering {
     /// Of measurements with so many numbers each.
     pub fn new(n_dims: usize) -> Gathering {
+        Gathering::with_angles(std::iter::repeat_n(false, n_dims))
+    }
+
+    /// The same, where some of the numbers are angles \[rad\].
+    pub fn with_angles(is_angle: impl IntoIterator<Item = bool>) -> Gathering {
+        let is_angle: Vec<bool> = is_angle.into_iter().collect();
         Gathering {
-            n_dims,
+            n_dims: is_angle.len(),
+            is_angle,
             objects: BTreeMap::new(),
             of_object: Vec::new(),
             kept: Vec::new(),
@@ -112,6 +124,12 @@ impl Gathering {
         of.was_lost = false;
         of.n += 1.0;
         of.sums.iter_mut().zip(numbers).for_each(|(sum, number)| *sum += number);
+        for (d, [c, s, low, high]) in of.turns.iter_mut().enumerate() {
+            if self.is_angle[d] {
+                (*c, *s) = (*c + cos(numbers[d]), *s + sin(numbers[d]));
+                (*low, *high) = (low.min(numbers[d]), high.max(numbers[d]));
+            }
+        }
         if let Some(score) = score.filter(|score| score.is_finite()) {
             self.scores.add(score);
         }
@@ -134,7 +152,8 @@ impl Gathering {
         let i = *self.objects.entry(name.to_string()).or_insert(fresh);
         if i == fresh {
             let sums = vec![0.0; self.n_dims];
-            self.of_object.push(OfObject { sums, ..OfObject::default() });
+            let turns = vec![[0.0, 0.0, f64::INFINITY, f64::NEG_INFINITY]; self.n_dims];
+            self.of_object.push(OfObject { sums, turns, ..OfObject::default() });
         }
         i
     }
@@ -153,9 +172,7 @@ impl Gathering {
 
     /// Everything that came, as deviations.
     pub fn finish(self, truth: &Truth) -> Measured {
-        let mean =
-            |of: &OfObject| -> Vec<f64> { of.sums.iter().map(|sum| sum / of.n.max(1.0)).collect() };
-        let means: Vec<Vec<f64>> = self.of_object.iter().map(mean).collect();
+        let means: Vec<Vec<f64>> = self.of_object.iter().map(OfObject::mean).collect();
         let from = |object: usize| match truth {
             Truth::Mean => means[object].clone(),
             Truth::Given(given) => given.clone(),
@@ -163,7 +180,12 @@ impl Gathering {
         let rows = self.kept.iter().zip(self.numbers.chunks_exact(self.n_dims.max(1)));
         let deviations = rows.flat_map(|(object, numbers)| {
             let from = from(*object);
-            numbers.iter().zip(from).map(|(number, from)| number - from).collect::<Vec<f64>>()
+            let off = numbers.iter().zip(from).zip(&self.is_angle);
+            off.map(|((number, from), is_angle)| match is_angle {
+                true => the_shorter_way(number - from),
+                false => number - from,
+            })
+            .collect::<Vec<f64>>()
         });
         let points = Points::new(deviations.collect(), self.n_dims.max(1));
         let sum = |of: fn(&OfObject) -> usize| self.of_object.iter().map(of).sum();
@@ -178,6 +200,23 @@ impl Gathering {
             score: self.scores.score(),
         }
     }
+}
+
+impl OfObject {
+    /// Of angles that are within half a turn of each other the plain mean, and of others that of
+    /// their directions.
+    fn mean(&self) -> Vec<f64> {
+        let one = |(sum, [c, s, low, high]): (&f64, &[f64; 4])| match high - low > PI {
+            true => atan2(*s, *c),
+            false => sum / self.n.max(1.0),
+        };
+        self.sums.iter().zip(&self.turns).map(one).collect()
+    }
+}
+
+/// An angle between −π and π: the same direction.
+fn the_shorter_way(angle: f64) -> f64 {
+    if angle.abs() <= PI { angle } else { angle - TAU * (angle / TAU).round() }
 }
 
 impl Measured {
@@ -239,6 +278,31 @@ mod tests {
         assert_eq!(measured.score, Some(Score { mean: 0.5, stddev: 0.0 }));
         let given = all.finish(&Truth::Given(vec![1.0]));
         assert_eq!(given.points.at(1), [9.0]);
+    }
+
+    /// Angles around ±π are as close to each other as they are anywhere else: turned by any angle,
+    /// and counted from any turn, they deviate by the same.
+    #[test]
+    fn angles_go_round() {
+        let deviations = |turned: f64, truth: &dyn Fn(f64) -> Truth| -> Vec<f64> {
+            let mut all = Gathering::with_angles([false, true]);
+            for i in -20..=20 {
+                let angle = the_shorter_way(turned + f64::from(i) * 0.01);
+                all.row("", &[turned, angle], true, None);
+            }
+            let measured = all.finish(&truth(turned));
+            assert!((the_shorter_way(measured.means[0].1[1] - turned)).abs() < 1e-12, "{turned}");
+            measured.points.iter().map(|p| p[1]).collect()
+        };
+        let truths: [&dyn Fn(f64) -> Truth; 2] =
+            [&|_| Truth::Mean, &|at| Truth::Given(vec![0.0, at + TAU])];
+        for turned in [0.0, 1.0, 3.1, PI, -3.1, 2.0 * PI, 100.0 * PI + 3.0] {
+            for truth in truths {
+                for (i, off) in (-20..=20).zip(deviations(turned, truth)) {
+                    assert!((off - f64::from(i) * 0.01).abs() < 1e-12, "{turned}: {off}");
+                }
+            }
+        }
     }
 
     #[test]

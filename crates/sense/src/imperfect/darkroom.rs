@@ -1,7 +1,7 @@
 //! The darkroom: one frame after the other goes in and is made imperfect.
 
-use headland_base::Seed;
 use headland_base::maths::Vec2;
+use headland_base::{Seed, SimTime};
 
 use super::Imperfections;
 use super::lens::{Drop, Veil, blur, dirt, drops, flare, glare, leaf, refract};
@@ -43,6 +43,7 @@ pub struct Darkroom {
     leaf: Option<Veil>,
     dirt: Option<Veil>,
     grain: Grain,
+    grain_seed: Seed,
     /// The picture in numbers from 0 to 255, kept from frame to frame.
     light: Vec<f32>,
 }
@@ -59,8 +60,14 @@ impl Darkroom {
             leaf: (how.leaf > 0.0).then(|| leaf(how.leaf, size, &seed.child("leaf"))),
             dirt: (how.dirt > 0.0).then(|| dirt(how.dirt, size, &seed.child("dirt"))),
             grain: Grain::new(&seed.child("noise")),
+            grain_seed: seed.child("noise"),
             light: Vec::new(),
         }
+    }
+
+    /// The noise of the next picture is that of a moment, whatever was taken before.
+    pub fn turn_to(&mut self, time: SimTime) {
+        self.grain = Grain::new(&self.grain_seed.child(&time.nanos().to_string()));
     }
 
     /// Changes a picture: red, green and blue bytes, row by row.

@@ -25,8 +25,8 @@ pub use darkroom::{Darkroom, Sun};
 pub struct Imperfections {
     /// Motion blur and rolling shutter.
     pub shutter: Shutter,
-    /// Standard deviation of the noise of every sample, as a share of full scale. Of a camera
-    /// that shows depths alone: in metres.
+    /// Standard deviation of the noise of every sample, as a share of full scale. None of a camera
+    /// that shows depths alone: there it is noise of depths, in metres.
     pub noise: f64,
     /// Its mean, likewise.
     pub noise_mean: f64,

@@ -61,6 +61,15 @@ impl Channel {
         quantised(said, noise.precision)
     }
 
+    /// Draws what is new in every reading from another seed from now on; what lasts, the bias and
+    /// where it has wandered to, stays.
+    pub fn turn_to(&mut self, seed: &Seed) {
+        let dice = |name: &str| Dice::new(&seed.child(name));
+        self.white = dice("white");
+        (self.is_outlier, self.outlier) = (dice("is outlier"), dice("outlier"));
+        self.dropper = self.noise.dropout.dropper(seed);
+    }
+
     /// Whether the next reading is lost.
     pub fn loses(&mut self) -> bool {
         self.dropper.loses()

@@ -161,6 +161,55 @@ mod tests {
         assert_eq!(Perception::of_text("").unwrap_err().len(), 1);
     }
 
+    /// What is no XML is told as such, whatever letters are in it.
+    #[test]
+    fn what_is_no_xml_is_told() {
+        for text in ["é headland:", "headland:", "<", "<!-- headland:", "é", "<é:ß headland:"] {
+            let faults = Perception::of_text(text).unwrap_err();
+            assert_eq!(faults.len(), 1, "{text}: {faults:?}");
+        }
+    }
+
+    /// The namespace may be left out. That it is put in for the reader shifts no place, and
+    /// neither a comment before the outermost element nor one that names it matters.
+    #[test]
+    fn places_are_those_of_the_file_whether_the_namespace_is_declared_or_not() {
+        let declared = " xmlns:headland='urn:headland:sdf'";
+        for before in [
+            "",
+            "<?xml version='1.0'?>\n",
+            "<!-- a <headland:x> and xmlns:headland, see b > a -->",
+            "<!-- é -->\n<?other headland: ?>\n<!-- xmlns:headland -->\n",
+        ] {
+            for inside in
+                ["<score><mean>7</mean></score>", "<scores/>\n <score><mean>7</mean></score>"]
+            {
+                let with = |declared: &str| {
+                    format!("{before}<headland:perception{declared}>{inside}</headland:perception>")
+                };
+                let faults = |text: &str| Perception::of_text(text).unwrap_err();
+                // Every fault of the first line is so much further left; those behind are not.
+                let row = before.matches('\n').count() + 1;
+                let shorter = faults(&with(declared)).into_iter().map(|fault| {
+                    let mut words = fault.splitn(3, ':');
+                    let mut number = || words.next().unwrap().parse::<usize>().unwrap();
+                    let (line, column) = (number(), number());
+                    let shift = if line == row { declared.len() } else { 0 };
+                    format!("{line}:{}:{}", column - shift, words.next().unwrap())
+                });
+                assert_eq!(faults(&with("")), shorter.collect::<Vec<_>>(), "{before}");
+                assert_eq!(
+                    Perception::of_text(&with("").replace(inside, "")),
+                    Ok(Perception::default()),
+                    "{before}"
+                );
+            }
+        }
+        // And that of what is no XML.
+        let fault = &Perception::of_text("<headland:perception><a></b></headland:perception>");
+        assert!(fault.as_ref().unwrap_err()[0].ends_with("at 1:25"), "{fault:?}");
+    }
+
     #[test]
     fn scores_stay_scores() {
         let (score, mut dice) = (Score { mean: 0.95, stddev: 0.2 }, Dice::new(&Seed::new(1)));

@@ -54,6 +54,11 @@ pub fn noise(element: Element<'_>) -> Noise {
     }
     element.nothing_but(KNOWN);
     if word == "none" {
+        let is_said = element.attribute("type").is_some() || element.child("type").is_some();
+        if !is_said && element.elements().next().is_some() {
+            let help = "say <noise type=\"gaussian\">".to_string();
+            element.warn("its numbers are not heeded: noise without a type is none", Some(help));
+        }
         return Noise::default();
     }
     let walk_time_secs = size(element, "dynamic_bias_correlation_time", 0.0);

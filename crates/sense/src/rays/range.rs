@@ -61,10 +61,16 @@ fn proximity(element: Element<'_>, site: &Site<'_>) -> Option<Box<dyn Measure>> 
     Some(Box::new(finder(element, site)?))
 }
 
-/// Rings of directions within a cone about x: 1, 6, 12 and 18. Neighbours are a third of the half
-/// angle apart, so that nothing wider than that is missed.
+/// Between two rings of directions, and nearly between neighbours on one \[rad\]. Nothing that is
+/// half as wide again passes between them.
+const RING: f64 = PI / 180.0;
+
+/// Rings of a cone at most: beyond 24° they are further apart.
+const MOST_RINGS: usize = 24;
+
+/// Rings of directions within a cone about x: 1, 6, 12, 18 and so on.
 fn cone(half_angle: f64) -> Vec<Vec3> {
-    let n_rings = 3;
+    let n_rings = ((half_angle / RING).ceil() as usize).clamp(1, MOST_RINGS);
     let ring = |r: usize| {
         let aside = half_angle * r as f64 / n_rings as f64;
         (0..(6 * r).max(1)).map(move |i| {
@@ -75,10 +81,10 @@ fn cone(half_angle: f64) -> Vec<Vec3> {
     (0..=n_rings).flat_map(ring).collect()
 }
 
-/// Directions all around, evenly: a spiral by the golden angle. Of 400 each has a 400th of the
-/// sphere, which is 10° wide.
+/// Directions all around, evenly: a spiral by the golden angle. Of 4000 each has a 4000th of the
+/// sphere, which is 3.2° wide.
 fn all_around() -> Vec<Vec3> {
-    let n = 400;
+    let n = 4000;
     let golden = PI * (3.0 - sqrt(5.0));
     let one = |i: usize| {
         let z = 1.0 - (2 * i + 1) as f64 / n as f64;
@@ -171,5 +177,37 @@ impl Measure for Finder {
     fn measure(&mut self, look: &Look<'_>, say: &mut dyn FnMut(usize, Vec<u8>)) {
         let reading = self.find(look);
         say(0, encode(&self.message(look, reading)));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::noise::Dice;
+
+    /// Whatever is wider than is said of a sonar is met, anywhere in its cone.
+    #[test]
+    fn nothing_wider_than_said_is_missed() {
+        let mut dice = Dice::new(&Seed::new(1));
+        let furthest = |rays: &[Vec3], to: Vec3| {
+            let nearest = rays.iter().map(|ray| ray.dot(to)).fold(-1.0, f64::max);
+            headland_base::maths::acos(nearest.clamp(-1.0, 1.0))
+        };
+        for (half_angle, wide) in
+            [(0.05, 1.5), (0.25, 1.5), (0.4, 1.5), (PI / 4.0, 1.5 * 45.0 / 24.0)]
+        {
+            let rays = cone(half_angle);
+            for _ in 0..500 {
+                let (aside, turn) = (half_angle * sqrt(dice.uniform()), TAU * dice.uniform());
+                let to = Vec3::new(cos(aside), sin(aside) * cos(turn), sin(aside) * sin(turn));
+                assert!(furthest(&rays, to) < 0.5 * wide * PI / 180.0, "{half_angle} {aside}");
+            }
+        }
+        let rays = all_around();
+        for _ in 0..500 {
+            let (z, turn) = (2.0 * dice.uniform() - 1.0, TAU * dice.uniform());
+            let to = Vec3::new(sqrt(1.0 - z * z) * cos(turn), sqrt(1.0 - z * z) * sin(turn), z);
+            assert!(furthest(&rays, to) < 2.5 * PI / 180.0, "{to}");
+        }
     }
 }

@@ -72,7 +72,7 @@ pub fn sees(element: Element<'_>, unsaid: Show) -> Show {
         ("", unsaid),
         ("visuals", Show::Visuals),
         ("collisions", Show::Collisions),
-        ("everything", Show::Everything),
+        ("everything", Show::Both),
     ];
     element.word("headland:sees", &words)
 }
@@ -128,5 +128,8 @@ pub(super) fn miss(element: Element<'_>) -> Miss {
     child.only(&["rate", "weak"]);
     let is_share = |value: f64| (0.0..=1.0).contains(&value);
     let share = |name: &str| child.number_that(name, 0.0, "a share from 0 to 1", is_share);
+    if child.child("rate").is_none() && child.child("weak").is_none() {
+        child.warn("it misses nothing: there is neither a <rate> nor a <weak> in it", None);
+    }
     Miss { rate: share("rate"), weak: share("weak") }
 }

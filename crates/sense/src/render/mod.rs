@@ -124,6 +124,16 @@ pub trait Renderer: Send {
         wants: Wants,
         bent: Option<&Bent>,
     ) -> Frame;
+
+    /// What it draws on, where that is not the processor: its pictures may differ by it.
+    fn machine(&self) -> Option<&str> {
+        None
+    }
+
+    /// What was worth a word about how it drew since the last call: that another had to do it.
+    fn take_findings(&mut self) -> Vec<Diagnostic> {
+        Vec::new()
+    }
 }
 
 /// Makes a renderer that uses up to so many threads; says in words why this machine has none.

@@ -49,6 +49,8 @@ pub enum Show {
     Collisions,
     /// Visuals, and the collisions of links that have none, so that nothing is missed.
     Everything,
+    /// All visuals and all collisions, for rays that meet whatever is nearer.
+    Both,
 }
 
 /// One shape of a link.
@@ -181,8 +183,9 @@ impl Scene {
                 }
             }
             let is_bare = link.visuals.is_empty();
-            if show == Show::Collisions || (show == Show::Everything && is_bare) {
-                let planes = if show == Show::Collisions { Planes::Endless } else { Planes::Drawn };
+            let touches = matches!(show, Show::Collisions | Show::Both);
+            if touches || (show == Show::Everything && is_bare) {
+                let planes = if touches { Planes::Endless } else { Planes::Drawn };
                 for collision in &link.collisions {
                     let solid = solid(&collision.geometry, planes);
                     let reflection = Reflection::of_collision(collision, link);

@@ -7,12 +7,14 @@
 use std::fmt::Display;
 use std::sync::Arc;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
 use headland_base::{Diagnostic, Vec3};
 use roxmltree::Node;
 
 use super::reader::Reader;
 use crate::xml;
-use crate::{Geometry, HeightGrid, Link, TriMesh, World};
+use crate::{Geometry, HeightGrid, Link, Model, TriMesh, World};
 
 /// How the uri of a shape starts that has no file behind it.
 pub(crate) const SCHEME: &str = "inline://";
@@ -22,23 +24,58 @@ pub(crate) fn uri(name: &str) -> String {
     format!("{SCHEME}{}", name.trim())
 }
 
-/// The same world with every mesh and heightmap in it, so that it can be read where their
+/// How the name of a texture starts whose picture it is itself, as in the pages of the web.
+const PICTURE: &str = "data:image/";
+
+/// The same world with every mesh, heightmap and texture in it, so that it can be read where their
 /// files are not. Only the last part of a file's name is kept: the folders are those of this
 /// machine.
 pub fn with_shapes_inside(world: &World) -> World {
     let last_part = |name: &str| name.rsplit('/').next().unwrap_or_default().to_string();
-    world.clone().with_uris(&|name| match is_inline(name) {
+    let mut world = world.clone();
+    world.models.iter_mut().for_each(textures_inside);
+    world.with_uris(&|name| match is_inside(name) {
         true => name.to_string(),
         false => uri(&last_part(name)),
     })
 }
 
-/// How many numbers the meshes and heightmaps are that a world has by the names of files.
+/// Whether a name needs no file.
+pub fn is_inside(name: &str) -> bool {
+    is_inline(name) || name.starts_with(PICTURE)
+}
+
+fn textures_inside(model: &mut Model) {
+    let visuals = model.links.iter_mut().flat_map(|link| &mut link.visuals);
+    for material in visuals.map(|visual| &mut visual.material) {
+        if let Some(file) = &material.texture_file {
+            let kind = if file.bytes.starts_with(b"\x89PNG") { "png" } else { "jpeg" };
+            material.texture =
+                Some(format!("{PICTURE}{kind};base64,{}", BASE64.encode(&file.bytes)));
+        }
+    }
+    model.models.iter_mut().for_each(textures_inside);
+}
+
+/// The picture that the name of a texture is; nothing where it names one.
+pub(super) fn picture_inside(name: &str) -> Option<Result<Vec<u8>, String>> {
+    let (_, data) = name.strip_prefix(PICTURE)?.split_once(";base64,")?;
+    let data: String = data.chars().filter(|c| !c.is_whitespace()).collect();
+    Some(BASE64.decode(data).map_err(|why| why.to_string()))
+}
+
+/// How many numbers the meshes and heightmaps are that a world has by the names of files. A
+/// picture of nine bytes is as long as one, written down.
 pub fn n_numbers_in_files(world: &World) -> usize {
     let of_link = |link: &Link| {
         let touching = link.collisions.iter().map(|collision| &collision.geometry);
         let seen = link.visuals.iter().map(|visual| &visual.geometry);
-        touching.chain(seen).map(n_numbers_of).sum::<usize>()
+        let worn = link.visuals.iter().filter_map(|visual| {
+            let name = visual.material.texture.as_ref()?;
+            let file = visual.material.texture_file.as_ref().filter(|_| !is_inside(name))?;
+            Some(file.bytes.len() / 9)
+        });
+        touching.chain(seen).map(n_numbers_of).chain(worn).sum::<usize>()
     };
     world.links().iter().map(|placed| of_link(placed.link)).sum()
 }

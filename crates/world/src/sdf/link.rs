@@ -7,6 +7,7 @@ use roxmltree::Node;
 
 use super::auto::Derive;
 use super::frames::{Named, Pose};
+use super::inline;
 use super::reader::{Reader, UNNAMED};
 use super::siblings::Siblings;
 use crate::files;
@@ -96,8 +97,13 @@ impl Reader<'_, '_> {
                     self.sensor_place(child, "link", whole, link.opaque.len());
                     link.opaque.push(self.keep(child));
                 }
-                "plugin" | "projector" | "audio_sink" | "audio_source" | "battery"
-                | "particle_emitter" => link.opaque.push(self.keep(child)),
+                "plugin" => {
+                    self.plugin_place(child, "link", whole, link.opaque.len());
+                    link.opaque.push(self.keep(child));
+                }
+                "projector" | "audio_sink" | "audio_source" | "battery" | "particle_emitter" => {
+                    link.opaque.push(self.keep(child));
+                }
                 _ => {}
             }
         }
@@ -311,6 +317,20 @@ impl Reader<'_, '_> {
 
     /// The file of a texture. Without it the surface has its plain colours, which is said.
     fn texture(&mut self, uri: &Named, material: &mut Material) {
+        if let Some(inside) = inline::picture_inside(&uri.name) {
+            match inside {
+                Ok(bytes) => {
+                    let path = format!("{:.40}…", uri.name);
+                    material.texture_file = Some(Arc::new(TextureFile { path, bytes }));
+                }
+                Err(why) => {
+                    let message = "this texture is no picture; the surface has its plain colour";
+                    let warning = Diagnostic::warning("missing-texture", message).note(why);
+                    self.xml.findings.push(warning.at(uri.place.clone()));
+                }
+            }
+            return;
+        }
         let found = self.shared.options.resources.resolve(&uri.name, &self.dir);
         let read = found.and_then(|path| {
             let unread = |why: files::Unread| match why {

@@ -167,7 +167,11 @@ impl Reader<'_, '_> {
                     let whole = join_scope(whole, &name);
                     contents.links.push(self.link(child, name, &whole));
                 }
-                "plugin" | "gripper" | "model_state" => model.opaque.push(self.keep(child)),
+                "plugin" => {
+                    self.plugin_place(child, "model", whole, model.opaque.len());
+                    model.opaque.push(self.keep(child));
+                }
+                "gripper" | "model_state" => model.opaque.push(self.keep(child)),
                 _ => self.shared_child(child, whole, contents),
             }
         }

@@ -341,7 +341,9 @@ impl Reader<'_, '_> {
     /// Keeps an element as written, and counts it for the note at the end of the file.
     pub fn keep(&mut self, node: Node<'_, '_>) -> Opaque {
         let kind = node.tag_name().name();
-        if WORTH_A_NOTE.contains(&kind) {
+        // Labels are what segmentation cameras show.
+        let is_label = node.attribute("name").is_some_and(|name| name.ends_with("systems::Label"));
+        if WORTH_A_NOTE.contains(&kind) && !(kind == "plugin" && is_label) {
             self.kept.count(kind, || self.xml.place(node));
         }
         Opaque {
@@ -356,6 +358,12 @@ impl Reader<'_, '_> {
     pub fn sensor_place(&mut self, node: Node<'_, '_>, kind: &str, owner: &str, idx: usize) {
         let place = self.xml.place(node);
         self.shared.places.insert(format_args!("{kind} {owner}#sensor {idx}"), place);
+    }
+
+    /// The same of a plugin.
+    pub fn plugin_place(&mut self, node: Node<'_, '_>, kind: &str, owner: &str, idx: usize) {
+        let place = self.xml.place(node);
+        self.shared.places.insert(format_args!("{kind} {owner}#plugin {idx}"), place);
     }
 
     /// Says of an element that changes what happens that nothing is done with it.

@@ -1,4 +1,4 @@
-//! A scene as words for `draw.wgsl`: what stays from frame to frame, and what is where now.
+//! A scene as words for the program that draws: what stays from frame to frame, and what is where now.
 //!
 //! Numbers become single precision here, after the eye was taken off them in double, so that a
 //! world far from its origin is as sharp as one around it.
@@ -11,11 +11,17 @@ use headland_world::LightKind;
 
 use crate::scene::{Bounds, Bvh, Mesh, PlacedLight, Scene, Solid, Surface, Texture};
 
-/// Words of an item, a surface, a node, a triangle and a lamp; `draw.wgsl` has the same.
+/// Words of an item, a surface, a node, a triangle and a lamp; `words.wgsl` has the same.
 const ITEM: usize = 32;
 const SURFACE: usize = 18;
 const LAMP: usize = 20;
 const NONE: u32 = u32::MAX;
+
+/// Kinds of surfaces, as `words.wgsl` calls them.
+const FACE: u32 = 0;
+const ENDLESS: u32 = 1;
+const DISC: u32 = 2;
+const QUADRIC: u32 = 3;
 
 const CASTS: u32 = 1;
 const MARK: u32 = 2;
@@ -153,23 +159,23 @@ fn shape(words: &mut Words, solid: &Solid) -> Shape {
 fn surface(words: &mut Words, surface: &Surface) {
     match *surface {
         Surface::Face { corners, normal, two_sided } => {
-            words.word(0);
+            words.word(FACE);
             words.vector(normal);
             corners.into_iter().for_each(|corner| words.vector(corner));
             words.word(u32::from(two_sided));
         }
         Surface::Endless { normal } => {
-            words.word(1);
+            words.word(ENDLESS);
             words.vector(normal);
         }
         Surface::Disc { z, radius, is_up } => {
-            words.word(2);
+            words.word(DISC);
             words.number(z);
             words.number(radius);
             words.word(u32::from(is_up));
         }
         Surface::Quadric { q, centre, level, slab } => {
-            words.word(3);
+            words.word(QUADRIC);
             words.vector(q);
             words.vector(centre);
             [level, slab.0, slab.1].into_iter().for_each(|x| words.number(x));
