@@ -253,7 +253,9 @@ fn describe(writer: &mut Writer, job: &Job<'_>, checked: &[Diagnostic]) -> Resul
         writer.attach("commands.csv", "text/csv", table.clone())?;
     }
     let text = match Shapes::of(world) {
-        Shapes::Inside => sdf::write(&sdf::with_shapes_inside(world)),
+        Shapes::Inside { has_textures } => {
+            sdf::write(&sdf::with_shapes_inside(world, has_textures))
+        }
         Shapes::ByName(_) => sdf::write(world),
     };
     writer.attach("world.sdf", "application/sdf+xml", text.into_bytes())
@@ -285,30 +287,41 @@ fn cast_facts(world: &World, engine: &EngineEntry) -> Vec<(&'static str, String)
 /// and a campaign records them a thousand times.
 const MOST_SHAPE_NUMBERS: usize = 200_000;
 
-/// How a recording has the meshes and heightmaps of its world.
+/// How a recording has the meshes, heightmaps and textures of its world.
 enum Shapes {
-    /// In the world that is attached: it can be read anywhere.
-    Inside,
+    /// In the world that is attached: it can be read anywhere. Textures, by which nothing moves,
+    /// only where there is room for them beside the others.
+    Inside { has_textures: bool },
     /// By the names of their files, because they are so many numbers.
     ByName(usize),
 }
 
 impl Shapes {
     fn of(world: &World) -> Shapes {
-        match sdf::n_numbers_in_files(world) {
-            n if n <= MOST_SHAPE_NUMBERS => Shapes::Inside,
-            n => Shapes::ByName(n),
+        let (n_shapes, n_textures) =
+            (sdf::n_numbers_of_shapes(world), sdf::n_numbers_of_textures(world));
+        match n_shapes {
+            n if n > MOST_SHAPE_NUMBERS => Shapes::ByName(n),
+            n => Shapes::Inside { has_textures: n + n_textures <= MOST_SHAPE_NUMBERS },
         }
     }
 }
 
 /// Says that a recording will not have the shapes of its world.
 fn shapes_by_name(world: &World) -> Vec<Diagnostic> {
-    let Shapes::ByName(n_numbers) = Shapes::of(world) else { return Vec::new() };
-    let message =
-        "the recording names the files of meshes, heightmaps and textures and does not hold them";
+    let (what, n_numbers, help) = match Shapes::of(world) {
+        Shapes::Inside { has_textures: true } => return Vec::new(),
+        Shapes::Inside { has_textures: false } => {
+            let help = "keep the files with the recording to draw its world again";
+            ("textures", sdf::n_numbers_of_textures(world), help)
+        }
+        Shapes::ByName(n) => {
+            let help = "keep the files with the recording to run its world again";
+            ("meshes, heightmaps and textures", n, help)
+        }
+    };
+    let message = format!("the recording names the files of {what} and does not hold them");
     let note =
-        format!("they are {n_numbers} numbers; up to {MOST_SHAPE_NUMBERS} go with the world");
-    let help = "keep the files with the recording to run its world again";
+        format!("they are as long as {n_numbers} numbers; up to {MOST_SHAPE_NUMBERS} go with the world");
     vec![Diagnostic::remark("shapes-by-name", message).note(note).help(help)]
 }

@@ -460,6 +460,15 @@ pub struct Opaque {
     pub xml: String,
 }
 
+impl Opaque {
+    /// Whether it is the plugin by which Gazebo gives things the labels that segmentation cameras
+    /// show.
+    pub fn is_label(&self) -> bool {
+        let is_named = |name: &String| name.ends_with("systems::Label");
+        self.kind == "plugin" && self.name.as_ref().is_some_and(is_named)
+    }
+}
+
 /// One link of a world with everything its model says about it.
 #[derive(Clone, Debug)]
 pub struct PlacedLink<'a> {

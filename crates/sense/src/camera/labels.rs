@@ -57,7 +57,7 @@ fn label(model: &Model) -> Option<u16> {
 
 /// The label of a plugin that gives one, or what it says that is none.
 fn of_plugin(kept: &Opaque) -> Option<Result<u16, String>> {
-    if kept.kind != "plugin" || !kept.xml.contains("Label") {
+    if !kept.is_label() {
         return None;
     }
     let said = |plugin: Element<'_>| plugin.text_in("label").unwrap_or_default().to_string();

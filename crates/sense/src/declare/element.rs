@@ -94,6 +94,9 @@ fn root_start(text: &str) -> Option<usize> {
 /// collisions that are watched.
 const MAY_REPEAT: &[&str] = &["camera", "cluster", "collision", "joint", "headland:joint"];
 
+/// Elements whose insides mean nothing here.
+const STRANGERS: &[&str] = &["plugin", "metadata"];
+
 /// Prefixes in a piece that nobody declares, at most: every one costs a reading of the piece.
 const MOST_PREFIXES: usize = 16;
 
@@ -405,12 +408,14 @@ impl<'a> Element<'a> {
     /// Says of elements that stand twice anywhere inside it, where only the first would be heeded:
     /// the file says two things, or one thing twice, which is only warned of.
     pub fn nothing_twice(self) {
-        let says =
-            |element: Element<'a>| &element.node.document().input_text()[element.node.range()];
+        let says = |element: Element<'a>| {
+            let text = &element.node.document().input_text()[element.node.range()];
+            text.split_whitespace().collect::<String>()
+        };
         let mut first: Vec<Element<'a>> = Vec::new();
         for child in self.elements() {
             let (name, is_foreign) = (child.name(), child.is_foreign());
-            if is_foreign || name == "plugin" {
+            if is_foreign || STRANGERS.contains(&name.as_str()) {
                 continue;
             }
             child.nothing_twice();

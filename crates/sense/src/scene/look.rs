@@ -102,11 +102,11 @@ impl Textures {
 /// colour, and materials that are only names which mean nothing here.
 pub fn bad_looks(world: &World) -> Vec<Diagnostic> {
     // Each file is looked at once, however many surfaces wear it.
-    let mut told: BTreeMap<String, Option<Diagnostic>> = BTreeMap::new();
+    let mut told: BTreeMap<&[u8], Option<Diagnostic>> = BTreeMap::new();
     for placed in world.links() {
         for visual in &placed.link.visuals {
             let Some(file) = &visual.material.texture_file else { continue };
-            told.entry(file.path.clone()).or_insert_with(|| {
+            told.entry(&file.bytes).or_insert_with(|| {
                 let why = Texture::picture(&file.bytes).err()?;
                 let message = format!("cannot draw the texture `{}`: {why}", file.path);
                 let help = "the surface has its plain colour; write the picture as PNG or JPEG";

@@ -4,6 +4,7 @@
 //! that it names, and then there is no file to name: the uri is `inline://…`, and the points
 //! follow in our own elements, so that a world that is written can be read again.
 
+use std::collections::BTreeSet;
 use std::fmt::Display;
 use std::sync::Arc;
 
@@ -14,7 +15,7 @@ use roxmltree::Node;
 
 use super::reader::Reader;
 use crate::xml;
-use crate::{Geometry, HeightGrid, Link, Model, TriMesh, World};
+use crate::{Geometry, HeightGrid, Link, Model, TextureFile, TriMesh, World};
 
 /// How the uri of a shape starts that has no file behind it.
 pub(crate) const SCHEME: &str = "inline://";
@@ -27,16 +28,28 @@ pub(crate) fn uri(name: &str) -> String {
 /// How the name of a texture starts whose picture it is itself, as in the pages of the web.
 const PICTURE: &str = "data:image/";
 
-/// The same world with every mesh, heightmap and texture in it, so that it can be read where their
-/// files are not. Only the last part of a file's name is kept: the folders are those of this
-/// machine.
-pub fn with_shapes_inside(world: &World) -> World {
+/// The same world with every mesh and heightmap in it, and every texture where these are wanted, so
+/// that it can be read where their files are not. Only the last part of a file's name is kept: the
+/// folders are those of this machine. Textures that are not wanted keep their names.
+pub fn with_shapes_inside(world: &World, has_textures: bool) -> World {
     let last_part = |name: &str| name.rsplit('/').next().unwrap_or_default().to_string();
     let mut world = world.clone();
-    world.models.iter_mut().for_each(textures_inside);
-    world.with_uris(&|name| match is_inside(name) {
+    if has_textures {
+        world.models.iter_mut().for_each(textures_inside);
+    }
+    let textures: BTreeSet<String> = worn(&world).map(|(name, _)| name.to_string()).collect();
+    world.with_uris(&|name| match is_inside(name) || textures.contains(name) {
         true => name.to_string(),
         false => uri(&last_part(name)),
+    })
+}
+
+/// Textures that are by the names of files, once for every surface that wears one.
+fn worn(world: &World) -> impl Iterator<Item = (&str, &TextureFile)> {
+    let visuals = world.links().into_iter().flat_map(|placed| &placed.link.visuals);
+    visuals.filter_map(|visual| {
+        let name = visual.material.texture.as_ref().filter(|name| !is_inside(name))?;
+        Some((name.as_str(), visual.material.texture_file.as_deref()?))
     })
 }
 
@@ -64,20 +77,20 @@ pub(super) fn picture_inside(name: &str) -> Option<Result<Vec<u8>, String>> {
     Some(BASE64.decode(data).map_err(|why| why.to_string()))
 }
 
-/// How many numbers the meshes and heightmaps are that a world has by the names of files. A
-/// picture of nine bytes is as long as one, written down.
-pub fn n_numbers_in_files(world: &World) -> usize {
+/// How many numbers the meshes and heightmaps are that a world has by the names of files.
+pub fn n_numbers_of_shapes(world: &World) -> usize {
     let of_link = |link: &Link| {
         let touching = link.collisions.iter().map(|collision| &collision.geometry);
         let seen = link.visuals.iter().map(|visual| &visual.geometry);
-        let worn = link.visuals.iter().filter_map(|visual| {
-            let name = visual.material.texture.as_ref()?;
-            let file = visual.material.texture_file.as_ref().filter(|_| !is_inside(name))?;
-            Some(file.bytes.len() / 9)
-        });
-        touching.chain(seen).map(n_numbers_of).chain(worn).sum::<usize>()
+        touching.chain(seen).map(n_numbers_of).sum::<usize>()
     };
     world.links().iter().map(|placed| of_link(placed.link)).sum()
+}
+
+/// As long as how many numbers its textures are, written down: nine bytes of a picture are as long
+/// as one.
+pub fn n_numbers_of_textures(world: &World) -> usize {
+    worn(world).map(|(_, file)| file.bytes.len() / 9).sum()
 }
 
 /// How many numbers a shape from a file is.

@@ -65,7 +65,7 @@ use crate::read::ReadOptions;
 use crate::xml::Xml;
 use crate::{Places, World};
 
-pub use inline::{is_inside, n_numbers_in_files, with_shapes_inside};
+pub use inline::{is_inside, n_numbers_of_shapes, n_numbers_of_textures, with_shapes_inside};
 pub use write::write;
 
 /// Reads a parsed document whose root is `sdf`. The world is what could be made of it;

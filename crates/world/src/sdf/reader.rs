@@ -341,17 +341,16 @@ impl Reader<'_, '_> {
     /// Keeps an element as written, and counts it for the note at the end of the file.
     pub fn keep(&mut self, node: Node<'_, '_>) -> Opaque {
         let kind = node.tag_name().name();
-        // Labels are what segmentation cameras show.
-        let is_label = node.attribute("name").is_some_and(|name| name.ends_with("systems::Label"));
-        if WORTH_A_NOTE.contains(&kind) && !(kind == "plugin" && is_label) {
-            self.kept.count(kind, || self.xml.place(node));
-        }
-        Opaque {
+        let kept = Opaque {
             format: "sdf",
             kind: kind.to_string(),
             name: node.attribute("name").map(str::to_string),
             xml: self_contained(&self.xml.source, node),
+        };
+        if WORTH_A_NOTE.contains(&kind) && !kept.is_label() {
+            self.kept.count(kind, || self.xml.place(node));
         }
+        kept
     }
 
     /// Remembers where a sensor was written: which of the things its owner keeps it is.
