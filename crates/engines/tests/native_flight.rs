@@ -301,8 +301,8 @@ fn stiff_servos_hold_by_every_integrator() {
     }
 }
 
-/// A ball on the ground, a hinge that its own dry friction holds up and one that hangs in its
-/// stop: by every integrator, and in steps of any length, they are where they were, and the ground
+/// A ball on the ground, a hinge that its own dry friction holds up, one that hangs in its stop
+/// and one that a servo holds: by every integrator, and in steps of any length, they are where they were, and the ground
 /// carries the weight, no more and no less.
 #[test]
 fn what_rests_rests_by_every_integrator() {
@@ -322,13 +322,23 @@ fn what_rests_rests_by_every_integrator() {
         <mass>1</mass><inertia><ixx>0.004</ixx><iyy>0.004</iyy><izz>0.004</izz></inertia></inertial>
         <collision name="c"><geometry><sphere><radius>0.1</radius></sphere></geometry></collision>
         </link></model>"#;
-    let text = format!("{}{ball}{stiff}{stopped}", common::GROUND);
+    let held = hinge("held", 4.0, "");
+    let text = format!("{}{ball}{stiff}{stopped}{held}", common::GROUND);
+    // Too stiff to be followed, so that it is taken as of the end of the step.
+    let (kp, kd) = (1e6, 1e4);
+    let hold = move |_: f64, model: &Model, _: &State| {
+        vec![(
+            model.dof("held::pin").expect("an axis"),
+            Mode::Position,
+            -0.5 * common::GRAVITY / kp,
+        )]
+    };
     for integrator in [Integrator::SemiImplicit, RK4, within(1e-9)] {
         for step_millis in [1, 10, 100] {
             let mut world = by(sdf_world(&text), integrator, ContactLaw::Hard);
             world.physics.step = SimDuration::from_nanos(step_millis * 1_000_000);
             let what = format!("{} in {step_millis} ms", integrator.word());
-            Play::native(2.0).watch(&world, |model, state| {
+            Play::native(2.0).with(By(hold)).gains(kp, kd).watch(&world, |model, state| {
                 if state.time.nanos() == 0 {
                     return;
                 }
@@ -341,6 +351,43 @@ fn what_rests_rests_by_every_integrator() {
                     assert!(q.abs() < 1e-9 && v.abs() < 1e-9, "{what}: {q} rad, {v} rad/s");
                 }
             });
+        }
+    }
+}
+
+/// A robot stands on the ground, which kicks it in every step, and swings a limb that nothing
+/// holds: the limb keeps its energy. It turns over, so all of gravity's work is in it.
+#[test]
+fn a_limb_swings_on_while_its_robot_stands() {
+    let robot = r#"<model name="robot"><pose>0 0 0.05 0 0 0</pose><link name="base"><inertial>
+        <mass>20</mass><inertia><ixx>0.6</ixx><iyy>0.6</iyy><izz>1.2</izz></inertia></inertial>
+        <collision name="c"><geometry><box><size>0.6 0.6 0.1</size></box></geometry></collision>
+        </link><link name="limb"><pose>0 0 0.4 0 0 0</pose>
+        <headland:twist>0 0 0 0 VELOCITY 0</headland:twist><inertial><pose>0 0 -0.2 0 0 0</pose>
+        <mass>1</mass><inertia><ixx>0.01</ixx><iyy>0.01</iyy><izz>0.01</izz></inertia></inertial>
+        </link><joint name="hip" type="continuous"><parent>base</parent><child>limb</child>
+        <axis><xyz>0 1 0</xyz></axis></joint></model>"#;
+    for (integrator, step_millis, allowed) in
+        [(RK4, 1, 1e-4), (RK4, 5, 2e-3), (within(1e-9), 1, 1e-4)]
+    {
+        for velocity in ["5", "15"] {
+            let text = format!("{}{}", common::GROUND, robot.replace("VELOCITY", velocity));
+            let mut world = by(sdf_world(&text), integrator, ContactLaw::Hard);
+            world.physics.step = SimDuration::from_nanos(step_millis * 1_000_000);
+            let what = format!("{} in {step_millis} ms, {velocity} rad/s", integrator.word());
+            let speed: f64 = velocity.parse().expect("a number");
+            let (mut worst, mut turned) = (0.0_f64, 0.0);
+            Play::native(5.0).watch(&world, |model, state| {
+                // I·q̇²/2 + m·g·l·(1 − cos q), as if its base were the world.
+                let (q, v) = (state.dofs[0].position, state.dofs[0].velocity);
+                let now = 0.025 * v * v + 0.2 * common::GRAVITY * (1.0 - cos(q));
+                worst = worst.max((now / (0.025 * speed * speed) - 1.0).abs());
+                turned = q;
+                let base = common::place_of(model, state, "robot::base").z;
+                assert!((base - 0.05).abs() < 1e-5, "{what}: the base is at {base} m");
+            });
+            eprintln!("{what}: off by {worst:e}, turned by {turned} rad");
+            assert!(worst < allowed, "{what}: {worst}");
         }
     }
 }

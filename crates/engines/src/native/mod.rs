@@ -35,7 +35,7 @@ use headland_world::{ContactLaw, Integrator};
 use contacts::{Contacts, Friction, Reach};
 use crew::Crew;
 use packing::Packing;
-use rows::Rows;
+use rows::{Hand, Rows};
 
 /// How help pages list it.
 pub const ENTRY: EngineEntry = EngineEntry {
@@ -180,7 +180,7 @@ impl Built {
         self.find_contacts(drive, state);
         self.push(drive, state, |_| true);
         self.crew.each(&mut self.packs, |pack| pack.accelerate(drive));
-        self.kick(drive, state);
+        self.hold(drive, state, Hand::Kick);
         self.carry_on(drive, state);
     }
 
@@ -216,15 +216,17 @@ impl Built {
     }
 
     /// Impulses of whatever must be held.
-    fn kick(&mut self, drive: &Drive<'_>, state: &State) {
+    fn hold(&mut self, drive: &Drive<'_>, state: &State, hand: Hand) {
         self.rows.begin();
         if self.law == ContactLaw::Hard {
             self.rows.hold_contacts(drive, &self.packs, state, &self.contacts);
         }
         self.rows.rub(drive.dt, &self.packs, state, &self.contacts);
         self.rows.hold_joints(drive, &self.packs, state);
-        self.rows.solve(&self.crew, drive, &mut self.packs, state, &mut self.contacts);
-        self.contacts.shove(&mut self.packs);
+        self.rows.solve(&self.crew, drive, &mut self.packs, state, &mut self.contacts, hand);
+        if hand == Hand::Kick {
+            self.contacts.shove(&mut self.packs);
+        }
     }
 
     /// Moves on, places everything anew and writes it down. Pack by pack: a pack of humanoids is

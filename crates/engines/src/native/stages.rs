@@ -4,6 +4,7 @@ use headland_sim::State;
 use headland_sim::motion::{DORMAND_PRINCE, Drive, Method, RK4};
 
 use super::Built;
+use super::rows::Hand;
 
 impl Built {
     /// One step by a method of several stages; with a tolerance, as many inner steps as that
@@ -16,6 +17,11 @@ impl Built {
     ) {
         let reach = if tolerance.is_some() { ADAPTIVE_REACH } else { RK4_REACH };
         self.packs.iter_mut().for_each(|pack| pack.begin(drive, reach));
+        // What would hold everything if the forces stayed as they are is there in the stages.
+        self.find_contacts(drive, state);
+        self.push(drive, state, |_| true);
+        self.crew.each(&mut self.packs, |pack| pack.accelerate(drive));
+        self.hold(drive, state, Hand::Lean);
         let mut done = 0.0;
         match tolerance {
             None => {
@@ -57,17 +63,14 @@ impl Built {
             }
         }
         // What kicks is seen from where the step began, as by the semi-implicit integrator; what
-        // has a way of its own is stepped as ever.
+        // has a way of its own knows it since then.
         for pack in self.packs.iter_mut().filter(|pack| pack.has_stages()) {
             pack.settle(drive.dt);
             pack.write(state);
         }
         self.find_contacts(drive, state);
-        self.push(drive, state, |pack| !pack.has_stages());
-        for pack in self.packs.iter_mut().filter(|pack| !pack.has_stages()) {
-            pack.accelerate(drive);
-        }
-        self.kick(drive, state);
+        self.push(drive, state, |_| false);
+        self.hold(drive, state, Hand::Kick);
         self.carry_on(drive, state);
     }
 
@@ -85,7 +88,9 @@ impl Built {
                 self.find_contacts(drive, state);
             }
             self.push(drive, state, |pack| pack.has_stages());
-            self.packs.iter_mut().for_each(|pack| pack.derive(drive, stage));
+            for pack in self.packs.iter_mut().filter(|pack| pack.has_stages()) {
+                pack.derive(drive, stage);
+            }
         }
         self.go_to(method.result, dt, state);
     }
