@@ -423,6 +423,8 @@ fn hand_out(
                 });
             }
         }
+        // Whoever gets no impulse was not kicked: it goes on as if there were no row.
+        _ if impulse(0) == 0.0 => {}
         Owner::Columns { shares, stops, .. } => {
             for ((pack, robot, column), share) in shares.iter().flatten() {
                 packs[*pack].kick_column(*robot, *column, share * impulse(0));
