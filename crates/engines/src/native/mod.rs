@@ -36,6 +36,7 @@ use contacts::{Contacts, Friction, Reach};
 use crew::Crew;
 use packing::Packing;
 use rows::{Hand, Rows};
+use stages::Inner;
 
 /// How help pages list it.
 pub const ENTRY: EngineEntry = EngineEntry {
@@ -78,8 +79,15 @@ struct Built {
     integrator: Integrator,
     /// Rigids that move at their own velocity, whatever pushes them.
     led: Vec<usize>,
-    /// How long the last inner step of the adaptive integrator was \[s\].
-    inner_step: f64,
+    inner: Inner,
+}
+
+impl Native {
+    /// How many inner steps the adaptive integrator has tried since the start, those included
+    /// that turned out too long.
+    pub fn n_inner_steps(&self) -> u64 {
+        self.built.as_ref().map_or(0, |built| built.inner.n_tried)
+    }
 }
 
 impl Engine for Native {
@@ -168,7 +176,7 @@ impl Built {
             led: (0..model.rigids.len())
                 .filter(|rigid| model.rigids[*rigid].motion == Motion::Kinematic)
                 .collect(),
-            inner_step: options.step.secs(),
+            inner: Inner::of(options.step.secs()),
             packing,
             packs,
             scene,

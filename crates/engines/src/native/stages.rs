@@ -22,45 +22,12 @@ impl Built {
         self.push(drive, state, |_| true);
         self.crew.each(&mut self.packs, |pack| pack.accelerate(drive));
         self.hold(drive, state, Hand::Lean);
-        let mut done = 0.0;
         match tolerance {
             None => {
                 self.remember();
                 self.run_stages(&RK4, drive, drive.dt, state);
             }
-            Some(tolerance) => {
-                // The step before, and its error, if it was too long.
-                let mut refused = None;
-                // Exactly the whole step, whatever the inner ones sum up to.
-                while done < drive.dt {
-                    let rest = drive.dt - done;
-                    let is_last = self.inner_step >= rest * (1.0 - 1e-12);
-                    let dt = if is_last { rest } else { self.inner_step };
-                    self.remember();
-                    self.run_stages(&DORMAND_PRINCE, drive, dt, state);
-                    let error = self.error(&DORMAND_PRINCE, dt);
-                    let is_corner = dt <= drive.dt * SHORT
-                        && refused.is_some_and(|before| is_corner((dt, error), before));
-                    let may_shrink = dt > drive.dt * SHORTEST && !is_corner;
-                    let is_refused = error > tolerance && may_shrink;
-                    refused = is_refused.then_some((dt, error));
-                    if is_refused {
-                        self.go_to(&[], 0.0, state);
-                    } else {
-                        done = if is_last { drive.dt } else { done + dt };
-                        if error > tolerance {
-                            // Whoever is lost must not make the others go on in tiny steps.
-                            self.packs.iter_mut().for_each(|pack| pack.leave_lost());
-                        }
-                    }
-                    let next = match error > tolerance && !is_refused {
-                        // What comes behind a corner may be as smooth as what was before.
-                        true => drive.dt * (SHORT / SHORTENING),
-                        false => next_step(dt, error, tolerance, is_last, self.inner_step),
-                    };
-                    self.inner_step = next.clamp(drive.dt * SHORTEST, drive.dt);
-                }
-            }
+            Some(tolerance) => self.adapt(drive, state, tolerance),
         }
         // What kicks is seen from where the step began, as by the semi-implicit integrator; what
         // has a way of its own knows it since then.
@@ -72,6 +39,54 @@ impl Built {
         self.push(drive, state, |_| false);
         self.hold(drive, state, Hand::Kick);
         self.carry_on(drive, state);
+    }
+
+    /// As many inner steps as a tolerance asks for, the last of which ends where the step does.
+    fn adapt(&mut self, drive: &Drive<'_>, state: &mut State, tolerance: f64) {
+        let (short, shortest) = (drive.dt * SHORT * ROUNDING, drive.dt * SHORTEST * ROUNDING);
+        let mut done = 0.0;
+        // The inner step before, if it was too long.
+        let mut refused = None;
+        // Exactly the whole step, whatever the inner ones sum up to.
+        while done < drive.dt {
+            let rest = drive.dt - done;
+            let is_last = self.inner.step * ROUNDING >= rest;
+            let dt = if is_last { rest } else { self.inner.step };
+            self.remember();
+            self.run_stages(&DORMAND_PRINCE, drive, dt, state);
+            self.see_errors(&DORMAND_PRINCE, dt);
+            self.inner.n_tried += 1;
+            let error = self.inner.worst();
+            let is_exact = error <= tolerance;
+            let is_corner = !is_exact
+                && dt <= short
+                && refused.is_some_and(|before| self.inner.is_corner([dt, before], tolerance));
+            let is_refused = !is_exact && !is_corner && dt > shortest;
+            refused = is_refused.then_some(dt);
+            if is_refused {
+                std::mem::swap(&mut self.inner.errors, &mut self.inner.refused);
+                self.go_to(&[], 0.0, state);
+            } else {
+                done = if is_last { drive.dt } else { done + dt };
+                if !is_exact {
+                    // Whoever is lost must not make the others go on in tiny steps.
+                    self.packs.iter_mut().for_each(|pack| pack.leave_lost());
+                }
+            }
+            let before = self.inner.step;
+            let next = if is_corner {
+                // What comes behind a corner may be as smooth as what was before.
+                drive.dt * (SHORT / SHORTENING)
+            } else if is_exact || is_refused {
+                next_step(dt, error, tolerance, is_last, before)
+            } else {
+                // As short as it gets and not exact. A longer one will be refused, but tells a
+                // motion that is too quick from friction that comes and goes, which is a corner.
+                let longer = dt / SHORTENING;
+                if is_last { longer.max(before) } else { longer }
+            };
+            self.inner.step = next.clamp(drive.dt * SHORTEST, drive.dt);
+        }
     }
 
     fn remember(&mut self) {
@@ -103,8 +118,43 @@ impl Built {
         }
     }
 
-    fn error(&self, method: &Method, dt: f64) -> f64 {
-        self.packs.iter().map(|pack| pack.error(method.error, dt)).fold(0.0, f64::max)
+    /// The error of every robot in the inner step that was just tried.
+    fn see_errors(&mut self, method: &Method, dt: f64) {
+        self.inner.errors.clear();
+        for pack in &self.packs {
+            let of_robot = |robot: usize| pack.error(robot, method.error, dt);
+            self.inner.errors.extend((0..pack.robots().len()).map(of_robot));
+        }
+    }
+}
+
+/// The inner steps of the adaptive integrator.
+#[derive(Default)]
+pub(super) struct Inner {
+    /// How long the last one was \[s\].
+    pub step: f64,
+    /// How many were tried.
+    pub n_tried: u64,
+    /// The error of every robot in the one that was tried last.
+    errors: Vec<f64>,
+    /// Those of the one before, where it was too long.
+    refused: Vec<f64>,
+}
+
+impl Inner {
+    pub fn of(step: f64) -> Inner {
+        Inner { step, ..Inner::default() }
+    }
+
+    fn worst(&self) -> f64 {
+        self.errors.iter().copied().fold(0.0, f64::max)
+    }
+
+    /// Whether everybody whose error is too large is at a corner of the forces: what one robot
+    /// meets is no excuse for the others. `dt` are the last step and the one before.
+    fn is_corner(&self, dt: [f64; 2], tolerance: f64) -> bool {
+        let mut both = self.errors.iter().zip(&self.refused);
+        both.all(|(error, before)| *error <= tolerance || is_corner(dt, [*error, *before]))
     }
 }
 
@@ -115,6 +165,9 @@ const RK4_REACH: f64 = 1.0;
 /// What inner steps follow at a bearable price. Beyond it a servo holds its place within the
 /// step whatever happens in between.
 const ADAPTIVE_REACH: f64 = 100.0;
+
+/// Shares of a step are as long as another if they are but for rounding.
+const ROUNDING: f64 = 1.0 + 1e-12;
 
 /// An inner step is not made shorter than this share of the step, whatever the error.
 const SHORTEST: f64 = 1e-3;
@@ -128,7 +181,7 @@ const SHORTENING: f64 = 0.2;
 /// Whether an error fell with the step as at a corner of the forces, where something begins to
 /// touch or to slip: by the second power of the step at most, not by the fifth. No step over it
 /// gets as exact as it is told, and all would come to a halt.
-fn is_corner((dt, error): (f64, f64), (dt_before, error_before): (f64, f64)) -> bool {
+fn is_corner([dt, dt_before]: [f64; 2], [error, error_before]: [f64; 2]) -> bool {
     let share = dt / dt_before;
     error > error_before * share * share * share
 }

@@ -604,14 +604,9 @@ impl<L: Lane + Send> Pack for Articulated<L> {
         L::wide(Wide(self, Job::SetStage(weights, dt)));
     }
 
-    fn error(&self, weights: &[f64], dt: f64) -> f64 {
-        let mut worst = 0.0_f64;
-        for (lane, robot) in self.robots.iter().enumerate() {
-            if !robot.is_lost {
-                worst = worst.max(self.work.staging.stages.error(weights, dt, lane));
-            }
-        }
-        worst
+    fn error(&self, robot: usize, weights: &[f64], dt: f64) -> f64 {
+        let is_counted = self.has_stages() && !self.robots[robot].is_lost;
+        if is_counted { self.work.staging.stages.error(weights, dt, robot) } else { 0.0 }
     }
 
     fn leave_lost(&mut self) {

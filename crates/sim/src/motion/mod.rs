@@ -205,8 +205,8 @@ pub trait Pack: Send {
     /// Goes to `y₀ + dt·Σ wᵢ·kᵢ`.
     fn set_stage(&mut self, _weights: &[f64], _dt: f64) {}
 
-    /// What the two orders of a pair differ by, at most, seen against `1 + |y|`.
-    fn error(&self, _weights: &[f64], _dt: f64) -> f64 {
+    /// What the two orders of a pair differ by, at most, seen against `1 + |y|`, of a robot.
+    fn error(&self, _robot: usize, _weights: &[f64], _dt: f64) -> f64 {
         0.0
     }
 
