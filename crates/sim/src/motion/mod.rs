@@ -39,7 +39,7 @@ pub use articulated::Articulated;
 pub use columns::Columns;
 pub use commanded::Commanded;
 pub use links::take_faster;
-pub use needs::needs;
+pub use needs::{needs, needs_ground};
 pub use one_body::OneBody;
 pub use seen::Seen;
 pub use stages::{DORMAND_PRINCE, Method, RK4};
