@@ -58,9 +58,11 @@ impl Built {
             self.inner.n_tried += 1;
             let error = self.inner.worst();
             let is_exact = error <= tolerance;
-            let is_corner = !is_exact
-                && dt <= short
-                && refused.is_some_and(|before| self.inner.is_corner([dt, before], tolerance));
+            let slides = self.inner.allowed.iter().any(|allowed| *allowed > 0.0);
+            if let Some(before) = refused.filter(|_| dt <= short) {
+                self.inner.see_corners([dt, before], short, tolerance);
+            }
+            let is_corner = !is_exact && dt <= short && self.inner.is_corner(tolerance);
             let is_refused = !is_exact && !is_corner && dt > shortest;
             refused = is_refused.then_some(dt);
             if is_refused {
@@ -68,13 +70,17 @@ impl Built {
                 self.go_to(&[], 0.0, state);
             } else {
                 done = if is_last { drive.dt } else { done + dt };
+                self.inner.leave_corners(tolerance);
                 if !is_exact {
                     // Whoever is lost must not make the others go on in tiny steps.
                     self.packs.iter_mut().for_each(|pack| pack.leave_lost());
                 }
             }
             let before = self.inner.step;
-            let next = if is_corner {
+            let next = if is_corner && slides {
+                // Along a corner: a longer step would be refused.
+                drive.dt * SHORT
+            } else if is_corner {
                 // What comes behind a corner may be as smooth as what was before.
                 drive.dt * (SHORT / SHORTENING)
             } else if is_exact || is_refused {
@@ -139,6 +145,8 @@ pub(super) struct Inner {
     errors: Vec<f64>,
     /// Those of the one before, where it was too long.
     refused: Vec<f64>,
+    /// The error that is allowed to whoever was found to be at a corner and is not past it.
+    allowed: Vec<f64>,
 }
 
 impl Inner {
@@ -150,11 +158,32 @@ impl Inner {
         self.errors.iter().copied().fold(0.0, f64::max)
     }
 
+    /// Finds who is at a corner. `dt` are the last step and the one before, which was too long.
+    fn see_corners(&mut self, dt: [f64; 2], short: f64, tolerance: f64) {
+        self.allowed.resize(self.errors.len(), 0.0);
+        let both = self.errors.iter().zip(&self.refused);
+        for (allowed, (error, before)) in self.allowed.iter_mut().zip(both) {
+            if *error > tolerance && is_corner(dt, [*error, *before]) {
+                *allowed = allowed.max(GROWTH * error * short / dt[0]);
+            }
+        }
+    }
+
     /// Whether everybody whose error is too large is at a corner of the forces: what one robot
-    /// meets is no excuse for the others. `dt` are the last step and the one before.
-    fn is_corner(&self, dt: [f64; 2], tolerance: f64) -> bool {
-        let mut both = self.errors.iter().zip(&self.refused);
-        both.all(|(error, before)| *error <= tolerance || is_corner(dt, [*error, *before]))
+    /// meets is no excuse for the others.
+    fn is_corner(&self, tolerance: f64) -> bool {
+        let allowed = |i: usize| self.allowed.get(i).map_or(tolerance, |own| own.max(tolerance));
+        self.errors.iter().enumerate().all(|(i, error)| *error <= allowed(i))
+    }
+
+    /// Whoever made an exact step has its corner behind it. Others slide along one, as whoever
+    /// stands on a ground that pushes harder than it lets go, and it need not be found anew.
+    fn leave_corners(&mut self, tolerance: f64) {
+        for (allowed, error) in self.allowed.iter_mut().zip(&self.errors) {
+            if *error <= tolerance {
+                *allowed = 0.0;
+            }
+        }
     }
 }
 
@@ -165,6 +194,10 @@ const RK4_REACH: f64 = 1.0;
 /// What inner steps follow at a bearable price. Beyond it a servo holds its place within the
 /// step whatever happens in between.
 const ADAPTIVE_REACH: f64 = 100.0;
+
+/// Errors at a corner are as large as where it was found, for the length of the step and but for
+/// this. What grows beyond it is no corner but an inner step that is too long.
+const GROWTH: f64 = 4.0;
 
 /// Shares of a step are as long as another if they are but for rounding.
 const ROUNDING: f64 = 1.0 + 1e-12;
@@ -181,9 +214,11 @@ const SHORTENING: f64 = 0.2;
 /// Whether an error fell with the step as at a corner of the forces, where something begins to
 /// touch or to slip: by the second power of the step at most, not by the fifth. No step over it
 /// gets as exact as it is told, and all would come to a halt.
+///
+/// Two steps of nearly the same length tell nothing.
 fn is_corner([dt, dt_before]: [f64; 2], [error, error_before]: [f64; 2]) -> bool {
     let share = dt / dt_before;
-    error > error_before * share * share * share
+    share < 0.5 && error > error_before * share * share * share
 }
 
 /// The step that an error of fifth order asks for next, with some caution.
