@@ -2,10 +2,13 @@
 
 mod common;
 
+use std::sync::Arc;
+
 use common::{By, GROUND, Play, pose_of, sdf_world, whole};
-use headland_base::maths::{angle_between, sin};
-use headland_base::{Quat, Vec3};
-use headland_sim::{Mode, Model, State};
+use headland_base::maths::{angle_between, exp, sin};
+use headland_base::{Quat, SimDuration, Vec3};
+use headland_engines::native::Native;
+use headland_sim::{Engine, EngineOptions, Mode, Model, State};
 use headland_world::{Detail, World};
 
 /// A walker of two legs, each of which slides forwards and up; 1 m above the ground.
@@ -167,18 +170,97 @@ fn a_com_cat_turns_in_the_air_and_its_centre_falls_on() {
 fn walkers_that_stand_in_each_other_are_pushed_apart() {
     for apart in [0.05, 0.09, 0.0] {
         let two = format!("{GROUND}{}{}", walker("a", 0.0, 0.0), walker("b", apart, 0.0));
-        let mut deepest = 0.0_f64;
+        let (mut at_first, mut deepest) = (0.0_f64, 0.0_f64);
         Play::native(1.0).watch(&sdf_world(&two), |model, state| {
-            if state.time.secs() < 0.9 {
-                return;
-            }
             let is_foot = |body: usize| model.bodies[body].name.contains("foot");
-            for contact in &state.contacts {
-                if is_foot(contact.body_a) && is_foot(contact.body_b) {
-                    deepest = deepest.max(contact.depth);
-                }
+            let feet = state.contacts.iter().filter(|c| is_foot(c.body_a) && is_foot(c.body_b));
+            let depth = feet.map(|contact| contact.depth).fold(0.0, f64::max);
+            if state.time.secs() < 0.01 {
+                at_first = at_first.max(depth);
+            } else if state.time.secs() > 0.9 {
+                deepest = deepest.max(depth);
             }
         });
+        // Feet are 0.1 m wide and 0.04 m high: the shortest way out of each other.
+        let wanted = (0.1 - apart).min(0.04);
+        assert!((at_first - wanted).abs() < 1e-6, "{apart} m apart: {at_first} m, not {wanted}");
         assert!(deepest < 1e-3, "{apart} m apart at first, still {deepest} m in each other");
+    }
+}
+
+/// Warnings of the native engine about a world.
+fn told(world: &World) -> Vec<(&'static str, String)> {
+    let model = Model::compile(&Arc::new(world.clone())).expect("a world that compiles");
+    let options = EngineOptions::new(world.physics.step);
+    let notes = Native::default().check(&model, &options);
+    notes.into_iter().map(|note| (note.code, note.message)).collect()
+}
+
+/// A detail that nothing comes of is told: of what stands, of a single body, of a part.
+#[test]
+fn idle_details_are_told() {
+    let body = |name: &str, inside: &str| {
+        format!(
+            r#"<model name="{name}"><pose>0 0 5 0 0 0</pose>{inside}<link name="link"><inertial>
+            <mass>1</mass><inertia><ixx>0.1</ixx><iyy>0.1</iyy><izz>0.1</izz></inertia></inertial>
+            </link></model>"#
+        )
+    };
+    let detail = |word: &str| format!("<headland:detail>{word}</headland:detail>");
+    let codes = |models: &str| -> Vec<String> {
+        let told = told(&sdf_world(&format!("{GROUND}{models}")));
+        told.into_iter().filter(|(code, _)| *code == "idle-detail").map(|(_, said)| said).collect()
+    };
+    let single = codes(&body("ball", &detail("com")));
+    assert!(single.len() == 1 && single[0].contains("`ball`"), "{single:?}");
+    let stands = codes(&body("wall", &format!("{}<static>true</static>", detail("articulated"))));
+    assert!(stands.len() == 1 && stands[0].contains("no force moves it"), "{stands:?}");
+    let inner = body("inner", &detail("com"));
+    let part = codes(&body("outer", &inner));
+    assert!(part.len() == 1 && part[0].contains("`outer::inner`"), "{part:?}");
+    // What it is anyway, and what has joints.
+    let fine = format!("{}{}", body("ball", &detail("articulated")), walker("robot", 0.0, 0.0));
+    assert_eq!(codes(&fine), [""; 0]);
+}
+
+/// Walkers without a ground are told of once, all of them.
+#[test]
+fn a_missing_ground_is_told_once() {
+    let two = format!("{}{}", walker("a", 0.0, 0.0), walker("b", 3.0, 0.0));
+    let told_of = |world: &World| -> Vec<String> {
+        let said = told(world).into_iter().filter(|(code, _)| *code == "no-level-ground");
+        said.map(|(_, said)| said).collect()
+    };
+    let said = told_of(&sdf_world(&two));
+    assert_eq!(said.len(), 1, "{said:?}");
+    assert!(said[0].contains("`a`") && said[0].contains("`b`"), "{said:?}");
+    assert_eq!(told_of(&sdf_world(&format!("{GROUND}{two}"))), [""; 0]);
+    let mut falling = sdf_world(&two);
+    for name in ["a", "b"] {
+        falling.set_detail(name, Detail::Com).expect("a robot");
+    }
+    assert_eq!(told_of(&falling), [""; 0]);
+}
+
+/// A servo that is told nothing goes to zero, as `e^(−t/lag)`, in steps of any length.
+#[test]
+fn joints_follow_alike_in_longer_steps() {
+    let robot = r#"<model name="robot"><headland:detail>kinematic</headland:detail>
+        <pose>0 0 0.1 0 0 0</pose><headland:foot link="trunk"/>
+        <link name="trunk"><inertial><mass>1</mass><inertia><ixx>0.1</ixx><iyy>0.1</iyy><izz>0.1</izz>
+        </inertia></inertial><collision name="c"><geometry><box><size>0.2 0.2 0.2</size></box></geometry>
+        </collision></link><link name="arm"><inertial><mass>1</mass><inertia><ixx>0.1</ixx>
+        <iyy>0.1</iyy><izz>0.1</izz></inertia></inertial></link>
+        <joint name="pin" type="continuous"><parent>trunk</parent><child>arm</child>
+        <axis><xyz>0 0 1</xyz><headland:initial_position>0.1</headland:initial_position></axis></joint>
+        <headland:actuator name="servo" joint="pin" type="position" kp="100" kv="1.25"/></model>"#;
+    for step_millis in [1, 4, 8, 40] {
+        let mut world = sdf_world(&format!("{GROUND}{robot}"));
+        world.physics.step = SimDuration::from_nanos(step_millis * 1_000_000);
+        Play::native(0.4).watch(&world, |_, state| {
+            let (q, t) = (state.dofs[0].position, state.time.secs());
+            let wanted = 0.1 * exp(-t / 0.0125);
+            assert!((q - wanted).abs() < 1e-12, "{step_millis} ms: {q} at {t} s, not {wanted}");
+        });
     }
 }

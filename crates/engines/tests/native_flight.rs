@@ -301,8 +301,8 @@ fn stiff_servos_hold_by_every_integrator() {
     }
 }
 
-/// A ball on the ground, a hinge that its own dry friction holds up and one that hangs in its
-/// stop: by every integrator, and in steps of any length, they are where they were, and the ground
+/// A ball on the ground, a hinge that its own dry friction holds up, one that hangs in its stop
+/// and one that a servo holds: by every integrator, and in steps of any length, they are where they were, and the ground
 /// carries the weight, no more and no less.
 #[test]
 fn what_rests_rests_by_every_integrator() {
@@ -322,13 +322,23 @@ fn what_rests_rests_by_every_integrator() {
         <mass>1</mass><inertia><ixx>0.004</ixx><iyy>0.004</iyy><izz>0.004</izz></inertia></inertial>
         <collision name="c"><geometry><sphere><radius>0.1</radius></sphere></geometry></collision>
         </link></model>"#;
-    let text = format!("{}{ball}{stiff}{stopped}", common::GROUND);
+    let held = hinge("held", 4.0, "");
+    let text = format!("{}{ball}{stiff}{stopped}{held}", common::GROUND);
+    // Too stiff to be followed, so that it is taken as of the end of the step.
+    let (kp, kd) = (1e6, 1e4);
+    let hold = move |_: f64, model: &Model, _: &State| {
+        vec![(
+            model.dof("held::pin").expect("an axis"),
+            Mode::Position,
+            -0.5 * common::GRAVITY / kp,
+        )]
+    };
     for integrator in [Integrator::SemiImplicit, RK4, within(1e-9)] {
         for step_millis in [1, 10, 100] {
             let mut world = by(sdf_world(&text), integrator, ContactLaw::Hard);
             world.physics.step = SimDuration::from_nanos(step_millis * 1_000_000);
             let what = format!("{} in {step_millis} ms", integrator.word());
-            Play::native(2.0).watch(&world, |model, state| {
+            Play::native(2.0).with(By(hold)).gains(kp, kd).watch(&world, |model, state| {
                 if state.time.nanos() == 0 {
                     return;
                 }
@@ -340,6 +350,104 @@ fn what_rests_rests_by_every_integrator() {
                     let (q, v) = (dof.position, dof.velocity);
                     assert!(q.abs() < 1e-9 && v.abs() < 1e-9, "{what}: {q} rad, {v} rad/s");
                 }
+            });
+        }
+    }
+}
+
+/// A robot stands on the ground, which kicks it in every step, and swings a limb that nothing
+/// holds: the limb keeps its energy. It turns over, so all of gravity's work is in it.
+#[test]
+fn a_limb_swings_on_while_its_robot_stands() {
+    let robot = r#"<model name="robot"><pose>0 0 0.05 0 0 0</pose><link name="base"><inertial>
+        <mass>20</mass><inertia><ixx>0.6</ixx><iyy>0.6</iyy><izz>1.2</izz></inertia></inertial>
+        <collision name="c"><geometry><box><size>0.6 0.6 0.1</size></box></geometry></collision>
+        </link><link name="limb"><pose>0 0 0.4 0 0 0</pose>
+        <headland:twist>0 0 0 0 VELOCITY 0</headland:twist><inertial><pose>0 0 -0.2 0 0 0</pose>
+        <mass>1</mass><inertia><ixx>0.01</ixx><iyy>0.01</iyy><izz>0.01</izz></inertia></inertial>
+        </link><joint name="hip" type="continuous"><parent>base</parent><child>limb</child>
+        <axis><xyz>0 1 0</xyz></axis></joint></model>"#;
+    for (integrator, step_millis, allowed) in
+        [(RK4, 1, 1e-4), (RK4, 5, 2e-3), (within(1e-9), 1, 1e-4)]
+    {
+        for velocity in ["5", "15"] {
+            let text = format!("{}{}", common::GROUND, robot.replace("VELOCITY", velocity));
+            let mut world = by(sdf_world(&text), integrator, ContactLaw::Hard);
+            world.physics.step = SimDuration::from_nanos(step_millis * 1_000_000);
+            let what = format!("{} in {step_millis} ms, {velocity} rad/s", integrator.word());
+            let speed: f64 = velocity.parse().expect("a number");
+            let (mut worst, mut turned) = (0.0_f64, 0.0);
+            Play::native(5.0).watch(&world, |model, state| {
+                // I·q̇²/2 + m·g·l·(1 − cos q), as if its base were the world.
+                let (q, v) = (state.dofs[0].position, state.dofs[0].velocity);
+                let now = 0.025 * v * v + 0.2 * common::GRAVITY * (1.0 - cos(q));
+                worst = worst.max((now / (0.025 * speed * speed) - 1.0).abs());
+                turned = q;
+                let base = common::place_of(model, state, "robot::base").z;
+                assert!((base - 0.05).abs() < 1e-5, "{what}: the base is at {base} m");
+            });
+            eprintln!("{what}: off by {worst:e}, turned by {turned} rad");
+            assert!(worst < allowed, "{what}: {worst}");
+        }
+    }
+}
+
+/// A stop that is near and pushes nobody changes no bit: an arm that swings to and fro beside its
+/// stop goes as the one that has none.
+#[test]
+fn a_stop_that_is_not_met_changes_nothing() {
+    let arm = |limit: &str| {
+        format!(
+            r#"<model name="arm"><link name="link"><inertial><pose>0 0 -0.5 0 0 0</pose>
+            <mass>1</mass><inertia><ixx>0.01</ixx><iyy>0.01</iyy><izz>0.01</izz></inertia>
+            </inertial></link><joint name="pin" type="revolute"><parent>world</parent>
+            <child>link</child><axis><xyz>0 1 0</xyz>{limit}
+            <headland:initial_position>0.5</headland:initial_position></axis></joint></model>"#
+        )
+    };
+    for integrator in [RK4, within(1e-9)] {
+        let swung = |limit: &str| {
+            let mut all = Vec::new();
+            let world = by(sdf_world(&arm(limit)), integrator, ContactLaw::Hard);
+            Play::native(3.0).watch(&world, |_, state| {
+                all.push((state.dofs[0].position.to_bits(), state.dofs[0].velocity.to_bits()));
+            });
+            all
+        };
+        // It begins where it swings to, half a milliradian from the stop.
+        let beside = swung("<limit><lower>-1</lower><upper>0.5005</upper></limit>");
+        assert!(beside == swung(""), "{}", integrator.word());
+    }
+}
+
+/// A servo between a light base in the air and a heavy arm moves the base: what is stiff is seen
+/// against that, not against the arm, and holds by every integrator.
+#[test]
+fn stiff_servos_hold_on_light_bases() {
+    let link = |name: &str, centre: &str, mass: f64, moment: f64| {
+        format!(
+            r#"<link name="{name}"><inertial><pose>{centre} 0 0 0</pose><mass>{mass}</mass><inertia>
+            <ixx>{moment}</ixx><iyy>{moment}</iyy><izz>{moment}</izz></inertia></inertial></link>"#
+        )
+    };
+    // About the pin the arm has 0.05 kg·m², and k·h² is below half of that; of the two in the air
+    // there are 3e-6 left.
+    let turning = ("revolute", "0 1 0", 2e4, link("base", "0.02 0 0", 0.01, 1e-6));
+    let sliding = ("prismatic", "0 0 1", 4e5, link("base", "0 0 0", 0.01, 1e-2));
+    for (kind, axis, kp, base) in [turning, sliding] {
+        let arm = link("arm", "0 0 0.2", 1.0, 0.01);
+        let text = format!(
+            r#"<model name="robot">{base}{arm}<joint name="pin" type="{kind}">
+            <parent>base</parent><child>arm</child><axis><xyz>{axis}</xyz>
+            <headland:initial_position>0.01</headland:initial_position></axis></joint></model>"#
+        );
+        for integrator in [Integrator::SemiImplicit, RK4, within(1e-6)] {
+            let mut world = by(sdf_world(&text), integrator, ContactLaw::Hard);
+            world.gravity = Vec3::ZERO;
+            let hold = By(|_: f64, _: &Model, _: &State| vec![(0, Mode::Position, 0.0)]);
+            Play::native(0.2).with(hold).gains(kp, 0.0).watch(&world, |_, state| {
+                let q = state.dofs[0].position;
+                assert!(q.abs() < 0.0101, "{kind} by {}: at {q}", integrator.word());
             });
         }
     }

@@ -6,6 +6,7 @@ mod common;
 use common::{GRAVITY, Play, by, place_of, sdf_world, twist_of};
 use headland_base::SimDuration;
 use headland_base::maths::{PI, cos, exp, sin, sqrt, tan};
+use headland_engines::native::Native;
 use headland_world::{ContactLaw, Detail, Integrator, SurfaceLaw, World};
 
 const STIFFNESS: f64 = 3e4;
@@ -70,10 +71,22 @@ fn slab(tilt: f64, speed: f64) -> String {
 /// Restitution, time in contact \[s\] and largest depth \[m\] of a ball that hits at `speed`
 /// without gravity.
 fn hit(separation: f64, mass: f64, speed: f64, above: f64, step: f64) -> (f64, f64, f64) {
+    hit_by(Integrator::SemiImplicit, separation, mass, speed, above, step)
+}
+
+fn hit_by(
+    integrator: Integrator,
+    separation: f64,
+    mass: f64,
+    speed: f64,
+    above: f64,
+    step: f64,
+) -> (f64, f64, f64) {
     let twist = format!("0 0 {} 0 0 0", -speed);
     let law = numbers(separation, 20.0, 0.05, 1.0);
     let mut world = scene(&ball(mass, above, &twist), 0.0, ContactLaw::Soft, law, step);
     world.gravity = headland_base::Vec3::ZERO;
+    world.physics.native.integrator = Some(integrator);
     let (mut n_inside, mut deepest, mut left_at) = (0, 0.0_f64, 0.0);
     Play::native(0.08).watch(&world, |model, state| {
         let depth = 0.1 - place_of(model, state, "ball").z;
@@ -96,6 +109,21 @@ fn a_ball_comes_back_with_the_root_of_the_separation_factor() {
             assert!((restitution / wanted - 1.0).abs() < 3e-3, "{restitution}, not {wanted}");
             assert!((secs / wanted_secs - 1.0).abs() < 1e-2, "{secs} s, not {wanted_secs}");
             assert!((depth / (speed * swing) - 1.0).abs() < 3e-3, "{depth} m");
+        }
+    }
+}
+
+/// The same by integrators of several stages, which follow the spring itself: friction, whose
+/// impulse comes at the end of a step, takes nothing of the bounce, in steps ten times as long.
+#[test]
+fn a_ball_comes_back_as_far_by_every_integrator() {
+    for integrator in [Integrator::Rk4, Integrator::Adaptive { tolerance: Some(1e-9) }] {
+        for (separation, wanted) in [(0.81, 0.9), (0.25, 0.5), (0.04, 0.2)] {
+            let (restitution, _, depth) = hit_by(integrator, separation, 1.0, 1.0, 0.005, 1e-4);
+            let word = integrator.word();
+            eprintln!("{word}, s_b {separation}: e {restitution:.5}, {depth:.6} m");
+            assert!((restitution / wanted - 1.0).abs() < 3e-3, "{word}: {restitution}");
+            assert!((depth / sqrt(1.0 / STIFFNESS) - 1.0).abs() < 1e-3, "{word}: {depth} m");
         }
     }
 }
@@ -241,26 +269,92 @@ fn a_player_falls_on_soft_ground_and_lies_there() {
     assert!(fastest < 0.05 && (load / weight - 1.0).abs() < 0.02, "{fastest} m/s, {load} N");
 }
 
+/// A box that slides, its place \[m\] given as SDF has it.
+fn slid(name: &str, y: f64) -> String {
+    format!(
+        r#"<model name="{name}"><pose>0 {y} 0.05 0 0 0</pose><link name="link">
+        <headland:twist>1 0 0 0 0 0</headland:twist><inertial><mass>1</mass><inertia>
+        <ixx>0.002</ixx><iyy>0.002</iyy><izz>0.002</izz></inertia></inertial>
+        <collision name="c"><geometry><box><size>0.1 0.1 0.1</size></box></geometry>
+        </collision></link></model>"#
+    )
+}
+
 /// A box slides to rest by the adaptive integrator with a tolerance that no step over a corner of
 /// the forces meets: it gets there, as far as by the others, and not in tiny steps.
 #[test]
 fn adaptive_steps_get_over_corners() {
-    let ends: Vec<f64> = [Integrator::SemiImplicit, Integrator::Adaptive { tolerance: Some(1e-9) }]
-        .into_iter()
-        .map(|integrator| {
-            let slid = r#"<model name="box"><pose>0 0 0.05 0 0 0</pose><link name="link">
-                <headland:twist>1 0 0 0 0 0</headland:twist><inertial><mass>1</mass><inertia>
-                <ixx>0.002</ixx><iyy>0.002</iyy><izz>0.002</izz></inertia></inertial>
-                <collision name="c"><geometry><box><size>0.1 0.1 0.1</size></box></geometry>
-                </collision></link></model>"#;
-            let text = format!("{}{slid}", common::GROUND);
-            let world = by(sdf_world(&text), integrator, ContactLaw::SoftCoulomb);
-            let ran = Play::native(0.5).watch(&world, |_, _| {});
-            place_of(&ran.model, &ran.end.state, "box").x
-        })
-        .collect();
+    let ends: Vec<(f64, u64)> =
+        [Integrator::SemiImplicit, Integrator::Adaptive { tolerance: Some(1e-9) }]
+            .into_iter()
+            .map(|integrator| {
+                let text = format!("{}{}", common::GROUND, slid("box", 0.0));
+                let world = by(sdf_world(&text), integrator, ContactLaw::SoftCoulomb);
+                let mut engine = Native::default();
+                let ran = Play::native(0.5).watch_by(&mut engine, &world, |_, _| {});
+                (place_of(&ran.model, &ran.end.state, "box").x, engine.n_inner_steps())
+            })
+            .collect();
+    eprintln!("{ends:?}");
     // v²/(2·μ·g); the friction of the semi-implicit one is that of the step's beginning.
     let wanted = 1.0 / (2.0 * GRAVITY);
     let off = |end: f64| (end / wanted - 1.0).abs();
-    assert!(off(ends[0]) < 0.02 && off(ends[1]) < 0.005, "{ends:?} m, not {wanted} m");
+    assert!(off(ends[0].0) < 0.02 && off(ends[1].0) < 0.005, "{ends:?} m, not {wanted} m");
+    // Some twenty a step along the corner, and not the thousand of shortest ones.
+    assert!((500..20_000).contains(&ends[1].1), "{} inner steps", ends[1].1);
+}
+
+/// A box that slides, with corners all the way, and a mass that swings quickly on a spring, far
+/// from it: the corners of the one are no excuse for the errors of the other.
+#[test]
+fn a_corner_is_its_own_robots() {
+    let (stiffness, start, tolerance) = (4e6, 0.01, 1e-9);
+    let cart = format!(
+        r#"<model name="cart"><pose>0 50 5 0 0 0</pose><link name="link"><inertial><mass>1</mass>
+        <inertia><ixx>0.1</ixx><iyy>0.1</iyy><izz>0.1</izz></inertia></inertial></link>
+        <joint name="rail" type="prismatic"><parent>world</parent><child>link</child>
+        <axis><xyz>1 0 0</xyz><headland:initial_position>{start}</headland:initial_position>
+        <dynamics><spring_stiffness>{stiffness}</spring_stiffness></dynamics></axis></joint></model>"#
+    );
+    let off = |others: &str| {
+        let text = format!("{}{others}{cart}", common::GROUND);
+        let adaptive = Integrator::Adaptive { tolerance: Some(tolerance) };
+        let world = by(sdf_world(&text), adaptive, ContactLaw::SoftCoulomb);
+        let mut worst = 0.0_f64;
+        Play::native(0.3).watch(&world, |_, state| {
+            let wanted = start * cos(sqrt(stiffness) * state.time.secs());
+            worst = worst.max((state.dofs[0].position - wanted).abs());
+        });
+        worst
+    };
+    let (alone, beside) = (off(""), off(&slid("box", 0.0)));
+    eprintln!("off by {alone:e} m alone, by {beside:e} m beside a box that slides");
+    assert!(beside < 2.0 * alone + tolerance, "{beside} m, {alone} m alone");
+}
+
+/// A motion too quick for the shortest inner step is no corner: it is followed as closely as can
+/// be, one try and one that is too long at a time.
+#[test]
+fn what_is_too_quick_is_no_corner() {
+    let (stiffness, step_millis) = (1.3e4 * 1.3e4, 7);
+    let cart = format!(
+        r#"<model name="cart"><link name="link"><inertial><mass>1</mass><inertia><ixx>0.1</ixx>
+        <iyy>0.1</iyy><izz>0.1</izz></inertia></inertial></link><joint name="rail" type="prismatic">
+        <parent>world</parent><child>link</child><axis><xyz>1 0 0</xyz>
+        <headland:initial_position>0.5</headland:initial_position><dynamics>
+        <spring_stiffness>{stiffness}</spring_stiffness></dynamics></axis></joint></model>"#
+    );
+    let adaptive = Integrator::Adaptive { tolerance: Some(1e-11) };
+    let mut world = by(sdf_world(&cart), adaptive, ContactLaw::Hard);
+    world.physics.step = SimDuration::from_nanos(step_millis * 1_000_000);
+    let mut engine = Native::default();
+    let mut worst = 0.0_f64;
+    Play::native(0.07).watch_by(&mut engine, &world, |_, state| {
+        let wanted = 0.5 * cos(sqrt(stiffness) * state.time.secs());
+        worst = worst.max((state.dofs[0].position - wanted).abs());
+    });
+    let per_step = engine.n_inner_steps() / 10;
+    eprintln!("{per_step} tries per step, off by {worst:e} m");
+    assert!((1000..2500).contains(&per_step), "{per_step} tries per step");
+    assert!(worst < 1e-4, "{worst} m");
 }

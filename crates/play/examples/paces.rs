@@ -72,16 +72,18 @@ impl Ran {
     }
 }
 
-struct Watch {
-    root_rigid: usize,
+struct Watch<'a> {
+    skeleton: &'a Skeleton,
+    see: &'a mut dyn FnMut(&Skeleton, &State),
     worst_tilt: f64,
     lowest: f64,
     up_since: Option<f64>,
 }
 
-impl Observer for Watch {
+impl Observer for Watch<'_> {
     fn sample(&mut self, _: &Model, state: &State) -> Result<(), Diagnostic> {
-        let pose = state.rigids[self.root_rigid].world_from_rigid;
+        (self.see)(self.skeleton, state);
+        let pose = state.rigids[self.skeleton.root_rigid].world_from_rigid;
         let (roll, pitch) = tilt(pose.rotation);
         let lean = roll.abs().max(pitch.abs());
         self.worst_tilt = self.worst_tilt.max(lean);
@@ -94,6 +96,11 @@ impl Observer for Watch {
 
 /// Runs a field with its controllers.
 pub fn play(engine: &str, read: Read, secs: f64) -> Ran {
+    watch(engine, read, secs, &mut |_, _| {})
+}
+
+/// The same, with every state of it shown.
+pub fn watch(engine: &str, read: Read, secs: f64, see: &mut dyn FnMut(&Skeleton, &State)) -> Ran {
     let model = Model::compile_read(&Arc::new(read.world), &read.places).expect("compiles");
     let mut cast = Cast::default();
     let hired = headland_play::cast(&model, &read.places).expect("a cast");
@@ -102,12 +109,8 @@ pub fn play(engine: &str, read: Read, secs: f64) -> Ran {
     let entry = headland_engines::find(engine).expect("an engine");
     let mut engine = (entry.make)(entry);
     let skeleton = Skeleton::find(&model, "robot").expect("a player");
-    let mut watch = Watch {
-        root_rigid: skeleton.root_rigid,
-        worst_tilt: 0.0,
-        lowest: f64::MAX,
-        up_since: None,
-    };
+    let mut watch =
+        Watch { skeleton: &skeleton, see, worst_tilt: 0.0, lowest: f64::MAX, up_since: None };
     let go_on = &mut |_| ControlFlow::Continue(());
     let end = run(&model, &setup, engine.as_mut(), &mut cast, &mut watch, go_on).expect("runs");
     assert!(end.contained.is_empty(), "{:?}", end.contained);

@@ -131,15 +131,26 @@ pub struct Bone {
     centre: Vec3,
 }
 
+/// One fault for all joints that are not there: a robot of another kind lacks most of them.
+fn lacks(model: &Model, robot: &str, missing: &[&str]) -> Diagnostic {
+    let listed: Vec<String> = missing.iter().map(|name| format!("`{name}`")).collect();
+    let (listed, joints) = (listed.join(", "), if missing.len() == 1 { "joint" } else { "joints" });
+    let message = format!("`{robot}` is no player: it lacks the turning {joints} {listed}");
+    let known: Vec<&str> = model.dofs.iter().map(|dof| dof.name.as_str()).collect();
+    let near = |name: &&str| names::suggestion(&join_scope(robot, name), known.iter().copied());
+    let fault = Diagnostic::error("not-a-player", message);
+    match missing {
+        [name] => fault.help_maybe(near(name)),
+        _ => fault.help("the controller `player` moves robots with the joints of robots/player"),
+    }
+}
+
 impl Skeleton {
     /// Finds a player, or says everything that is missing.
     pub fn find(model: &Model, robot: &str) -> Result<Skeleton, Vec<Diagnostic>> {
-        let mut wrong = Vec::new();
-        let known: Vec<&str> = model.dofs.iter().map(|dof| dof.name.as_str()).collect();
-        let mut dofs = Vec::new();
+        let (mut missing, mut dofs) = (Vec::new(), Vec::new());
         for name in JOINTS {
-            let whole = join_scope(robot, name);
-            let found = model.dof(&whole).filter(|i| {
+            let found = model.dof(&join_scope(robot, name)).filter(|i| {
                 matches!(
                     model.joints[model.dofs[*i].joint_idx].kind,
                     JointKind::Revolute(_) | JointKind::Continuous(_)
@@ -147,14 +158,11 @@ impl Skeleton {
             });
             match found {
                 Some(dof_idx) => dofs.push(dof_idx),
-                None => wrong.push(
-                    Diagnostic::error("not-a-player", format!("no turning joint `{whole}`"))
-                        .help_maybe(names::suggestion(&whole, known.iter().copied())),
-                ),
+                None => missing.push(name),
             }
         }
-        if !wrong.is_empty() {
-            return Err(wrong);
+        if !missing.is_empty() {
+            return Err(vec![lacks(model, robot, &missing)]);
         }
         Skeleton::of(model, robot, &dofs)
     }

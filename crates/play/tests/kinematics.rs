@@ -140,6 +140,18 @@ fn what_is_no_player_is_refused() {
     assert_eq!(renamed.len(), 1);
     assert_eq!(renamed[0].code, "not-a-player");
     assert!(renamed[0].help.as_ref().is_some_and(|help| help.contains("left_knie")));
+    // A robot of another kind lacks all of them, and is told once.
+    let foreign = player(|text| {
+        JOINTS.iter().fold(text, |text, joint| {
+            text.replace(&format!("\"{joint}\""), &format!("\"other_{joint}\""))
+        })
+    })
+    .expect_err("no joints");
+    assert_eq!(foreign.len(), 1, "{foreign:?}");
+    assert_eq!(foreign[0].code, "not-a-player");
+    for joint in JOINTS {
+        assert!(foreign[0].message.contains(&format!("`{joint}`")), "{}", foreign[0].message);
+    }
     let crooked = player(|text| {
         text.replace("<pose>0 0.055 0.165 0 0 0</pose>", "<pose>0 0.065 0.165 0 0 0</pose>")
     });

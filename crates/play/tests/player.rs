@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use headland_base::SimDuration;
 use headland_sim::Model;
 use headland_world::{Detail, Places, Read};
 
@@ -98,6 +99,46 @@ fn it_plays_at_every_detail() {
         let ball = ran.model.object("ball").expect("a ball");
         let at = ran.state.object_pose(&ran.model, ball).translation;
         assert!(at.x > 0.175 + 0.5, "{detail:?}: the ball is at {at}");
+    }
+}
+
+/// Walks as `kinematic` in steps of any usual length: hips as high and as fast, and as far.
+#[test]
+fn it_walks_kinematically_in_longer_steps() {
+    let mut walks = Vec::new();
+    for millis in [1_i64, 4, 8] {
+        let told = "<role>walk</role><velocity>0.15 0 0</velocity>";
+        let mut read = at(Detail::Kinematic, "0 0 0 0 0 0", told, "");
+        read.world.physics.step = SimDuration::from_nanos(millis * 1_000_000);
+        // Of the hips, once it is under way: lowest and highest, the furthest from one sample to
+        // the next as a speed, and the fastest.
+        let (mut low, mut high, mut jump, mut fastest) = (f64::MAX, 0.0_f64, 0.0_f64, 0.0_f64);
+        let mut last = None;
+        let ran = paces::watch("native", read, 10.0, &mut |skeleton, state| {
+            if state.time.secs() < 2.0 {
+                return;
+            }
+            let hips = &state.rigids[skeleton.root_rigid];
+            let at = hips.world_from_rigid.translation;
+            (low, high) = (low.min(at.z), high.max(at.z));
+            if let Some(last) = last.replace(at) {
+                jump = jump.max((at - last).length() / (millis as f64 * 1e-3));
+            }
+            fastest = fastest.max(hips.twist.linear.length());
+        });
+        let way = ran.spot().at.x;
+        eprintln!(
+            "{millis} ms: {way:.3} m, {low:.4} to {high:.4} m high, {jump:.3} {fastest:.3} m/s"
+        );
+        walks.push((way, low, high, jump, fastest));
+    }
+    // Hips that go level and evenly are nowhere faster than twice what a step makes of 0.15 m/s,
+    // and say so.
+    let first = walks[0].0;
+    for (way, low, high, jump, fastest) in walks {
+        assert!((way / first - 1.0).abs() < 0.02, "{way} m, and {first} m in steps of 1 ms");
+        assert!(high - low < 1e-3, "{low} m to {high} m high");
+        assert!(jump < 0.45 && fastest < 0.45, "{jump} m/s, {fastest} m/s");
     }
 }
 

@@ -5,7 +5,9 @@ mod yard;
 use headland_base::maths::{PI, TAU, Vec3, angle_between, atan2, cos, quat_from_rpy, sin, tan};
 use headland_base::{Mat3, Transform};
 use headland_sim::Order;
-use headland_sim::motion::{Articulated, OneBody, Pack, Stance, TOUCH, Vehicle, needs};
+use headland_sim::motion::{
+    Articulated, OneBody, Pack, Stance, TOUCH, Vehicle, needs, needs_ground,
+};
 use headland_sim::tree::{Forest, Lanes};
 use headland_world::{
     Axis, Collision, Detail, Geometry, JointKind, Link, Mimic, Model as WorldModel, Surface, World,
@@ -668,17 +670,18 @@ fn whoever_has_everything_needs_nothing() {
     assert_eq!(codes(&cart(&differential(), RADIUS), Detail::Vehicle), [""; 0]);
 }
 
-/// Soles see level planes: a world without one is told of, and not by those that fall.
+/// Soles see level planes: a world without one is told of, and that is nothing a robot lacks.
 #[test]
 fn walking_without_a_ground_is_told() {
-    let world = world_of(&post_walker(&two_feet()), &[HERE]);
-    let model = headland_sim::Model::compile(&world).expect("a world that moves");
-    let forest = Forest::of(&model);
-    let told = |detail| -> Vec<&str> {
-        needs(&model, &forest.trees[0], detail).iter().map(|needed| needed.code).collect()
-    };
-    assert_eq!(told(Detail::Kinematic), ["no-level-ground"]);
-    assert_eq!(told(Detail::Com), [""; 0]);
+    let bare = world_of(&post_walker(&two_feet()), &[HERE]);
+    let mut level = (*bare).clone();
+    level.models.push(level_plane(0.0));
+    let compiled = |world| headland_sim::Model::compile(world).expect("a world that moves");
+    let (bare, level) = (compiled(&bare), compiled(&level.into()));
+    assert!(needs(&bare, &Forest::of(&bare).trees[0], Detail::Kinematic).is_empty());
+    let code = |model, walkers: &[&str]| needs_ground(model, walkers).map(|told| told.code);
+    assert_eq!(code(&bare, &["walker"]), Some("no-level-ground"));
+    assert_eq!((code(&bare, &[]), code(&level, &["walker"])), (None, None));
 }
 
 /// Everything that is missing, at once.

@@ -9,7 +9,7 @@ use headland_sim::{Joint, Model, State};
 use headland_world::JointKind;
 
 use super::packing::Seat;
-use super::rows::Rows;
+use super::rows::{Rows, is_approach};
 
 /// Which joints need rows: constant.
 #[derive(Default)]
@@ -22,6 +22,8 @@ pub(super) struct JointRows {
 struct AxisRow {
     /// Pack, robot and column.
     at: Seat,
+    /// The model's axis, and the way the tree's coordinate counts it.
+    dof: (usize, f64),
     /// In the tree's coordinate.
     lower: f64,
     upper: f64,
@@ -71,15 +73,16 @@ impl JointRows {
                 loops.extend(&robot.loops);
             }
         }
-        let axes = model.dofs.iter().zip(&places).filter_map(|(dof, place)| {
+        let axes = places.iter().enumerate().filter_map(|(dof, place)| {
             let (at, sign) = (*place)?;
-            let axis = &dof.axis;
+            let axis = &model.dofs[dof].axis;
             let (lower, upper) =
                 if sign > 0.0 { (axis.lower, axis.upper) } else { (-axis.upper, -axis.lower) };
             // What goes where it is told keeps to its limits by itself.
             let is_needed = packs[at.0].joints_give_way()
                 && (lower.is_finite() || upper.is_finite() || axis.friction > 0.0);
-            is_needed.then_some(AxisRow { at, lower, upper, friction: axis.friction })
+            let (dof, friction) = ((dof, sign), axis.friction);
+            is_needed.then_some(AxisRow { at, dof, lower, upper, friction })
         });
         let mimics = model.dofs.iter().zip(&places).filter_map(|(dof, place)| {
             let mimic = dof.mimic?;
@@ -104,7 +107,7 @@ impl JointRows {
 
     pub fn hold(&self, drive: &Drive<'_>, packs: &[Box<dyn Pack>], state: &State, rows: &mut Rows) {
         for (i, axis) in self.axes.iter().enumerate() {
-            axis.hold(drive.dt, packs, AxisRow::N_SLOTS * i, rows);
+            axis.hold(drive.dt, packs, state, AxisRow::N_SLOTS * i, rows);
         }
         for (i, mimic) in self.mimics.iter().enumerate() {
             mimic.hold(drive.dt, packs, AxisRow::N_SLOTS * self.axes.len() + i, rows);
@@ -121,22 +124,32 @@ impl AxisRow {
     /// The lower stop, the upper stop, dry friction.
     const N_SLOTS: usize = 3;
 
-    fn hold(&self, dt: f64, packs: &[Box<dyn Pack>], first_slot: usize, rows: &mut Rows) {
+    fn hold(
+        &self,
+        dt: f64,
+        packs: &[Box<dyn Pack>],
+        state: &State,
+        first_slot: usize,
+        rows: &mut Rows,
+    ) {
         let (pack, robot, column) = self.at;
         let q = coordinate(packs, self.at);
         let v = packs[pack].free_speed(robot, column);
+        let before = self.dof.1 * state.dofs[self.dof.0].velocity;
         let stops = [(q - self.lower, 1.0), (self.upper - q, -1.0)];
         for (slot, (room, sign)) in (first_slot..).zip(stops) {
             // A generous look: another row may push an axis against its stop.
             if room < (4.0 * dt * v.abs()).max(NEAR_A_STOP) {
-                let share = Some((self.at, sign));
-                rows.hold_columns(packs, slot, [share, None], Row::limit(stop_speed(room, dt)));
+                let (share, after) = (Some((self.at, sign)), stop_speed(room, dt));
+                let stops = is_approach(room, [sign * before, after], dt);
+                rows.hold_columns(packs, slot, [share, None], (Row::limit(after), stops));
             }
         }
         if self.friction > 0.0 {
             let share = Some((self.at, 1.0));
             let slot = first_slot + stops.len();
-            rows.hold_columns(packs, slot, [share, None], Row::dry(self.friction * dt));
+            let row = Row::dry(self.friction * dt);
+            rows.hold_columns(packs, slot, [share, None], (row, false));
         }
     }
 }
@@ -152,7 +165,7 @@ impl MimicRow {
             - self.multiplier * coordinate(packs, self.leader)
             - self.offset;
         let shares = [Some((self.follower, 1.0)), Some((self.leader, -self.multiplier))];
-        rows.hold_columns(packs, slot, shares, Row::held(-MENDING * error / dt));
+        rows.hold_columns(packs, slot, shares, (Row::held(-MENDING * error / dt), false));
     }
 }
 

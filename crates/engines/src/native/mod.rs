@@ -35,7 +35,8 @@ use headland_world::{ContactLaw, Integrator};
 use contacts::{Contacts, Friction, Reach};
 use crew::Crew;
 use packing::Packing;
-use rows::Rows;
+use rows::{Hand, Rows};
+use stages::Inner;
 
 /// How help pages list it.
 pub const ENTRY: EngineEntry = EngineEntry {
@@ -78,8 +79,15 @@ struct Built {
     integrator: Integrator,
     /// Rigids that move at their own velocity, whatever pushes them.
     led: Vec<usize>,
-    /// How long the last inner step of the adaptive integrator was \[s\].
-    inner_step: f64,
+    inner: Inner,
+}
+
+impl Native {
+    /// How many inner steps the adaptive integrator has tried since the start, those included
+    /// that turned out too long.
+    pub fn n_inner_steps(&self) -> u64 {
+        self.built.as_ref().map_or(0, |built| built.inner.n_tried)
+    }
 }
 
 impl Engine for Native {
@@ -168,7 +176,7 @@ impl Built {
             led: (0..model.rigids.len())
                 .filter(|rigid| model.rigids[*rigid].motion == Motion::Kinematic)
                 .collect(),
-            inner_step: options.step.secs(),
+            inner: Inner::of(options.step.secs()),
             packing,
             packs,
             scene,
@@ -180,7 +188,7 @@ impl Built {
         self.find_contacts(drive, state);
         self.push(drive, state, |_| true);
         self.crew.each(&mut self.packs, |pack| pack.accelerate(drive));
-        self.kick(drive, state);
+        self.hold(drive, state, Hand::Kick);
         self.carry_on(drive, state);
     }
 
@@ -216,15 +224,17 @@ impl Built {
     }
 
     /// Impulses of whatever must be held.
-    fn kick(&mut self, drive: &Drive<'_>, state: &State) {
+    fn hold(&mut self, drive: &Drive<'_>, state: &State, hand: Hand) {
         self.rows.begin();
         if self.law == ContactLaw::Hard {
             self.rows.hold_contacts(drive, &self.packs, state, &self.contacts);
         }
         self.rows.rub(drive.dt, &self.packs, state, &self.contacts);
         self.rows.hold_joints(drive, &self.packs, state);
-        self.rows.solve(&self.crew, drive, &mut self.packs, state, &mut self.contacts);
-        self.contacts.shove(&mut self.packs);
+        self.rows.solve(&self.crew, drive, &mut self.packs, state, &mut self.contacts, hand);
+        if hand == Hand::Kick {
+            self.contacts.shove(&mut self.packs);
+        }
     }
 
     /// Moves on, places everything anew and writes it down. Pack by pack: a pack of humanoids is

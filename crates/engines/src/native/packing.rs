@@ -2,10 +2,10 @@
 
 use headland_base::Diagnostic;
 use headland_sim::contact::ContactScope;
-use headland_sim::motion::{Pack, Robot, needs, pack_of};
+use headland_sim::motion::{Pack, Robot, needs, needs_ground, pack_of};
 use headland_sim::tree::{Forest, NodeKind, Tree, widest};
 use headland_sim::{Model, State};
-use headland_world::Detail;
+use headland_world::{Detail, ModelAt};
 
 /// Pack, robot, and node or column.
 pub(super) type Seat = (usize, usize, usize);
@@ -83,15 +83,47 @@ fn group(model: &Model, forest: &Forest) -> Vec<(Detail, Vec<usize>)> {
 /// How deep a robot is moved. A single body is what it is at every detail.
 fn detail_of(model: &Model, tree: &Tree) -> Detail {
     let named = model.world.models.iter().find(|robot| robot.name == tree.robot);
-    let is_single = tree.nodes.len() == 1 && tree.nodes[0].kind == NodeKind::Free;
     match named.and_then(|robot| robot.detail) {
-        Some(detail) if !is_single => detail,
+        Some(detail) if !is_single(tree) => detail,
         _ => Detail::Articulated,
     }
 }
 
-/// What keeps robots from being moved at their details.
+fn is_single(tree: &Tree) -> bool {
+    tree.nodes.len() == 1 && tree.nodes[0].kind == NodeKind::Free
+}
+
+/// What keeps robots from being moved at their details, and details that nothing comes of.
 pub(super) fn check(model: &Model) -> Vec<Diagnostic> {
     let forest = Forest::of(model);
-    forest.trees.iter().flat_map(|tree| needs(model, tree, detail_of(model, tree))).collect()
+    let missing = |tree: &Tree| needs(model, tree, detail_of(model, tree));
+    let mut out: Vec<Diagnostic> = forest.trees.iter().flat_map(missing).collect();
+    let walks = |tree: &&Tree| detail_of(model, tree) == Detail::Kinematic;
+    let walkers: Vec<&str> =
+        forest.trees.iter().filter(walks).map(|tree| tree.robot.as_str()).collect();
+    out.extend(needs_ground(model, &walkers));
+    model.world.visit_models(&mut |at| {
+        if let Some(why) = at.model.detail.and_then(|detail| idle(model, &forest, &at, detail)) {
+            let message = format!("the detail of `{}` changes nothing: {why}", at.scope);
+            out.push(
+                Diagnostic::warning("idle-detail", message)
+                    .help("take it away, or give it to a robot with joints"),
+            );
+        }
+    });
+    out
+}
+
+/// Why nothing comes of a detail.
+fn idle(model: &Model, forest: &Forest, at: &ModelAt<'_, '_>, detail: Detail) -> Option<String> {
+    let outermost = model.world.models.iter().find(|outer| std::ptr::eq(*outer, at.model));
+    if outermost.is_none() {
+        return Some("it is part of another model, whose detail holds".to_string());
+    }
+    let mut trees = forest.trees.iter().filter(|tree| tree.robot == at.model.name).peekable();
+    if trees.peek().is_none() {
+        return Some("no force moves it".to_string());
+    }
+    (detail != Detail::Articulated && trees.all(is_single))
+        .then(|| "it is a single body, which moves the same at every detail".to_string())
 }

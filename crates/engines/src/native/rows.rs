@@ -85,10 +85,10 @@ impl Numbering {
 /// Whom the impulses of a block move.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Owner {
-    /// A contact, by its index.
-    Contact { touch: usize, tangents: [Vec3; 2] },
-    /// Columns, each with its share, and the slot in which its impulse is kept.
-    Columns { shares: [Option<(Seat, f64)>; 2], slot: usize },
+    /// A contact, by its index; and whether an impulse ends an approach.
+    Contact { touch: usize, tangents: [Vec3; 2], stops: bool },
+    /// Columns, each with its share, the slot in which its impulse is kept, and the same.
+    Columns { shares: [Option<(Seat, f64)>; 2], slot: usize, stops: bool },
     /// Two links, with the force about each one's origin that a unit impulse is.
     Links(Sides),
     /// The two sides of a contact that rub, in the same form; along what, which is nothing for
@@ -98,6 +98,24 @@ pub(super) enum Owner {
 
 /// Links a row acts on, each with the force about its robot's origin that a unit impulse is.
 pub(super) type Sides = [Option<(Seat, V6<f64>)>; 2];
+
+/// How impulses are handed to the packs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Hand {
+    /// As those of the step.
+    Kick,
+    /// As forces through the stages that are to come.
+    Lean,
+}
+
+/// What overlaps by no more than this is not worth to be stopped before \[m or rad\].
+const OVERLAP: f64 = 1e-5;
+
+/// Whether what closes a gap at `speeds` of the step's beginning and end would be found beyond it,
+/// by their mean.
+pub(super) fn is_approach(gap: f64, speeds: [f64; 2], dt: f64) -> bool {
+    gap + 0.5 * dt * (speeds[0] + speeds[1]) < gap.min(0.0) - OVERLAP
+}
 
 /// Contacts that close slower than this many steps of gravity do not bounce: a body at rest
 /// closes by one in each step.
@@ -218,7 +236,10 @@ impl Rows {
         let strength = strength_of(drive.model, packs, state, touch, dt);
         self.held.strengths.push(strength);
         self.held.singles.push(Row::held(0.0));
-        self.held.owners.push(Owner::Contact { touch: touch_idx, tangents });
+        // What bounces has no least speed before it hits.
+        let after = target.max(-surfaces.restitution * approach);
+        let stops = is_approach(-depth, [approach, after], dt);
+        self.held.owners.push(Owner::Contact { touch: touch_idx, tangents, stops });
     }
 
     /// Viscous friction of contacts, as of the end of the step: `λ = −h·c·u` is a row that holds
@@ -290,13 +311,14 @@ impl Rows {
         self.joints = joints;
     }
 
-    /// A row on columns: each with its share; and the slot of its impulse.
+    /// A row on columns: each with its share; the slot of its impulse; and whether that stops
+    /// them on their way.
     pub fn hold_columns(
         &mut self,
         packs: &[Box<dyn Pack>],
         slot: usize,
         shares: [Option<(Seat, f64)>; 2],
-        row: Row,
+        (row, stops): (Row, bool),
     ) {
         let speed = |((pack, robot, column), share): &(Seat, f64)| {
             packs[*pack].free_speed(*robot, *column) * share
@@ -309,7 +331,7 @@ impl Rows {
             self.held.blocks.side(source, &[[*share, 0.0, 0.0, 0.0, 0.0, 0.0]]);
         }
         self.held.singles.push(row);
-        self.held.owners.push(Owner::Columns { shares, slot });
+        self.held.owners.push(Owner::Columns { shares, slot, stops });
     }
 
     /// A row between links: what a unit impulse along it is on each.
@@ -333,6 +355,7 @@ impl Rows {
         packs: &mut [Box<dyn Pack>],
         state: &State,
         contacts: &mut Contacts,
+        hand: Hand,
     ) {
         self.islands.find(&self.held.blocks);
         self.islands.share_out(&self.held.blocks, &mut self.solvers);
@@ -353,7 +376,12 @@ impl Rows {
                     if let Owner::Columns { slot, .. } = self.held.owners[block] {
                         self.next[slot] = solver.impulses[at];
                     }
-                    hand_out(&self.held, block, solver, at, drive.dt, packs, contacts);
+                    match hand {
+                        Hand::Kick => {
+                            hand_out(&self.held, block, solver, at, drive.dt, packs, contacts);
+                        }
+                        Hand::Lean => lean(&self.held, block, solver, at, packs, contacts),
+                    }
                     at += self.held.blocks.blocks[block].n_rows;
                 }
             }
@@ -373,7 +401,7 @@ fn hand_out(
 ) {
     let impulse = |k: usize| solver.impulses[at + k] + solver.bounces[at + k];
     match &held.owners[block] {
-        Owner::Contact { touch, tangents } => {
+        Owner::Contact { touch, tangents, stops } => {
             let touch = &mut contacts.touches[*touch];
             touch.impulse = [0, 1, 2].map(|k| solver.impulses[at + k]);
             let total = touch.point.normal * impulse(0)
@@ -383,6 +411,9 @@ fn hand_out(
             if total != Vec3::ZERO {
                 kick_sides(packs, touch, total, |pack, seat, kick| {
                     pack.kick(seat.1, seat.2, kick);
+                    if *stops {
+                        pack.stop(seat.1);
+                    }
                 });
             }
             let apart = touch.point.normal * solver.pushes[at];
@@ -392,15 +423,58 @@ fn hand_out(
                 });
             }
         }
-        Owner::Columns { shares, .. } => {
+        // Whoever gets no impulse was not kicked: it goes on as if there were no row.
+        _ if impulse(0) == 0.0 => {}
+        Owner::Columns { shares, stops, .. } => {
             for ((pack, robot, column), share) in shares.iter().flatten() {
                 packs[*pack].kick_column(*robot, *column, share * impulse(0));
+                if *stops {
+                    packs[*pack].stop(*robot);
+                }
             }
         }
         Owner::Links(sides) => kick_links(packs, sides, impulse(0)),
         Owner::Rub { touch, along, sides, .. } => {
             contacts.touches[*touch].force += *along * (impulse(0) / dt);
             kick_links(packs, sides, impulse(0));
+        }
+    }
+}
+
+/// Lets the packs lean on what the impulses of a block are. What stops somebody on the way is a
+/// blow, and nothing to lean on.
+fn lean(
+    held: &Held,
+    block: usize,
+    solver: &Solver,
+    at: usize,
+    packs: &mut [Box<dyn Pack>],
+    contacts: &mut Contacts,
+) {
+    let impulse = |k: usize| solver.impulses[at + k];
+    match &held.owners[block] {
+        Owner::Contact { touch, tangents, stops } => {
+            let touch = &mut contacts.touches[*touch];
+            touch.impulse = [0, 1, 2].map(impulse);
+            let total = touch.point.normal * impulse(0)
+                + tangents[0] * impulse(1)
+                + tangents[1] * impulse(2);
+            if total != Vec3::ZERO && !stops {
+                kick_sides(packs, touch, total, |pack, seat, load| {
+                    pack.lean(seat.1, seat.2, load);
+                });
+            }
+        }
+        _ if impulse(0) == 0.0 => {}
+        Owner::Columns { shares, stops, .. } => {
+            for ((pack, robot, column), share) in shares.iter().flatten().filter(|_| !stops) {
+                packs[*pack].lean_column(*robot, *column, share * impulse(0));
+            }
+        }
+        Owner::Links(sides) | Owner::Rub { sides, .. } => {
+            for ((pack, robot, node), force) in sides.iter().flatten() {
+                packs[*pack].lean(*robot, *node, *force * impulse(0));
+            }
         }
     }
 }

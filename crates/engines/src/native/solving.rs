@@ -187,7 +187,7 @@ impl Work {
         self.before.clear();
         for &block in chosen {
             match &now.held.owners[block] {
-                Owner::Contact { touch, tangents } => {
+                Owner::Contact { touch, tangents, .. } => {
                     let touch = &now.touches[*touch];
                     let at = touch.point.position;
                     let v = velocity_at(now.state, touch.rigids[1], at)

@@ -4,6 +4,7 @@ use headland_sim::State;
 use headland_sim::motion::{DORMAND_PRINCE, Drive, Method, RK4};
 
 use super::Built;
+use super::rows::Hand;
 
 impl Built {
     /// One step by a method of several stages; with a tolerance, as many inner steps as that
@@ -16,59 +17,82 @@ impl Built {
     ) {
         let reach = if tolerance.is_some() { ADAPTIVE_REACH } else { RK4_REACH };
         self.packs.iter_mut().for_each(|pack| pack.begin(drive, reach));
-        let mut done = 0.0;
+        // What would hold everything if the forces stayed as they are is there in the stages.
+        self.find_contacts(drive, state);
+        self.push(drive, state, |_| true);
+        self.crew.each(&mut self.packs, |pack| pack.accelerate(drive));
+        self.hold(drive, state, Hand::Lean);
         match tolerance {
             None => {
                 self.remember();
                 self.run_stages(&RK4, drive, drive.dt, state);
             }
-            Some(tolerance) => {
-                // The step before, and its error, if it was too long.
-                let mut refused = None;
-                // Exactly the whole step, whatever the inner ones sum up to.
-                while done < drive.dt {
-                    let rest = drive.dt - done;
-                    let is_last = self.inner_step >= rest * (1.0 - 1e-12);
-                    let dt = if is_last { rest } else { self.inner_step };
-                    self.remember();
-                    self.run_stages(&DORMAND_PRINCE, drive, dt, state);
-                    let error = self.error(&DORMAND_PRINCE, dt);
-                    let is_corner = dt <= drive.dt * SHORT
-                        && refused.is_some_and(|before| is_corner((dt, error), before));
-                    let may_shrink = dt > drive.dt * SHORTEST && !is_corner;
-                    let is_refused = error > tolerance && may_shrink;
-                    refused = is_refused.then_some((dt, error));
-                    if is_refused {
-                        self.go_to(&[], 0.0, state);
-                    } else {
-                        done = if is_last { drive.dt } else { done + dt };
-                        if error > tolerance {
-                            // Whoever is lost must not make the others go on in tiny steps.
-                            self.packs.iter_mut().for_each(|pack| pack.leave_lost());
-                        }
-                    }
-                    let next = match error > tolerance && !is_refused {
-                        // What comes behind a corner may be as smooth as what was before.
-                        true => drive.dt * (SHORT / SHORTENING),
-                        false => next_step(dt, error, tolerance, is_last, self.inner_step),
-                    };
-                    self.inner_step = next.clamp(drive.dt * SHORTEST, drive.dt);
-                }
-            }
+            Some(tolerance) => self.adapt(drive, state, tolerance),
         }
         // What kicks is seen from where the step began, as by the semi-implicit integrator; what
-        // has a way of its own is stepped as ever.
+        // has a way of its own knows it since then.
         for pack in self.packs.iter_mut().filter(|pack| pack.has_stages()) {
             pack.settle(drive.dt);
             pack.write(state);
         }
         self.find_contacts(drive, state);
-        self.push(drive, state, |pack| !pack.has_stages());
-        for pack in self.packs.iter_mut().filter(|pack| !pack.has_stages()) {
-            pack.accelerate(drive);
-        }
-        self.kick(drive, state);
+        self.push(drive, state, |_| false);
+        self.hold(drive, state, Hand::Kick);
         self.carry_on(drive, state);
+    }
+
+    /// As many inner steps as a tolerance asks for, the last of which ends where the step does.
+    fn adapt(&mut self, drive: &Drive<'_>, state: &mut State, tolerance: f64) {
+        let (short, shortest) = (drive.dt * SHORT * ROUNDING, drive.dt * SHORTEST * ROUNDING);
+        let mut done = 0.0;
+        // The inner step before, if it was too long.
+        let mut refused = None;
+        // Exactly the whole step, whatever the inner ones sum up to.
+        while done < drive.dt {
+            let rest = drive.dt - done;
+            let is_last = self.inner.step * ROUNDING >= rest;
+            let dt = if is_last { rest } else { self.inner.step };
+            self.remember();
+            self.run_stages(&DORMAND_PRINCE, drive, dt, state);
+            self.see_errors(&DORMAND_PRINCE, dt);
+            self.inner.n_tried += 1;
+            let error = self.inner.worst();
+            let is_exact = error <= tolerance;
+            let slides = self.inner.allowed.iter().any(|allowed| *allowed > 0.0);
+            if let Some(before) = refused.filter(|_| dt <= short) {
+                self.inner.see_corners([dt, before], short, tolerance);
+            }
+            let is_corner = !is_exact && dt <= short && self.inner.is_corner(tolerance);
+            let is_refused = !is_exact && !is_corner && dt > shortest;
+            refused = is_refused.then_some(dt);
+            if is_refused {
+                std::mem::swap(&mut self.inner.errors, &mut self.inner.refused);
+                self.go_to(&[], 0.0, state);
+            } else {
+                done = if is_last { drive.dt } else { done + dt };
+                self.inner.leave_corners(tolerance);
+                if !is_exact {
+                    // Whoever is lost must not make the others go on in tiny steps.
+                    self.packs.iter_mut().for_each(|pack| pack.leave_lost());
+                }
+            }
+            let before = self.inner.step;
+            let next = if is_corner && slides {
+                // Along a corner: a longer step would be refused.
+                drive.dt * SHORT
+            } else if is_corner {
+                // What comes behind a corner may be as smooth as what was before.
+                drive.dt * (SHORT / SHORTENING)
+            } else if is_exact || is_refused {
+                next_step(dt, error, tolerance, is_last, before)
+            } else {
+                // As short as it gets and not exact. A longer one will be refused, but tells a
+                // motion that is too quick from friction that comes and goes, which is a corner.
+                let longer = dt / SHORTENING;
+                if is_last { longer.max(before) } else { longer }
+            };
+            self.inner.step = next.clamp(drive.dt * SHORTEST, drive.dt);
+        }
     }
 
     fn remember(&mut self) {
@@ -85,7 +109,9 @@ impl Built {
                 self.find_contacts(drive, state);
             }
             self.push(drive, state, |pack| pack.has_stages());
-            self.packs.iter_mut().for_each(|pack| pack.derive(drive, stage));
+            for pack in self.packs.iter_mut().filter(|pack| pack.has_stages()) {
+                pack.derive(drive, stage);
+            }
         }
         self.go_to(method.result, dt, state);
     }
@@ -98,8 +124,66 @@ impl Built {
         }
     }
 
-    fn error(&self, method: &Method, dt: f64) -> f64 {
-        self.packs.iter().map(|pack| pack.error(method.error, dt)).fold(0.0, f64::max)
+    /// The error of every robot in the inner step that was just tried.
+    fn see_errors(&mut self, method: &Method, dt: f64) {
+        self.inner.errors.clear();
+        for pack in &self.packs {
+            let of_robot = |robot: usize| pack.error(robot, method.error, dt);
+            self.inner.errors.extend((0..pack.robots().len()).map(of_robot));
+        }
+    }
+}
+
+/// The inner steps of the adaptive integrator.
+#[derive(Default)]
+pub(super) struct Inner {
+    /// How long the last one was \[s\].
+    pub step: f64,
+    /// How many were tried.
+    pub n_tried: u64,
+    /// The error of every robot in the one that was tried last.
+    errors: Vec<f64>,
+    /// Those of the one before, where it was too long.
+    refused: Vec<f64>,
+    /// The error that is allowed to whoever was found to be at a corner and is not past it.
+    allowed: Vec<f64>,
+}
+
+impl Inner {
+    pub fn of(step: f64) -> Inner {
+        Inner { step, ..Inner::default() }
+    }
+
+    fn worst(&self) -> f64 {
+        self.errors.iter().copied().fold(0.0, f64::max)
+    }
+
+    /// Finds who is at a corner. `dt` are the last step and the one before, which was too long.
+    fn see_corners(&mut self, dt: [f64; 2], short: f64, tolerance: f64) {
+        self.allowed.resize(self.errors.len(), 0.0);
+        let both = self.errors.iter().zip(&self.refused);
+        for (allowed, (error, before)) in self.allowed.iter_mut().zip(both) {
+            if *error > tolerance && is_corner(dt, [*error, *before]) {
+                *allowed = allowed.max(GROWTH * error * short / dt[0]);
+            }
+        }
+    }
+
+    /// Whether everybody whose error is too large is at a corner of the forces: what one robot
+    /// meets is no excuse for the others.
+    fn is_corner(&self, tolerance: f64) -> bool {
+        let allowed = |i: usize| self.allowed.get(i).map_or(tolerance, |own| own.max(tolerance));
+        self.errors.iter().enumerate().all(|(i, error)| *error <= allowed(i))
+    }
+
+    /// Whoever made an exact step has its corner behind it. Others slide along one, as whoever
+    /// stands on a ground that pushes harder than it lets go, and it need not be found anew.
+    fn leave_corners(&mut self, tolerance: f64) {
+        for (allowed, error) in self.allowed.iter_mut().zip(&self.errors) {
+            if *error <= tolerance {
+                *allowed = 0.0;
+            }
+        }
     }
 }
 
@@ -110,6 +194,13 @@ const RK4_REACH: f64 = 1.0;
 /// What inner steps follow at a bearable price. Beyond it a servo holds its place within the
 /// step whatever happens in between.
 const ADAPTIVE_REACH: f64 = 100.0;
+
+/// Errors at a corner are as large as where it was found, for the length of the step and but for
+/// this. What grows beyond it is no corner but an inner step that is too long.
+const GROWTH: f64 = 4.0;
+
+/// Shares of a step are as long as another if they are but for rounding.
+const ROUNDING: f64 = 1.0 + 1e-12;
 
 /// An inner step is not made shorter than this share of the step, whatever the error.
 const SHORTEST: f64 = 1e-3;
@@ -123,9 +214,11 @@ const SHORTENING: f64 = 0.2;
 /// Whether an error fell with the step as at a corner of the forces, where something begins to
 /// touch or to slip: by the second power of the step at most, not by the fifth. No step over it
 /// gets as exact as it is told, and all would come to a halt.
-fn is_corner((dt, error): (f64, f64), (dt_before, error_before): (f64, f64)) -> bool {
+///
+/// Two steps of nearly the same length tell nothing.
+fn is_corner([dt, dt_before]: [f64; 2], [error, error_before]: [f64; 2]) -> bool {
     let share = dt / dt_before;
-    error > error_before * share * share * share
+    share < 0.5 && error > error_before * share * share * share
 }
 
 /// The step that an error of fifth order asks for next, with some caution.

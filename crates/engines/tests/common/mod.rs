@@ -9,8 +9,8 @@ use std::sync::Arc;
 use headland_base::{Diagnostic, Mat3, Severity, SimDuration, SimTime, Source, Transform, Vec3};
 use headland_engines::native;
 use headland_sim::{
-    Cast, Command, Commands, Controller, EngineEntry, EngineOptions, Gains, Mode, Model, Observer,
-    RunEnd, Setup, State, run,
+    Cast, Command, Commands, Controller, Engine, EngineEntry, EngineOptions, Gains, Mode, Model,
+    Observer, RunEnd, Setup, State, run,
 };
 use headland_world::{Axis, ContactLaw, Integrator, JointKind, ReadOptions, Twist, World};
 
@@ -81,16 +81,26 @@ impl Play<'_> {
     }
 
     /// Runs a world and shows every state.
-    pub fn watch(mut self, world: &World, mut see: impl FnMut(&Model, &State)) -> Ran {
+    pub fn watch(self, world: &World, see: impl FnMut(&Model, &State)) -> Ran {
+        let mut engine = (self.engine.make)(self.engine);
+        self.watch_by(engine.as_mut(), world, see)
+    }
+
+    /// The same by an engine at hand.
+    pub fn watch_by(
+        mut self,
+        engine: &mut dyn Engine,
+        world: &World,
+        mut see: impl FnMut(&Model, &State),
+    ) -> Ran {
         let model = Model::compile(&Arc::new(world.clone())).expect("a world that compiles");
         let mut setup = Setup::new(&model, SimDuration::from_secs(self.secs).expect("short"));
         setup.gains = self.gains;
-        let mut engine = (self.engine.make)(self.engine);
         let notes = engine.check(&model, &EngineOptions::new(model.world.physics.step));
         assert!(notes.iter().all(|note| note.severity != Severity::Error), "{notes:#?}");
         let mut eyes = Eyes { see: &mut see, events: Vec::new() };
         let go = &mut |_| ControlFlow::Continue(());
-        let end = run(&model, &setup, engine.as_mut(), &mut self.cast, &mut eyes, go);
+        let end = run(&model, &setup, engine, &mut self.cast, &mut eyes, go);
         let events = eyes.events;
         Ran { end: end.expect("runs"), events, model }
     }

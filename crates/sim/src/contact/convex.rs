@@ -29,29 +29,42 @@ pub(super) struct Witness {
     pub(super) normal: Vec3,
 }
 
+/// What the search for the nearest points found.
+pub(super) enum Nearest {
+    /// They are further apart than was asked for.
+    Apart,
+    At(Witness),
+    /// They overlap, and the search for the way out came to nothing.
+    Inside,
+}
+
 impl Search {
     pub(super) fn new() -> Search {
         Search { simplex: VoronoiSimplex::new(), epa: EPA::new() }
     }
 
-    /// `None` when they are further apart than `reach`.
+    /// Of two cores, as far as `reach`.
     pub(super) fn nearest<A: SupportMap, B: SupportMap>(
         &mut self,
         a: &A,
         b: &B,
         a_from_b: &Transform,
         reach: f64,
-    ) -> Option<Witness> {
+    ) -> Nearest {
         let pose = Pose::from_parts(a_from_b.translation, a_from_b.rotation);
         let towards = a_from_b.translation.try_normalize().unwrap_or(Vec3::X);
         self.simplex.reset(CsoPoint::from_shapes(&pose, a, b, towards));
         match gjk::closest_points(&pose, a, b, reach, true, &mut self.simplex) {
-            GJKResult::ClosestPoints(on_a, on_b, normal) => Some(Witness { on_a, on_b, normal }),
-            GJKResult::Intersection => {
-                let (on_a, on_b, normal) = self.epa.closest_points(&pose, a, b, &self.simplex)?;
-                Some(Witness { on_a, on_b, normal })
+            GJKResult::ClosestPoints(on_a, on_b, normal) => {
+                Nearest::At(Witness { on_a, on_b, normal })
             }
-            GJKResult::Proximity(_) | GJKResult::NoIntersection(_) => None,
+            GJKResult::Intersection => {
+                let way_out = self.epa.closest_points(&pose, a, b, &self.simplex);
+                way_out.map_or(Nearest::Inside, |(on_a, on_b, normal)| {
+                    Nearest::At(Witness { on_a, on_b, normal })
+                })
+            }
+            GJKResult::Proximity(_) | GJKResult::NoIntersection(_) => Nearest::Apart,
         }
     }
 }
@@ -71,8 +84,25 @@ pub(super) fn touches(
 ) {
     let rounding = a.form.rounding() + b.form.rounding();
     let a_from_b = a.world_from_form.inverse() * *b.world_from_form;
-    let Some(found) = search.nearest(a.form, b.form, &a_from_b, margin + rounding) else { return };
-    let (searched, is_found) = trusted(a, b, &found);
+    let nearest = search.nearest(a.form, b.form, &a_from_b, margin + rounding);
+    touches_at(a, b, nearest, cone, margin, out);
+}
+
+/// The points around what the search found.
+fn touches_at(
+    a: &Side<'_>,
+    b: &Side<'_>,
+    nearest: Nearest,
+    cone: Option<&TrianglePseudoNormals>,
+    margin: f64,
+    out: &mut Vec<Touch>,
+) {
+    let found = match nearest {
+        Nearest::Apart => return,
+        Nearest::At(found) => Some(found).filter(|found| found.normal.is_finite()),
+        Nearest::Inside => None,
+    };
+    let (searched, is_found) = trusted(a, b, found.as_ref());
     let allowed = match cone {
         None => Some(searched),
         Some(cone) => {
@@ -92,7 +122,8 @@ pub(super) fn touches(
     let (normal, depth) = polished(a, b, allowed, 0.0, cone.is_some());
     let deepest = out[first..].iter().map(|touch| touch.depth).fold(f64::NEG_INFINITY, f64::max);
     let is_missed = deepest < depth - MISSED * depth.abs() - 1e-12;
-    if is_found && is_missed && depth > -margin && allowed.dot(searched) > 1.0 - 1e-9 {
+    let is_meant = is_found && allowed.dot(searched) > 1.0 - 1e-9;
+    if let Some(found) = found.filter(|_| is_meant && is_missed && depth > -margin) {
         let between = a.world_from_form.point((found.on_a + found.on_b) * 0.5);
         let level = a.support(normal).dot(normal) + a.form.rounding() - 0.5 * depth;
         let position = between + normal * (level - between.dot(normal));
@@ -101,16 +132,27 @@ pub(super) fn touches(
 }
 
 /// The normal that was found, in the world, if the two overlap along it by no more than the
-/// search says. Faces that lie on each other to the last bit can end it anywhere; then the
-/// normal is that of the face along which they overlap least.
-fn trusted(a: &Side<'_>, b: &Side<'_>, found: &Witness) -> (Vec3, bool) {
+/// search says. Faces that lie on each other to the last bit can end it anywhere, or nowhere; then
+/// the normal is that of the face along which they overlap least, and of what has no faces the
+/// way from middle to middle.
+fn trusted(a: &Side<'_>, b: &Side<'_>, found: Option<&Witness>) -> (Vec3, bool) {
     let depth = |normal: Vec3| (a.support(normal) - b.support(-normal)).dot(normal);
-    let normal = a.world_from_form.vector(found.normal);
-    let (claimed, actual) = ((found.on_a - found.on_b).dot(found.normal), depth(normal));
-    if actual <= claimed + DOUBTFUL * actual.abs() + 1e-9 {
-        return (normal, true);
-    }
-    let mut best = (normal, actual);
+    let mut best = match found {
+        Some(found) => {
+            let normal = a.world_from_form.vector(found.normal);
+            let (claimed, actual) = ((found.on_a - found.on_b).dot(found.normal), depth(normal));
+            if actual <= claimed + DOUBTFUL * actual.abs() + 1e-9 {
+                return (normal, true);
+            }
+            (normal, actual)
+        }
+        None => {
+            let apart = b.world_from_form.translation - a.world_from_form.translation;
+            let normal = apart.try_normalize().unwrap_or(Vec3::Z);
+            (normal, depth(normal))
+        }
+    };
+    let first = best.0;
     let mut see = |normal: Vec3| {
         let own = depth(normal);
         if own < best.1 {
@@ -119,7 +161,7 @@ fn trusted(a: &Side<'_>, b: &Side<'_>, found: &Witness) -> (Vec3, bool) {
     };
     a.form.each_face_normal(|normal| see(a.world_from_form.vector(normal)));
     b.form.each_face_normal(|normal| see(-b.world_from_form.vector(normal)));
-    (best.0, best.0 == normal)
+    (best.0, found.is_some() && best.0 == first)
 }
 
 /// An overlap that is more than what was found by this part of itself is another one.
@@ -153,3 +195,45 @@ const MISSED: f64 = 1e-3;
 
 /// Number of the one point the search itself found.
 const WITNESS: u32 = 1 << 17;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::contact::form::Form;
+
+    fn points(a: &Side<'_>, b: &Side<'_>, nearest: Nearest) -> Vec<Touch> {
+        let mut out = Vec::new();
+        touches_at(a, b, nearest, None, 1e-3, &mut out);
+        out
+    }
+
+    /// Two roads: what a search that came to nothing, or to no number, leaves to the faces, is
+    /// what a search finds.
+    #[test]
+    fn faces_stand_in_for_a_search_that_fails() {
+        let (slab, plate) =
+            (Form::Box { half: Vec3::new(0.5, 0.5, 0.1) }, Form::Box { half: Vec3::splat(0.2) });
+        let under = Transform::IDENTITY;
+        let turn = headland_base::maths::quat_from_rotation_vector(Vec3::Z * 0.3);
+        let over = Transform::new(turn, Vec3::new(0.1, -0.05, 0.29));
+        let (a, b) = (
+            Side { form: &slab, world_from_form: &under },
+            Side { form: &plate, world_from_form: &over },
+        );
+        let found = Search::new().nearest(&slab, &plate, &over, 1e-3);
+        assert!(matches!(found, Nearest::At(_)));
+        let wanted = points(&a, &b, found);
+        assert_eq!(wanted.len(), 4);
+        let nan = Vec3::splat(f64::NAN);
+        let no_number = Witness { on_a: nan, on_b: nan, normal: nan };
+        for nearest in [Nearest::Inside, Nearest::At(no_number)] {
+            let got = points(&a, &b, nearest);
+            assert_eq!(got.len(), wanted.len());
+            for (got, wanted) in got.iter().zip(&wanted) {
+                assert!((got.position - wanted.position).length() < 1e-12);
+                assert!((got.normal - Vec3::Z).length() < 1e-12);
+                assert!((got.depth - 0.01).abs() < 1e-12, "{}", got.depth);
+            }
+        }
+    }
+}

@@ -1,5 +1,7 @@
 //! The full thing: every joint moves as masses and efforts make it.
 
+mod staged;
+
 use headland_base::Vec3;
 
 use crate::model::Model;
@@ -12,9 +14,9 @@ use crate::tree::{
 use super::columns::{Columns, Motors};
 use super::ends::{anchor_of, read_state};
 use super::links::{Links, alarm, is_alarmed};
-use super::stages::Stages;
-use super::turning::{advance, normalise, rates, set_turn, turn_by};
+use super::turning::{advance, normalise, set_turn, turn_by};
 use super::{Drive, Pack, Robot};
+use staged::Staging;
 
 /// Robots of one model with full multibody dynamics. Free bodies are such robots of one link.
 pub struct Articulated<L> {
@@ -53,20 +55,13 @@ struct Work<L> {
     column_kicks: Vec<L>,
     /// Which lanes were kicked.
     is_kicked: Vec<bool>,
+    /// Which of them were stopped on their way to something.
+    is_stopped: Vec<bool>,
     nudges: Vec<V6<L>>,
     /// Which lanes were nudged.
     is_nudged: Vec<bool>,
-    stages: Stages<L>,
-    /// Where the motors' efforts were those of `motors`: at the beginning of the whole step.
-    begun: (Vec<L>, Vec<L>),
-    /// Where the stages ended.
-    staged: Vec<L>,
-    /// One where the efforts of a column are too stiff for stages and act at the step's end.
-    is_late: Vec<L>,
-    /// Which lanes have such columns.
-    has_late: Vec<bool>,
-    /// The positions are already those of the end of the step.
-    is_staged: bool,
+    /// Of integrators of several stages.
+    staging: Staging<L>,
     /// What tells who left the finite.
     alarm: L,
     /// Positions tried for some of the lanes.
@@ -104,14 +99,10 @@ impl<L: Lane> Articulated<L> {
             kicks: vec![V6::ZERO; n_nodes],
             column_kicks: vec![L::ZERO; n],
             is_kicked: vec![false; L::WIDTH],
+            is_stopped: vec![false; L::WIDTH],
             nudges: vec![V6::ZERO; n_nodes],
             is_nudged: vec![false; L::WIDTH],
-            stages: Stages::new(tree.n_positions, n),
-            begun: (positions.clone(), velocities.clone()),
-            staged: positions.clone(),
-            is_late: vec![L::ZERO; n],
-            has_late: vec![false; L::WIDTH],
-            is_staged: false,
+            staging: Staging::new(tree),
             alarm: L::ZERO,
             moved: positions.clone(),
         };
@@ -139,28 +130,33 @@ impl<L: Lane> Articulated<L> {
     /// integrator neither loses nor gains.
     #[inline(always)]
     fn gather_efforts(&mut self, dt: f64) {
-        let (h, columns, work) = (L::of(dt), &self.columns, &mut self.work);
-        for (k, effort) in work.efforts.iter_mut().enumerate() {
-            let (damping, stiffness) = (columns.damping[k], columns.stiffness[k]);
+        for k in 0..self.tree.n_dofs {
             let node = &self.tree.nodes[self.tree.column_nodes[k]];
-            let v = self.velocities[k];
-            let mut soft = stiffness + work.motors.kp[k];
-            for lane in 0..L::WIDTH {
-                if soft.get(lane) * dt * dt < STIFF * columns.least_inertia[k].get(lane) {
-                    soft.set(lane, 0.0);
-                }
-            }
-            let own = match node.dof {
-                Some(_) => {
-                    let q = self.positions[node.first_position];
-                    -(damping * v) - stiffness * (q - columns.rest[k])
-                }
-                None => L::ZERO,
-            };
-            *effort = work.motors.efforts[k] + own - h * (soft * v);
-            work.stiffening[k] =
-                columns.armature[k] + h * (damping + work.motors.kd[k]) + h * (h * soft);
+            let at = (self.positions[node.first_position], self.velocities[k]);
+            let (effort, slope) = self.end_effort(k, at, dt);
+            self.work.efforts[k] = effort;
+            self.work.stiffening[k] = self.columns.armature[k] + slope;
         }
+    }
+
+    /// What a column does by itself at the end of a step that begins at `(q, v)`: what is known
+    /// of it, and what it opposes to the acceleration.
+    #[inline(always)]
+    fn end_effort(&self, k: usize, (q, v): (L, L), dt: f64) -> (L, L) {
+        let (h, columns, motors) = (L::of(dt), &self.columns, &self.work.motors);
+        let (damping, stiffness) = (columns.damping[k], columns.stiffness[k]);
+        let mut soft = stiffness + motors.kp[k];
+        for lane in 0..L::WIDTH {
+            if soft.get(lane) * dt * dt < STIFF * columns.least_inertia[k].get(lane) {
+                soft.set(lane, 0.0);
+            }
+        }
+        let own = match self.tree.nodes[self.tree.column_nodes[k]].dof {
+            Some(_) => -(damping * v) - stiffness * (q - columns.rest[k]),
+            None => L::ZERO,
+        };
+        let effort = motors.efforts[k] + own - h * (soft * v);
+        (effort, h * (damping + motors.kd[k]) + h * (h * soft))
     }
 
     /// What slows free motion: `−d·v` of every link that has it, within the step.
@@ -345,115 +341,6 @@ impl<L: Lane> Articulated<L> {
         }
     }
 
-    /// Moves the marked lanes from where the step began, at the speeds they have.
-    #[inline(always)]
-    fn walk_some(&mut self, is_marked: &[bool], dt: f64) {
-        let Work { moved, begun, .. } = &mut self.work;
-        moved.copy_from_slice(&begun.0);
-        advance(&self.tree, &self.velocities, L::of(dt), moved);
-        self.take_moved(is_marked);
-    }
-
-    /// Finds the columns whose efforts would swing or decay by more than `reach` in a step.
-    fn find_late(&mut self, dt: f64, reach: f64) {
-        let (columns, work) = (&self.columns, &mut self.work);
-        work.has_late.fill(false);
-        for (k, late) in work.is_late.iter_mut().enumerate() {
-            for lane in 0..L::WIDTH {
-                let inertia = columns.least_inertia[k].get(lane);
-                let swing = (columns.stiffness[k] + work.motors.kp[k]).get(lane) * dt * dt;
-                let decay = (columns.damping[k] + work.motors.kd[k]).get(lane) * dt;
-                let is_late = swing > reach * reach * inertia || decay > reach * inertia;
-                late.set(lane, if is_late { 1.0 } else { 0.0 });
-                work.has_late[lane] |= is_late;
-            }
-        }
-    }
-
-    /// Efforts as they are now, for integrators that look several times in a step; late ones
-    /// are left to its end, or only they are wanted.
-    #[inline(always)]
-    fn gather_present_efforts(&mut self, is_end: bool) {
-        let (columns, work) = (&self.columns, &mut self.work);
-        for (k, effort) in work.efforts.iter_mut().enumerate() {
-            let node = &self.tree.nodes[self.tree.column_nodes[k]];
-            work.stiffening[k] = columns.armature[k];
-            *effort = L::ZERO;
-            if node.dof.is_some() {
-                let (q, v) = (self.positions[node.first_position], self.velocities[k]);
-                let (q0, v0) = (work.begun.0[node.first_position], work.begun.1[k]);
-                let motor = work.motors.efforts[k]
-                    - work.motors.kp[k] * (q - q0)
-                    - work.motors.kd[k] * (v - v0);
-                let all =
-                    motor - columns.damping[k] * v - columns.stiffness[k] * (q - columns.rest[k]);
-                let late = work.is_late[k];
-                *effort = all * if is_end { late } else { L::of(1.0) - late };
-            }
-        }
-    }
-
-    /// What late efforts add to the velocities and the way, where the stages ended: as in
-    /// [`Articulated::gather_efforts`] they are those of the end of the step, so they hold at
-    /// any gain, to first order.
-    #[inline(always)]
-    fn settle_late(&mut self, dt: f64) {
-        let h = L::of(dt);
-        self.gather_present_efforts(true);
-        let (columns, work) = (&self.columns, &mut self.work);
-        for (k, late) in work.is_late.iter().enumerate() {
-            let slope = columns.damping[k]
-                + work.motors.kd[k]
-                + h * (columns.stiffness[k] + work.motors.kp[k]);
-            work.stiffening[k] += *late * (h * slope);
-        }
-        if work.has_late.contains(&true) {
-            factor(&self.tree, &work.bodies, &work.stiffening, &mut work.factor);
-            work.efforts.iter_mut().for_each(|effort| *effort = *effort * h);
-            work.forces.fill(V6::ZERO);
-            let Work { bodies, factor: factored, efforts, forces, gained, .. } = work;
-            solve(&self.tree, bodies, factored, efforts, forces, gained);
-            keep_lanes(&work.has_late, &mut work.gained);
-            add_where_any(&mut self.velocities, &work.gained);
-            let late = std::mem::take(&mut self.work.has_late);
-            self.move_some(&late, dt);
-            self.work.has_late = late;
-        }
-        self.go_back();
-    }
-
-    /// Keeps where the stages ended and goes back to where the step began: what kicks is seen
-    /// from there, as without stages, so that what rests needs its weight and no more.
-    #[inline(always)]
-    fn go_back(&mut self) {
-        let work = &mut self.work;
-        work.next.copy_from_slice(&self.velocities);
-        work.staged.copy_from_slice(&self.positions);
-        work.pushes.fill(V6::ZERO);
-        self.positions.copy_from_slice(&work.begun.0);
-        self.velocities.copy_from_slice(&work.begun.1);
-        self.place_all();
-        let work = &mut self.work;
-        factor(&self.tree, &work.bodies, &work.stiffening, &mut work.factor);
-    }
-
-    /// How fast positions and velocities change, into a stage.
-    #[inline(always)]
-    fn derive_stage(&mut self, gravity: Vec3, stage: usize) {
-        self.gather_present_efforts(false);
-        self.gather_decay(0.0);
-        self.solve_motion(gravity);
-        let work = &mut self.work;
-        let (q, v) = &mut work.stages.rates[stage];
-        rates(&self.tree, &self.positions, &self.velocities, q);
-        v.copy_from_slice(&work.gained);
-        if let Some(drift) = free_drift(&self.tree, &self.velocities) {
-            v[3] += drift.x;
-            v[4] += drift.y;
-            v[5] += drift.z;
-        }
-    }
-
     /// Holds robots whose numbers left the finite; the others do not notice.
     fn contain(&mut self) {
         for (lane, robot) in self.robots.iter_mut().enumerate() {
@@ -524,7 +411,7 @@ enum Job<'a> {
     Place,
     Accelerate(&'a Drive<'a>),
     Finish(f64),
-    Derive(Vec3, usize),
+    Derive(&'a Drive<'a>, usize),
     SetStage(&'a [f64], f64),
     Settle(f64),
 }
@@ -550,36 +437,29 @@ impl<L: Lane> Kernel for Wide<'_, L> {
                     it.centre_bias(dt);
                 }
                 it.velocities.copy_from_slice(&it.work.next);
-                if !it.work.is_staged {
+                if it.work.staging.is_staged {
+                    it.end_stages(dt, is_kicked);
+                } else {
                     it.held.copy_from_slice(&it.positions);
                     if it.is_single {
                         it.spin_on(L::of(dt));
                     } else {
                         advance(&it.tree, &it.velocities, L::of(dt), &mut it.positions);
                     }
-                } else {
-                    it.positions.copy_from_slice(&it.work.staged);
-                }
-                if it.work.is_staged && is_kicked {
-                    // The stages went on as if nothing were in the way, so whoever was kicked goes
-                    // the whole step at the speed it ends with: what rests stays, and what hits
-                    // comes no nearer.
-                    let kicked = std::mem::take(&mut it.work.is_kicked);
-                    it.walk_some(&kicked, dt);
-                    it.work.is_kicked = kicked;
                 }
                 it.work.is_kicked.fill(false);
+                it.work.is_stopped.fill(false);
                 if it.work.is_nudged.contains(&true) {
                     it.take_nudges(dt);
                 }
                 it.work.alarm = alarm(&it.positions, &it.velocities);
             }
-            Job::Derive(gravity, stage) => it.derive_stage(gravity, stage),
+            Job::Derive(drive, stage) => it.derive_stage(drive, stage),
             Job::SetStage(weights, dt) => {
-                it.work.stages.blend(weights, dt, &mut it.positions, &mut it.velocities);
+                it.work.staging.stages.blend(weights, dt, &mut it.positions, &mut it.velocities);
                 normalise(&it.tree, &mut it.positions);
             }
-            Job::Settle(dt) => it.settle_late(dt),
+            Job::Settle(dt) => it.settle_stages(dt),
         }
     }
 }
@@ -670,6 +550,10 @@ impl<L: Lane + Send> Pack for Articulated<L> {
         self.work.is_kicked[robot] = true;
     }
 
+    fn stop(&mut self, robot: usize) {
+        self.work.is_stopped[robot] = true;
+    }
+
     fn nudge(&mut self, robot: usize, node: usize, impulse: V6<f64>) {
         self.work.nudges[node].add_to(robot, impulse);
         self.work.is_nudged[robot] = true;
@@ -677,7 +561,7 @@ impl<L: Lane + Send> Pack for Articulated<L> {
 
     fn finish(&mut self, dt: f64) {
         L::wide(Wide(self, Job::Finish(dt)));
-        self.work.is_staged = false;
+        self.work.staging.is_staged = false;
         self.contain();
     }
 
@@ -688,33 +572,41 @@ impl<L: Lane + Send> Pack for Articulated<L> {
 
     fn begin(&mut self, drive: &Drive<'_>, reach: f64) {
         self.work.motors.gather(drive.inputs, &self.robots);
-        self.find_late(drive.dt, reach);
-        self.work.begun.0.copy_from_slice(&self.positions);
-        self.work.begun.1.copy_from_slice(&self.velocities);
+        self.begin_stages(drive.dt, reach);
+    }
+
+    fn lean(&mut self, robot: usize, node: usize, impulse: V6<f64>) {
+        if self.has_stages() {
+            self.work.staging.loads[node].add_to(robot, impulse);
+            self.work.staging.leans[robot] = true;
+        }
+    }
+
+    fn lean_column(&mut self, robot: usize, column: usize, impulse: f64) {
+        if self.has_stages() {
+            let load = &mut self.work.staging.column_loads[column];
+            load.set(robot, load.get(robot) + impulse);
+            self.work.staging.leans[robot] = true;
+        }
     }
 
     fn remember(&mut self) {
         self.held.copy_from_slice(&self.positions);
-        self.work.stages.positions.copy_from_slice(&self.positions);
-        self.work.stages.velocities.copy_from_slice(&self.velocities);
+        self.work.staging.stages.positions.copy_from_slice(&self.positions);
+        self.work.staging.stages.velocities.copy_from_slice(&self.velocities);
     }
 
     fn derive(&mut self, drive: &Drive<'_>, stage: usize) {
-        L::wide(Wide(self, Job::Derive(drive.model.world.gravity, stage)));
+        L::wide(Wide(self, Job::Derive(drive, stage)));
     }
 
     fn set_stage(&mut self, weights: &[f64], dt: f64) {
         L::wide(Wide(self, Job::SetStage(weights, dt)));
     }
 
-    fn error(&self, weights: &[f64], dt: f64) -> f64 {
-        let mut worst = 0.0_f64;
-        for (lane, robot) in self.robots.iter().enumerate() {
-            if !robot.is_lost {
-                worst = worst.max(self.work.stages.error(weights, dt, lane));
-            }
-        }
-        worst
+    fn error(&self, robot: usize, weights: &[f64], dt: f64) -> f64 {
+        let is_counted = self.has_stages() && !self.robots[robot].is_lost;
+        if is_counted { self.work.staging.stages.error(weights, dt, robot) } else { 0.0 }
     }
 
     fn leave_lost(&mut self) {
@@ -724,7 +616,6 @@ impl<L: Lane + Send> Pack for Articulated<L> {
 
     fn settle(&mut self, dt: f64) {
         L::wide(Wide(self, Job::Settle(dt)));
-        self.work.is_staged = true;
     }
 
     fn write(&self, state: &mut State) {

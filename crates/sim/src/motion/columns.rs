@@ -1,5 +1,8 @@
 //! What joints do by themselves: springs, dampers and motors, taken implicitly.
 
+use headland_base::maths::sqrt;
+use headland_base::{Mat3, Transform, Vec3};
+
 use crate::engine::Inputs;
 use crate::model::Model;
 use crate::tree::{Lane, Node, NodeKind, Tree};
@@ -17,7 +20,8 @@ pub struct Columns<L> {
     pub rest: Vec<L>,
     /// Of the rotor.
     pub armature: Vec<L>,
-    /// What the column moves at least: its own link alone, and its rotor.
+    /// What the column moves at least: its own link against the one that carries it, each by
+    /// itself, and its rotor. What else hangs on either only adds to it.
     pub least_inertia: Vec<L>,
 }
 
@@ -40,12 +44,70 @@ impl<L: Lane> Columns<L> {
                 out.stiffness[k].set(lane, axis.spring_stiffness);
                 out.rest[k].set(lane, sign * axis.spring_reference);
                 out.armature[k].set(lane, axis.armature);
-                let own = own_inertia(&tree.nodes[tree.column_nodes[k]]);
-                out.least_inertia[k].set(lane, own + axis.armature);
+                let least = least_inertia(tree, tree.column_nodes[k]);
+                out.least_inertia[k].set(lane, least + axis.armature);
             }
         }
         out
     }
+}
+
+/// What a node and the link that carries it oppose to its axis, wherever the axis stands. A link
+/// in the air gives way to whatever turns on it: a heavy arm on a light base moves the base.
+fn least_inertia(tree: &Tree, node_idx: usize) -> f64 {
+    let node = &tree.nodes[node_idx];
+    let Some((carrier, carrier_from_joint)) = carrier_of(tree, node) else {
+        return own_inertia(node);
+    };
+    // Both in the joint's frame, whose z is the axis.
+    let joint_from_carrier = carrier_from_joint.inverse();
+    let turn = Mat3::from_quat(joint_from_carrier.rotation);
+    let inertia = turn * carrier.inertia * turn.transpose();
+    let centre = joint_from_carrier.point(carrier.centre);
+    // As fast as its own centre against the other's, a pair has this mass.
+    let mass = node.mass * carrier.mass / (node.mass + carrier.mass);
+    match node.kind {
+        NodeKind::Slide => {
+            // Both may turn while they slide, by as much as their centres are beside each other.
+            let beside = (node.centre - centre).with_z(0.0);
+            let about = Vec3::Z.cross(beside).try_normalize().unwrap_or(Vec3::X);
+            let turning = about.dot((inertia + node.inertia) * about);
+            let arm = mass * beside.length_squared();
+            if arm > 0.0 { mass * turning / (turning + arm) } else { mass }
+        }
+        NodeKind::Screw { metres_per_radian } => {
+            turning_pair(mass, (node.inertia, node.centre), (inertia, centre))
+                + mass * metres_per_radian * metres_per_radian
+        }
+        NodeKind::Turn | NodeKind::Ball | NodeKind::Free => {
+            turning_pair(mass, (node.inertia, node.centre), (inertia, centre))
+        }
+    }
+}
+
+/// Two free links that turn against each other about z: the least of
+/// `I₁·a² + I₂·b² + m·|a·r₁ + b·r₂|²` over `a + b = 1`, which is where the joint stands as it
+/// opposes least, with their centres at `r` from the axis.
+fn turning_pair(mass: f64, first: (Mat3, Vec3), second: (Mat3, Vec3)) -> f64 {
+    let radius = |centre: Vec3| sqrt(centre.x * centre.x + centre.y * centre.y);
+    let (r1, r2) = (radius(first.1), radius(second.1));
+    let a = first.0.z_axis.z + mass * r1 * r1;
+    let b = second.0.z_axis.z + mass * r2 * r2;
+    let c = mass * r1 * r2;
+    let sum = a + b + 2.0 * c;
+    if sum > 0.0 { (a * b - c * c).max(0.0) / sum } else { 0.0 }
+}
+
+/// The link that carries a node, and the node's joint in its frame; none on the ground. Between
+/// the axes of a universal joint there is nothing, and what carries that carries all.
+fn carrier_of<'a>(tree: &'a Tree, node: &Node) -> Option<(&'a Node, Transform)> {
+    let mut from_joint = node.parent_from_joint;
+    let mut carrier = &tree.nodes[node.parent?];
+    while carrier.mass == 0.0 {
+        from_joint = carrier.parent_from_joint * from_joint;
+        carrier = &tree.nodes[carrier.parent?];
+    }
+    Some((carrier, from_joint))
 }
 
 /// What a node's own link opposes to its own axis.

@@ -1,5 +1,6 @@
 //! Joints that follow their commands without forces, for details that have none in them.
 
+use headland_base::maths::exp;
 use headland_world::JointKind;
 
 use crate::control::{Command, Mode, servo_lags};
@@ -12,9 +13,11 @@ use super::Robot;
 /// How long an axis lags behind a position where no servo says \[s\]: as a small servo does.
 const USUAL_LAG: f64 = 0.02;
 
-/// How each column of a robot follows: constant.
+/// How each column of a robot follows: constant, but for what depends on the step's length.
 #[derive(Clone, Debug)]
 pub(super) struct Follow<L> {
+    /// The step that the columns' rates are of \[s\].
+    dt: f64,
     /// Those that have an axis.
     columns: Vec<Column<L>>,
     /// Columns of each robot that follow others, leaders first.
@@ -30,6 +33,9 @@ struct Column<L> {
     axes: Vec<Axis>,
     sign: L,
     lag: L,
+    /// Speed per what is left to a target: with it the column is, at the end of a step, where
+    /// `q̇ = (target − q)/lag` leads, however long the step \[1/s\].
+    rate: L,
     speed_max: L,
     lower: L,
     upper: L,
@@ -94,6 +100,7 @@ impl<L: Lane> Follow<L> {
                 position: tree.nodes[tree.column_nodes[k]].first_position,
                 sign: lanes(|axis| axis.sign),
                 lag: lanes(|axis| axis.lag),
+                rate: L::ZERO,
                 speed_max: lanes(|axis| axis.speed_max),
                 lower: lanes(|axis| axis.lower),
                 upper: lanes(|axis| axis.upper),
@@ -107,15 +114,20 @@ impl<L: Lane> Follow<L> {
             });
             placed.collect()
         });
-        Follow { mimics: mimics.collect(), columns }
+        Follow { dt: 0.0, mimics: mimics.collect(), columns }
     }
 
     /// The speed of every column from positions on, as orders ask. A position is approached
-    /// like `v = (target − q)/lag`, which is how a servo with much damping moves; no faster
+    /// like `q̇ = (target − q)/lag`, which is how a servo with much damping moves; no faster
     /// than the axis can, and not beyond its limits. A mimic goes where its leader will be.
     /// What no order moves stands still.
     #[inline(always)]
-    pub fn speeds(&self, inputs: &Inputs, dt: f64, positions: &[L], speeds: &mut [L]) {
+    pub fn speeds(&mut self, inputs: &Inputs, dt: f64, positions: &[L], speeds: &mut [L]) {
+        if self.dt != dt {
+            self.dt = dt;
+            let rate = |lag: f64| if lag > 0.0 { (1.0 - exp(-dt / lag)) / dt } else { 1.0 / dt };
+            self.columns.iter_mut().for_each(|column| column.rate = column.lag.map(rate));
+        }
         // Nearly always all orders are positions. They are gathered for all columns before any is
         // read: what was just written number by number cannot be read at once right away.
         let mut are_all_positions = true;
@@ -133,9 +145,9 @@ impl<L: Lane> Follow<L> {
         for column in &self.columns {
             let q = column.sign * positions[column.position];
             let asked = if are_all_positions {
-                (speeds[column.column] - q) / column.lag.map(|lag| lag.max(dt))
+                (speeds[column.column] - q) * column.rate
             } else {
-                column.asked(inputs, dt, q)
+                column.asked(inputs, q)
             };
             speeds[column.column] = column.sign * column.within(asked, q, dt);
         }
@@ -160,19 +172,19 @@ impl<L: Lane> Follow<L> {
 
 impl<L: Lane> Column<L> {
     /// The speeds that orders of all kinds ask for, of axes at `q`.
-    fn asked(&self, inputs: &Inputs, dt: f64, q: L) -> L {
+    fn asked(&self, inputs: &Inputs, q: L) -> L {
         let mut asked = L::ZERO;
         for (lane, axis) in self.axes.iter().enumerate() {
-            let q = q.get(lane);
+            let (q, rate) = (q.get(lane), self.rate.get(lane));
             asked.set(
                 lane,
                 match inputs.orders.get(axis.dof) {
                     Some(Order::Follow(Command { mode: Mode::Position, target })) => {
-                        (target - q) / axis.lag.max(dt)
+                        (target - q) * rate
                     }
                     Some(Order::Follow(Command { mode: Mode::Velocity, target })) => *target,
                     // A servo that was told nothing holds its zero.
-                    Some(Order::Nothing) if axis.holds_zero => -q / axis.lag.max(dt),
+                    Some(Order::Nothing) if axis.holds_zero => -q * rate,
                     _ => 0.0,
                 },
             );

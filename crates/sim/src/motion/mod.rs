@@ -39,7 +39,7 @@ pub use articulated::Articulated;
 pub use columns::Columns;
 pub use commanded::Commanded;
 pub use links::take_faster;
-pub use needs::needs;
+pub use needs::{needs, needs_ground};
 pub use one_body::OneBody;
 pub use seen::Seen;
 pub use stages::{DORMAND_PRINCE, Method, RK4};
@@ -159,6 +159,10 @@ pub trait Pack: Send {
     /// An impulse along a column.
     fn kick_column(&mut self, robot: usize, column: usize, impulse: f64);
 
+    /// Says that a kick stops a robot on its way to something, which it would run into during the
+    /// step, and is not one that holds it where it is.
+    fn stop(&mut self, _robot: usize) {}
+
     /// Moves a robot over the ground at the end of the step, out of what it ran into: for
     /// details that no force moves. Others are pushed and kicked.
     fn shove(&mut self, _robot: usize, _shift: Vec3) {}
@@ -185,6 +189,13 @@ pub trait Pack: Send {
     /// of e, is left out of the stages.
     fn begin(&mut self, _drive: &Drive<'_>, _reach: f64) {}
 
+    /// An impulse on a link, as for [`kick`](Pack::kick), that will be there through all stages
+    /// as a force; what kicks afterwards stands in for it.
+    fn lean(&mut self, _robot: usize, _node: usize, _impulse: V6<f64>) {}
+
+    /// The same along a column.
+    fn lean_column(&mut self, _robot: usize, _column: usize, _impulse: f64) {}
+
     /// Keeps the present state as where the stages begin.
     fn remember(&mut self) {}
 
@@ -194,17 +205,16 @@ pub trait Pack: Send {
     /// Goes to `y₀ + dt·Σ wᵢ·kᵢ`.
     fn set_stage(&mut self, _weights: &[f64], _dt: f64) {}
 
-    /// What the two orders of a pair differ by, at most, seen against `1 + |y|`.
-    fn error(&self, _weights: &[f64], _dt: f64) -> f64 {
+    /// What the two orders of a pair differ by, at most, seen against `1 + |y|`, of a robot.
+    fn error(&self, _robot: usize, _weights: &[f64], _dt: f64) -> f64 {
         0.0
     }
 
     /// Holds robots whose numbers left the finite between stages.
     fn leave_lost(&mut self) {}
 
-    /// Takes the present state, placed, for the end of a step of `dt` seconds if nothing kicks,
-    /// with what was left out of its stages, and goes back to the step's beginning; to be kicked
-    /// and finished.
+    /// Takes the present state, placed, for the end of a step of `dt` seconds, and goes back to
+    /// the step's beginning; to be kicked and finished.
     fn settle(&mut self, _dt: f64) {}
 }
 

@@ -21,7 +21,6 @@ pub fn needs(model: &Model, tree: &Tree, detail: Detail) -> Vec<Diagnostic> {
     match detail {
         Detail::Kinematic => {
             out.extend(asked.free_base().into_iter().chain(asked.feet()));
-            out.extend(asked.ground());
         }
         Detail::Vehicle => out.extend(asked.free_base().into_iter().chain(asked.wheels())),
         Detail::Com | Detail::ComFixed => {
@@ -30,6 +29,22 @@ pub fn needs(model: &Model, tree: &Tree, detail: Detail) -> Vec<Diagnostic> {
         Detail::Articulated => out.extend(asked.masses()),
     }
     out
+}
+
+/// Who walks by soles alone sees level planes and nothing else: told once for all walkers of a
+/// world that has none.
+pub fn needs_ground(model: &Model, walkers: &[&str]) -> Option<Diagnostic> {
+    if walkers.is_empty() || level_ground(model).is_some() {
+        return None;
+    }
+    let named: Vec<String> = walkers.iter().map(|name| format!("`{name}`")).collect();
+    let (named, walk) = (named.join(", "), if walkers.len() == 1 { "walks" } else { "walk" });
+    let message =
+        format!("no static plane is level, so {named}, moved as `kinematic`, {walk} at height 0");
+    Some(
+        Diagnostic::warning("no-level-ground", message)
+            .help("add a ground plane, or move it as `com` on slopes and heightmaps"),
+    )
 }
 
 struct Asked<'a> {
@@ -97,18 +112,6 @@ impl Asked<'_> {
             }
         }
         out
-    }
-
-    /// Who walks by soles alone sees level planes and nothing else.
-    fn ground(&self) -> Option<Diagnostic> {
-        let name = self.name();
-        level_ground(self.model).is_none().then(|| {
-            let message = format!(
-                "no static plane is level, so `{name}`, moved as `kinematic`, walks at height 0"
-            );
-            Diagnostic::warning("no-level-ground", message)
-                .help("add a ground plane, or move it as `com` on slopes and heightmaps")
-        })
     }
 
     fn links(&self) -> Vec<String> {
