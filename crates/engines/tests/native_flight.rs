@@ -355,6 +355,30 @@ fn what_rests_rests_by_every_integrator() {
     }
 }
 
+/// A ball that rolls keeps its speed, by every integrator and in steps of any length: the ground
+/// carries it from below its middle, wherever that has gone in the course of a step.
+#[test]
+fn what_rolls_rolls_on_as_fast() {
+    let ball = r#"<model name="ball"><pose>0 0 0.1 0 0 0</pose><link name="link">
+        <headland:twist>1 0 0 0 10 0</headland:twist><inertial><mass>1</mass>
+        <inertia><ixx>0.004</ixx><iyy>0.004</iyy><izz>0.004</izz></inertia></inertial>
+        <collision name="c"><geometry><sphere><radius>0.1</radius></sphere></geometry></collision>
+        </link></model>"#;
+    let text = format!("{}{ball}", common::GROUND);
+    for integrator in [Integrator::SemiImplicit, RK4, within(1e-9)] {
+        for step_millis in [1, 10] {
+            let mut world = by(sdf_world(&text), integrator, ContactLaw::Hard);
+            world.physics.step = SimDuration::from_nanos(step_millis * 1_000_000);
+            let mut last = Twist::default();
+            Play::native(2.0).watch(&world, |model, state| last = twist_of(model, state, "ball"));
+            let (speed, spin) = (last.linear.x, last.angular.y);
+            let what = format!("{} in {step_millis} ms", integrator.word());
+            assert!((speed - 1.0).abs() < 1e-6, "{what}: {speed} m/s");
+            assert!((spin - 10.0).abs() < 1e-5, "{what}: {spin} rad/s");
+        }
+    }
+}
+
 /// A robot stands on the ground, which kicks it in every step, and swings a limb that nothing
 /// holds: the limb keeps its energy. It turns over, so all of gravity's work is in it.
 #[test]

@@ -99,8 +99,9 @@ pub(super) fn check(model: &Model) -> Vec<Diagnostic> {
     let missing = |tree: &Tree| needs(model, tree, detail_of(model, tree));
     let mut out: Vec<Diagnostic> = forest.trees.iter().flat_map(missing).collect();
     let walks = |tree: &&Tree| detail_of(model, tree) == Detail::Kinematic;
-    let walkers: Vec<&str> =
+    let mut walkers: Vec<&str> =
         forest.trees.iter().filter(walks).map(|tree| tree.robot.as_str()).collect();
+    walkers.dedup(); // a robot may be several trees, one after the other
     out.extend(needs_ground(model, &walkers));
     model.world.visit_models(&mut |at| {
         if let Some(why) = at.model.detail.and_then(|detail| idle(model, &forest, &at, detail)) {

@@ -236,8 +236,9 @@ impl Rows {
         let strength = strength_of(drive.model, packs, state, touch, dt);
         self.held.strengths.push(strength);
         self.held.singles.push(Row::held(0.0));
-        // What bounces has no least speed before it hits.
-        let after = target.max(-surfaces.restitution * approach);
+        // What bounces has no least speed before it hits; a slow hit does not bounce.
+        let bounces = -approach > rest_speed(drive);
+        let after = if bounces { target.max(-surfaces.restitution * approach) } else { target };
         let stops = is_approach(-depth, [approach, after], dt);
         self.held.owners.push(Owner::Contact { touch: touch_idx, tangents, stops });
     }

@@ -99,7 +99,9 @@ fn touches_at(
 ) {
     let found = match nearest {
         Nearest::Apart => return,
-        Nearest::At(found) => Some(found).filter(|found| found.normal.is_finite()),
+        Nearest::At(found) => Some(found).filter(|found| {
+            found.normal.is_finite() && found.on_a.is_finite() && found.on_b.is_finite()
+        }),
         Nearest::Inside => None,
     };
     let (searched, is_found) = trusted(a, b, found.as_ref());

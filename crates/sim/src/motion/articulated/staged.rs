@@ -14,7 +14,7 @@
 use crate::motion::Drive;
 use crate::motion::stages::Stages;
 use crate::motion::turning::{advance, rates};
-use crate::tree::{Lane, Tree, V3, V6, factor, solve};
+use crate::tree::{Bodies, Lane, Tree, V3, V6, factor, solve};
 
 use super::{Articulated, Work, add_where_any, free_drift, keep_lanes};
 
@@ -31,7 +31,8 @@ pub(super) struct Staging<L> {
     pub column_loads: Vec<L>,
     /// Which lanes have such.
     pub leans: Vec<bool>,
-    begun_origin: V3<L>,
+    /// Where the centre of each link was at the beginning, from where the origin was.
+    begun_centres: Vec<V3<L>>,
     /// One where the efforts of a column are too stiff for stages: they are the step's.
     is_late: Vec<L>,
     /// What those are, and what they oppose to the acceleration; nothing for the others.
@@ -50,7 +51,7 @@ impl<L: Lane> Staging<L> {
             loads: vec![V6::ZERO; tree.nodes.len()],
             column_loads: vec![L::ZERO; tree.n_dofs],
             leans: vec![false; L::WIDTH],
-            begun_origin: V3::ZERO,
+            begun_centres: vec![V3::ZERO; tree.nodes.len()],
             is_late: vec![L::ZERO; tree.n_dofs],
             late: vec![(L::ZERO, L::ZERO); tree.n_dofs],
             is_staged: false,
@@ -64,7 +65,9 @@ impl<L: Lane> Articulated<L> {
         let staging = &mut self.work.staging;
         staging.begun.0.copy_from_slice(&self.positions);
         staging.begun.1.copy_from_slice(&self.velocities);
-        staging.begun_origin = self.work.bodies.origin;
+        for (i, centre) in staging.begun_centres.iter_mut().enumerate() {
+            *centre = centre_of(&self.tree, &self.work.bodies, i);
+        }
         self.find_late(dt, reach);
     }
 
@@ -131,15 +134,18 @@ impl<L: Lane> Articulated<L> {
         }
     }
 
-    /// What holds, as a force that stays where it was and as it was while the robot moves.
+    /// What holds, as a force that stays as it was and goes along with the link it is on. One that
+    /// stayed where it was would push a wheel from behind its hub, and speed up what rolls.
     #[inline(always)]
     fn gather_loads(&mut self, dt: f64) {
         let Work { staging, pushes, efforts, bodies, .. } = &mut self.work;
         for (lane, _) in staging.leans.iter().enumerate().filter(|(_, leans)| **leans) {
-            let from_here = V3::of(staging.begun_origin.get(lane) - bodies.origin.get(lane));
-            for (push, load) in pushes.iter_mut().zip(&staging.loads) {
+            for (i, (push, load)) in pushes.iter_mut().zip(&staging.loads).enumerate() {
+                // From where the origin is now to where it would be had it gone along.
+                let along = centre_of(&self.tree, bodies, i).get(lane)
+                    - staging.begun_centres[i].get(lane);
                 let load = load.get(lane) * (1.0 / dt);
-                push.add_to(lane, V6::force_at(from_here, load.line, load.turn));
+                push.add_to(lane, V6::force_at(V3::of(along), load.line, load.turn));
             }
             for (effort, load) in efforts.iter_mut().zip(&staging.column_loads) {
                 effort.set(lane, effort.get(lane) + load.get(lane) / dt);
@@ -171,9 +177,11 @@ impl<L: Lane> Articulated<L> {
 
     #[inline(always)]
     fn take_back_loads(&mut self) {
-        let Work { staging, bodies, factor, forces, gained, next, .. } = &mut self.work;
+        let Work { staging, bodies, factor, forces, gained, next, is_kicked, .. } = &mut self.work;
         // Forces are counted as what opposes the motion: loads with their sign turn it back.
         forces.copy_from_slice(&staging.loads);
+        // Who leaned ends where the kicks say, be they none: its loads are gone from there on.
+        is_kicked.iter_mut().zip(&staging.leans).for_each(|(kicked, leans)| *kicked |= leans);
         staging.column_loads.iter_mut().for_each(|load| *load = -*load);
         solve(&self.tree, bodies, factor, &staging.column_loads, forces, gained);
         keep_lanes(&staging.leans, gained);
@@ -233,4 +241,11 @@ impl<L: Lane> Articulated<L> {
         self.take_moved(&stopped);
         self.work.is_stopped = stopped;
     }
+}
+
+/// Where the centre of a link is, from the common origin.
+#[inline(always)]
+fn centre_of<L: Lane>(tree: &Tree, bodies: &Bodies<L>, node_idx: usize) -> V3<L> {
+    let placed = &bodies.nodes[node_idx];
+    placed.at + placed.rotation * V3::of(tree.nodes[node_idx].centre)
 }
