@@ -321,7 +321,8 @@ fn shapes_by_name(world: &World) -> Vec<Diagnostic> {
         }
     };
     let message = format!("the recording names the files of {what} and does not hold them");
-    let note =
-        format!("they are as long as {n_numbers} numbers; up to {MOST_SHAPE_NUMBERS} go with the world");
+    let note = format!(
+        "they are as long as {n_numbers} numbers; up to {MOST_SHAPE_NUMBERS} go with the world"
+    );
     vec![Diagnostic::remark("shapes-by-name", message).note(note).help(help)]
 }

@@ -142,8 +142,8 @@ impl<L: Lane> Articulated<L> {
         for (lane, _) in staging.leans.iter().enumerate().filter(|(_, leans)| **leans) {
             for (i, (push, load)) in pushes.iter_mut().zip(&staging.loads).enumerate() {
                 // From where the origin is now to where it would be had it gone along.
-                let along = centre_of(&self.tree, bodies, i).get(lane)
-                    - staging.begun_centres[i].get(lane);
+                let along =
+                    centre_of(&self.tree, bodies, i).get(lane) - staging.begun_centres[i].get(lane);
                 let load = load.get(lane) * (1.0 / dt);
                 push.add_to(lane, V6::force_at(V3::of(along), load.line, load.turn));
             }
