@@ -42,7 +42,8 @@ impl Plan {
             one.series.times.iter().enumerate().map(move |(at, time)| (*time, signal, at))
         });
         let mut all: Vec<(SimTime, usize, usize)> = all.collect();
-        all.sort_unstable();
+        // Each signal is in order already, which this sort sees and the unstable one does not.
+        all.sort();
         let mut landings: Vec<Landing> = Vec::new();
         for (i, (time, ..)) in all.iter().enumerate() {
             let time = *time - zero;

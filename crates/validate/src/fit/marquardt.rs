@@ -9,10 +9,11 @@
 //! Slopes of many parameters are dear and a step is one evaluation. So a round goes on after its
 //! first step with slopes that are corrected along the way gone, by what the residuals did there
 //! (Broyden, 1965), as long as such steps keep half of their promise. A search ends on corrected
-//! slopes only where every step of the round did what it promised to a hundredth: from there the
-//! error was a parabola. What there is to gain is always judged by the step that nothing holds
+//! slopes only where the step before, with fresh ones, did what it promised to a hundredth: from
+//! there the error was a parabola. What there is to gain is always judged by the step that nothing holds
 //! back: a large λ makes promises small where the error is a long valley. Slopes taken further
-//! than a standard error from where the search ends are taken anew there, for the intervals.
+//! than a standard error from where the search ends, and a tenth off on the way there, are taken
+//! anew, for the intervals.
 //!
 //! Bounds: a parameter that stands at one and would go out stays there for the step; the others
 //! are solved for without it. A step that crosses a bound ends on it, and is solved for again
@@ -228,17 +229,18 @@ impl Search {
             *scale = scale.max(norm(column));
         }
         let (cost, lambda) = (dot(residuals, residuals), self.lambda);
-        let mut gone = self.step(&fresh, Slopes::Fresh, residuals, crew, bounds, options)?;
+        let begun = residuals.clone();
+        let mut reduced = Reduced::of(&fresh, residuals);
+        let mut gone =
+            self.step((&fresh, &reduced), Slopes::Fresh, residuals, crew, bounds, options)?;
         let is_straight = |gone: &Gone| (gone.gain / gone.promised - 1.0).abs() < 0.01;
-        let mut may_end = true;
+        let kind = Slopes::Corrected { may_end: gone.as_ref().is_some_and(is_straight) };
         let mut slopes = if self.ended.is_none() { fresh.clone() } else { Vec::new() };
         for _ in 0..options.most_corrections {
             let is_worth = |gone: &Gone| gone.gain > 0.5 * gone.promised;
             let Some(last) = gone.filter(is_worth).filter(|_| self.ended.is_none()) else { break };
-            may_end &= is_straight(&last);
-            correct(&mut slopes, &self.scale, &last, residuals);
-            let kind = Slopes::Corrected { may_end };
-            gone = self.step(&slopes, kind, residuals, crew, bounds, options)?;
+            reduced.correct(&mut slopes, &self.scale, &last, residuals);
+            gone = self.step((&slopes, &reduced), kind, residuals, crew, bounds, options)?;
         }
         // Slopes that lead nowhere, as those of stick and slip: steps are held back ever more, and
         // go on for good. In a long valley they gain as little, and are held back ever less.
@@ -251,23 +253,27 @@ impl Search {
         if self.ended.is_none() && self.n_idle >= MOST_IDLE && options.least_told > 0.0 {
             self.ended = Some(Ended::Rough);
         }
-        self.slopes_at_the_end(fresh, residuals, crew, bounds, options)
+        self.slopes_at_the_end(fresh, (&begun, residuals), crew, bounds, options)
     }
 
     /// Those of the round, or fresh ones where the search has ended more than a standard error
-    /// away from them.
+    /// away and they did not tell the way there: what residuals were at its beginning and are.
     fn slopes_at_the_end(
         &mut self,
         slopes: Columns,
-        residuals: &[f64],
+        (begun, residuals): (&[f64], &[f64]),
         crew: &mut dyn Evaluate,
         bounds: &Bounds,
         options: &Options,
     ) -> Result<Option<Columns>, BrokenOff> {
         let gone: Vec<f64> = self.x.iter().zip(&self.sloped_at).map(|(x, at)| x - at).collect();
         let degrees = residuals.len().saturating_sub(self.x.len()).max(1) as f64;
-        let is_far = length_squared(&slopes, &gone) > dot(residuals, residuals) / degrees;
-        if self.ended.is_none() || !is_far {
+        let told = product(&slopes, &gone);
+        let missed: Vec<f64> =
+            told.iter().zip(residuals.iter().zip(begun)).map(|(p, (new, r))| new - r - p).collect();
+        let way = dot(&told, &told);
+        let is_far = way > dot(residuals, residuals) / degrees;
+        if self.ended.is_none() || !is_far || dot(&missed, &missed) < 0.01 * way {
             return Ok(Some(slopes));
         }
         // Where none can be taken, those of the round are better than nothing.
@@ -283,7 +289,7 @@ impl Search {
     /// tried.
     fn step(
         &mut self,
-        slopes: &Columns,
+        (slopes, reduced): (&Columns, &Reduced),
         kind: Slopes,
         residuals: &mut Vec<f64>,
         crew: &mut dyn Evaluate,
@@ -312,13 +318,13 @@ impl Search {
         }
         let (small, told) = (options.least_gain * cost, options.least_told * cost);
         let told = told / residuals.len() as f64;
-        let system = System::new(slopes, residuals, &is_free, &self.scale);
+        let system = System::new(reduced, &is_free, &self.scale);
         let going = |x: &[f64], lambda: f64| {
             let step = system.step(lambda, x, bounds);
             let point =
                 bounds.nearest(&x.iter().zip(&step).map(|(x, p)| x + p).collect::<Vec<f64>>());
             let moved: Vec<f64> = point.iter().zip(x).map(|(new, x)| new - x).collect();
-            let promised = -(2.0 * dot(&gradient, &moved) + length_squared(slopes, &moved));
+            let promised = -(2.0 * dot(&gradient, &moved) + system.length_squared(&moved));
             (point, moved, promised)
         };
         // Much held back, a step promises less than there is; hardly held back, it may promise
@@ -403,21 +409,53 @@ struct Gone {
     promised: f64,
 }
 
-/// Broyden's correction: the least change of the slopes, in the units of `scale`, with which they
-/// would have told what the residuals did on the way gone.
-fn correct(slopes: &mut Columns, scale: &[f64], gone: &Gone, residuals: &[f64]) {
-    let weights: Vec<f64> = gone.moved.iter().zip(scale).map(|(p, d)| p * d * d).collect();
-    let size = dot(&weights, &gone.moved);
-    if size.is_nan() || size <= 0.0 {
-        return;
+/// Slopes and residuals reduced to a triangle: `J = Q·R`, and `Qᵀ·r`.
+struct Reduced {
+    r: Columns,
+    right: Vec<f64>,
+}
+
+impl Reduced {
+    fn of(slopes: &Columns, residuals: &[f64]) -> Reduced {
+        let (r, right) = triangle(&slices(slopes), residuals);
+        Reduced { r, right }
     }
-    let mut missed: Vec<f64> = residuals.iter().zip(&gone.before).map(|(new, r)| new - r).collect();
-    for (column, p) in slopes.iter().zip(&gone.moved) {
-        missed.iter_mut().zip(column).for_each(|(rest, j)| *rest -= j * p);
+
+    /// Broyden's correction: the least change of the slopes, in the units of `scale`, with which
+    /// they would have told what the residuals did on the way gone. It is `m·wᵀ` for what they
+    /// missed, so the triangle follows from that of before: with `y = Qᵀ·m` and what of `m` is
+    /// beside all slopes below it, `R + y·wᵀ` is made a triangle again. `Qᵀ` is `R⁻ᵀ·Jᵀ` here,
+    /// exact enough for slopes that are not; a whole reduction takes as long as half a simulation.
+    fn correct(&mut self, slopes: &mut Columns, scale: &[f64], gone: &Gone, residuals: &[f64]) {
+        let weights: Vec<f64> = gone.moved.iter().zip(scale).map(|(p, d)| p * d * d).collect();
+        let size = dot(&weights, &gone.moved);
+        if size > 0.0 {
+            let told = product(slopes, &gone.moved);
+            let both = residuals.iter().zip(&gone.before);
+            let missed: Vec<f64> = both.zip(&told).map(|((new, r), p)| new - r - p).collect();
+            let shares: Vec<f64> = weights.iter().map(|weight| weight / size).collect();
+            let mut y = self.turned(slopes, &missed);
+            y.push(sqrt((dot(&missed, &missed) - dot(&y, &y)).max(0.0)));
+            for (column, share) in slopes.iter_mut().zip(&shares) {
+                column.iter_mut().zip(&missed).for_each(|(j, rest)| *j += rest * share);
+            }
+            for (column, share) in self.r.iter_mut().zip(&shares) {
+                column.push(0.0);
+                column.iter_mut().zip(&y).for_each(|(r, y)| *r += y * share);
+            }
+            (self.r, _) = triangle(&slices(&self.r), &vec![0.0; y.len()]);
+        }
+        self.right = self.turned(slopes, residuals);
     }
-    for (column, weight) in slopes.iter_mut().zip(&weights) {
-        let share = weight / size;
-        column.iter_mut().zip(&missed).for_each(|(j, rest)| *j += rest * share);
+
+    /// `Qᵀ·b`.
+    fn turned(&self, slopes: &Columns, b: &[f64]) -> Vec<f64> {
+        let mut y: Vec<f64> = slopes.iter().map(|column| dot(column, b)).collect();
+        for (k, column) in self.r.iter().enumerate() {
+            let above: f64 = column[..k].iter().zip(&y).map(|(r, y)| r * y).sum();
+            y[k] = if column[k] == 0.0 { 0.0 } else { (y[k] - above) / column[k] };
+        }
+        y
     }
 }
 
@@ -481,13 +519,13 @@ pub fn slopes(
     Ok(found.iter().enumerate().map(column).collect())
 }
 
-/// `|J·p|²`.
-fn length_squared(slopes: &Columns, step: &[f64]) -> f64 {
+/// `J·p`.
+fn product(slopes: &Columns, step: &[f64]) -> Vec<f64> {
     let mut moved = vec![0.0; slopes.first().map_or(0, Vec::len)];
     for (column, p) in slopes.iter().zip(step) {
         moved.iter_mut().zip(column).for_each(|(sum, j)| *sum += j * p);
     }
-    dot(&moved, &moved)
+    moved
 }
 
 /// The linear problem of one round, reduced to a triangle.
@@ -501,13 +539,20 @@ struct System {
 }
 
 impl System {
-    fn new(slopes: &Columns, residuals: &[f64], is_free: &[bool], scale: &[f64]) -> System {
-        let free: Vec<usize> = (0..slopes.len()).filter(|i| is_free[*i]).collect();
-        let columns: Vec<&[f64]> = free.iter().map(|i| slopes[*i].as_slice()).collect();
-        let (r, mut right) = triangle(&columns, residuals);
+    fn new(reduced: &Reduced, is_free: &[bool], scale: &[f64]) -> System {
+        let free: Vec<usize> = (0..is_free.len()).filter(|i| is_free[*i]).collect();
+        let columns: Vec<&[f64]> = free.iter().map(|i| reduced.r[*i].as_slice()).collect();
+        let (r, mut right) = triangle(&columns, &reduced.right);
         right.iter_mut().for_each(|q| *q = -*q);
         let scale = free.iter().map(|i| scale[*i]).collect();
-        System { free, r, right, scale, n: slopes.len() }
+        System { free, r, right, scale, n: is_free.len() }
+    }
+
+    /// `|J·p|²` of a step of the free parameters, by the triangle: `|R·p|²`.
+    fn length_squared(&self, step: &[f64]) -> f64 {
+        let p: Vec<f64> = self.free.iter().map(|i| step[*i]).collect();
+        let moved = product(&self.r, &p);
+        dot(&moved, &moved)
     }
 
     /// The step for a λ. Parameters that meet a bound stop there and the others are solved for

@@ -182,6 +182,8 @@ pub struct Tuning<'a> {
     notes: Vec<Diagnostic>,
     /// Those of what is fitted, at the start of the search.
     pub(crate) steps: Steps,
+    /// The residuals of the model as it is, of what is fitted.
+    untuned: Vec<f64>,
 }
 
 /// How long steps are. Samples and commands shorten them, so it is not what was asked for.
@@ -288,6 +290,7 @@ impl<'a> Tuning<'a> {
             moments: Vec::new(),
             notes: Vec::new(),
             steps: Steps::default(),
+            untuned: Vec::new(),
         };
         // What is held out is refused now as well, and not when the search is over.
         if tuning.plan.train_share < 1.0 || tuning.fitted.contains(&None) {
@@ -469,6 +472,10 @@ impl<'a> Tuning<'a> {
                     seen: values.iter().map(|value| value.is_finite()).collect(),
                 })
                 .collect();
+            let signals = experiment.signals.iter().zip(&used).zip(&simulated.values);
+            for ((signal, used), values) in signals {
+                self.untuned.extend(residuals_of(used, values, &signal.series.values));
+            }
             // A window ends with the samples at which the state is put back.
             let mut moments: Vec<Vec<Moment>> = vec![Vec::new(); used.len()];
             for landing in &plan.landings {
@@ -570,10 +577,7 @@ impl Problem for Tuning<'_> {
         let is_whole = self.simulate(&mut worker.0, x, &mut |course, experiment, values| {
             let signals = experiment.signals.iter().zip(values);
             for (used, (signal, values)) in self.signals[course].iter().zip(signals) {
-                let samples = values.iter().zip(&signal.series.values).zip(&used.seen);
-                for ((value, measured), _) in samples.filter(|(_, is_seen)| **is_seen) {
-                    out.push(Self::difference(used.is_angle, *value, *measured) / used.scale);
-                }
+                out.extend(residuals_of(used, values, &signal.series.values));
             }
         });
         (is_whole && out.iter().all(|r| r.is_finite())).then_some(out)
@@ -582,6 +586,18 @@ impl Problem for Tuning<'_> {
     fn is_broken_off(&self) -> bool {
         self.stop.load(Ordering::Relaxed)
     }
+}
+
+/// The residuals of a signal, of the samples that are used.
+fn residuals_of<'a>(
+    used: &'a Used,
+    simulated: &'a [f64],
+    measured: &'a [f64],
+) -> impl Iterator<Item = f64> + 'a {
+    let samples = simulated.iter().zip(measured).zip(&used.seen).filter(|(_, is_seen)| **is_seen);
+    samples.map(|((value, measured), _)| {
+        Tuning::difference(used.is_angle, *value, *measured) / used.scale
+    })
 }
 
 /// What is fitted of a course: its first part, or nothing of one that is held out.

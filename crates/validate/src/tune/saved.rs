@@ -89,7 +89,7 @@ impl Search {
     /// Where slopes tell how sure the best point is.
     pub fn sloped_at(&self) -> &[f64] {
         match self {
-            // Those of the last round, less than a standard error away.
+            // Those of the last round, which are as good as there.
             Search::Lm(search) if search.ended.is_some_and(Ended::is_converged) => {
                 &search.sloped_at
             }

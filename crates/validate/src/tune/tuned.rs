@@ -1,16 +1,18 @@
 //! What tuning gives: every number before and after, with how sure it is, and every error.
 
+use std::sync::Arc;
+
 use headland_base::Diagnostic;
 use headland_base::maths::{dot, sqrt};
 use headland_world::parameter::{self, Parameter, Subject};
 
 use super::saved::lm_options;
-use super::{Method, Search, Tuning};
-use crate::Replay;
+use super::{Course, Method, Search, Tuning, Used};
 use crate::fit::marquardt::Linear;
 use crate::fit::sureness::{Worth, warnings, worth};
 use crate::fit::{BrokenOff, Ended, Evaluate, Problem, marquardt};
 use crate::infer::is_angle;
+use crate::{Experiment, Replay};
 
 /// One number that was sought.
 #[derive(Clone, Debug, PartialEq)]
@@ -210,7 +212,11 @@ fn looked_at(
         }
     };
     let Linear { residuals, slopes, .. } = &linear;
-    let both = || tuning.sums([&tuning.untuned(), x]);
+    // What is all fitted was simulated as the model is, and at the best point.
+    let both = || match [tuning.sums_of(&tuning.untuned), tuning.sums_of(residuals)] {
+        [None, None] => tuning.sums([&tuning.untuned(), x]),
+        known => known,
+    };
     let finer = || tuning.halved()?.alone(x);
     let (worth, finer, [before, after]) = if crew.n_threads() > 1 {
         std::thread::scope(|scope| {
@@ -472,6 +478,23 @@ impl Tuning<'_> {
             }
         }
         sqrt(sum / n.max(1) as f64)
+    }
+
+    /// The errors of every course by the residuals of a point; nothing where something is held out.
+    fn sums_of(&self, residuals: &[f64]) -> Option<Errors> {
+        let is_whole = |(course, fitted): (&Course, &Option<Arc<Experiment>>)| {
+            fitted.as_ref().is_some_and(|fitted| Arc::ptr_eq(fitted, &course.experiment))
+        };
+        if !self.courses.iter().zip(&self.fitted).all(is_whole) {
+            return None;
+        }
+        let mut rest = residuals;
+        let mut sums = |used: &Used| {
+            let (own, others) = rest.split_at(used.seen.iter().filter(|is_seen| **is_seen).count());
+            rest = others;
+            Sums { fitted: (dot(own, own) * used.scale * used.scale, own.len()), ..Sums::default() }
+        };
+        Some(self.signals.iter().map(|used| used.iter().map(&mut sums).collect()).collect())
     }
 
     /// The errors of every course, whole, at some points.
