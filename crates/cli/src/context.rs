@@ -282,7 +282,7 @@ pub fn write_file(path: &Path, content: impl AsRef<[u8]>) -> Result<(), Vec<Diag
 }
 
 /// Whether two names are those of one file, there or not.
-pub fn is_same_file(a: &Path, b: &Path) -> bool {
+fn is_same_file(a: &Path, b: &Path) -> bool {
     let whole = |path: &Path| {
         path.canonicalize().ok().or_else(|| {
             let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());

@@ -281,9 +281,9 @@ fn numbers_on_the_way_have_no_intervals() {
     assert_eq!(number(&found, DAMPING)["half_width"], Value::Null);
 }
 
-/// Engines at the other end of a pipe repeat an experiment as well as those within.
+/// Engines of others repeat an experiment as well as our own.
 #[test]
-fn a_model_is_tuned_on_an_engine_outside() {
+fn a_model_is_tuned_on_an_engine_of_others() {
     let (dir, [model, table]) = (folder(), pendulum());
     let param = format!("{DAMPING}=0..1");
     if common::has("mujoco") {

@@ -379,7 +379,10 @@ fn tables_say_what_they_are_in() {
         let args = [&["validate", &pendulum][..], args].concat();
         text(&expect(dir.path(), &args, code).stderr)
     };
-    assert!(words(&["wrong.csv"], 2).contains("said to be in m and the model has it in rad"));
+    for more in [&[][..], &["--ignore-unknown"]] {
+        let said = words(&[&["wrong.csv"][..], more].concat(), 2);
+        assert!(said.contains("said to be in m and the model has it in rad"), "{said}");
+    }
     assert!(words(&["one.csv", "--fail-if", "*:rmse>1"], 3).contains("one-moment"));
     assert!(words(&["swing.csv", "-c", "late.csv"], 0).contains("clocks-apart"));
 }

@@ -302,8 +302,8 @@ fn stiff_servos_hold_by_every_integrator() {
 }
 
 /// A ball on the ground, a hinge that its own dry friction holds up, one that hangs in its stop
-/// and one that a servo holds: by every integrator, and in steps of any length, they are where they were, and the ground
-/// carries the weight, no more and no less.
+/// and one that a servo holds: by every integrator, and in steps of any length, they are where they
+/// were, and the ground carries the weight, no more and no less.
 #[test]
 fn what_rests_rests_by_every_integrator() {
     let hinge = |name: &str, y: f64, axis: &str| {

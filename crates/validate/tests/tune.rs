@@ -157,12 +157,13 @@ fn a_search_that_was_put_away_ends_at_the_same_bits() {
     }
 }
 
-/// Counts its steps, and asks for the end after some.
+/// Counts its steps, asks for the end after some, and breaks at shorter ones than it takes.
 struct Counting {
     engine: Box<dyn Engine>,
     n_steps: Arc<AtomicUsize>,
     most: usize,
     stop: Arc<AtomicBool>,
+    shortest: SimDuration,
 }
 
 impl Engine for Counting {
@@ -186,6 +187,9 @@ impl Engine for Counting {
         dt: SimDuration,
         state: &mut State,
     ) -> Result<(), Fault> {
+        if dt < self.shortest {
+            return Err(Fault("no such short steps".to_string()));
+        }
         if self.n_steps.fetch_add(1, Ordering::Relaxed) + 1 == self.most {
             self.stop.store(true, Ordering::Relaxed);
         }
@@ -207,7 +211,8 @@ fn what_is_held_out_is_not_simulated_in_a_search() {
     let (n_steps, stop) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicBool::new(false)));
     let make = || -> Box<dyn Engine> {
         let (n_steps, stop) = (Arc::clone(&n_steps), Arc::clone(&stop));
-        Box::new(Counting { engine: engine("native"), n_steps, most: usize::MAX, stop })
+        let (engine, shortest) = (engine("native"), SimDuration::ZERO);
+        Box::new(Counting { engine, n_steps, most: usize::MAX, stop, shortest })
     };
     let wanted = vec![Wanted::new(&pendulum(), DAMPING, 0.0, 1.0).unwrap()];
     let courses = vec![
@@ -234,7 +239,8 @@ fn a_search_that_was_broken_off_goes_on_to_the_same_bits() {
     let most = 2_300; // nine evaluations of 250 steps, and a few steps of the tenth
     let make = || -> Box<dyn Engine> {
         let (n_steps, stop) = (Arc::clone(&n_steps), Arc::clone(&stop));
-        Box::new(Counting { engine: engine("native"), n_steps, most, stop })
+        let (engine, shortest) = (engine("native"), SimDuration::ZERO);
+        Box::new(Counting { engine, n_steps, most, stop, shortest })
     };
     for method in [Method::Lm, Method::Cma] {
         let wanted = || vec![Wanted::new(&pendulum(), DAMPING, 0.0, 1.0).unwrap()];
@@ -352,7 +358,11 @@ fn intervals_heed_how_far_steps_move_a_number() {
 /// told.
 #[test]
 fn half_steps_that_break_are_told() {
-    let make = || -> Box<dyn Engine> { Box::new(Breaking(engine("native"))) };
+    let make = || -> Box<dyn Engine> {
+        let (n_steps, stop) = (Arc::default(), Arc::default());
+        let (engine, shortest) = (engine("native"), ms(2.0));
+        Box::new(Counting { engine, n_steps, most: usize::MAX, stop, shortest })
+    };
     let wanted = vec![Wanted::new(&pendulum(), DAMPING, 0.0, 1.0).unwrap()];
     let courses = vec![course("a", swings(0.02, 0.3, 2.0), false)];
     let tuning = Tuning::new(pendulum(), wanted, courses, plan(), &make).unwrap();
@@ -360,45 +370,6 @@ fn half_steps_that_break_are_told() {
     assert_eq!(found.numbers[0].step_shift, None);
     let told = found.warnings.iter().find(|warning| warning.code == "step-error").unwrap();
     assert!(told.message.contains("steps of 0.001 s broke"), "{told:?}");
-}
-
-/// Breaks at steps below two milliseconds.
-struct Breaking(Box<dyn Engine>);
-
-impl Engine for Breaking {
-    fn check(&self, model: &Model, options: &EngineOptions) -> Vec<Diagnostic> {
-        self.0.check(model, options)
-    }
-
-    fn start(
-        &mut self,
-        model: &Model,
-        state: &State,
-        options: &EngineOptions,
-    ) -> Result<(), Fault> {
-        self.0.start(model, state, options)
-    }
-
-    fn step(
-        &mut self,
-        model: &Model,
-        inputs: &Inputs,
-        dt: SimDuration,
-        state: &mut State,
-    ) -> Result<(), Fault> {
-        if dt < ms(2.0) {
-            return Err(Fault("no such short steps".to_string()));
-        }
-        self.0.step(model, inputs, dt, state)
-    }
-
-    fn knows_joints(&self) -> bool {
-        self.0.knows_joints()
-    }
-
-    fn shortens_steps(&self) -> bool {
-        self.0.shortens_steps()
-    }
 }
 
 /// A free pendulum shows m·l/(I + m·l²) and no more: mass and inertia cannot be told apart, and a

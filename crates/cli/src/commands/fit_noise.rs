@@ -20,7 +20,7 @@ use serde_json::{Value, json};
 
 use crate::args::FitNoiseArgs;
 use crate::context::{
-    Context, Ended, Outcome, is_same_file, refuse_same, refuse_stdout, write_file,
+    Context, Ended, Outcome, refuse_same, refuse_stdout, refuse_twice, write_file,
 };
 
 /// Names of a column that says whether an object was seen, and of one that says how surely.
@@ -34,11 +34,7 @@ pub fn run(context: &Context, args: &FitNoiseArgs) -> Ended {
         refuse_stdout(path, "the noise is written to a file")?;
         refuse_same(&args.table, path)?;
     }
-    if is_same_file(&output, &picture) {
-        let message = format!("`{}` cannot be both the noise and its picture", output.display());
-        let help = "give --picture another name";
-        return Err(vec![Diagnostic::error("same-file", message).help(help)]);
-    }
+    refuse_twice([&output, &picture])?;
     let (axes, measured) = measurements(context, args)?;
     let options = FitOptions {
         n_clusters: args.clusters.map(usize::from),

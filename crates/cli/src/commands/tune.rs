@@ -22,7 +22,7 @@ use headland_validate::fit::crew::with_crew;
 use headland_validate::tune::{
     Course, KeyError, Method, Plan, Saved, Tuned, TunedNumber, Tuning, Wanted, search, tuned,
 };
-use headland_validate::{Experiment, known_signals};
+use headland_validate::{Experiment, UNITS_DIFFER, known_signals};
 use headland_world::parameter::{self, Subject};
 use indicatif::{ProgressBar, ProgressStyle};
 
@@ -221,7 +221,8 @@ fn measured(
     let mut experiment = Experiment::of(&side, args.start, args.end);
     keep(&mut experiment, &args.key)?;
     let (known, unread) = known_signals(model, experiment);
-    if !unread.is_empty() && !args.ignore_unknown {
+    // A key in other units is not unknown.
+    if unread.iter().any(|fault| !args.ignore_unknown || fault.code == UNITS_DIFFER) {
         return Err(unread);
     }
     if !unread.is_empty() {

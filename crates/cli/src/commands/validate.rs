@@ -19,8 +19,8 @@ use headland_validate::experiment::nothing_measured;
 use headland_validate::infer::is_angle;
 use headland_validate::source::Source;
 use headland_validate::{
-    Between, Experiment, Live, Replay, ReplayOptions, Signal, Simulated, Stopped, known_signals,
-    live,
+    Between, Experiment, Live, Replay, ReplayOptions, Signal, Simulated, Stopped, UNITS_DIFFER,
+    known_signals, live,
 };
 use headland_world::parameter::Settings;
 
@@ -179,7 +179,8 @@ fn known_or_refused(
     let mut signals = [wanted.signals, others.signals].concat();
     signals.sort_by(|a, b| a.key.cmp(&b.key));
     let known = Experiment { signals, told, known };
-    if !unread.is_empty() && !args.by.ignore_unknown {
+    // A key in other units is not unknown.
+    if unread.iter().any(|fault| !args.by.ignore_unknown || fault.code == UNITS_DIFFER) {
         return Err(unread);
     }
     if !unread.is_empty() {

@@ -1,11 +1,11 @@
 //! How sure a statistic is: intervals by the circular block bootstrap.
 //!
 //! Errors of neighbouring samples are alike, so that drawing them one by one would promise far
-//! too much. Blocks of neighbours are drawn instead (Künsch 1989), and the last sample has the first
-//! as its neighbour (Politis and Romano 1992): else the ends would be drawn less often than the
-//! middle, and the interval be about another number than the one it is for. Blocks are as long as
-//! the errors remember: for an autocorrelation ρ from one sample to the next the best length for a mean is
-//! (6n)^⅓ · (ρ / (1 − ρ²))^⅔ (Carlstein's rule for blocks that overlap). Sums over blocks are
+//! too much. Blocks of neighbours are drawn instead (Künsch 1989), and the last sample has the
+//! first as its neighbour (Politis and Romano 1992): else the ends would be drawn less often than
+//! the middle, and the interval be about another number than the one it is for. Blocks are as long
+//! as the errors remember: for an autocorrelation ρ from one sample to the next the best length for
+//! a mean is (6n)^⅓ · (ρ / (1 − ρ²))^⅔ (Carlstein's rule for blocks that overlap). Sums over blocks are
 //! differences of running sums, so a draw costs as many steps as it has blocks.
 //!
 //! All chance comes from a seed, split by the name of the key: a new key shifts no other.

@@ -100,13 +100,16 @@ pub fn known_signals(model: &Model, experiment: Experiment) -> (Experiment, Vec<
     (Experiment { signals, told, known }, unread)
 }
 
+/// The code of what is said of a key in units that the model does not have it in.
+pub const UNITS_DIFFER: &str = "units-differ";
+
 /// What a table says a key is in, where the model has it in something else.
 pub(crate) fn wrong_unit(key: &str, said: &str, known: &str) -> Option<Diagnostic> {
     let is_wrong = !said.is_empty() && !known.is_empty() && said != known;
     is_wrong.then(|| {
         let message =
             format!("`{key:.120}` is said to be in {said} and the model has it in {known}");
-        Diagnostic::error("units-differ", message)
+        Diagnostic::error(UNITS_DIFFER, message)
             .help("put the unit in the header right, or the joint in the model")
     })
 }
