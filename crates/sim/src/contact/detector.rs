@@ -10,15 +10,17 @@
 //! A box around a robot needs only where its rigids are, not how they are turned. Who comes near
 //! something is looked at more closely: balls around its rigids, and a box around those.
 //!
-//! The detector is scratch: it keeps memory and the order of the last sweep, which only makes
-//! the next one quicker. Asked the same, a fresh one gives the same bytes.
+//! The detector is scratch: it keeps memory, the order of the last sweep and which links of a
+//! robot are far apart, which only makes the next call quicker. Asked the same, a fresh one gives the same bytes.
 
 use headland_base::{Transform, Vec3};
 
+use super::apart::Apart;
 use super::convex::Search;
 use super::form::longest;
 use super::manifold::Side;
 use super::pair;
+use super::round::gap_of_segments;
 use super::scene::{Cluster, Group, Mover, Scene, SceneShape};
 use super::touching::Touch;
 use super::{ContactPoint, Form};
@@ -55,6 +57,7 @@ pub struct Detector {
     order: Vec<u32>,
     /// Their bounds in that order, which lie together in memory as the sweep reads them.
     swept: Vec<(Vec3, Vec3)>,
+    apart: Apart,
     placed: PlacedShapes,
     /// Pairs to look at: ranks of the two parts, then where they are in the scene.
     pairs: Vec<(u32, u32, Place, Place)>,
@@ -88,6 +91,7 @@ impl Detector {
             is_close: vec![false; scene.groups.len()],
             order: (0..scene.groups.len() as u32).collect(),
             swept: Vec::new(),
+            apart: Apart::new(scene),
             placed: PlacedShapes::new(scene),
             pairs: Vec::new(),
             search: Search::new(),
@@ -189,21 +193,32 @@ impl Detector {
     /// Links of one robot against each other.
     fn within_groups(&mut self, scene: &Scene, rigids: &[impl Posed], margin: f64) {
         for (g, group) in scene.groups.iter().enumerate() {
-            if !group.inner.is_empty() {
-                self.look_close(scene, rigids, g, margin);
+            if group.inner.is_empty() {
+                continue;
+            }
+            self.look_close(scene, rigids, g, margin);
+            for c in group.first..group.end {
+                let cluster = &scene.clusters[c];
+                let rotation = rigids[cluster.rigid_idx].pose().rotation;
+                self.apart.follow(c, self.balls[c], rotation, cluster.radius);
             }
         }
-        for &(i, j) in &scene.inner {
-            let (i, j) = (i as usize, j as usize);
-            if self.are_near(scene, i, j, margin) {
-                self.cluster_pairs(scene, rigids, (i, j), margin);
+        for (pair, &(i, j)) in scene.inner.iter().enumerate() {
+            let both = (i as usize, j as usize);
+            if !self.apart.knows(pair, both, margin) {
+                let gap = match self.gap_of_balls(scene, both.0, both.1) {
+                    gap if gap < margin => self.cluster_pairs(scene, rigids, both, margin),
+                    gap => gap,
+                };
+                self.apart.keep(pair, both, gap);
             }
         }
     }
 
-    fn are_near(&self, scene: &Scene, i: usize, j: usize, margin: f64) -> bool {
-        let reach = scene.clusters[i].radius + scene.clusters[j].radius + margin;
-        self.balls[i].distance_squared(self.balls[j]) < reach * reach
+    /// Between the balls around two clusters \[m\].
+    fn gap_of_balls(&self, scene: &Scene, i: usize, j: usize) -> f64 {
+        let radii = scene.clusters[i].radius + scene.clusters[j].radius;
+        self.balls[i].distance(self.balls[j]) - radii
     }
 
     /// Sweep and prune over groups, along the axis on which they are spread most.
@@ -263,39 +278,42 @@ impl Detector {
         }
         for p in a.first..a.end {
             for q in b.first..b.end {
-                if self.are_near(scene, p, q, margin) {
+                if self.gap_of_balls(scene, p, q) < margin {
                     self.cluster_pairs(scene, rigids, (p, q), margin);
                 }
             }
         }
     }
 
-    /// Pairs of shapes of two clusters that come near each other.
+    /// Pairs of shapes of two clusters that come near each other. What is at least between any
+    /// two of them that may touch \[m\].
     fn cluster_pairs(
         &mut self,
         scene: &Scene,
         rigids: &[impl Posed],
         (i, j): (usize, usize),
         margin: f64,
-    ) {
+    ) -> f64 {
         self.placed.place(scene, i, rigids);
         self.placed.place(scene, j, rigids);
-        let PlacedShapes { centres, poses, .. } = &self.placed;
         let (cluster_a, cluster_b) = (&scene.clusters[i], &scene.clusters[j]);
+        let mut least = f64::INFINITY;
         for p in cluster_a.first..cluster_a.end {
             for q in cluster_b.first..cluster_b.end {
                 let (a, b) = (&scene.shapes[p], &scene.shapes[q]);
-                let reach = a.radius + b.radius + margin;
-                if centres[p].distance_squared(centres[q]) < reach * reach
-                    && scene.may_touch(a, b)
-                    && reaches((a, &poses[p]), b.radius + margin, centres[q])
-                    && reaches((b, &poses[q]), a.radius + margin, centres[p])
-                {
+                if !scene.may_touch(a, b) {
+                    continue;
+                }
+                let gap = self.placed.gap((a, p), (b, q), margin);
+                if gap < margin {
                     let (p, q) = (Place::Shape(p as u32), Place::Shape(q as u32));
                     self.pairs.push(in_order((a.idx, p), (b.idx, q)));
                 }
+                // Written so that what is no number is not taken for far.
+                least = if gap >= least { least } else { gap };
             }
         }
+        least
     }
 
     fn look_closely(&mut self, scene: &Scene, rigids: &[impl Posed], margin: f64) {
@@ -404,6 +422,42 @@ impl PlacedShapes {
             self.poses[i] = pose * shape.rigid_from_shape;
         }
     }
+
+    /// What is at least between two shapes \[m\], looked at no closer than the margin asks.
+    fn gap(&self, (a, p): (&SceneShape, usize), (b, q): (&SceneShape, usize), margin: f64) -> f64 {
+        let (centres, poses) = ((self.centres[p], self.centres[q]), (&self.poses[p], &self.poses[q]));
+        let of_balls = centres.0.distance(centres.1) - (a.radius + b.radius);
+        if of_balls >= margin {
+            return of_balls;
+        }
+        if let (Some(one), Some(other)) = (a.segment(poses.0), b.segment(poses.1)) {
+            return gap_of_segments(one, other);
+        }
+        let of_a = a.outside(poses.0, centres.1) - b.radius;
+        if of_a >= margin {
+            return of_a;
+        }
+        of_balls.max(of_a).max(b.outside(poses.1, centres.0) - a.radius)
+    }
+}
+
+impl SceneShape {
+    /// The segment of a ball or a capsule, as its middle, half its axis and its radius.
+    fn segment(&self, at: &Transform) -> Option<(Vec3, Vec3, f64)> {
+        match self.form {
+            Form::Sphere { radius } => Some((at.translation, Vec3::ZERO, radius)),
+            Form::Capsule { half_length, radius } => {
+                Some((at.translation, at.vector(Vec3::Z * half_length), radius))
+            }
+            _ => None,
+        }
+    }
+
+    /// How far a point is from the box around it \[m\].
+    fn outside(&self, at: &Transform, point: Vec3) -> f64 {
+        let inside = at.rotation.conjugate() * (point - at.translation) - self.centre;
+        (inside.abs() - self.half).max(Vec3::ZERO).length()
+    }
 }
 
 /// To the bit: equal numbers may still differ in the sign of a zero.
@@ -424,13 +478,6 @@ fn lowest_along((low, high): (Vec3, Vec3), direction: Vec3) -> f64 {
 
 fn in_order(a: (u32, Place), b: (u32, Place)) -> (u32, u32, Place, Place) {
     if a.0 < b.0 { (a.0, b.0, a.1, b.1) } else { (b.0, a.0, b.1, a.1) }
-}
-
-/// Whether a ball of radius `reach` \[m\] comes near the box around a shape.
-fn reaches((shape, at): (&SceneShape, &Transform), reach: f64, centre: Vec3) -> bool {
-    let inside = at.rotation.conjugate() * (centre - at.translation) - shape.centre;
-    let outside = (inside.abs() - shape.half).max(Vec3::ZERO);
-    outside.length_squared() < reach * reach
 }
 
 fn insertion_sort<T: Copy>(items: &mut [T], is_before: impl Fn(&T, &T) -> bool) {

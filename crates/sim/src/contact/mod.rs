@@ -12,6 +12,7 @@
 //!
 //! Start reading at [`Detector`]. `docs/src/contact.md` has the laws and their limits.
 
+mod apart;
 mod boxes;
 mod convex;
 mod detector;

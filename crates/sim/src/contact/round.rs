@@ -174,6 +174,15 @@ fn nearest_of_segments(p: Vec3, d: Vec3, q: Vec3, e: Vec3) -> (f64, f64) {
     (s, t)
 }
 
+/// What is between two capsules, each given by its middle, half its axis and its radius \[m\].
+pub(super) fn gap_of_segments(
+    (p, d, radius_a): (Vec3, Vec3, f64),
+    (q, e, radius_b): (Vec3, Vec3, f64),
+) -> f64 {
+    let (s, t) = nearest_of_segments(p, d, q, e);
+    (p + d * s).distance(q + e * t) - (radius_a + radius_b)
+}
+
 /// Two capsules, each given by its middle, half its axis and its radius. Lying side by side
 /// they touch at both ends of what they share.
 pub(super) fn capsule_capsule(

@@ -34,6 +34,7 @@
 mod cone;
 mod impact;
 mod newton;
+mod square;
 
 pub use impact::{Impacts, impact};
 
@@ -455,6 +456,13 @@ impl Problem<'_> {
     /// Rows in all.
     pub fn n(&self) -> usize {
         3 * self.contacts.len() + self.rows.len()
+    }
+
+    /// How all rows answer an impulse along one, or, as the matrix is symmetric, one along all.
+    #[inline(always)]
+    fn row(&self, i: usize) -> &[f64] {
+        let n = self.n();
+        &self.delassus[i * n..(i + 1) * n]
     }
 
     fn check(&self, impulses: &[f64]) {

@@ -1,0 +1,172 @@
+//! Square matrices whose rows are filled up to whole chunks: loops without a rest, in
+//! instructions as wide as there are, number by number to the same bits in any width.
+//!
+//! `width` is how many chunks a row has. It comes as an argument, so that where it is known when
+//! this is compiled, which saves most of what small matrices take, it can be said.
+
+/// A square matrix.
+#[derive(Debug, Default)]
+pub(super) struct Square {
+    n: usize,
+    rows: Vec<Chunk>,
+    /// Per row: from the first to the last chunk that is not all zeros. Who stands next to whom
+    /// in a stack or a crowd stands next to it in the matrix, so most of a long row is nothing.
+    spans: Vec<(u32, u32)>,
+}
+
+/// Rows of so few chunks are worked on whole.
+const N_WHOLE: usize = 5;
+
+/// Numbers that are worked on at once.
+type Chunk = [f64; CHUNK];
+
+const CHUNK: usize = 8;
+
+/// `into += weight · row`.
+#[inline(always)]
+fn add_row(into: &mut [Chunk], weight: f64, row: &[Chunk], width: usize) {
+    for c in 0..width {
+        for l in 0..CHUNK {
+            into[c][l] += weight * row[c][l];
+        }
+    }
+}
+
+impl Square {
+    /// Room for `n` rows and columns, with nothing in them.
+    #[inline(always)]
+    pub(super) fn clear(&mut self, n: usize) {
+        self.n = n;
+        self.rows.clear();
+        self.rows.resize(n * n.div_ceil(CHUNK), [0.0; CHUNK]);
+    }
+
+    /// A row to be written; what comes after its `n` numbers must stay nothing.
+    #[inline(always)]
+    pub(super) fn row_mut(&mut self, i: usize) -> &mut [f64] {
+        let width = self.n.div_ceil(CHUNK);
+        self.rows[i * width..(i + 1) * width].as_flattened_mut()
+    }
+
+    #[inline(always)]
+    fn row(&self, i: usize, width: usize) -> &[f64] {
+        self.rows[i * width..(i + 1) * width].as_flattened()
+    }
+
+    /// Gauss elimination; `false` where it fails. The solution takes the place of the right-hand
+    /// side. With the largest pivot of each column first, or, half as dear, as the rows stand:
+    /// where contacts are open or stick, that is as exact, for rows that answer each other
+    /// equally need no exchange.
+    #[inline(always)]
+    pub(super) fn solve(&mut self, right: &mut [f64], exchanges: bool) -> bool {
+        match self.n.div_ceil(CHUNK) {
+            1 => self.eliminate(right, exchanges, 1),
+            2 => self.eliminate(right, exchanges, 2),
+            3 => self.eliminate(right, exchanges, 3),
+            4 => self.eliminate(right, exchanges, 4),
+            5 => self.eliminate(right, exchanges, 5),
+            width => self.eliminate(right, exchanges, width),
+        }
+    }
+
+    #[inline(always)]
+    fn eliminate(&mut self, right: &mut [f64], exchanges: bool, width: usize) -> bool {
+        let n = self.n;
+        self.find_spans(width);
+        for k in 0..n {
+            let (chunk, slot) = (k / CHUNK, k % CHUNK);
+            if exchanges && !self.bring_pivot(k, right, width) {
+                return false;
+            }
+            let (upper, lower) = self.rows.split_at_mut((k + 1) * width);
+            let pivot_row = &upper[k * width..];
+            let inverse = 1.0 / pivot_row[chunk][slot];
+            if !inverse.is_finite() {
+                return false;
+            }
+            let above_right = right[k];
+            // What is left of the pivot is done; of few chunks all are quicker than some.
+            let is_whole = width <= N_WHOLE;
+            let end = self.spans[k].1;
+            let (from, to) = if is_whole { (0, width) } else { (chunk, end as usize) };
+            let below = lower.chunks_exact_mut(width).zip(&mut right[k + 1..]);
+            for ((row, right), span) in below.zip(&mut self.spans[k + 1..]) {
+                if span.0 > chunk as u32 {
+                    continue;
+                }
+                let factor = -(row[chunk][slot] * inverse);
+                // Rows that have nothing to do with each other are many in a stack.
+                if factor != 0.0 {
+                    add_row(&mut row[from..to], factor, &pivot_row[from..to], to - from);
+                    *right += factor * above_right;
+                    span.1 = span.1.max(end);
+                }
+            }
+        }
+        if width > N_WHOLE {
+            self.solve_upwards(right, width);
+            return right.iter().all(|x| x.is_finite());
+        }
+        // From the last on: each solution is taken out of all the rows above it.
+        for k in (0..n).rev() {
+            let (chunk, slot) = (k / CHUNK, k % CHUNK);
+            let solved = right[k] / self.rows[k * width + chunk][slot];
+            right[k] = solved;
+            for (row, right) in self.rows.chunks_exact(width).zip(&mut right[..k]) {
+                *right -= row[chunk][slot] * solved;
+            }
+        }
+        right.iter().all(|x| x.is_finite())
+    }
+
+    /// From the last row on, row by row.
+    #[inline(always)]
+    fn solve_upwards(&self, right: &mut [f64], width: usize) {
+        for k in (0..self.n).rev() {
+            let row = self.row(k, width);
+            let end = (self.spans[k].1 as usize * CHUNK).min(self.n);
+            let known = row[k + 1..end.max(k + 1)].iter().zip(&right[k + 1..]);
+            let known: f64 = known.map(|(entry, solved)| entry * solved).sum();
+            right[k] = (right[k] - known) / row[k];
+        }
+    }
+
+    /// Where in each row something stands.
+    #[inline(always)]
+    fn find_spans(&mut self, width: usize) {
+        self.spans.clear();
+        if width <= N_WHOLE {
+            self.spans.resize(self.n, (0, width as u32));
+            return;
+        }
+        let is_any = |chunk: &Chunk| *chunk != [0.0; CHUNK];
+        self.spans.extend(self.rows.chunks_exact(width).map(|row| {
+            let first = row.iter().position(is_any).unwrap_or(width);
+            let end = row.iter().rposition(is_any).map_or(first, |last| last + 1);
+            (first as u32, end as u32)
+        }));
+    }
+
+    /// Puts the row with the largest entry of a column in its place; `false` where none has any.
+    #[inline(always)]
+    fn bring_pivot(&mut self, k: usize, right: &mut [f64], width: usize) -> bool {
+        let (chunk, slot) = (k / CHUNK, k % CHUNK);
+        let mut pivot = (0.0_f64, k);
+        for i in k..self.n {
+            if self.spans[i].0 > chunk as u32 {
+                continue;
+            }
+            let size = self.rows[i * width + chunk][slot].abs();
+            if size > pivot.0 {
+                pivot = (size, i);
+            }
+        }
+        if pivot.1 != k {
+            let (upper, lower) = self.rows.split_at_mut(pivot.1 * width);
+            upper[k * width..(k + 1) * width].swap_with_slice(&mut lower[..width]);
+            right.swap(k, pivot.1);
+            self.spans.swap(k, pivot.1);
+        }
+        pivot.0 > 0.0 && pivot.0.is_finite()
+    }
+}
