@@ -98,6 +98,7 @@ pub(crate) fn read_whole(
             .descendants()
             .any(|n| n.has_tag_name("mesh") && n.attribute("inertia") == Some("convex")),
         flags: left_out::Flags::of(root),
+        rubbing_masks: rubbing_masks(&model),
         used_meshes: BTreeSet::new(),
         told: BTreeSet::new(),
     };
@@ -165,6 +166,12 @@ fn push_what_counts(out: &mut String, text: &str, section: Node<'_, '_>) {
     out.push_str(&text[at..section.range().end]);
 }
 
+/// `contype` and `conaffinity` of the geoms whose contacts have friction.
+fn rubbing_masks(model: &mjcf_rs::Model) -> BTreeSet<(u32, u32)> {
+    let geoms = model.bodies.iter().flat_map(|entry| &entry.body.geoms);
+    geoms.filter(|geom| geom.condim != 1).map(|g| (g.contype, g.conaffinity)).collect()
+}
+
 struct Reader<'r> {
     xml: Xml<'r>,
     base_dir: &'r Path,
@@ -177,6 +184,8 @@ struct Reader<'r> {
     /// A mesh of the file asks for the mass of its convex hull.
     says_convex: bool,
     flags: left_out::Flags,
+    /// `contype` and `conaffinity` of the geoms whose contacts have friction.
+    rubbing_masks: BTreeSet<(u32, u32)>,
     /// The meshes that geoms asked for.
     used_meshes: BTreeSet<String>,
     /// What was said of a geom, and where: its shape may be asked for twice.

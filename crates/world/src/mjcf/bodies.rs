@@ -33,6 +33,8 @@ pub struct Notes {
     pub chained: Told,
     pub shifted: Told,
     pub one_way_masks: (usize, Option<Place>),
+    /// Geoms of one contact dimension that rub all the same.
+    pub rubbing: (usize, Option<Place>),
     pub ball_words: Told,
 }
 
@@ -424,6 +426,15 @@ impl Reader<'_> {
             };
             let message = format!("{who}: what either bit allows is touched");
             self.xml.findings.push(Diagnostic::remark("contact-masks", message).at_maybe(first));
+        }
+        let (n_rubbing, first) = notes.rubbing;
+        if n_rubbing > 0 {
+            let who = match n_rubbing {
+                1 => "1 geom with `condim` 1 may touch one with more, and rubs".to_string(),
+                n => format!("{n} geoms with `condim` 1 may touch one with more, and rub"),
+            };
+            let message = format!("{who} on everything: MuJoCo lets only such pairs rub");
+            self.xml.findings.push(Diagnostic::remark("contact-friction", message).at_maybe(first));
         }
         let mut names: Vec<&mut String> = world.models.iter_mut().map(|m| &mut m.name).collect();
         massless::number_repeats(names.iter_mut().map(|name| &mut **name));

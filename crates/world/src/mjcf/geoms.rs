@@ -76,13 +76,28 @@ impl Reader<'_> {
         }
         let may_touch = !self.flags.is_off("contact");
         let mask = if may_touch { geom.contype | geom.conaffinity } else { 0 };
+        // Of a pair the larger dimension counts: what only pushes its own kind rubs on a floor that
+        // rubs. A surface has one friction, and the floor matters more than the robot itself.
+        let only_pushes = geom.condim == 1 && !self.meets_friction(geom);
+        if geom.condim == 1 && !only_pushes {
+            let (count, first) = &mut self.notes.rubbing;
+            *count += 1;
+            first.get_or_insert_with(|| self.xml.place(node));
+        }
         Surface {
-            // A contact of one dimension only pushes.
-            mu: Some(if geom.condim == 1 { 0.0 } else { geom.friction[0] }),
+            mu: Some(if only_pushes { 0.0 } else { geom.friction[0] }),
             // Said even where it is MuJoCo's default of 1: ours is every bit of SDF's 16.
             collide_bitmask: Some(mask),
             ..Surface::default()
         }
+    }
+
+    /// Whether it may touch a geom whose contacts have more than one dimension.
+    fn meets_friction(&self, geom: &mj::Geom) -> bool {
+        let meets = |(contype, conaffinity): &(u32, u32)| {
+            geom.contype & conaffinity != 0 || contype & geom.conaffinity != 0
+        };
+        self.rubbing_masks.iter().any(meets)
     }
 
     fn material(&self, geom: &mj::Geom) -> Material {
