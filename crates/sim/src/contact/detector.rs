@@ -425,7 +425,8 @@ impl PlacedShapes {
 
     /// What is at least between two shapes \[m\], looked at no closer than the margin asks.
     fn gap(&self, (a, p): (&SceneShape, usize), (b, q): (&SceneShape, usize), margin: f64) -> f64 {
-        let (centres, poses) = ((self.centres[p], self.centres[q]), (&self.poses[p], &self.poses[q]));
+        let (centres, poses) =
+            ((self.centres[p], self.centres[q]), (&self.poses[p], &self.poses[q]));
         let of_balls = centres.0.distance(centres.1) - (a.radius + b.radius);
         if of_balls >= margin {
             return of_balls;
