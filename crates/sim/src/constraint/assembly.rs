@@ -48,6 +48,9 @@ struct OfRobot {
     forces: Vec<Chunk>,
     /// What the rows do at each column.
     lefts: Vec<Chunk>,
+    /// Per column: the chunks in which anything is done, bit by bit; the last bit stands for all
+    /// chunks from there on. Of an arm's columns only the arm's own rows know.
+    chunks: Vec<u64>,
     /// How the rows answer each other.
     products: Vec<Chunk>,
 }
@@ -120,11 +123,12 @@ impl OneRobot<'_> {
     /// What all rows do at every column, source by source.
     #[inline(always)]
     fn find_lefts(&mut self, width: usize) {
-        let OfRobot { rows, places, columns, gives, forces, lefts, .. } = &mut *self.robot;
+        let OfRobot { rows, places, columns, gives, forces, lefts, chunks, .. } = &mut *self.robot;
         columns.iter().for_each(|column| places[*column] = None);
         columns.clear();
         gives.clear();
         lefts.clear();
+        chunks.clear();
         for (i, place) in self.sides.iter().enumerate() {
             let source = place.source;
             if self.sides[..i].iter().any(|before| before.source == source) {
@@ -160,9 +164,11 @@ impl OneRobot<'_> {
                     columns.push(column);
                     gives.push(give);
                     lefts.resize(lefts.len() + width, [0.0; CHUNK]);
+                    chunks.push(0);
                     columns.len() as u32 - 1
                 });
                 for c in first..end {
+                    chunks[place as usize] |= bit(c);
                     let mut sum = [0.0; CHUNK];
                     for direction in 0..n_directions {
                         let force = &forces[direction * width + c];
@@ -183,12 +189,16 @@ impl OneRobot<'_> {
     /// same below.
     #[inline(always)]
     fn multiply(&mut self, width: usize) {
-        let OfRobot { rows, gives, lefts, products, .. } = &mut *self.robot;
+        let OfRobot { rows, gives, lefts, chunks, products, .. } = &mut *self.robot;
         products.resize(width * CHUNK * width, [0.0; CHUNK]);
         for upper in 0..width {
             for right in upper..width {
                 let mut sums = [[0.0; CHUNK]; CHUNK];
-                for (give, lefts) in gives.iter().zip(lefts.chunks_exact(width)) {
+                let columns = gives.iter().zip(lefts.chunks_exact(width)).zip(&*chunks);
+                for ((give, lefts), chunks) in columns {
+                    if chunks & bit(upper) == 0 || chunks & bit(right) == 0 {
+                        continue;
+                    }
                     let (weights, beside) = (lefts[upper].map(|left| left * give), lefts[right]);
                     for r in 0..CHUNK {
                         for l in 0..CHUNK {
@@ -204,8 +214,17 @@ impl OneRobot<'_> {
         // By index: iterators that skip and step took as long as the products.
         let (n, n_own) = (self.n, rows.len());
         let (products, rows) = (products.as_flattened(), &rows[..n_own]);
+        // An island of one robot: nothing is there yet, and rows stand where they stand.
+        let is_alone = n_own == n;
         for i in 0..n_own {
             let of_row = &products[i * width * CHUNK..i * width * CHUNK + n_own];
+            if is_alone {
+                self.delassus[i * n + i..(i + 1) * n].copy_from_slice(&of_row[i..]);
+                for j in i + 1..n {
+                    self.delassus[j * n + i] = of_row[j];
+                }
+                continue;
+            }
             let row = rows[i] * n;
             for j in i..n_own {
                 let sum = self.delassus[row + rows[j]] + of_row[j];
@@ -214,4 +233,10 @@ impl OneRobot<'_> {
             }
         }
     }
+}
+
+/// The bit that stands for a chunk.
+#[inline(always)]
+fn bit(chunk: usize) -> u64 {
+    1 << chunk.min(63)
 }

@@ -200,11 +200,12 @@ impl<L: Lane> Kernel for Climb<'_, L> {
             let six = |v: V6<f64>| [v.turn.x, v.turn.y, v.turn.z, v.line.x, v.line.y, v.line.z];
             let give = factor.give[k].get(lane);
             let (axis, reach) = (six(bodies.axes[k].get(lane)), six(factor.reach[k].get(lane)));
+            // Two by two: each column waits for the one before, and a sum of six in a row was
+            // most of what it waited for.
             let mut lefts = [0.0; 8];
-            for (part, forces) in axis.iter().zip(&forces) {
-                for l in 0..8 {
-                    lefts[l] += part * forces[l];
-                }
+            for l in 0..8 {
+                let two = |i: usize| axis[i] * forces[i][l] + axis[i + 1] * forces[i + 1][l];
+                lefts[l] = (two(0) + two(2)) + two(4);
             }
             for (part, forces) in reach.iter().zip(&mut forces) {
                 let part = part * give;
