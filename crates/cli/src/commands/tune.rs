@@ -9,18 +9,20 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use headland_base::maths::sqrt;
 use headland_base::names::suggestion;
 use headland_base::{Diagnostic, glob};
 use headland_judge::compare::Side;
 use headland_record::Recording;
 use headland_report::{
-    Align, TuneReport, TunedError, TunedRow, count, table, tuned as tuned_text, tuned_json,
-    tuned_markdown, tuned_page,
+    Align, TuneReport, TunedCurve, TunedError, TunedRow, count, table, tuned as tuned_text,
+    tuned_json, tuned_markdown, tuned_page,
 };
 use headland_sim::{EngineEntry, Housing, Model};
 use headland_validate::fit::crew::with_crew;
 use headland_validate::tune::{
-    Course, KeyError, Method, Plan, Saved, Tuned, TunedNumber, Tuning, Wanted, search, tuned,
+    Course, Curve, KeyError, Method, Plan, Saved, Search, Tuned, TunedNumber, Tuning, Wanted,
+    curves, search, tuned,
 };
 use headland_validate::{Experiment, UNITS_DIFFER, known_signals};
 use headland_world::parameter::{self, Subject};
@@ -112,7 +114,12 @@ pub fn run(context: &Context, args: &TuneArgs) -> Ended {
         ]);
     };
     context.show(&found.warnings);
-    let report = report(args, saved.search.method(), &tuning, &found);
+    let is_drawn = outputs.iter().any(|(_, form)| *form == Form::Page);
+    let drawn = match is_drawn && found.worth.is_some() {
+        true => curves(&tuning, saved.search.best().0),
+        false => Vec::new(),
+    };
+    let report = report(args, &saved.search, &tuning, &found, drawn);
     // Files first, since whoever reads the figures may go away; and figures even where a file
     // cannot be written.
     let written = write_all(context, args, &outputs, &found, &report);
@@ -393,13 +400,20 @@ fn write_all(
     Ok(())
 }
 
-fn report(args: &TuneArgs, method: Method, tuning: &Tuning<'_>, found: &Tuned) -> TuneReport {
+fn report(
+    args: &TuneArgs,
+    search: &Search,
+    tuning: &Tuning<'_>,
+    found: &Tuned,
+    drawn: Vec<Curve>,
+) -> TuneReport {
     let row = |number: &TunedNumber| TunedRow {
         name: number.name.clone(),
         unit: number.unit.clone(),
         before: number.before.clone(),
         value: number.value,
         half_width: number.half_width,
+        joint_half_width: number.joint_half_width,
         step_shift: number.step_shift,
         bounds: Some((number.lower, number.upper)),
     };
@@ -412,6 +426,18 @@ fn report(args: &TuneArgs, method: Method, tuning: &Tuning<'_>, found: &Tuned) -
         held_out: error.held_out,
         n_samples: error.n_samples,
     };
+    let curve = |curve: Curve| TunedCurve {
+        recording: curve.course,
+        key: curve.key,
+        unit: curve.unit,
+        times: curve.times,
+        measured: curve.measured,
+        before: curve.before.map(|moved| (moved.values, moved.errors)),
+        after: curve.after.map(|moved| (moved.values, moved.errors)),
+        n_fitted: curve.n_fitted,
+    };
+    let n_residuals = found.n_residuals.max(1) as f64;
+    let rms = |(n, cost): &(usize, f64)| (*n, sqrt(cost / n_residuals));
     let (numbers, starts): (Vec<_>, Vec<_>) =
         found.numbers.iter().partition(|number| !number.is_start);
     let derived = found.derived.iter().map(|one| TunedRow {
@@ -420,6 +446,7 @@ fn report(args: &TuneArgs, method: Method, tuning: &Tuning<'_>, found: &Tuned) -
         before: vec![one.before],
         value: one.value,
         half_width: one.half_width,
+        joint_half_width: one.joint_half_width,
         step_shift: None,
         bounds: None,
     });
@@ -428,7 +455,7 @@ fn report(args: &TuneArgs, method: Method, tuning: &Tuning<'_>, found: &Tuned) -
         ("fitted to".to_string(), tables.join(", ")),
         ("engine".to_string(), tuning.engine().to_string()),
         ("step".to_string(), tuning.step().to_string()),
-        ("method".to_string(), method.word().to_string()),
+        ("method".to_string(), search.method().word().to_string()),
     ];
     if args.train < 1.0 {
         let share = format!("the first {:.0} % of each recording", 100.0 * args.train);
@@ -445,6 +472,8 @@ fn report(args: &TuneArgs, method: Method, tuning: &Tuning<'_>, found: &Tuned) -
         derived: derived.collect(),
         starts: starts.into_iter().map(row).collect(),
         errors: found.errors.iter().map(error).collect(),
+        curves: drawn.into_iter().map(curve).collect(),
+        search: search.history().iter().map(rms).collect(),
         rms: found.rms,
         n_residuals: found.n_residuals,
         n_evaluations: found.n_evaluations,

@@ -17,6 +17,8 @@
 //!
 //! Deliberately absent: files, pages, any engine by name.
 
+mod curves;
+mod derived;
 mod saved;
 mod tuned;
 
@@ -35,8 +37,10 @@ use crate::infer::is_angle;
 use crate::source::{JointQuantity, Source};
 use crate::{Done, Experiment, Replay, ReplayOptions, Signal};
 
+pub use curves::{Curve, Moved, curves};
+pub use derived::Derived;
 pub use saved::{Method, Saved, Search, search};
-pub use tuned::{Derived, KeyError, Tuned, TunedNumber, tuned};
+pub use tuned::{KeyError, Tuned, TunedNumber, tuned};
 
 /// Makes a fresh engine, on whichever thread it is to run.
 pub type MakeEngine<'a> = dyn Fn() -> Box<dyn Engine> + Sync + 'a;
@@ -184,6 +188,8 @@ pub struct Tuning<'a> {
     pub(crate) steps: Steps,
     /// The residuals of the model as it is, of what is fitted.
     untuned: Vec<f64>,
+    /// The search starts from the model as it is, which is simulated already.
+    starts_untuned: bool,
 }
 
 /// How long steps are. Samples and commands shorten them, so it is not what was asked for.
@@ -291,6 +297,7 @@ impl<'a> Tuning<'a> {
             notes: Vec::new(),
             steps: Steps::default(),
             untuned: Vec::new(),
+            starts_untuned: true,
         };
         // What is held out is refused now as well, and not when the search is over.
         if tuning.plan.train_share < 1.0 || tuning.fitted.contains(&None) {
@@ -307,6 +314,7 @@ impl<'a> Tuning<'a> {
             tuning.starts = fitted.flat_map(starts_of).collect();
         }
         tuning.scale(&mut replays)?;
+        tuning.starts_untuned &= tuning.subject_at(&tuning.start()).as_ref() == Ok(&tuning.subject);
         if tuning.moments.len() <= tuning.n() {
             let message =
                 format!("{} samples cannot tell {} parameters", tuning.moments.len(), tuning.n());
@@ -323,6 +331,7 @@ impl<'a> Tuning<'a> {
     pub(crate) fn halved(&self) -> Option<Tuning<'a>> {
         let mut halved = self.clone();
         halved.plan.options.step = SimDuration::from_nanos(self.steps.longest.nanos() / 2);
+        halved.starts_untuned = false; // what is known is of whole steps
         (!self.tunes_step() && halved.step() > SimDuration::ZERO).then_some(halved)
     }
 
@@ -464,6 +473,7 @@ impl<'a> Tuning<'a> {
                 vec![Diagnostic::error("engine-fault", message)]
             })?;
             self.steps.add(&simulated.done);
+            self.starts_untuned &= simulated.done.contained.is_empty();
             let signals = experiment.signals.iter().zip(angles).zip(&simulated.values);
             let used: Vec<Used> = signals
                 .map(|((signal, is_angle), values)| Used {
@@ -570,6 +580,9 @@ impl Problem for Tuning<'_> {
     }
 
     fn residuals(&self, worker: &mut Replays, x: &[f64]) -> Option<Vec<f64>> {
+        if self.starts_untuned && x == self.start() && !self.is_broken_off() {
+            return Some(self.untuned.clone());
+        }
         let mut out = Vec::with_capacity(self.moments.len());
         if worker.0.len() != self.courses.len() {
             return None;
