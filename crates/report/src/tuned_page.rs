@@ -9,7 +9,7 @@ use headland_base::maths::{log10, pow};
 use headland_judge::Column;
 
 use crate::markup::escaped;
-use crate::page::framed;
+use crate::page::{framed, with_code};
 use crate::plot::{Axis, Frame, LEFT, RIGHT, path, span, svg, ticks};
 use crate::tuned::{TuneReport, TunedCurve, TunedRow, explained, row, short};
 
@@ -38,7 +38,7 @@ pub fn tuned_page(report: &TuneReport, build: &str) -> String {
         _ = writeln!(out, "<li>{}: {}</li>", escaped(name), escaped(words));
     }
     for (_, words) in &report.warnings {
-        _ = writeln!(out, "<li><b>careful:</b> {}</li>", escaped(words));
+        _ = writeln!(out, "<li><b>careful:</b> {}</li>", with_code(words));
     }
     out += "</ul>\n";
     out += &numbers(report);
@@ -142,9 +142,10 @@ fn drawn(number: &TunedRow) -> String {
 
 /// The least error so far over the simulations made, each decade as high as the next.
 fn search(report: &TuneReport) -> String {
-    let points: Vec<(f64, f64)> = report
-        .search
+    let untuned = report.rms.0.map(|before| (0, before));
+    let points: Vec<(f64, f64)> = untuned
         .iter()
+        .chain(&report.search)
         .filter(|(_, rms)| *rms > 0.0 && rms.is_finite())
         .map(|(n, rms)| (*n as f64, log10(*rms)))
         .collect();
@@ -191,8 +192,9 @@ fn search(report: &TuneReport) -> String {
     );
     _ = write!(inside, "<g transform=\"translate(0 {SEARCH_HEIGHT})\">{ends}</g>");
     format!(
-        "<section>\n<h2>The search</h2>\n<p>Root mean square of all residuals. Between two drops \
-         the search takes slopes, one simulation per number.</p>\n{}</section>\n",
+        "<section>\n<h2>The search</h2>\n<p>Root mean square of all residuals, from the model as it \
+         was to the values above. Where the line stays level the search looks around: one \
+         simulation per number says which way is down.</p>\n{}</section>\n",
         svg(SEARCH_HEIGHT + 16.0, "how the error went down", &inside)
     )
 }

@@ -3,6 +3,7 @@
 //! Reads the model and the tables, has `validate` search, and writes the tuned model and what
 //! `report` makes of it. Ctrl-C ends the search within a simulation, with what it has found.
 
+use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -22,7 +23,7 @@ use headland_sim::{EngineEntry, Housing, Model};
 use headland_validate::fit::crew::with_crew;
 use headland_validate::tune::{
     Course, Curve, KeyError, Method, Plan, Saved, Search, Tuned, TunedNumber, Tuning, Wanted,
-    curves, search, tuned,
+    curves, delay_of, search, tuned,
 };
 use headland_validate::{Experiment, UNITS_DIFFER, known_signals};
 use headland_world::parameter::{self, Subject};
@@ -34,7 +35,9 @@ use crate::context::{
     BUILD, Context, Ended, Outcome, is_stdout, refuse_same, refuse_twice, write_file,
 };
 use crate::prepare::NATIVE;
-use crate::repeating::{read_state, read_subject, read_table, read_told, replay_options};
+use crate::repeating::{
+    clocks_apart, read_state, read_subject, read_table, read_told, replay_options,
+};
 use crate::signals::interrupted;
 use crate::watchdog::Watchdog;
 
@@ -194,12 +197,14 @@ fn courses(
         }
     }
     let of = |files: &[PathBuf], i: usize| files.get(i).or(files.first()).cloned();
-    let mut courses = Vec::new();
+    let (mut courses, mut patterns) = (Vec::new(), Patterns::default());
     for (i, path) in tables.iter().enumerate() {
         let recording = read_table(context, path)?;
-        let mut experiment = measured(context, args, &recording, &model)?;
+        let mut experiment = measured(context, args, &recording, &model, &mut patterns)?;
         if let Some(file) = of(&args.command, i) {
             experiment.told = read_told(context, &file, &model)?;
+            let told = clocks_apart(&file, &experiment, delay_of(subject));
+            context.show(told.as_slice());
         }
         if let Some(file) = of(&args.state, i) {
             experiment.known = read_state(context, &file)?;
@@ -210,7 +215,13 @@ fn courses(
             is_held_out: i >= args.tables.len(),
         });
     }
-    Ok(courses)
+    let lost = patterns.lost(&args.key);
+    if !lost.is_empty() {
+        return Err(lost);
+    }
+    let empty = courses.iter().filter(|course: &&Course| course.experiment.signals.is_empty());
+    let empty: Vec<Diagnostic> = empty.map(nothing_left).collect();
+    if empty.is_empty() { Ok(courses) } else { Err(empty) }
 }
 
 fn measured(
@@ -218,6 +229,7 @@ fn measured(
     args: &TuneArgs,
     recording: &Recording,
     model: &Model,
+    patterns: &mut Patterns,
 ) -> Result<Experiment, Vec<Diagnostic>> {
     let map = key_map(args.map.as_deref())?;
     let side = Side::new(recording, &map);
@@ -226,7 +238,7 @@ fn measured(
         return Err(merged);
     }
     let mut experiment = Experiment::of(&side, args.start, args.end);
-    keep(&mut experiment, &args.key)?;
+    patterns.keep(&mut experiment, &args.key);
     let (known, unread) = known_signals(model, experiment);
     // A key in other units is not unknown.
     if unread.iter().any(|fault| !args.ignore_unknown || fault.code == UNITS_DIFFER) {
@@ -240,21 +252,42 @@ fn measured(
     Ok(known)
 }
 
-/// The signals that patterns name; all of them where there is no pattern.
-fn keep(experiment: &mut Experiment, patterns: &[String]) -> Result<(), Vec<Diagnostic>> {
-    let keys: Vec<String> = experiment.signals.iter().map(|signal| signal.key.clone()).collect();
-    let is_lost = |pattern: &&String| !keys.iter().any(|key| glob::matches(pattern, key));
-    let lost = |pattern: &String| {
-        Diagnostic::error("unknown-key", format!("no key of the table fits `{pattern:.120}`"))
-            .help_maybe(suggestion(pattern, keys.iter().map(String::as_str)))
-    };
-    let faults: Vec<Diagnostic> = patterns.iter().filter(is_lost).map(lost).collect();
-    if !faults.is_empty() {
-        return Err(faults);
+/// What to say of a table of which nothing is to be fitted.
+fn nothing_left(course: &Course) -> Diagnostic {
+    let message = format!("`{}` has no sample of what is wanted", course.name);
+    Diagnostic::error("no-samples", message)
+        .help("leave the table out; or `--key`, `--start` and `--end` leave nothing of it")
+}
+
+/// What each pattern is asked of: all tables together, since one may have what another has not.
+#[derive(Default)]
+struct Patterns {
+    /// Those that a key of some table fits.
+    fitting: BTreeSet<String>,
+    /// The keys of all tables.
+    keys: BTreeSet<String>,
+}
+
+impl Patterns {
+    /// Leaves the signals that patterns name; all of them where there is no pattern.
+    fn keep(&mut self, experiment: &mut Experiment, patterns: &[String]) {
+        let signals = &mut experiment.signals;
+        self.keys.extend(signals.iter().map(|signal| signal.key.clone()));
+        let fits = |pattern: &String| signals.iter().any(|one| glob::matches(pattern, &one.key));
+        self.fitting.extend(patterns.iter().filter(|pattern| fits(pattern)).cloned());
+        let is_kept = |key: &str| patterns.iter().any(|pattern| glob::matches(pattern, key));
+        signals.retain(|signal| patterns.is_empty() || is_kept(&signal.key));
     }
-    let is_kept = |key: &str| patterns.iter().any(|pattern| glob::matches(pattern, key));
-    experiment.signals.retain(|signal| patterns.is_empty() || is_kept(&signal.key));
-    Ok(())
+
+    /// Every pattern that fits nothing anywhere.
+    fn lost(&self, patterns: &[String]) -> Vec<Diagnostic> {
+        let lost = |pattern: &String| {
+            Diagnostic::error("unknown-key", format!("no key of a table fits `{pattern:.120}`"))
+                .help_maybe(suggestion(pattern, self.keys.iter().map(String::as_str)))
+        };
+        let is_lost = |pattern: &&String| !self.fitting.contains(*pattern);
+        patterns.iter().filter(is_lost).map(lost).collect()
+    }
 }
 
 fn plan(args: &TuneArgs, subject: &Subject) -> Result<Plan, Vec<Diagnostic>> {
