@@ -140,6 +140,15 @@ fn a_key_that_one_table_has_and_another_has_not_is_fitted_where_it_is() {
     }
 }
 
+#[test]
+fn a_table_is_not_fitted_and_held_out_at_once() {
+    let (dir, [model, table]) = (folder(), pendulum());
+    let param = format!("{DAMPING}=0..1");
+    let args = ["tune", &model, &table, "--hold", &table, "-p", &param];
+    let said = text(&expect(dir.path(), &args, 2).stderr);
+    assert!(said.contains("held-and-fitted") && said.contains("--train"), "{said}");
+}
+
 /// Commands by another clock move nothing: `tune` says so as `validate` does.
 #[test]
 fn commands_on_another_clock_are_told() {

@@ -196,6 +196,15 @@ fn courses(
             return Err(vec![Diagnostic::error("bad-option", message).help(help)]);
         }
     }
+    // What was fitted says nothing of how well a model does on what it has not seen.
+    let whole = |path: &PathBuf| path.canonicalize().unwrap_or_else(|_| path.clone());
+    if let Some(both) =
+        args.hold.iter().find(|hold| args.tables.iter().any(|t| whole(t) == whole(hold)))
+    {
+        let message = format!("`{}` is to be fitted and held out", both.display());
+        let help = "leave it out of one of them; `--train 0.7` holds a part of each table out";
+        return Err(vec![Diagnostic::error("held-and-fitted", message).help(help)]);
+    }
     let of = |files: &[PathBuf], i: usize| files.get(i).or(files.first()).cloned();
     let (mut courses, mut patterns) = (Vec::new(), Patterns::default());
     for (i, path) in tables.iter().enumerate() {

@@ -19,7 +19,7 @@ use super::statistics::mean;
 pub const SHIFTS: usize = 200;
 /// Most points of the grid; a longer recording gets a wider one. This is what bounds the memory,
 /// whatever the recording and however wide the lags: shifts as far as two thirds of the grid take
-/// transforms of twice its length, 160 MB with all that goes with them.
+/// transforms of twice its length, some 170 MB with all that goes with them.
 const GRID_MAX: usize = 1 << 20;
 /// Shifts beyond this many are wide: a key of them takes more than some megabytes.
 const WIDE: usize = 1 << 14;

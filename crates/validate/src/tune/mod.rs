@@ -316,14 +316,26 @@ impl<'a> Tuning<'a> {
         tuning.scale(&mut replays)?;
         tuning.starts_untuned &= tuning.subject_at(&tuning.start()).as_ref() == Ok(&tuning.subject);
         if tuning.moments.len() <= tuning.n() {
-            let message =
-                format!("{} samples cannot tell {} parameters", tuning.moments.len(), tuning.n());
-            return Err(vec![
-                Diagnostic::error("too-few-samples", message)
-                    .help("give more or longer recordings, or fewer parameters"),
-            ]);
+            return Err(vec![tuning.too_few_samples()]);
         }
         Ok(tuning)
+    }
+
+    fn too_few_samples(&self) -> Diagnostic {
+        let (n, n_wanted, n_starts) = (self.moments.len(), self.wanted.len(), self.starts.len());
+        let samples = if n == 1 { "1 sample".to_string() } else { format!("{n} samples") };
+        let numbers =
+            if self.n() == 1 { "1 number".into() } else { format!("{} numbers", self.n()) };
+        let mut told =
+            Diagnostic::error("too-few-samples", format!("{samples} cannot tell {numbers}"))
+                .help("give more or longer recordings, or look for fewer numbers");
+        if n_starts > 0 {
+            told = told.note(format!(
+                "{n_wanted} of the model and {n_starts} of where recordings start, which --state \
+                 or --start-as-measured would give"
+            ));
+        }
+        told
     }
 
     /// The same with steps half as long as the longest that is taken; nothing where the step
