@@ -339,6 +339,7 @@ mod tests {
         // A search of one point, and a model that broke before it was tuned.
         let mut report = report();
         report.search.truncate(1);
+        report.rms.0 = None;
         report.curves[0].before = None;
         let page = tuned_page(&report, "build");
         let n = |class: &str| page.matches(&format!("<path class=\"{class}\"")).count();
