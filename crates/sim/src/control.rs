@@ -237,7 +237,6 @@ impl Commands {
         }
     }
 
-    #[inline]
     fn act_on(&mut self, dof_idx: usize, axis: &Axis, now: &DofState) -> (f64, Gains) {
         let (is_told, time) = (self.is_told[dof_idx], self.now);
         let motors = self.motors[dof_idx].iter().zip(&mut self.ticks[dof_idx]);
@@ -351,7 +350,6 @@ impl Motor {
     }
 
     /// The effort this motor gives now, and how it gives way.
-    #[inline]
     fn give(
         &self,
         command: Command,
@@ -377,7 +375,6 @@ impl Motor {
     }
 
     /// What it can give at a speed: with the motion less and less, against it all it has.
-    #[inline]
     fn range_at(&self, velocity: f64) -> (f64, f64) {
         let Some(curve) = self.torque_speed else { return (f64::NEG_INFINITY, f64::INFINITY) };
         let left =
@@ -386,7 +383,6 @@ impl Motor {
     }
 
     /// The effort a command asks of this motor within its range, and how that gives way.
-    #[inline]
     fn follow(&self, command: Command, now: &DofState) -> (f64, Gains) {
         let gains = self.gains.unwrap_or_default();
         let target = self.target(command);
@@ -411,7 +407,6 @@ impl Motor {
         }
     }
 
-    #[inline]
     fn target(&self, command: Command) -> f64 {
         match self.target_range {
             Some((mode, low, high)) if mode == command.mode => clamp(command.target, (low, high)),
@@ -427,7 +422,6 @@ fn n_periods(time: SimTime, period: SimDuration) -> i64 {
 
 /// Like `f64::clamp`, but ranges that do not overlap (a limit of a world and one of a motor)
 /// give the lower end instead of a panic. What is no number stays so.
-#[inline]
 fn clamp(value: f64, (low, high): (f64, f64)) -> f64 {
     let value = if value > high { high } else { value };
     if value < low { low } else { value }
