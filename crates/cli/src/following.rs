@@ -23,6 +23,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::time::Duration;
 
 use headland_base::{Diagnostic, Findings, SimDuration, SimTime};
+use headland_judge::compare::Heading;
 use headland_record::csv::{NumberChoice, NumberColumn, TIME_NAMES, moment_of, read_numbers};
 use headland_record::{LoadOptions, Reader, Stamp, follow};
 
@@ -46,7 +47,7 @@ const LAST_WORDS: Duration = Duration::from_secs(2);
 const MOMENT: SimDuration = SimDuration::from_nanos(250_000_000);
 
 enum Said {
-    Header(Vec<String>),
+    Header(Vec<Heading>),
     Row(SimTime, Vec<f64>),
     End(Findings),
 }
@@ -119,7 +120,7 @@ impl Rows {
     }
 
     /// The keys of its columns but the time; waits for them.
-    pub fn header(&mut self) -> Result<Vec<String>, Vec<Diagnostic>> {
+    pub fn header(&mut self) -> Result<Vec<Heading>, Vec<Diagnostic>> {
         let nothing = || {
             let message = "nothing that can be compared has come";
             vec![Diagnostic::error("empty-table", message).help("is anybody writing to it?")]
@@ -246,8 +247,12 @@ fn read_table(input: BufReader<Growing>, name: &str, queue: &Queue) -> Findings 
         })?;
         let others = (0..columns.len()).filter(|column| *column != time);
         let numbers: Vec<usize> = std::iter::once(time).chain(others).collect();
-        let keys = numbers[1..].iter().map(|column| columns[*column].name.clone()).collect();
-        _ = queue.to.send(Said::Header(keys));
+        let heading = |column: &usize| Heading {
+            key: columns[*column].name.clone(),
+            unit: columns[*column].si_unit.unwrap_or_default(),
+        };
+        let headings = numbers[1..].iter().map(heading).collect();
+        _ = queue.to.send(Said::Header(headings));
         is_bare.set(columns[time].unit.is_none());
         Ok(NumberChoice { numbers, word: Some(time) })
     };
@@ -328,8 +333,9 @@ fn read_messages(input: BufReader<Growing>, name: &str, stamp: Stamp, queue: &Qu
     let mut keys = Vec::new();
     let findings = follow(Reader::new(input, name).growing(), &options, &mut |said| {
         moments.take(said.time, said.numbers, &queue.lost);
-        if keys.len() < said.keys.len() {
-            keys = said.keys.to_vec();
+        // Once rows have begun no key comes to them, and none changes its name.
+        if keys.len() < said.keys.len() && moments.n_keys.is_none() {
+            keys = said.keys.names();
         }
         moments.give(&keys, queue, |newest, time| newest - time > MOMENT)
     });
@@ -392,7 +398,10 @@ impl Moments {
             self.n_numbers -= row.len();
             if self.n_keys.is_none() {
                 self.n_keys = Some(keys.len());
-                if queue.to.send(Said::Header(keys.to_vec())).is_err() {
+                // Messages are in SI, and do not say so.
+                let heading = |key: &String| Heading { key: key.clone(), unit: "" };
+                let headings = keys.iter().map(heading).collect();
+                if queue.to.send(Said::Header(headings)).is_err() {
                     return false;
                 }
             }

@@ -6,7 +6,7 @@ use std::path::Path;
 use headland_base::{Diagnostic, SimDuration};
 use headland_record::{ImportOptions, Recording, import};
 use headland_sim::{Gains, Model};
-use headland_validate::{Between, ReplayOptions, Told, given};
+use headland_validate::{Between, Experiment, ReplayOptions, Told, given};
 use headland_world::Places;
 use headland_world::parameter::{self, Settings, Subject};
 
@@ -55,6 +55,27 @@ pub fn read_told(context: &Context, path: &Path, model: &Model) -> Result<Told, 
     let (table, name) = (read_table(context, path)?, path.display().to_string());
     context.show(Told::ignored_columns(&table, &name).as_slice());
     Told::read(&table, &name, model)
+}
+
+/// Commands that all come before or after everything that was measured are of another clock.
+pub fn clocks_apart(
+    path: &Path,
+    experiment: &Experiment,
+    delay: SimDuration,
+) -> Option<Diagnostic> {
+    let (first, last) = (experiment.first()?, experiment.last()?);
+    let told = experiment.told.commands();
+    let (given, end) = (told.first()?.0 + delay, told.last()?.0 + delay);
+    // A command of shortly before the start is in force at the start.
+    if given <= last && (first - end).nanos() <= (last - first).nanos().max(10_000_000_000) {
+        return None;
+    }
+    let message = format!("no command of `{}` comes while something was measured", path.display());
+    Some(
+        Diagnostic::warning("clocks-apart", message)
+            .note(format!("commands are from {given} to {end}, samples from {first} to {last}"))
+            .help("give both tables the same clock"),
+    )
 }
 
 /// The state to start from: of an SDF file, or a row of a table.

@@ -194,6 +194,35 @@ fn a_table_that_grows_is_compared_with_a_finished_one() {
     assert_eq!(found["unmatched_a"], 20, "ten of each key before B begins");
 }
 
+/// Units in a header that still grows are heeded as those of a whole table.
+#[test]
+fn units_of_a_growing_header_are_heeded() {
+    let degrees = |millis: u32| format!("{},28.64788975654116\n", f64::from(millis) * 1e-3);
+    let rows: String = (0..20).map(|i| degrees(10 * i)).collect();
+    let dir = folder(&[
+        ("deg.csv", &format!("time,hinge/position [deg]\n{rows}")),
+        ("rad.csv", &format!("time,hinge/position [rad]\n{rows}")),
+        ("metres.csv", &format!("time,hinge/position [mm]\n{rows}")),
+    ]);
+    let validate = |table: &str| {
+        let model = world("pendulum");
+        let args = ["validate", &model, table, "--live=0.1", "--json", "--ignore-unknown"];
+        ended(start(dir.path(), &args))
+    };
+    let found = last(&validate("deg.csv"));
+    let least = key(&found, "hinge/position")["rmse"].as_f64().expect("a number");
+    assert!(least < 0.2, "half a radian at first: {found}");
+    let refused = validate("metres.csv");
+    assert_eq!(refused.status.code(), Some(2), "{}", text(&refused.stderr));
+    assert!(text(&refused.stderr).contains("units-differ"), "{}", text(&refused.stderr));
+    // So are those of the two sides of a comparison.
+    let compare = |b: &str| ended(start(dir.path(), &["compare", "rad.csv", b, "--live=0.1"]));
+    assert_eq!(compare("deg.csv").status.code(), Some(0));
+    let refused = compare("metres.csv");
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(text(&refused.stderr).contains("units-differ"), "{}", text(&refused.stderr));
+}
+
 /// What --live cannot heed it refuses.
 #[test]
 fn options_that_would_be_ignored_are_refused() {

@@ -50,6 +50,18 @@ fn the_pendulum_that_ships_is_tuned_and_written() {
         let text = fs::read_to_string(dir.path().join(name)).unwrap();
         assert!(text.contains(word) && text.contains(DAMPING), "{name}: {text:.400}");
     }
+    // The page draws both keys, before and after, and how the search went.
+    let page = fs::read_to_string(dir.path().join("r.html")).unwrap();
+    for drawn in
+        ["hinge/position [rad]", "hinge/velocity [rad/s]", "error that is left", "least error"]
+    {
+        assert!(page.contains(drawn), "{drawn}");
+    }
+    assert_eq!(page.matches("<path class=\"curve l1 d1\"").count(), 4, "before, twice per key");
+    let search = found["search"].as_array().unwrap();
+    let rms = |point: Option<&Value>| point.unwrap()["rms"].as_f64().unwrap();
+    assert!((rms(search.last()) - found["rms"]["after"].as_f64().unwrap()).abs() < 1e-12);
+    assert!(rms(search.first()) > rms(search.last()), "{search:?}");
     // The tuned model is as good as the search says.
     let value = number(&found, DAMPING)["value"].as_f64().unwrap();
     let listed = expect(dir.path(), &["tune", "tuned.sdf", "--list", "--json"], 0);
@@ -96,9 +108,66 @@ fn an_arm_with_commands_is_tuned_in_four_numbers() {
         ("command/delay", 0.02),
     ] {
         assert!(holds(&found, path, truth), "{path} is {truth}: {found}");
+        let half = |name: &str| number(&found, path)[name].as_f64().unwrap();
+        assert!(half("joint_half_width") > half("half_width"), "{path}: {found}");
     }
     assert!(text(&output.stderr).contains("step-error"), "{}", text(&output.stderr));
     assert!(text(&output.stderr).contains("beside-the-model"), "{}", text(&output.stderr));
+}
+
+/// A pattern is asked of all tables together: one may have what another has not.
+#[test]
+fn a_key_that_one_table_has_and_another_has_not_is_fitted_where_it_is() {
+    let (dir, [model, table]) = (folder(), pendulum());
+    let rows = fs::read_to_string(&table).unwrap();
+    let short = |line: &str| line.split(',').take(2).collect::<Vec<_>>().join(",");
+    let positions: Vec<String> = rows.lines().map(short).collect();
+    fs::write(dir.path().join("positions.csv"), positions.join("\n")).unwrap();
+    let param = format!("{DAMPING}=0..1");
+    let base = ["tune", &model, &table, "positions.csv", "-p", &param, "--json"];
+    let both = [&base[..], &["--key", "hinge/position", "--key", "hinge/velocity"]].concat();
+    let found = json(&expect(dir.path(), &both, 0).stdout);
+    assert_eq!(found["errors"].as_array().unwrap().len(), 3, "{found}");
+    assert!(holds(&found, DAMPING, 0.08), "{found}");
+    // What no table has is an error, and so is a table of which nothing is left.
+    for (key, code, names) in [
+        ("hinge/positon", "unknown-key", "hinge/position"),
+        ("hinge/velocity", "no-samples", "positions.csv"),
+    ] {
+        let output = expect(dir.path(), &[&base[..], &["--key", key]].concat(), 2);
+        let said = text(&output.stderr);
+        assert!(said.contains(code) && said.contains(names), "{said}");
+    }
+}
+
+#[test]
+fn a_table_is_not_fitted_and_held_out_at_once() {
+    let (dir, [model, table]) = (folder(), pendulum());
+    let param = format!("{DAMPING}=0..1");
+    let args = ["tune", &model, &table, "--hold", &table, "-p", &param];
+    let said = text(&expect(dir.path(), &args, 2).stderr);
+    assert!(said.contains("held-and-fitted") && said.contains("--train"), "{said}");
+}
+
+/// Commands by another clock move nothing: `tune` says so as `validate` does.
+#[test]
+fn commands_on_another_clock_are_told() {
+    let dir = folder();
+    let measured = |name: &str| format!("{ROOT}/worlds/measured/{name}");
+    let told = fs::read_to_string(measured("arm_commands.csv")).unwrap();
+    let mut lines = told.lines();
+    let mut later = format!("{}\n", lines.next().unwrap());
+    for line in lines {
+        let (time, rest) = line.split_once(',').unwrap();
+        later += &format!("{},{rest}\n", time.parse::<f64>().unwrap() + 1000.0);
+    }
+    fs::write(dir.path().join("later.csv"), later).unwrap();
+    let (model, table) = (measured("arm.sdf"), measured("arm.csv"));
+    let param = "joint/shoulder/dynamics/damping=0..3";
+    let args = ["tune", &model, &table, "-c", "later.csv", "-p", param, "--most", "3"];
+    let output = expect(dir.path(), &args, 3);
+    let said = text(&output.stderr);
+    assert!(said.contains("clocks-apart") && said.contains("1000"), "{said}");
 }
 
 /// Left after a few simulations and carried on: the same numbers as in one go.

@@ -50,7 +50,7 @@ impl Axis {
         Axis { start, secs: (end - start).max(1e-9) }
     }
 
-    fn x(&self, secs: f64) -> f64 {
+    pub(crate) fn x(&self, secs: f64) -> f64 {
         LEFT + (secs - self.start) / self.secs * (RIGHT - LEFT)
     }
 }

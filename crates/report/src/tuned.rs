@@ -1,11 +1,10 @@
 //! What tuning found: every number before and after, with how sure it is, and how far off the
-//! model was and is. As text, JSON, Markdown, or one page that needs nothing but itself.
+//! model was and is. As text, JSON or Markdown; the page is in `tuned_page`.
 
+use headland_base::SimTime;
 use serde_json::{Value, json};
 
 use crate::compared::{lines, mark};
-use crate::markup::escaped;
-use crate::page::framed;
 use crate::table::{Align, table};
 use crate::units::count;
 
@@ -22,6 +21,9 @@ pub struct TunedRow {
     pub value: f64,
     /// Half the width of its interval; nothing where the data does not bound it.
     pub half_width: Option<f64>,
+    /// Half the width of an interval that is wide enough to hold this number while those of all
+    /// others hold theirs; nothing where there is but one number, or no interval.
+    pub joint_half_width: Option<f64>,
     /// How far it would go if steps became ever shorter, which its interval heeds; nothing where
     /// nobody could tell.
     pub step_shift: Option<f64>,
@@ -48,6 +50,27 @@ pub struct TunedError {
     pub n_samples: (usize, usize),
 }
 
+/// A key of a recording, measured and simulated.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TunedCurve {
+    /// The recording.
+    pub recording: String,
+    /// The key.
+    pub key: String,
+    /// Its unit; empty where nobody knows.
+    pub unit: String,
+    /// When it was measured.
+    pub times: Vec<SimTime>,
+    /// What was measured.
+    pub measured: Vec<f64>,
+    /// By the model as it was: its values, and how far they are off; nothing where it broke.
+    pub before: Option<(Vec<f64>, Vec<f64>)>,
+    /// The same by the tuned model.
+    pub after: Option<(Vec<f64>, Vec<f64>)>,
+    /// So many samples, from the first, were fitted.
+    pub n_fitted: usize,
+}
+
 /// All of it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TuneReport {
@@ -63,6 +86,10 @@ pub struct TuneReport {
     pub starts: Vec<TunedRow>,
     /// Every key of every recording.
     pub errors: Vec<TunedError>,
+    /// What the keys did; nothing where nobody draws it.
+    pub curves: Vec<TunedCurve>,
+    /// How the search went: after so many simulations the least error so far, as in `rms`.
+    pub search: Vec<(usize, f64)>,
     /// Root mean square of all weighted residuals, before and after.
     pub rms: (Option<f64>, f64),
     /// Samples that were fitted.
@@ -80,11 +107,38 @@ pub struct TuneReport {
 }
 
 impl TuneReport {
-    fn interval_words(&self) -> String {
-        format!("± {:.0} %", 100.0 * self.confidence)
+    /// What stands above the columns of a table of numbers; where there are several, each has an
+    /// interval of its own and one that holds it while those of all others hold theirs.
+    fn header(&self, has_joint: bool) -> Vec<(String, Align)> {
+        let sure = format!("± {:.0} %", 100.0 * self.confidence);
+        let mut header = vec![
+            ("number".to_string(), Align::Left),
+            ("unit".to_string(), Align::Left),
+            ("before".to_string(), Align::Right),
+            ("after".to_string(), Align::Right),
+        ];
+        match has_joint {
+            true => header.extend([
+                (format!("each {sure}"), Align::Left),
+                (format!("all {sure}"), Align::Left),
+            ]),
+            false => header.push((sure, Align::Left)),
+        }
+        header.push(("sought in".to_string(), Align::Left));
+        header
     }
 
-    fn headline(&self) -> String {
+    pub(crate) fn names(&self) -> Vec<String> {
+        self.header(self.has_joint()).into_iter().map(|(name, _)| name).collect()
+    }
+
+    /// Whether there are intervals that hold all numbers at once.
+    pub(crate) fn has_joint(&self) -> bool {
+        let mut numbers = self.numbers.iter().chain(&self.derived);
+        numbers.any(|number| number.joint_half_width.is_some())
+    }
+
+    pub(crate) fn headline(&self) -> String {
         let rms = match self.rms.0 {
             Some(before) => format!("{} before, {} after", short(before), short(self.rms.1)),
             None => format!("{} after", short(self.rms.1)),
@@ -98,10 +152,17 @@ impl TuneReport {
     }
 
     fn rows(&self) -> Vec<Vec<String>> {
-        self.numbers.iter().chain(&self.derived).map(row).collect()
+        let has_joint = self.has_joint();
+        self.numbers.iter().chain(&self.derived).map(|number| row(number, has_joint)).collect()
     }
 
-    fn error_rows(&self) -> Vec<Vec<String>> {
+    /// Where recordings start, as a table: these numbers hold each for itself.
+    pub(crate) fn starts(&self) -> (Vec<String>, Vec<Vec<String>>) {
+        let names = self.header(false).into_iter().map(|(name, _)| name).collect();
+        (names, self.starts.iter().map(|number| row(number, false)).collect())
+    }
+
+    pub(crate) fn error_rows(&self) -> Vec<Vec<String>> {
         let pair = |pair: Option<(f64, f64)>| match pair {
             Some((before, after)) => [short(before), short(after)],
             None => [String::new(), String::new()],
@@ -117,7 +178,7 @@ impl TuneReport {
         self.errors.iter().map(row).collect()
     }
 
-    fn error_header(&self) -> Vec<(&'static str, Align)> {
+    pub(crate) fn error_header(&self) -> Vec<(&'static str, Align)> {
         let mut header = vec![
             ("recording", Align::Left),
             ("key", Align::Left),
@@ -136,10 +197,8 @@ impl TuneReport {
     }
 }
 
-const HEADER: [&str; 6] = ["number", "unit", "before", "after", "interval", "sought in"];
-
 /// Six digits, and no more zeros than needed.
-fn short(x: f64) -> String {
+pub(crate) fn short(x: f64) -> String {
     if x == 0.0 {
         return "0".to_string();
     }
@@ -158,8 +217,12 @@ fn short(x: f64) -> String {
     }
 }
 
-fn row(number: &TunedRow) -> Vec<String> {
-    vec![
+/// The cells of one number.
+pub(crate) fn row(number: &TunedRow, has_joint: bool) -> Vec<String> {
+    let interval = |half: Option<f64>| {
+        half.map_or("unknown".to_string(), |half| format!("± {}", short_error(half)))
+    };
+    let mut cells = vec![
         number.name.clone(),
         number.unit.clone(),
         match number.before[..] {
@@ -168,9 +231,14 @@ fn row(number: &TunedRow) -> Vec<String> {
             [least, .., most] => format!("{}..{}", short(least), short(most)),
         },
         short(number.value),
-        number.half_width.map_or("unknown".to_string(), |half| format!("± {}", short_error(half))),
-        number.bounds.map_or(String::new(), |(a, b)| format!("{}..{}", short(a), short(b))),
-    ]
+        interval(number.half_width),
+    ];
+    if has_joint {
+        cells.push(interval(number.joint_half_width));
+    }
+    let sought = number.bounds.map(|(a, b)| format!("{}..{}", short(a), short(b)));
+    cells.push(sought.unwrap_or_default());
+    cells
 }
 
 /// An uncertainty has two digits.
@@ -185,16 +253,8 @@ fn short_error(x: f64) -> String {
 /// As text for people.
 pub fn tuned(report: &TuneReport) -> String {
     let mut out = format!("{}\n", report.headline());
-    let [number, unit, before, after, _, sought] = HEADER;
-    let interval = report.interval_words();
-    let header = [
-        (number, Align::Left),
-        (unit, Align::Left),
-        (before, Align::Right),
-        (after, Align::Right),
-        (interval.as_str(), Align::Left),
-        (sought, Align::Left),
-    ];
+    let header = report.header(report.has_joint());
+    let header: Vec<(&str, Align)> = header.iter().map(|(name, a)| (name.as_str(), *a)).collect();
     out += &format!("\n{}", table(&header, &report.rows()));
     out += &format!("\n{}", table(&report.error_header(), &report.error_rows()));
     out
@@ -211,6 +271,7 @@ pub fn tuned_json(report: &TuneReport) -> Value {
         json!({
             "path": number.name, "unit": number.unit, "before": before,
             "value": number.value, "half_width": number.half_width,
+            "joint_half_width": number.joint_half_width,
             "step_shift": number.step_shift,
             "lower": number.bounds.map(|bounds| bounds.0),
             "upper": number.bounds.map(|bounds| bounds.1),
@@ -233,6 +294,8 @@ pub fn tuned_json(report: &TuneReport) -> Value {
         .iter()
         .map(|(code, words)| json!({"code": code, "message": words}))
         .collect();
+    let search = report.search.iter().map(|(n, rms)| json!({"simulations": n, "rms": rms}));
+    let search: Vec<Value> = search.collect();
     let made: serde_json::Map<String, Value> =
         report.made.iter().map(|(name, words)| (name.clone(), json!(words))).collect();
     json!({
@@ -240,6 +303,7 @@ pub fn tuned_json(report: &TuneReport) -> Value {
         "derived": list(&report.derived), "starts": list(&report.starts),
         "errors": report.errors.iter().map(error).collect::<Vec<_>>(),
         "rms": {"before": report.rms.0, "after": report.rms.1},
+        "search": search,
         "n_samples": report.n_residuals, "n_simulations": report.n_evaluations,
         "ended": report.ended, "converged": report.is_converged,
         "confidence": report.confidence, "warnings": warnings,
@@ -247,15 +311,22 @@ pub fn tuned_json(report: &TuneReport) -> Value {
 }
 
 /// What is worth knowing to read the tables.
-fn explained(report: &TuneReport) -> String {
+pub(crate) fn explained(report: &TuneReport) -> String {
+    let percent = 100.0 * report.confidence;
+    let joint = match report.has_joint() {
+        true => format!(
+            " The intervals under \"all\" are wider, so that in at least {percent:.0} of 100 \
+             experiments every one of them holds its value at once, whether or not the values \
+             hang together (Šidák, 1967)."
+        ),
+        false => String::new(),
+    };
     format!(
-        "An interval of {:.0} % holds the true value in {:.0} of 100 such experiments, if the model \
-         is right but for these numbers. It heeds that errors of neighbouring samples hang \
+        "An interval of {percent:.0} % holds the true value in {percent:.0} of 100 such \
+         experiments, if the model is right but for these numbers.{joint} It heeds that errors of neighbouring samples hang \
          together, and is widened by how far ever shorter steps would move the value, as far as a \
          run with half the step tells. A residual is the error of a sample divided by the \
-         standard deviation of what was measured of its key, so that all keys weigh alike.",
-        100.0 * report.confidence,
-        100.0 * report.confidence
+         standard deviation of what was measured of its key, so that all keys weigh alike."
     )
 }
 
@@ -266,9 +337,7 @@ pub fn tuned_markdown(report: &TuneReport, build: &str) -> String {
         out += &format!("- {}: {}\n", mark(name), mark(words));
     }
     out += &format!("\n{}\n\n", mark(&report.headline()));
-    let mut header: Vec<String> = HEADER.iter().map(ToString::to_string).collect();
-    header[4] = report.interval_words();
-    out += &lines(&header, &report.rows());
+    out += &lines(&report.names(), &report.rows());
     if !report.warnings.is_empty() {
         out += "\n";
     }
@@ -279,113 +348,24 @@ pub fn tuned_markdown(report: &TuneReport, build: &str) -> String {
         report.error_header().iter().map(|(name, _)| (*name).to_string()).collect();
     out += &format!("\n## Errors\n\n{}", lines(&header, &report.error_rows()));
     if !report.starts.is_empty() {
-        let rows: Vec<Vec<String>> = report.starts.iter().map(row).collect();
-        let mut names: Vec<String> = HEADER.iter().map(ToString::to_string).collect();
-        names[4] = report.interval_words();
+        let (names, rows) = report.starts();
         out += &format!("\n## Where recordings start\n\n{}", lines(&names, &rows));
     }
     out + &format!("\n{}\n\n{}\n", mark(&explained(report)), mark(build))
 }
 
-/// As one page.
-pub fn tuned_page(report: &TuneReport, build: &str) -> String {
-    let title = format!("{} tuned", report.model);
-    let pill = match report.is_converged {
-        true => "<span class=\"pill green\">converged</span>",
-        false => "<span class=\"pill red\">not converged</span>",
-    };
-    let mut out = format!("<h1>{} {pill}</h1>\n", escaped(&title));
-    out += &format!("<p>{}</p>\n<ul class=\"facts\">\n", escaped(&report.headline()));
-    for (name, words) in &report.made {
-        out += &format!("<li>{}: {}</li>\n", escaped(name), escaped(words));
-    }
-    for (_, words) in &report.warnings {
-        out += &format!("<li><b>careful:</b> {}</li>\n", escaped(words));
-    }
-    out += "</ul>\n";
-    let mut header: Vec<String> = HEADER.iter().map(ToString::to_string).collect();
-    header[4] = report.interval_words();
-    header.push("where in its range".to_string());
-    let rows = report.numbers.iter().chain(&report.derived).map(|number| {
-        let cells = row(number).iter().map(|cell| escaped(cell)).collect::<Vec<_>>();
-        (cells, drawn(number))
-    });
-    let rows: Vec<Vec<String>> = rows
-        .map(|(mut cells, drawing)| {
-            cells.push(drawing);
-            cells
-        })
-        .collect();
-    out += &html_table(&header, &rows);
-    out += "<h2>Errors</h2>\n";
-    let header: Vec<String> =
-        report.error_header().iter().map(|(name, _)| (*name).to_string()).collect();
-    let plain = |rows: Vec<Vec<String>>| -> Vec<Vec<String>> {
-        rows.iter().map(|row| row.iter().map(|cell| escaped(cell)).collect()).collect()
-    };
-    out += &html_table(&header, &plain(report.error_rows()));
-    if !report.starts.is_empty() {
-        out += "<h2>Where recordings start</h2>\n";
-        let mut names: Vec<String> = HEADER.iter().map(ToString::to_string).collect();
-        names[4] = report.interval_words();
-        out += &html_table(&names, &plain(report.starts.iter().map(row).collect()));
-    }
-    out += &format!("<p>{}</p>\n", escaped(&explained(report)));
-    framed(&title, &out, build)
-}
-
-fn html_table(header: &[String], rows: &[Vec<String>]) -> String {
-    let mut out = "<div class=\"scroll\"><table class=\"tuned\">\n<thead><tr>".to_string();
-    for name in header {
-        out += &format!("<th>{}</th>", escaped(name));
-    }
-    out += "</tr></thead>\n";
-    for row in rows {
-        out += "<tr>";
-        for cell in row {
-            out += &format!("<td>{cell}</td>");
-        }
-        out += "</tr>\n";
-    }
-    out + "</table></div>\n"
-}
-
-/// The range, the interval in it, where the number was and where it is.
-fn drawn(number: &TunedRow) -> String {
-    let Some((lower, upper)) = number.bounds else { return String::new() };
-    let place = |x: f64| 4.0 + 192.0 * ((x - lower) / (upper - lower)).clamp(0.0, 1.0);
-    let mut out = "<svg class=\"range\" viewBox=\"0 0 200 16\">\
-         <line x1=\"4\" x2=\"196\" y1=\"8\" y2=\"8\" stroke=\"#9aa2ae\"/>"
-        .to_string();
-    if let Some(half) = number.half_width {
-        let (from, to) = (place(number.value - half), place(number.value + half));
-        out += &format!(
-            "<rect x=\"{from:.1}\" y=\"4\" width=\"{:.1}\" height=\"8\" fill=\"#b9cfe6\"/>",
-            (to - from).max(1.0)
-        );
-    }
-    for before in number.before.iter().filter(|before| (lower..=upper).contains(before)) {
-        let x = place(*before);
-        out +=
-            &format!("<circle cx=\"{x:.1}\" cy=\"8\" r=\"3\" fill=\"none\" stroke=\"#5c636e\"/>");
-    }
-    out + &format!(
-        "<circle cx=\"{:.1}\" cy=\"8\" r=\"3\" fill=\"#1f5fa8\"/></svg>",
-        place(number.value)
-    )
-}
-
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
 
-    fn report() -> TuneReport {
+    pub(crate) fn report() -> TuneReport {
         let number = |name: &str, half_width| TunedRow {
             name: name.to_string(),
             unit: "kg".to_string(),
             before: vec![1.0],
             value: 1.234_567_89,
             half_width,
+            joint_half_width: half_width.map(|half| 1.5 * half),
             step_shift: None,
             bounds: Some((0.5, 2.0)),
         };
@@ -408,6 +388,8 @@ mod tests {
                 held_out: Some((0.2, 0.02)),
                 n_samples: (80, 20),
             }],
+            curves: vec![curve()],
+            search: vec![(1, 0.5), (8, 0.06), (12, 0.05)],
             rms: (Some(0.5), 0.05),
             n_residuals: 80,
             n_evaluations: 12,
@@ -415,6 +397,20 @@ mod tests {
             is_converged: true,
             warnings: vec![("at-bound".to_string(), "`x` stands at its <bound>".to_string())],
             confidence: 0.95,
+        }
+    }
+
+    fn curve() -> TunedCurve {
+        let n = 10;
+        TunedCurve {
+            recording: "a.csv".to_string(),
+            key: "elbow/position".to_string(),
+            unit: "rad".to_string(),
+            times: (0..n).map(|i| SimTime::from_nanos(i * 100_000_000)).collect(),
+            measured: (0..n).map(|i| i as f64).collect(),
+            before: Some(((0..n).map(|i| 2.0 * i as f64).collect(), vec![1.0; n as usize])),
+            after: Some(((0..n).map(|i| i as f64 + 0.01).collect(), vec![0.01; n as usize])),
+            n_fitted: 8,
         }
     }
 
@@ -438,19 +434,34 @@ mod tests {
     }
 
     #[test]
-    fn every_form_has_every_number_and_no_markup_of_others() {
+    fn every_form_has_every_number() {
         let report = report();
         let text = tuned(&report);
         assert!(text.contains("1.23457") && text.contains("± 0.012") && text.contains("unknown"));
         assert!(text.contains("held out before"), "{text}");
-        let page = tuned_page(&report, "build");
-        assert!(page.contains("arm&lt;1&gt;.sdf") && page.contains("&lt;bound&gt;"));
-        assert!(!page.contains("<bound>"));
         let markdown = tuned_markdown(&report, "build");
         assert!(markdown.contains("a\\|b") && markdown.contains("## Errors"), "{markdown}");
         let json = tuned_json(&report);
         assert_eq!(json["parameters"][0]["half_width"], 0.012_34);
         assert_eq!(json["parameters"][1]["half_width"], Value::Null);
+        assert_eq!(json["search"][1]["simulations"], 8);
         assert_eq!(json["errors"][0]["rmse_held_out"]["after"], 0.02);
+    }
+
+    /// One number has one interval; several have another that holds them together.
+    #[test]
+    fn intervals_that_hold_all_at_once_are_told_where_there_are_several_numbers() {
+        let report = report();
+        let text = tuned(&report);
+        assert!(text.contains("each ± 95 %") && text.contains("all ± 95 %"), "{text}");
+        assert!(text.contains("± 0.019"), "{text}");
+        assert_eq!(tuned_json(&report)["parameters"][0]["joint_half_width"], 1.5 * 0.012_34);
+        assert!(tuned_markdown(&report, "build").contains("every one of them"));
+        let mut one = report;
+        one.numbers.truncate(1);
+        one.numbers[0].joint_half_width = None;
+        let text = tuned(&one);
+        assert!(!text.contains("all ±") && text.contains("  ± 95 %"), "{text}");
+        assert!(!tuned_markdown(&one, "build").contains("every one of them"));
     }
 }

@@ -38,12 +38,7 @@ impl Plan {
 
     /// The same on a clock that began earlier.
     pub fn since(zero: SimTime, experiment: &Experiment, window: Option<SimDuration>) -> Plan {
-        let all = experiment.signals.iter().enumerate().flat_map(|(signal, one)| {
-            one.series.times.iter().enumerate().map(move |(at, time)| (*time, signal, at))
-        });
-        let mut all: Vec<(SimTime, usize, usize)> = all.collect();
-        // Each signal is in order already, which this sort sees and the unstable one does not.
-        all.sort();
+        let all = samples_by_time(experiment);
         let mut landings: Vec<Landing> = Vec::new();
         for (i, (time, ..)) in all.iter().enumerate() {
             let time = *time - zero;
@@ -115,6 +110,27 @@ impl Plan {
         let help = format!("use --step {}, --sampling exact or --sampling interp", middle.secs());
         Some(Diagnostic::error("step-too-coarse", message).help(help))
     }
+}
+
+/// When which sample of which signal was taken, in the order of time.
+fn samples_by_time(experiment: &Experiment) -> Vec<(SimTime, usize, usize)> {
+    let signals = &experiment.signals;
+    let times = |signal: usize| &signals[signal].series.times;
+    // The rows of a table: all are known at once.
+    if (1..signals.len()).all(|signal| times(signal) == times(0)) && !signals.is_empty() {
+        let rows = times(0).iter().enumerate();
+        return rows
+            .flat_map(|(at, time)| (0..signals.len()).map(move |signal| (*time, signal, at)))
+            .collect();
+    }
+    let mut all: Vec<(SimTime, usize, usize)> = (0..signals.len())
+        .flat_map(|signal| {
+            times(signal).iter().enumerate().map(move |(at, time)| (*time, signal, at))
+        })
+        .collect();
+    // Each signal is in order already, which this sort sees and the unstable one does not.
+    all.sort();
+    all
 }
 
 /// The number of steps nearest to a time; between two the earlier.

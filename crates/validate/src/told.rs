@@ -8,7 +8,7 @@
 use headland_base::{Diagnostic, SimDuration, SimTime, names};
 use headland_record::Recording;
 use headland_record::recording::scoped_joint;
-use headland_sim::{Command, Dof, Mode, Model};
+use headland_sim::{Command, Commands, Dof, Mode, Model};
 
 use crate::replay::wrong_unit;
 use crate::source::{JointQuantity, Source};
@@ -28,6 +28,8 @@ fn unit(model: &Model, dof_idx: usize, mode: Mode) -> &'static str {
 pub struct Told {
     /// Sorted by time, then by axis.
     commands: Vec<(SimTime, usize, Command)>,
+    /// The last of every axis and mode that takes gains to follow.
+    followed: Vec<(usize, Command)>,
 }
 
 /// How a command lasts.
@@ -44,7 +46,17 @@ impl Told {
     /// Commands in any order; of those to one axis at one time the last counts.
     pub fn new(mut commands: Vec<(SimTime, usize, Command)>) -> Told {
         commands.sort_by_key(|(time, dof_idx, _)| (*time, *dof_idx));
-        Told { commands }
+        let mut followed: Vec<(usize, Command)> = Vec::new();
+        for (_, dof_idx, command) in commands.iter().filter(|(.., c)| c.mode != Mode::Effort) {
+            let is_it = |(known, last): &&mut (usize, Command)| {
+                *known == *dof_idx && last.mode == command.mode
+            };
+            match followed.iter_mut().find(is_it) {
+                Some((_, last)) => *last = *command,
+                None => followed.push((*dof_idx, *command)),
+            }
+        }
+        Told { commands, followed }
     }
 
     /// Takes columns `JOINT/position`, `JOINT/velocity` or `JOINT/effort` of a table called
@@ -122,67 +134,101 @@ impl Told {
         &self.commands
     }
 
+    /// The last of every axis and mode that takes gains to follow.
+    pub(crate) fn followed(&self) -> &[(usize, Command)] {
+        &self.followed
+    }
+
     /// Whether nothing was told.
     pub fn is_empty(&self) -> bool {
         self.commands.is_empty()
     }
 
-    /// By axis, on a clock on which `zero` is zero.
-    pub(crate) fn lines(&self, zero: SimTime) -> Vec<Line> {
-        let mut lines: Vec<Line> = Vec::new();
-        for (time, dof_idx, command) in &self.commands {
-            let at = lines.iter().position(|line| line.dof_idx == *dof_idx).unwrap_or_else(|| {
-                lines.push(Line { dof_idx: *dof_idx, points: Vec::new(), next: 0 });
-                lines.len() - 1
-            });
-            lines[at].points.push((*time - zero, *command));
+    /// On a clock on which `zero` is zero.
+    pub(crate) fn script(&self, zero: SimTime) -> Script {
+        let change = |(time, dof_idx, command): &(SimTime, usize, Command)| Change {
+            at: *time - zero,
+            dof_idx: *dof_idx,
+            command: *command,
+            next: None,
+        };
+        let mut changes: Vec<Change> = self.commands.iter().map(change).collect();
+        // From the last to the first, what comes next of every axis.
+        let n_axes = changes.iter().map(|change| change.dof_idx + 1).max().unwrap_or(0);
+        let mut next: Vec<Option<usize>> = vec![None; n_axes];
+        for i in (0..changes.len()).rev() {
+            changes[i].next = next[changes[i].dof_idx].replace(i);
         }
-        lines
+        Script { changes, n_given: 0, in_force: vec![None; n_axes] }
     }
 }
 
-/// The commands to one axis.
+/// All commands in the order in which they come into force, and how far they have.
 #[derive(Clone, Debug)]
-pub(crate) struct Line {
-    pub dof_idx: usize,
-    points: Vec<(SimDuration, Command)>,
-    /// The first point that is not yet in force.
-    next: usize,
+pub(crate) struct Script {
+    changes: Vec<Change>,
+    /// So many are in force, or were.
+    n_given: usize,
+    /// By axis the last that came into force; kept where commands are on lines alone.
+    in_force: Vec<Option<usize>>,
 }
 
-impl Line {
+#[derive(Clone, Copy, Debug)]
+struct Change {
+    at: SimDuration,
+    dof_idx: usize,
+    command: Command,
+    /// The next to the same axis.
+    next: Option<usize>,
+}
+
+impl Script {
     /// Goes back to before the first command.
     pub fn rewind(&mut self) {
-        self.next = 0;
+        self.n_given = 0;
+        self.in_force.fill(None);
     }
 
-    /// Goes to a moment, forwards or back. Whether another command is in force there.
-    pub fn go_to(&mut self, now: SimDuration) -> bool {
-        let was = self.next;
-        if self.next > 0 && self.points[self.next - 1].0 > now {
-            self.next = 0;
+    /// Goes to a moment, forwards or back, and gives what is in force there; when that changes.
+    pub fn go_to(
+        &mut self,
+        now: SimDuration,
+        between: Between,
+        commands: &mut Commands,
+    ) -> Option<SimDuration> {
+        if self.n_given > 0 && self.changes[self.n_given - 1].at > now {
+            self.rewind();
         }
-        while self.points.get(self.next).is_some_and(|(time, _)| *time <= now) {
-            self.next += 1;
+        let mut coming = None;
+        for change in &self.changes[self.n_given..] {
+            if change.at > now {
+                coming = Some(change.at);
+                break;
+            }
+            commands.set(change.dof_idx, change.command);
+            if between == Between::Linear {
+                self.in_force[change.dof_idx] = Some(self.n_given);
+            }
+            self.n_given += 1;
         }
-        self.next != was
+        if between == Between::Linear {
+            self.go_along_lines(now, commands);
+        }
+        coming
     }
 
-    /// The command in force, after `go_to` the same moment.
-    pub fn command(&self, now: SimDuration, between: Between) -> Option<Command> {
-        let (time, command) = *self.points.get(self.next.checked_sub(1)?)?;
-        let after = self.points.get(self.next).filter(|(_, next)| next.mode == command.mode);
-        let Some((later, next)) = after.filter(|_| between == Between::Linear) else {
-            return Some(command);
-        };
-        let nanos = |from: SimDuration, to: SimDuration| (to.nanos() - from.nanos()) as f64;
-        let share = nanos(time, now) / nanos(time, *later);
-        Some(Command { target: command.target + (next.target - command.target) * share, ..command })
-    }
-
-    /// When the next command comes into force.
-    pub fn next_change(&self) -> Option<SimDuration> {
-        self.points.get(self.next).map(|(time, _)| *time)
+    fn go_along_lines(&self, now: SimDuration, commands: &mut Commands) {
+        for last in self.in_force.iter().flatten().map(|i| &self.changes[*i]) {
+            let next = last.next.map(|i| &self.changes[i]);
+            let Some(next) = next.filter(|next| next.command.mode == last.command.mode) else {
+                continue;
+            };
+            let nanos = |from: SimDuration, to: SimDuration| (to.nanos() - from.nanos()) as f64;
+            let share = nanos(last.at, now) / nanos(last.at, next.at);
+            let (from, to) = (last.command.target, next.command.target);
+            let command = Command { target: from + (to - from) * share, ..last.command };
+            commands.set(last.dof_idx, command);
+        }
     }
 }
 

@@ -53,7 +53,8 @@ fn follow(context: &Context, args: &CompareArgs, idle_most: Option<SimDuration>)
         side = side.from_its_start();
     }
     let mut rows = Rows::open(&args.b, stamp(by), idle_most, interrupted())?;
-    let columns: Vec<String> = rows.header()?.iter().map(|key| map.renamed(key)).collect();
+    let mut columns = rows.header()?;
+    columns.iter_mut().for_each(|column| column.key = map.renamed(&column.key));
     let mut following = Following::new(&side, &columns, &options)?;
     let mut figures = Figures::new(context);
     let mut first = None;

@@ -3,24 +3,27 @@
 //! Reads the model and the tables, has `validate` search, and writes the tuned model and what
 //! `report` makes of it. Ctrl-C ends the search within a simulation, with what it has found.
 
+use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use headland_base::maths::sqrt;
 use headland_base::names::suggestion;
 use headland_base::{Diagnostic, glob};
 use headland_judge::compare::Side;
 use headland_record::Recording;
 use headland_report::{
-    Align, TuneReport, TunedError, TunedRow, count, table, tuned as tuned_text, tuned_json,
-    tuned_markdown, tuned_page,
+    Align, TuneReport, TunedCurve, TunedError, TunedRow, count, table, tuned as tuned_text,
+    tuned_json, tuned_markdown, tuned_page,
 };
 use headland_sim::{EngineEntry, Housing, Model};
 use headland_validate::fit::crew::with_crew;
 use headland_validate::tune::{
-    Course, KeyError, Method, Plan, Saved, Tuned, TunedNumber, Tuning, Wanted, search, tuned,
+    Course, Curve, KeyError, Method, Plan, Saved, Search, Tuned, TunedNumber, Tuning, Wanted,
+    curves, delay_of, search, tuned,
 };
 use headland_validate::{Experiment, UNITS_DIFFER, known_signals};
 use headland_world::parameter::{self, Subject};
@@ -32,7 +35,9 @@ use crate::context::{
     BUILD, Context, Ended, Outcome, is_stdout, refuse_same, refuse_twice, write_file,
 };
 use crate::prepare::NATIVE;
-use crate::repeating::{read_state, read_subject, read_table, read_told, replay_options};
+use crate::repeating::{
+    clocks_apart, read_state, read_subject, read_table, read_told, replay_options,
+};
 use crate::signals::interrupted;
 use crate::watchdog::Watchdog;
 
@@ -112,7 +117,12 @@ pub fn run(context: &Context, args: &TuneArgs) -> Ended {
         ]);
     };
     context.show(&found.warnings);
-    let report = report(args, saved.search.method(), &tuning, &found);
+    let is_drawn = outputs.iter().any(|(_, form)| *form == Form::Page);
+    let drawn = match is_drawn && found.worth.is_some() {
+        true => curves(&tuning, saved.search.best().0),
+        false => Vec::new(),
+    };
+    let report = report(args, &saved.search, &tuning, &found, drawn);
     // Files first, since whoever reads the figures may go away; and figures even where a file
     // cannot be written.
     let written = write_all(context, args, &outputs, &found, &report);
@@ -186,13 +196,24 @@ fn courses(
             return Err(vec![Diagnostic::error("bad-option", message).help(help)]);
         }
     }
+    // What was fitted says nothing of how well a model does on what it has not seen.
+    let whole = |path: &PathBuf| path.canonicalize().unwrap_or_else(|_| path.clone());
+    if let Some(both) =
+        args.hold.iter().find(|hold| args.tables.iter().any(|t| whole(t) == whole(hold)))
+    {
+        let message = format!("`{}` is to be fitted and held out", both.display());
+        let help = "leave it out of one of them; `--train 0.7` holds a part of each table out";
+        return Err(vec![Diagnostic::error("held-and-fitted", message).help(help)]);
+    }
     let of = |files: &[PathBuf], i: usize| files.get(i).or(files.first()).cloned();
-    let mut courses = Vec::new();
+    let (mut courses, mut patterns) = (Vec::new(), Patterns::default());
     for (i, path) in tables.iter().enumerate() {
         let recording = read_table(context, path)?;
-        let mut experiment = measured(context, args, &recording, &model)?;
+        let mut experiment = measured(context, args, &recording, &model, &mut patterns)?;
         if let Some(file) = of(&args.command, i) {
             experiment.told = read_told(context, &file, &model)?;
+            let told = clocks_apart(&file, &experiment, delay_of(subject));
+            context.show(told.as_slice());
         }
         if let Some(file) = of(&args.state, i) {
             experiment.known = read_state(context, &file)?;
@@ -203,7 +224,13 @@ fn courses(
             is_held_out: i >= args.tables.len(),
         });
     }
-    Ok(courses)
+    let lost = patterns.lost(&args.key);
+    if !lost.is_empty() {
+        return Err(lost);
+    }
+    let empty = courses.iter().filter(|course: &&Course| course.experiment.signals.is_empty());
+    let empty: Vec<Diagnostic> = empty.map(nothing_left).collect();
+    if empty.is_empty() { Ok(courses) } else { Err(empty) }
 }
 
 fn measured(
@@ -211,6 +238,7 @@ fn measured(
     args: &TuneArgs,
     recording: &Recording,
     model: &Model,
+    patterns: &mut Patterns,
 ) -> Result<Experiment, Vec<Diagnostic>> {
     let map = key_map(args.map.as_deref())?;
     let side = Side::new(recording, &map);
@@ -219,7 +247,7 @@ fn measured(
         return Err(merged);
     }
     let mut experiment = Experiment::of(&side, args.start, args.end);
-    keep(&mut experiment, &args.key)?;
+    patterns.keep(&mut experiment, &args.key);
     let (known, unread) = known_signals(model, experiment);
     // A key in other units is not unknown.
     if unread.iter().any(|fault| !args.ignore_unknown || fault.code == UNITS_DIFFER) {
@@ -233,21 +261,42 @@ fn measured(
     Ok(known)
 }
 
-/// The signals that patterns name; all of them where there is no pattern.
-fn keep(experiment: &mut Experiment, patterns: &[String]) -> Result<(), Vec<Diagnostic>> {
-    let keys: Vec<String> = experiment.signals.iter().map(|signal| signal.key.clone()).collect();
-    let is_lost = |pattern: &&String| !keys.iter().any(|key| glob::matches(pattern, key));
-    let lost = |pattern: &String| {
-        Diagnostic::error("unknown-key", format!("no key of the table fits `{pattern:.120}`"))
-            .help_maybe(suggestion(pattern, keys.iter().map(String::as_str)))
-    };
-    let faults: Vec<Diagnostic> = patterns.iter().filter(is_lost).map(lost).collect();
-    if !faults.is_empty() {
-        return Err(faults);
+/// What to say of a table of which nothing is to be fitted.
+fn nothing_left(course: &Course) -> Diagnostic {
+    let message = format!("`{}` has no sample of what is wanted", course.name);
+    Diagnostic::error("no-samples", message)
+        .help("leave the table out; or `--key`, `--start` and `--end` leave nothing of it")
+}
+
+/// What each pattern is asked of: all tables together, since one may have what another has not.
+#[derive(Default)]
+struct Patterns {
+    /// Those that a key of some table fits.
+    fitting: BTreeSet<String>,
+    /// The keys of all tables.
+    keys: BTreeSet<String>,
+}
+
+impl Patterns {
+    /// Leaves the signals that patterns name; all of them where there is no pattern.
+    fn keep(&mut self, experiment: &mut Experiment, patterns: &[String]) {
+        let signals = &mut experiment.signals;
+        self.keys.extend(signals.iter().map(|signal| signal.key.clone()));
+        let fits = |pattern: &String| signals.iter().any(|one| glob::matches(pattern, &one.key));
+        self.fitting.extend(patterns.iter().filter(|pattern| fits(pattern)).cloned());
+        let is_kept = |key: &str| patterns.iter().any(|pattern| glob::matches(pattern, key));
+        signals.retain(|signal| patterns.is_empty() || is_kept(&signal.key));
     }
-    let is_kept = |key: &str| patterns.iter().any(|pattern| glob::matches(pattern, key));
-    experiment.signals.retain(|signal| patterns.is_empty() || is_kept(&signal.key));
-    Ok(())
+
+    /// Every pattern that fits nothing anywhere.
+    fn lost(&self, patterns: &[String]) -> Vec<Diagnostic> {
+        let lost = |pattern: &String| {
+            Diagnostic::error("unknown-key", format!("no key of a table fits `{pattern:.120}`"))
+                .help_maybe(suggestion(pattern, self.keys.iter().map(String::as_str)))
+        };
+        let is_lost = |pattern: &&String| !self.fitting.contains(*pattern);
+        patterns.iter().filter(is_lost).map(lost).collect()
+    }
 }
 
 fn plan(args: &TuneArgs, subject: &Subject) -> Result<Plan, Vec<Diagnostic>> {
@@ -393,13 +442,20 @@ fn write_all(
     Ok(())
 }
 
-fn report(args: &TuneArgs, method: Method, tuning: &Tuning<'_>, found: &Tuned) -> TuneReport {
+fn report(
+    args: &TuneArgs,
+    search: &Search,
+    tuning: &Tuning<'_>,
+    found: &Tuned,
+    drawn: Vec<Curve>,
+) -> TuneReport {
     let row = |number: &TunedNumber| TunedRow {
         name: number.name.clone(),
         unit: number.unit.clone(),
         before: number.before.clone(),
         value: number.value,
         half_width: number.half_width,
+        joint_half_width: number.joint_half_width,
         step_shift: number.step_shift,
         bounds: Some((number.lower, number.upper)),
     };
@@ -412,6 +468,18 @@ fn report(args: &TuneArgs, method: Method, tuning: &Tuning<'_>, found: &Tuned) -
         held_out: error.held_out,
         n_samples: error.n_samples,
     };
+    let curve = |curve: Curve| TunedCurve {
+        recording: curve.course,
+        key: curve.key,
+        unit: curve.unit,
+        times: curve.times,
+        measured: curve.measured,
+        before: curve.before.map(|moved| (moved.values, moved.errors)),
+        after: curve.after.map(|moved| (moved.values, moved.errors)),
+        n_fitted: curve.n_fitted,
+    };
+    let n_residuals = found.n_residuals.max(1) as f64;
+    let rms = |(n, cost): &(usize, f64)| (*n, sqrt(cost / n_residuals));
     let (numbers, starts): (Vec<_>, Vec<_>) =
         found.numbers.iter().partition(|number| !number.is_start);
     let derived = found.derived.iter().map(|one| TunedRow {
@@ -420,6 +488,7 @@ fn report(args: &TuneArgs, method: Method, tuning: &Tuning<'_>, found: &Tuned) -
         before: vec![one.before],
         value: one.value,
         half_width: one.half_width,
+        joint_half_width: one.joint_half_width,
         step_shift: None,
         bounds: None,
     });
@@ -428,7 +497,7 @@ fn report(args: &TuneArgs, method: Method, tuning: &Tuning<'_>, found: &Tuned) -
         ("fitted to".to_string(), tables.join(", ")),
         ("engine".to_string(), tuning.engine().to_string()),
         ("step".to_string(), tuning.step().to_string()),
-        ("method".to_string(), method.word().to_string()),
+        ("method".to_string(), search.method().word().to_string()),
     ];
     if args.train < 1.0 {
         let share = format!("the first {:.0} % of each recording", 100.0 * args.train);
@@ -445,6 +514,8 @@ fn report(args: &TuneArgs, method: Method, tuning: &Tuning<'_>, found: &Tuned) -
         derived: derived.collect(),
         starts: starts.into_iter().map(row).collect(),
         errors: found.errors.iter().map(error).collect(),
+        curves: drawn.into_iter().map(curve).collect(),
+        search: search.history().iter().map(rms).collect(),
         rms: found.rms,
         n_residuals: found.n_residuals,
         n_evaluations: found.n_evaluations,

@@ -11,7 +11,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use headland_base::{Diagnostic, SimDuration, SimTime};
-use headland_judge::compare::{KeyMap, Options, Sampling, Selection, Series, Side};
+use headland_judge::compare::{Heading, KeyMap, Options, Sampling, Selection, Series, Side};
 use headland_record::{Recording, csv};
 use headland_report::count;
 use headland_sim::{EngineEntry, Housing, Model};
@@ -35,7 +35,7 @@ use crate::figures::{Figures, Loss, Standing};
 use crate::following::{Next, Rows};
 use crate::prepare::NATIVE;
 use crate::progress::Progress;
-use crate::repeating::{read_state, read_subject, read_told, replay_options};
+use crate::repeating::{clocks_apart, read_state, read_subject, read_told, replay_options};
 use crate::signals::interrupted;
 use crate::watchdog::Watchdog;
 
@@ -99,7 +99,10 @@ pub fn run(context: &Context, args: &ValidateArgs) -> Ended {
     };
     let told = tell(context, by, &options, (&forms, &thresholds), sides)?;
     written?;
-    context.show(&clocks_apart(args, &replay));
+    if let Some(path) = &args.command {
+        let delay = replay.options().command_delay;
+        context.show(clocks_apart(path, replay.experiment(), delay).as_slice());
+    }
     let contained = contained(&simulated);
     context.show(&contained);
     let is_whole = contained.is_empty() && moves(context, &replay);
@@ -280,31 +283,6 @@ fn moves(context: &Context, replay: &Replay) -> bool {
     moves
 }
 
-/// Commands that all come before or after everything that was measured are of another clock.
-fn clocks_apart(args: &ValidateArgs, replay: &Replay) -> Vec<Diagnostic> {
-    let (experiment, delay) = (replay.experiment(), replay.options().command_delay);
-    let told = experiment.told.commands();
-    let (Some(path), Some(first), Some(last)) =
-        (&args.command, experiment.first(), experiment.last())
-    else {
-        return Vec::new();
-    };
-    let (Some((given, ..)), Some((end, ..))) = (told.first(), told.last()) else {
-        return Vec::new();
-    };
-    let (given, end) = (*given + delay, *end + delay);
-    // A command of shortly before the start is in force at the start.
-    if given <= last && (first - end).nanos() <= (last - first).nanos().max(10_000_000_000) {
-        return Vec::new();
-    }
-    let message = format!("no command of `{}` comes while something was measured", path.display());
-    vec![
-        Diagnostic::warning("clocks-apart", message)
-            .note(format!("commands are from {given} to {end}, samples from {first} to {last}"))
-            .help("give both tables the same clock"),
-    ]
-}
-
 // --- the replay --------------------------------------------------------------------------
 
 /// Repeats the experiment, with a bar where somebody watches; nothing where it was broken off.
@@ -382,7 +360,8 @@ fn follow(context: &Context, args: &ValidateArgs, idle_most: Option<SimDuration>
     read_beside(context, args, &model, &mut around)?;
     let stop = interrupted();
     let mut rows = Rows::open(&args.table, stamp(&args.by), idle_most, Arc::clone(&stop))?;
-    let columns: Vec<String> = rows.header()?.iter().map(|key| map.renamed(key)).collect();
+    let mut columns = rows.header()?;
+    columns.iter_mut().for_each(|column| column.key = map.renamed(&column.key));
     let (keys, taken) = wanted_columns(context, args, &model, &columns)?;
     let wraps = !args.by.no_wrap;
     let mut live = Live::new(model, (engine.make)(engine), keys, around, options, wraps);
@@ -448,17 +427,21 @@ fn wanted_columns(
     context: &Context,
     args: &ValidateArgs,
     model: &Model,
-    columns: &[String],
+    columns: &[Heading],
 ) -> Result<(Vec<String>, Vec<usize>), Vec<Diagnostic>> {
     let selection = Selection { patterns: args.by.key.clone() };
-    let wanted = selection.columns(columns, &KeyMap::default());
-    let signal = |key: &String| Signal { key: key.clone(), series: Series::default() };
+    let keys: Vec<String> = columns.iter().map(|column| column.key.clone()).collect();
+    let wanted = selection.columns(&keys, &KeyMap::default());
+    let signal = |column: &Heading| Signal {
+        key: column.key.clone(),
+        series: Series { unit: column.unit, ..Series::default() },
+    };
     let signals = columns.iter().zip(wanted).filter(|(_, is_wanted)| *is_wanted);
-    let signals = signals.map(|(key, _)| signal(key)).collect();
+    let signals = signals.map(|(column, _)| signal(column)).collect();
     let all = Experiment { signals, ..Experiment::default() };
     let known = known_or_refused(context, args, model, all)?;
     let keys: Vec<String> = known.signals.into_iter().map(|signal| signal.key).collect();
-    let place = |key: &String| columns.iter().position(|column| column == key);
+    let place = |key: &String| columns.iter().position(|column| column.key == *key);
     let taken = keys.iter().filter_map(place).collect();
     Ok((keys, taken))
 }

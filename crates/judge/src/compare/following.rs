@@ -13,7 +13,7 @@ use super::items::{What, items};
 use super::pairing::{Sampling, median_interval};
 use super::running::Running;
 use super::side::{Dropped, Series, Side};
-use super::{Options, unknown_key, unknown_patterns};
+use super::{Options, units_differ, unknown_key, unknown_patterns};
 
 /// B, as it comes.
 pub struct Following {
@@ -42,6 +42,15 @@ struct Followed {
     dropped: Dropped,
 }
 
+/// A column of what comes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Heading {
+    /// What its numbers are called.
+    pub key: String,
+    /// What they are in, in SI; empty where nobody said.
+    pub unit: &'static str,
+}
+
 /// How many samples are in no pair so far, of all keys together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Unmatched {
@@ -52,33 +61,38 @@ pub struct Unmatched {
 }
 
 impl Following {
-    /// Waits for rows with these columns. An error is a key nobody knows; what is wanted, and how
-    /// a sample of B is found, is as with [`super::compare`].
+    /// Waits for rows with these columns. An error is a key nobody knows, or one in other units;
+    /// what is wanted, and how a sample of B is found, is as with [`super::compare`].
     pub fn new(
         a: &Side<'_>,
-        columns: &[String],
+        columns: &[Heading],
         options: &Options,
     ) -> Result<Following, Vec<Diagnostic>> {
         let mut all = items(a.keys());
         all.retain(|item| item.what == What::Number);
-        let has = |pattern: &str| columns.iter().any(|column| matches(pattern, column));
-        let mut faults = unknown_patterns(&all, has, options);
-        let mut keys = Vec::new();
+        let has = |pattern: &str| columns.iter().any(|column| matches(pattern, &column.key));
+        let mut unknown = unknown_patterns(&all, has, options);
+        let (mut keys, mut differing) = (Vec::new(), Vec::new());
         for item in all {
             let is_wanted = options.selection.wants(&item.key, item.is_usual);
             if !is_wanted {
                 continue;
             }
-            let Some(column) = columns.iter().position(|column| *column == item.key) else {
-                let known = columns.iter().map(String::as_str);
+            let Some(column) = columns.iter().position(|column| column.key == item.key) else {
+                let known = columns.iter().map(|column| column.key.as_str());
                 let near = headland_base::names::nearest(&item.key, known);
-                faults.push(unknown_key(&item.key, near));
+                unknown.push(unknown_key(&item.key, near));
                 continue;
             };
+            differing.extend(units_differ(&item, a.unit(&item.key), columns[column].unit));
             keys.extend(Followed::new(a, item.key, column, options));
         }
-        if !faults.is_empty() && !options.ignores_unknown {
-            return Err(faults);
+        // A key in other units is not unknown.
+        if !options.ignores_unknown {
+            differing.extend(unknown);
+        }
+        if !differing.is_empty() {
+            return Err(differing);
         }
         Ok(Following { keys, sampling: options.sampling, latest: None, n_rows: 0 })
     }
@@ -268,6 +282,10 @@ mod tests {
 
     /// Jittered stamps, angles that jump by a turn, stamps that repeat or go back: what comes row
     /// by row has the figures of the whole, however B is found.
+    fn heading(key: &str) -> Heading {
+        Heading { key: key.to_string(), unit: "" }
+    }
+
     #[test]
     fn row_by_row_is_the_whole() {
         let mut rng = Seed::new(5).child("following").rng();
@@ -285,7 +303,7 @@ mod tests {
             let options = Options { sampling, ..Options::default() };
             let wanted = compare(&side, &Side::new(&whole_b, &map), &options).unwrap();
             let (wanted, counts) = (wanted.keys[0].stats.as_ref().unwrap(), wanted.keys[0].counts);
-            let columns = ["other".to_string(), "q/position".to_string()];
+            let columns = ["other", "q/position"].map(heading);
             let mut following = Following::new(&side, &columns, &options).unwrap();
             for (millis, value) in &b {
                 following.row(SimTime::from_nanos(millis * 1_000_000), &[0.5, *value]);
@@ -310,10 +328,26 @@ mod tests {
     fn a_key_that_does_not_come_is_named() {
         let a = recording(&[(0, 1.0), (10, 2.0)]);
         let map = KeyMap::default();
-        let (side, columns) = (Side::new(&a, &map), ["q/positon".to_string()]);
+        let (side, columns) = (Side::new(&a, &map), ["q/positon"].map(heading));
         let faults = Following::new(&side, &columns, &Options::default()).err().unwrap();
         assert_eq!(faults[0].code, "unknown-key");
         let options = Options { ignores_unknown: true, ..Options::default() };
         assert_eq!(Following::new(&side, &columns, &options).unwrap().figures().count(), 0);
+    }
+
+    /// Whatever is ignored: a key in other units is not unknown.
+    #[test]
+    fn a_key_in_other_units_is_refused() {
+        let mut a = recording(&[(0, 1.0), (10, 2.0)]);
+        a.say_unit("q/position", "rad");
+        let (map, mut column) = (KeyMap::default(), heading("q/position"));
+        let side = Side::new(&a, &map);
+        let options = Options { ignores_unknown: true, ..Options::default() };
+        for (unit, is_sound) in [("rad", true), ("", true), ("m", false)] {
+            column.unit = unit;
+            let made = Following::new(&side, &[column.clone()], &options);
+            assert_eq!(made.is_ok(), is_sound, "{unit}");
+            assert!(made.err().is_none_or(|faults| faults[0].code == "units-differ"));
+        }
     }
 }

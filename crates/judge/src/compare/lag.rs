@@ -5,6 +5,8 @@
 //! Deliberately absent: applying it. A lag is reported, and whoever wants it gone shifts the
 //! times on purpose.
 
+use std::sync::{Mutex, PoisonError};
+
 use headland_base::maths::sqrt;
 use headland_base::{SimDuration, SimTime};
 use headland_record::align::{Method, resample};
@@ -15,8 +17,14 @@ use super::statistics::mean;
 
 /// Most shifts looked at to either side, where nobody says how far.
 pub const SHIFTS: usize = 200;
-/// Most points of the grid; a longer recording gets a wider one.
+/// Most points of the grid; a longer recording gets a wider one. This is what bounds the memory,
+/// whatever the recording and however wide the lags: shifts as far as two thirds of the grid take
+/// transforms of twice its length, some 170 MB with all that goes with them.
 const GRID_MAX: usize = 1 << 20;
+/// Shifts beyond this many are wide: a key of them takes more than some megabytes.
+const WIDE: usize = 1 << 14;
+/// Whoever looks at wide lags. One key at a time does, so that threads do not multiply the memory.
+static LOOKS_WIDE: Mutex<()> = Mutex::new(());
 /// What overlaps must be at least so many points, and a third of the whole.
 const OVERLAP_MIN: usize = 8;
 
@@ -53,7 +61,11 @@ pub fn lag(
     if span <= 0 {
         return None;
     }
-    let step = median_interval(times_a)?.nanos().max(span / GRID_MAX as i64).max(1);
+    let coarsest = span / (GRID_MAX as i64 - 1) + 1;
+    let step = match median_interval(times_a)?.nanos().max(1) {
+        step if span / step < GRID_MAX as i64 => step,
+        _ => coarsest,
+    };
     let n = (span / step) as usize + 1;
     let grid = || (0..n as i64).map(|i| start + SimDuration::from_nanos(i * step));
     let on_grid = |times: &[SimTime], values: &[f64]| -> Option<Vec<f64>> {
@@ -67,6 +79,8 @@ pub fn lag(
     let n_least = OVERLAP_MIN.max(n / 3);
     let shifts = most.map_or(SHIFTS, |most| (most.nanos() / step) as usize);
     let shifts = shifts.min(n.checked_sub(n_least)?);
+    // Whoever broke while looking has left nothing behind.
+    let _alone = (shifts > WIDE).then(|| LOOKS_WIDE.lock().unwrap_or_else(PoisonError::into_inner));
     let found = correlations(&on_grid(times_a, a)?, &on_grid(times_b, b)?, shifts);
     let (best, _) =
         (found.iter().enumerate()).filter(|(_, c)| c.is_finite()).max_by(|(i, x), (j, y)| {

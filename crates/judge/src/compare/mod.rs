@@ -34,7 +34,7 @@ use std::collections::BTreeMap;
 use headland_base::{Diagnostic, SimDuration, SimTime};
 
 pub use bootstrap::{Bootstrap, Interval, Intervals, block_length, intervals};
-pub use following::{Following, Unmatched};
+pub use following::{Following, Heading, Unmatched};
 pub use lag::{Lag, SHIFTS, lag};
 pub use pairing::{Pair, Pairing, Rule, Sampling, median_interval, pair};
 pub use path::{Fit, Similarity, absolute, relative, umeyama};
@@ -321,7 +321,8 @@ pub fn compare(a: &Side, b: &Side, options: &Options) -> Result<Compared, Vec<Di
     }
     faults.extend(a.merged());
     faults.extend(b.merged());
-    faults.extend(known.iter().filter_map(|item| units_differ(item, a, b)));
+    let differs = |item: &&Item| units_differ(item, a.unit(&item.key), b.unit(&item.key));
+    faults.extend(known.iter().filter_map(differs));
     if !options.ignores_unknown {
         faults.extend(unknown.iter().map(|(key, near)| unknown_key(key, near.as_deref())));
     }
@@ -335,8 +336,7 @@ pub fn compare(a: &Side, b: &Side, options: &Options) -> Result<Compared, Vec<Di
 }
 
 /// Two sides that say different units of one number.
-fn units_differ(item: &Item, a: &Side, b: &Side) -> Option<Diagnostic> {
-    let (a, b) = (a.unit(&item.key), b.unit(&item.key));
+fn units_differ(item: &Item, a: &str, b: &str) -> Option<Diagnostic> {
     let is_number = matches!(item.what, What::Number);
     (is_number && a != b && !a.is_empty() && !b.is_empty()).then(|| {
         let message = format!("`{:.120}` is in {a} in A and in {b} in B", item.key);

@@ -18,6 +18,8 @@ pub struct NumberColumn {
     pub unit: Option<String>,
     /// SI in one of that unit; 1 without one.
     pub factor: f64,
+    /// What its numbers are in once they are SI; nothing where nobody said, or they have no unit.
+    pub si_unit: Option<&'static str>,
 }
 
 /// One row of the columns that were chosen.
@@ -66,6 +68,7 @@ pub fn read_numbers(
         name: head.key.clone(),
         unit: head.unit.clone(),
         factor: head.factor,
+        si_unit: head.si_unit(),
     };
     let chosen = match choose(&heads.iter().map(column).collect::<Vec<_>>()) {
         Ok(chosen) => chosen,
@@ -114,7 +117,9 @@ mod tests {
         let mut rows = Vec::new();
         let choose = |columns: &[NumberColumn]| {
             let unit = Some("mm".into());
-            assert_eq!(columns[1], NumberColumn { name: "x".into(), unit, factor: 1e-3 });
+            let si_unit = Some("m");
+            let wanted = NumberColumn { name: "x".into(), unit, factor: 1e-3, si_unit };
+            assert_eq!(columns[1], wanted);
             Ok(NumberChoice { numbers: vec![2, 1], word: Some(0) })
         };
         let (n, findings) = read_numbers(table.as_bytes(), "t.csv", choose, |row| {

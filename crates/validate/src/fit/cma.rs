@@ -57,6 +57,10 @@ pub struct Search {
     pub n_rounds: usize,
     /// Points that were evaluated.
     pub n_evaluations: usize,
+    /// After how many points which cost was the least so far. For whoever looks at the search: it
+    /// goes on as well without.
+    #[serde(default)]
+    pub history: Vec<(usize, f64)>,
     /// Set at the end.
     pub ended: Option<Ended>,
 }
@@ -87,6 +91,7 @@ impl Search {
             recent: Vec::new(),
             n_rounds: 0,
             n_evaluations: 0,
+            history: Vec::new(),
             ended: None,
         }
     }
@@ -168,6 +173,10 @@ impl Search {
             if cost.is_finite() && self.cost.is_none_or(|best| *cost < best) {
                 (self.x, self.cost) = (point.clone(), Some(*cost));
             }
+        }
+        if let Some(cost) = self.cost.filter(|cost| self.history.last().is_none_or(|l| *cost < l.1))
+        {
+            self.history.push((self.n_evaluations, cost));
         }
 
         // Ranks: what had to be moved into the range is worse by how far.

@@ -22,7 +22,8 @@
 use headland_base::maths::{cbrt, dot, sqrt};
 use serde::{Deserialize, Serialize};
 
-use super::dense::{Columns, back_substitute, norm, slices, triangle};
+use super::dense::{Columns, norm};
+use super::reduced::{Reduced, System, product};
 use super::{Bounds, BrokenOff, Ended, Evaluate, Watch};
 
 /// How to search.
@@ -110,6 +111,10 @@ pub struct Search {
     pub n_rounds: usize,
     /// Points that were evaluated, as far as an uninterrupted search would have.
     pub n_evaluations: usize,
+    /// After how many points which cost was the least so far. For whoever looks at the search: it
+    /// goes on as well without.
+    #[serde(default)]
+    pub history: Vec<(usize, f64)>,
     /// Set at the end.
     pub ended: Option<Ended>,
 }
@@ -139,6 +144,7 @@ impl Search {
             n_idle: 0,
             n_rounds: 0,
             n_evaluations: 0,
+            history: Vec::new(),
             ended: None,
         }
     }
@@ -183,7 +189,9 @@ impl Search {
         };
         if self.cost.is_none() {
             self.n_evaluations += 1;
-            self.cost = Some(dot(&residuals, &residuals));
+            let cost = dot(&residuals, &residuals);
+            self.cost = Some(cost);
+            self.history.push((self.n_evaluations, cost));
         }
         // A search that had used up what it was allowed goes on where more is allowed.
         self.ended = self.ended.filter(|ended| *ended != Ended::TooMany);
@@ -231,16 +239,14 @@ impl Search {
         let (cost, lambda) = (dot(residuals, residuals), self.lambda);
         let begun = residuals.clone();
         let mut reduced = Reduced::of(&fresh, residuals);
-        let mut gone =
-            self.step((&fresh, &reduced), Slopes::Fresh, residuals, crew, bounds, options)?;
+        let mut gone = self.step(&reduced, Slopes::Fresh, residuals, crew, bounds, options)?;
         let is_straight = |gone: &Gone| (gone.gain / gone.promised - 1.0).abs() < 0.01;
         let kind = Slopes::Corrected { may_end: gone.as_ref().is_some_and(is_straight) };
-        let mut slopes = if self.ended.is_none() { fresh.clone() } else { Vec::new() };
         for _ in 0..options.most_corrections {
             let is_worth = |gone: &Gone| gone.gain > 0.5 * gone.promised;
             let Some(last) = gone.filter(is_worth).filter(|_| self.ended.is_none()) else { break };
-            reduced.correct(&mut slopes, &self.scale, &last, residuals);
-            gone = self.step((&slopes, &reduced), kind, residuals, crew, bounds, options)?;
+            reduced.correct(&self.scale, &last.moved, &last.before, residuals);
+            gone = self.step(&reduced, kind, residuals, crew, bounds, options)?;
         }
         // Slopes that lead nowhere, as those of stick and slip: steps are held back ever more, and
         // go on for good. In a long valley they gain as little, and are held back ever less.
@@ -266,6 +272,9 @@ impl Search {
         bounds: &Bounds,
         options: &Options,
     ) -> Result<Option<Columns>, BrokenOff> {
+        if self.ended.is_none() {
+            return Ok(Some(slopes));
+        }
         let gone: Vec<f64> = self.x.iter().zip(&self.sloped_at).map(|(x, at)| x - at).collect();
         let degrees = residuals.len().saturating_sub(self.x.len()).max(1) as f64;
         let told = product(&slopes, &gone);
@@ -273,7 +282,7 @@ impl Search {
             told.iter().zip(residuals.iter().zip(begun)).map(|(p, (new, r))| new - r - p).collect();
         let way = dot(&told, &told);
         let is_far = way > dot(residuals, residuals) / degrees;
-        if self.ended.is_none() || !is_far || dot(&missed, &missed) < 0.01 * way {
+        if !is_far || dot(&missed, &missed) < 0.01 * way {
             return Ok(Some(slopes));
         }
         // Where none can be taken, those of the round are better than nothing.
@@ -289,7 +298,7 @@ impl Search {
     /// tried.
     fn step(
         &mut self,
-        (slopes, reduced): (&Columns, &Reduced),
+        reduced: &Reduced<'_>,
         kind: Slopes,
         residuals: &mut Vec<f64>,
         crew: &mut dyn Evaluate,
@@ -298,8 +307,7 @@ impl Search {
     ) -> Result<Option<Gone>, BrokenOff> {
         let is_fresh = kind == Slopes::Fresh;
         let cost = dot(residuals, residuals);
-        let gradient: Vec<f64> = slopes.iter().map(|column| dot(column, residuals)).collect();
-        let lengths: Vec<f64> = slopes.iter().map(|column| norm(column)).collect();
+        let (gradient, lengths) = (reduced.gradient(), reduced.lengths());
         // What stands at a bound and would go out stays.
         let is_free: Vec<bool> = (0..self.x.len())
             .map(|i| {
@@ -324,7 +332,7 @@ impl Search {
             let point =
                 bounds.nearest(&x.iter().zip(&step).map(|(x, p)| x + p).collect::<Vec<f64>>());
             let moved: Vec<f64> = point.iter().zip(x).map(|(new, x)| new - x).collect();
-            let promised = -(2.0 * dot(&gradient, &moved) + system.length_squared(&moved));
+            let promised = -(2.0 * dot(gradient, &moved) + system.length_squared(&moved));
             (point, moved, promised)
         };
         // Much held back, a step promises less than there is; hardly held back, it may promise
@@ -360,6 +368,7 @@ impl Search {
                 self.lambda = self.lambda.max(1e-20);
                 self.growth = 2.0;
                 (self.x, self.cost) = (point, Some(new_cost));
+                self.history.push((self.n_evaluations, new_cost));
                 let new = found.expect("a cost has residuals");
                 let before = std::mem::replace(residuals, new);
                 gone = Some(Gone { moved, before, gain, promised });
@@ -407,56 +416,6 @@ struct Gone {
     before: Vec<f64>,
     gain: f64,
     promised: f64,
-}
-
-/// Slopes and residuals reduced to a triangle: `J = Q·R`, and `Qᵀ·r`.
-struct Reduced {
-    r: Columns,
-    right: Vec<f64>,
-}
-
-impl Reduced {
-    fn of(slopes: &Columns, residuals: &[f64]) -> Reduced {
-        let (r, right) = triangle(&slices(slopes), residuals);
-        Reduced { r, right }
-    }
-
-    /// Broyden's correction: the least change of the slopes, in the units of `scale`, with which
-    /// they would have told what the residuals did on the way gone. It is `m·wᵀ` for what they
-    /// missed, so the triangle follows from that of before: with `y = Qᵀ·m` and what of `m` is
-    /// beside all slopes below it, `R + y·wᵀ` is made a triangle again. `Qᵀ` is `R⁻ᵀ·Jᵀ` here,
-    /// exact enough for slopes that are not; a whole reduction takes as long as half a simulation.
-    fn correct(&mut self, slopes: &mut Columns, scale: &[f64], gone: &Gone, residuals: &[f64]) {
-        let weights: Vec<f64> = gone.moved.iter().zip(scale).map(|(p, d)| p * d * d).collect();
-        let size = dot(&weights, &gone.moved);
-        if size > 0.0 {
-            let told = product(slopes, &gone.moved);
-            let both = residuals.iter().zip(&gone.before);
-            let missed: Vec<f64> = both.zip(&told).map(|((new, r), p)| new - r - p).collect();
-            let shares: Vec<f64> = weights.iter().map(|weight| weight / size).collect();
-            let mut y = self.turned(slopes, &missed);
-            y.push(sqrt((dot(&missed, &missed) - dot(&y, &y)).max(0.0)));
-            for (column, share) in slopes.iter_mut().zip(&shares) {
-                column.iter_mut().zip(&missed).for_each(|(j, rest)| *j += rest * share);
-            }
-            for (column, share) in self.r.iter_mut().zip(&shares) {
-                column.push(0.0);
-                column.iter_mut().zip(&y).for_each(|(r, y)| *r += y * share);
-            }
-            (self.r, _) = triangle(&slices(&self.r), &vec![0.0; y.len()]);
-        }
-        self.right = self.turned(slopes, residuals);
-    }
-
-    /// `Qᵀ·b`.
-    fn turned(&self, slopes: &Columns, b: &[f64]) -> Vec<f64> {
-        let mut y: Vec<f64> = slopes.iter().map(|column| dot(column, b)).collect();
-        for (k, column) in self.r.iter().enumerate() {
-            let above: f64 = column[..k].iter().zip(&y).map(|(r, y)| r * y).sum();
-            y[k] = if column[k] == 0.0 { 0.0 } else { (y[k] - above) / column[k] };
-        }
-        y
-    }
 }
 
 /// The slopes of all residuals, a column per parameter; none where no side of a parameter has
@@ -509,100 +468,14 @@ pub fn slopes(
             }
         }
     }
-    let column = |(i, found): (usize, &Vec<(f64, Vec<f64>)>)| {
-        let (to, ahead) = found.first()?;
-        let (from, behind) = found.get(1).map_or((x[i], residuals), |(x, r)| (*x, r));
+    let column = |(i, found): (usize, Vec<(f64, Vec<f64>)>)| {
+        let mut found = found.into_iter();
+        let ((to, mut ahead), other) = (found.next()?, found.next());
+        let (from, behind) = other.as_ref().map_or((x[i], residuals), |(x, r)| (*x, r));
         // What was truly gone, after rounding.
         let h = to - from;
-        Some(ahead.iter().zip(behind).map(|(a, b)| (a - b) / h).collect())
+        ahead.iter_mut().zip(behind).for_each(|(a, b)| *a = (*a - b) / h);
+        Some(ahead)
     };
-    Ok(found.iter().enumerate().map(column).collect())
-}
-
-/// `J·p`.
-fn product(slopes: &Columns, step: &[f64]) -> Vec<f64> {
-    let mut moved = vec![0.0; slopes.first().map_or(0, Vec::len)];
-    for (column, p) in slopes.iter().zip(step) {
-        moved.iter_mut().zip(column).for_each(|(sum, j)| *sum += j * p);
-    }
-    moved
-}
-
-/// The linear problem of one round, reduced to a triangle.
-struct System {
-    /// Of the free parameters: which they are.
-    free: Vec<usize>,
-    r: Columns,
-    right: Vec<f64>,
-    scale: Vec<f64>,
-    n: usize,
-}
-
-impl System {
-    fn new(reduced: &Reduced, is_free: &[bool], scale: &[f64]) -> System {
-        let free: Vec<usize> = (0..is_free.len()).filter(|i| is_free[*i]).collect();
-        let columns: Vec<&[f64]> = free.iter().map(|i| reduced.r[*i].as_slice()).collect();
-        let (r, mut right) = triangle(&columns, &reduced.right);
-        right.iter_mut().for_each(|q| *q = -*q);
-        let scale = free.iter().map(|i| scale[*i]).collect();
-        System { free, r, right, scale, n: is_free.len() }
-    }
-
-    /// `|J·p|²` of a step of the free parameters, by the triangle: `|R·p|²`.
-    fn length_squared(&self, step: &[f64]) -> f64 {
-        let p: Vec<f64> = self.free.iter().map(|i| step[*i]).collect();
-        let moved = product(&self.r, &p);
-        dot(&moved, &moved)
-    }
-
-    /// The step for a λ. Parameters that meet a bound stop there and the others are solved for
-    /// again, at most once for each.
-    fn step(&self, lambda: f64, x: &[f64], bounds: &Bounds) -> Vec<f64> {
-        let mut fixed: Vec<Option<f64>> = vec![None; self.free.len()];
-        loop {
-            let p = self.solve(lambda, &fixed);
-            let mut is_changed = false;
-            for (k, i) in self.free.iter().enumerate() {
-                let room = (bounds.lower[*i] - x[*i], bounds.upper[*i] - x[*i]);
-                if fixed[k].is_none() && !(room.0..=room.1).contains(&p[k]) {
-                    fixed[k] = Some(p[k].max(room.0).min(room.1));
-                    is_changed = true;
-                }
-            }
-            if !is_changed {
-                let mut step = vec![0.0; self.n];
-                self.free.iter().zip(p).for_each(|(i, p)| step[*i] = p);
-                return step;
-            }
-        }
-    }
-
-    /// `min |R·p - q|² + λ·|D·p|²` over what is not fixed.
-    fn solve(&self, lambda: f64, fixed: &[Option<f64>]) -> Vec<f64> {
-        let open: Vec<usize> = (0..fixed.len()).filter(|k| fixed[*k].is_none()).collect();
-        let mut right = self.right.clone();
-        for (column, value) in self.r.iter().zip(fixed) {
-            if let Some(value) = value {
-                right.iter_mut().zip(column).for_each(|(q, r)| *q -= r * value);
-            }
-        }
-        right.resize(right.len() + open.len(), 0.0);
-        let held = sqrt(lambda);
-        let columns: Columns = open
-            .iter()
-            .enumerate()
-            .map(|(row, k)| {
-                let mut column = self.r[*k].clone();
-                column.extend(
-                    (0..open.len()).map(|i| if i == row { held * self.scale[*k] } else { 0.0 }),
-                );
-                column
-            })
-            .collect();
-        let (r, right) = triangle(&slices(&columns), &right);
-        let found = back_substitute(&r, &right);
-        let mut p: Vec<f64> = fixed.iter().map(|value| value.unwrap_or(0.0)).collect();
-        open.iter().zip(found).for_each(|(k, value)| p[*k] = value);
-        p
-    }
+    Ok(found.into_iter().enumerate().map(column).collect())
 }

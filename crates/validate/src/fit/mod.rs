@@ -24,6 +24,7 @@ pub mod cma;
 pub mod crew;
 pub mod dense;
 pub mod marquardt;
+mod reduced;
 pub mod student;
 pub mod sureness;
 

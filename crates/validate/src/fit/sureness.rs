@@ -9,7 +9,7 @@
 //! what is told, and the degrees of freedom are those of so many independent samples as would
 //! give it.
 
-use headland_base::maths::{cbrt, dot, sqrt};
+use headland_base::maths::{cbrt, dot, pow, sqrt};
 
 use super::Bounds;
 use super::dense::{Columns, singular, slices, triangle};
@@ -32,6 +32,10 @@ pub struct Sureness {
     pub half_width: Option<f64>,
     /// The textbook's half width, of independent residuals.
     pub textbook_half_width: Option<f64>,
+    /// The spread of the estimate.
+    pub standard_error: f64,
+    /// Student's degrees of freedom of its interval.
+    pub degrees: f64,
     /// So many independent samples would say as much.
     pub n_effective: f64,
     /// It stands at the lower (false) or upper (true) bound.
@@ -62,6 +66,8 @@ pub struct Worth {
     pub covariance: Columns,
     /// `(JᵀJ)⁻¹` over what can be seen.
     inverse: Columns,
+    /// `R` of `J = Q·R`, and `Qᵀ·r`.
+    triangle: (Columns, Vec<f64>),
 }
 
 /// Within this share of its range a parameter stands at its bound.
@@ -91,7 +97,8 @@ pub fn worth(
 
     // In shares of the ranges, so that units do not matter.
     let widths: Vec<f64> = x.iter().enumerate().map(|(i, x)| bounds.width(i, *x)).collect();
-    let (mut r, _) = triangle(&slices(slopes), residuals);
+    let triangle = triangle(&slices(slopes), residuals);
+    let mut r = triangle.0.clone();
     for (column, width) in r.iter_mut().zip(&widths) {
         column.iter_mut().for_each(|r| *r *= width);
     }
@@ -151,7 +158,8 @@ pub fn worth(
                 let half = widths[i] * sqrt(variance) * quantile(level, degrees);
                 (!is_lost[i] && half.is_finite()).then_some(half)
             };
-            let half_width = half(told, (n_effective - p as f64).max(1.0).min(degrees));
+            let own_degrees = (n_effective - p as f64).max(1.0).min(degrees);
+            let half_width = half(told, own_degrees);
             // In a wide range near is not at; and what nobody sees stands where it was put.
             let room = AT_BOUND * (bounds.upper[i] - bounds.lower[i]);
             let room = half_width.map(|half| half.min(room)).filter(|room| room.is_finite());
@@ -163,6 +171,8 @@ pub fn worth(
             Sureness {
                 half_width,
                 textbook_half_width: half(plain, degrees),
+                standard_error: widths[i] * deviations[i],
+                degrees: own_degrees,
                 n_effective,
                 at_bound,
             }
@@ -181,10 +191,33 @@ pub fn worth(
     };
     let covariance = in_units(&|i, j| correlations[j][i] * deviations[i] * deviations[j]);
     let inverse = in_units(&|i, j| bread[j][i]);
-    Worth { parameters, unseen, residual_spread: sqrt(variance), correlations, covariance, inverse }
+    let residual_spread = sqrt(variance);
+    Worth { parameters, unseen, residual_spread, correlations, covariance, inverse, triangle }
+}
+
+impl Sureness {
+    /// Half the width of an interval that is one of `n`, of which every one holds its number at
+    /// once with this confidence. Each then holds its own with the `n`-th root of it, which is
+    /// enough however estimates hang together: hanging together only helps (Šidák, 1967). None
+    /// where the data does not bound it.
+    pub fn joint_half_width(&self, confidence: f64, n: usize) -> Option<f64> {
+        let each = pow(confidence, 1.0 / n.max(1) as f64);
+        self.half_width?;
+        Some(self.standard_error * quantile(0.5 + 0.5 * each, self.degrees))
+    }
 }
 
 impl Worth {
+    /// By how much the sum of squared residuals rises on the way `gone`, as slopes tell it.
+    pub fn rise(&self, gone: &[f64]) -> f64 {
+        let (r, right) = &self.triangle;
+        let mut along = vec![0.0; right.len()];
+        for (column, gone) in r.iter().zip(gone) {
+            along.iter_mut().zip(column).for_each(|(sum, r)| *sum += r * gone);
+        }
+        dot(&along, &along) + 2.0 * dot(&along, right)
+    }
+
     /// How far the estimate goes when residuals change: `(JᵀJ)⁻¹·Jᵀ·change`.
     pub fn answer(&self, slopes: &Columns, change: &[f64]) -> Vec<f64> {
         let pull: Vec<f64> = slopes.iter().map(|column| dot(column, change)).collect();
@@ -204,24 +237,8 @@ struct Scores {
 impl Scores {
     fn of(slopes: &Columns, residuals: &[f64], moments: &[Moment]) -> Scores {
         let p = slopes.len();
-        let mut rows: Vec<usize> = (0..residuals.len()).collect();
-        rows.sort_by_key(|row| moments[*row]);
-        // The place of every row's moment.
-        let mut places = vec![0; rows.len()];
-        let mut series: Vec<std::ops::Range<usize>> = Vec::new();
-        let (mut n, mut last): (usize, Option<Moment>) = (0, None);
-        for row in rows {
-            let moment = moments[row];
-            if last != Some(moment) {
-                if last.map(|last| last.series) != Some(moment.series) {
-                    series.push(n..n);
-                }
-                n += 1;
-                series.last_mut().expect("one was pushed").end = n;
-                last = Some(moment);
-            }
-            places[row] = n - 1;
-        }
+        let (places, series) = places(moments);
+        let n = series.last().map_or(0, |last| last.end);
         let mut values = vec![0.0; n * p];
         for (i, column) in slopes.iter().enumerate() {
             for ((slope, residual), place) in column.iter().zip(residuals).zip(&places) {
@@ -309,6 +326,48 @@ impl Scores {
         }
         sum
     }
+}
+
+/// The place of every row's moment among all moments in their order, and which of those belong to
+/// each series.
+fn places(moments: &[Moment]) -> (Vec<usize>, Vec<std::ops::Range<usize>>) {
+    let n_rising = 1 + moments.windows(2).take_while(|pair| pair[0] < pair[1]).count();
+    let first = &moments[..n_rising.min(moments.len())];
+    // Where every key was measured at the same moments, one key after another, they are in order.
+    let is_repeated = !first.is_empty() && moments.chunks(n_rising).all(|chunk| chunk == first);
+    let rows: Vec<usize> = match is_repeated {
+        true => Vec::new(),
+        false => {
+            let mut rows: Vec<usize> = (0..moments.len()).collect();
+            rows.sort_by_key(|row| moments[*row]);
+            rows
+        }
+    };
+    let mut series: Vec<std::ops::Range<usize>> = Vec::new();
+    let (mut n, mut last): (usize, Option<Moment>) = (0, None);
+    let mut place = |moment: Moment| {
+        if last != Some(moment) {
+            if last.map(|last| last.series) != Some(moment.series) {
+                series.push(n..n);
+            }
+            n += 1;
+            series.last_mut().expect("one was pushed").end = n;
+            last = Some(moment);
+        }
+        n - 1
+    };
+    let places = match is_repeated {
+        true => {
+            first.iter().for_each(|moment| _ = place(*moment));
+            (0..moments.len()).map(|row| row % n_rising).collect()
+        }
+        false => {
+            let mut places = vec![0; moments.len()];
+            rows.into_iter().for_each(|row| places[row] = place(moments[row]));
+            places
+        }
+    };
+    (places, series)
 }
 
 /// The middle of the sandwich.

@@ -13,8 +13,7 @@ use super::{Replay, Stopped};
 use crate::plan::{nearest_step, next_step};
 use crate::sensing::Sensors;
 use crate::simulated::Done;
-use crate::source::{Moment, Source};
-use crate::told::{Between, Line};
+use crate::source::{JointQuantity, Moment, Source};
 
 /// Where a run is: scratch.
 pub(super) struct At {
@@ -109,7 +108,7 @@ impl Replay {
         at.owed.clear();
         at.inputs.skips_contacts =
             !(self.sources.iter().any(Source::needs_contacts) || self.sensors.need_contacts());
-        self.lines.iter_mut().for_each(Line::rewind);
+        self.script.rewind();
         self.sensors.start(&self.model);
         self.restart()
     }
@@ -203,18 +202,9 @@ impl Replay {
     fn command(&mut self, now: SimDuration) -> Option<SimDuration> {
         let delay = self.options.command_delay.nanos();
         let given = SimDuration::from_nanos(now.nanos() - delay);
-        self.at.commands.advance(self.at.state.time);
-        let mut next: Option<SimDuration> = None;
-        for line in &mut self.lines {
-            let is_new = line.go_to(given);
-            if (is_new || self.options.between == Between::Linear)
-                && let Some(command) = line.command(given, self.options.between)
-            {
-                self.at.commands.set(line.dof_idx, command);
-            }
-            let change = line.next_change();
-            next = [next, change].into_iter().flatten().min();
-        }
+        let at = &mut self.at;
+        at.commands.advance(at.state.time);
+        let next = self.script.go_to(given, self.options.between, &mut at.commands);
         next.map(|next| SimDuration::from_nanos(next.nanos().saturating_add(delay)))
     }
 
@@ -268,6 +258,9 @@ impl Replay {
         if self.sampling == Sampling::Interpolate || !self.at.owed.is_empty() {
             self.sense();
         }
+        if self.at.owed.is_empty() {
+            return;
+        }
         let now = self.at.now(&self.model);
         for (signal, sample) in &self.at.owed {
             let value = value(&self.sources[*signal], &self.sensors, &now, None);
@@ -293,35 +286,45 @@ impl Replay {
             self.sense();
         }
         let landing = &self.plan.landings[landing];
-        let model = &self.model;
-        let now = self.at.now(model);
-        let previous = self.at.previous.as_ref().map(|previous| previous.moment(model));
-        for (signal, sample) in &self.plan.samples[landing.samples.clone()] {
-            let source = &self.sources[*signal];
-            let from = share.zip(previous.as_ref());
-            self.out.values[*signal][*sample] = value(source, &self.sensors, &now, from);
-            if let Some(times) = &mut self.out.times {
-                let time = self.plan.zero + (self.at.state.time - SimTime::ZERO);
+        let samples = &self.plan.samples[landing.samples.clone()];
+        let (model, at) = (&self.model, &self.at);
+        let now = at.now(model);
+        let previous = at.previous.as_ref().map(|previous| previous.moment(model));
+        let from = share.zip(previous.as_ref());
+        for (signal, sample) in samples {
+            let value = match (&self.sources[*signal], from) {
+                // Most of all samples there are.
+                (Source::Joint(dof_idx, JointQuantity::Position), None) => {
+                    at.state.dofs[*dof_idx].position
+                }
+                (Source::Joint(dof_idx, JointQuantity::Velocity), None) => {
+                    at.state.dofs[*dof_idx].velocity
+                }
+                (source, from) => value(source, &self.sensors, &now, from),
+            };
+            self.out.values[*signal][*sample] = value;
+        }
+        if let Some(times) = &mut self.out.times {
+            let time = self.plan.zero + (at.state.time - SimTime::ZERO);
+            for (signal, sample) in samples {
                 // A reset may set the clock back by half a step; samples stay in their order.
                 let before = sample.checked_sub(1).map(|before| times[*signal][before]);
                 let least = before.map(|before| before + SimDuration::from_nanos(1));
                 times[*signal][*sample] = least.map_or(time, |least| time.max(least));
             }
         }
-        let is_first = self.at.dt == SimDuration::ZERO;
         let apart = match share {
             Some(share) => (share.min(1.0 - share) * self.options.step.nanos() as f64) as i64,
-            None => (self.at.state.time - SimTime::ZERO).nanos() - landing.time.nanos(),
+            None => (at.state.time - SimTime::ZERO).nanos() - landing.time.nanos(),
         };
-        let samples = self.plan.samples[landing.samples.clone()].iter();
-        let owed = samples.filter(|(signal, sample)| {
-            let is_missing = self.out.values[*signal][*sample].is_nan();
-            is_first && is_missing && self.sources[*signal].is_of_step()
-        });
-        let owed: Vec<(usize, usize)> = owed.copied().collect();
-        let n = landing.samples.len();
         let at = &mut self.at;
-        at.owed.extend(owed);
+        if at.dt == SimDuration::ZERO {
+            let is_owed = |(signal, sample): &&(usize, usize)| {
+                self.sources[*signal].is_of_step() && self.out.values[*signal][*sample].is_nan()
+            };
+            at.owed.extend(samples.iter().filter(is_owed).copied());
+        }
+        let n = samples.len();
         at.n_sampled += n as u64;
         at.dt_sum_nanos += apart.abs() * n as i64;
         at.dt_max_nanos = at.dt_max_nanos.max(apart.abs());
@@ -335,7 +338,7 @@ impl Replay {
         // There is no step that led here, and commands of later are not yet given.
         self.at.dt = SimDuration::ZERO;
         self.at.commands.clone_from(&self.commands);
-        self.lines.iter_mut().for_each(Line::rewind);
+        self.script.rewind();
         self.out.done.n_resets += 1;
         if self.sampling == Sampling::Interpolate {
             self.sense();

@@ -121,13 +121,17 @@ pub(super) fn motors(
     options: &ReplayOptions,
 ) -> Result<Commands, Vec<Diagnostic>> {
     let commands = Commands::new(model, options.gains, None);
-    let mut all = commands.clone();
-    for (_, dof_idx, command) in experiment.told.commands() {
-        if command.mode != Mode::Effort {
-            all.set(*dof_idx, *command);
+    let mut missing: Vec<Diagnostic> = Vec::new();
+    for mode in [Mode::Position, Mode::Velocity] {
+        let mut all = commands.clone();
+        let of_mode = experiment.told.followed().iter().filter(|(_, last)| last.mode == mode);
+        of_mode.for_each(|(dof_idx, command)| all.set(*dof_idx, *command));
+        for other in all.missing_gains(model) {
+            if !missing.contains(&other) {
+                missing.push(other);
+            }
         }
     }
-    let missing = all.missing_gains(model);
     if missing.is_empty() { Ok(commands) } else { Err(missing) }
 }
 

@@ -34,7 +34,7 @@ use crate::plan::Plan;
 use crate::sensing::Sensors;
 use crate::simulated::{Done, Simulated};
 use crate::source::{Names, Source};
-use crate::told::{Between, Line};
+use crate::told::{Between, Script};
 
 use going::At;
 use meaning::{initial, meanings, motors, sampling_of};
@@ -132,7 +132,7 @@ pub struct Replay {
     initial: State,
     start: State,
     commands: Commands,
-    lines: Vec<Line>,
+    script: Script,
     at: At,
     out: Simulated,
 }
@@ -174,7 +174,7 @@ impl Replay {
             }),
             done: Done::default(),
         };
-        let lines = experiment.told.lines(plan.zero);
+        let script = experiment.told.script(plan.zero);
         let mut replay = Replay {
             model,
             engine,
@@ -192,7 +192,7 @@ impl Replay {
             initial: start.clone(),
             start,
             commands,
-            lines,
+            script,
             at,
             out,
         };

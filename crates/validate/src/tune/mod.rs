@@ -17,6 +17,8 @@
 //!
 //! Deliberately absent: files, pages, any engine by name.
 
+mod curves;
+mod derived;
 mod saved;
 mod tuned;
 
@@ -35,8 +37,10 @@ use crate::infer::is_angle;
 use crate::source::{JointQuantity, Source};
 use crate::{Done, Experiment, Replay, ReplayOptions, Signal};
 
+pub use curves::{Curve, Moved, curves};
+pub use derived::Derived;
 pub use saved::{Method, Saved, Search, search};
-pub use tuned::{Derived, KeyError, Tuned, TunedNumber, tuned};
+pub use tuned::{KeyError, Tuned, TunedNumber, tuned};
 
 /// Makes a fresh engine, on whichever thread it is to run.
 pub type MakeEngine<'a> = dyn Fn() -> Box<dyn Engine> + Sync + 'a;
@@ -184,6 +188,8 @@ pub struct Tuning<'a> {
     pub(crate) steps: Steps,
     /// The residuals of the model as it is, of what is fitted.
     untuned: Vec<f64>,
+    /// The search starts from the model as it is, which is simulated already.
+    starts_untuned: bool,
 }
 
 /// How long steps are. Samples and commands shorten them, so it is not what was asked for.
@@ -291,6 +297,7 @@ impl<'a> Tuning<'a> {
             notes: Vec::new(),
             steps: Steps::default(),
             untuned: Vec::new(),
+            starts_untuned: true,
         };
         // What is held out is refused now as well, and not when the search is over.
         if tuning.plan.train_share < 1.0 || tuning.fitted.contains(&None) {
@@ -307,15 +314,28 @@ impl<'a> Tuning<'a> {
             tuning.starts = fitted.flat_map(starts_of).collect();
         }
         tuning.scale(&mut replays)?;
+        tuning.starts_untuned &= tuning.subject_at(&tuning.start()).as_ref() == Ok(&tuning.subject);
         if tuning.moments.len() <= tuning.n() {
-            let message =
-                format!("{} samples cannot tell {} parameters", tuning.moments.len(), tuning.n());
-            return Err(vec![
-                Diagnostic::error("too-few-samples", message)
-                    .help("give more or longer recordings, or fewer parameters"),
-            ]);
+            return Err(vec![tuning.too_few_samples()]);
         }
         Ok(tuning)
+    }
+
+    fn too_few_samples(&self) -> Diagnostic {
+        let (n, n_wanted, n_starts) = (self.moments.len(), self.wanted.len(), self.starts.len());
+        let samples = if n == 1 { "1 sample".to_string() } else { format!("{n} samples") };
+        let numbers =
+            if self.n() == 1 { "1 number".into() } else { format!("{} numbers", self.n()) };
+        let mut told =
+            Diagnostic::error("too-few-samples", format!("{samples} cannot tell {numbers}"))
+                .help("give more or longer recordings, or look for fewer numbers");
+        if n_starts > 0 {
+            told = told.note(format!(
+                "{n_wanted} of the model and {n_starts} of where recordings start, which --state \
+                 or --start-as-measured would give"
+            ));
+        }
+        told
     }
 
     /// The same with steps half as long as the longest that is taken; nothing where the step
@@ -323,6 +343,7 @@ impl<'a> Tuning<'a> {
     pub(crate) fn halved(&self) -> Option<Tuning<'a>> {
         let mut halved = self.clone();
         halved.plan.options.step = SimDuration::from_nanos(self.steps.longest.nanos() / 2);
+        halved.starts_untuned = false; // what is known is of whole steps
         (!self.tunes_step() && halved.step() > SimDuration::ZERO).then_some(halved)
     }
 
@@ -464,6 +485,7 @@ impl<'a> Tuning<'a> {
                 vec![Diagnostic::error("engine-fault", message)]
             })?;
             self.steps.add(&simulated.done);
+            self.starts_untuned &= simulated.done.contained.is_empty();
             let signals = experiment.signals.iter().zip(angles).zip(&simulated.values);
             let used: Vec<Used> = signals
                 .map(|((signal, is_angle), values)| Used {
@@ -570,6 +592,9 @@ impl Problem for Tuning<'_> {
     }
 
     fn residuals(&self, worker: &mut Replays, x: &[f64]) -> Option<Vec<f64>> {
+        if self.starts_untuned && x == self.start() && !self.is_broken_off() {
+            return Some(self.untuned.clone());
+        }
         let mut out = Vec::with_capacity(self.moments.len());
         if worker.0.len() != self.courses.len() {
             return None;

@@ -86,6 +86,14 @@ impl Search {
         }
     }
 
+    /// After how many points which cost was the least so far.
+    pub fn history(&self) -> &[(usize, f64)] {
+        match self {
+            Search::Lm(search) => &search.history,
+            Search::Cma(search) => &search.history,
+        }
+    }
+
     /// Where slopes tell how sure the best point is.
     pub fn sloped_at(&self) -> &[f64] {
         match self {

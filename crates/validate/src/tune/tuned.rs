@@ -4,8 +4,10 @@ use std::sync::Arc;
 
 use headland_base::Diagnostic;
 use headland_base::maths::{dot, sqrt};
-use headland_world::parameter::{self, Parameter, Subject};
+use headland_world::parameter::Subject;
 
+use super::curves::units;
+use super::derived::{Derived, derived};
 use super::saved::lm_options;
 use super::{Course, Method, Search, Tuning, Used};
 use crate::fit::marquardt::Linear;
@@ -29,6 +31,9 @@ pub struct TunedNumber {
     /// Half the width of its interval, with what steps move it by; nothing where the data does
     /// not bound it.
     pub half_width: Option<f64>,
+    /// The same of an interval wide enough that it and those of all other numbers of the model
+    /// hold the truth at once; nothing where there is but one number, and for a start.
+    pub joint_half_width: Option<f64>,
     /// What it would be if residuals were independent and steps exact.
     pub textbook_half_width: Option<f64>,
     /// How far it would go if steps became ever shorter; nothing where nobody could tell.
@@ -39,21 +44,6 @@ pub struct TunedNumber {
     pub upper: f64,
     /// It is of the start of a recording, not of the model.
     pub is_start: bool,
-}
-
-/// A number of the model that follows from what was sought: of a body tuned by its ten numbers.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Derived {
-    /// Its path.
-    pub name: String,
-    /// What it is measured in.
-    pub unit: String,
-    /// What it was.
-    pub before: f64,
-    /// What it is.
-    pub value: f64,
-    /// Half the width of its interval, from those it follows from.
-    pub half_width: Option<f64>,
 }
 
 /// How far a key is off, before and after.
@@ -123,10 +113,14 @@ pub fn tuned(
     let (names, bounds) = (tuning.names(), tuning.bounds());
     // On the way slopes say nothing of where it will end.
     let is_found = search.ended().is_some_and(Ended::is_converged);
+    let derived = derived(tuning, x, worth.filter(|_| is_found), shifts, confidence);
+    // What stands in one table holds at once.
+    let n_together = tuning.wanted.len() + derived.len();
     let number = |i: usize| {
         let wanted = tuning.wanted.get(i);
         let sureness = worth.map(|worth| &worth.parameters[i]);
         let step_shift = shifts.map(|shifts| shifts[i]);
+        let moved = step_shift.map_or(0.0, f64::abs);
         let (unit, before) = match wanted {
             Some(wanted) => (wanted.parameters[0].unit(&tuning.subject), before(tuning, wanted)),
             None => {
@@ -142,7 +136,11 @@ pub fn tuned(
             half_width: sureness
                 .filter(|_| is_found)
                 .and_then(|sureness| sureness.half_width)
-                .map(|half| half + step_shift.map_or(0.0, f64::abs)),
+                .map(|half| half + moved),
+            joint_half_width: sureness
+                .filter(|_| is_found && n_together > 1 && wanted.is_some())
+                .and_then(|sureness| sureness.joint_half_width(confidence, n_together))
+                .map(|half| half + moved),
             textbook_half_width: sureness
                 .filter(|_| is_found)
                 .and_then(|sureness| sureness.textbook_half_width),
@@ -166,7 +164,7 @@ pub fn tuned(
     let (before, after) = looked.as_ref().map_or((&None, &None), |l| (&l.before, &l.after));
     let rms_before = before.as_ref().map(|sums| tuning.rms(sums));
     Some(Tuned {
-        derived: derived(tuning, x, worth.filter(|_| is_found), shifts),
+        derived,
         errors: tuning.errors(before.as_ref(), after.as_ref()),
         rms: (rms_before, sqrt(cost? / n_residuals.max(1) as f64)),
         n_residuals,
@@ -212,31 +210,30 @@ fn looked_at(
         }
     };
     let Linear { residuals, slopes, .. } = &linear;
+    let n_threads = crew.n_threads();
     // What is all fitted was simulated as the model is, and at the best point.
     let both = || match [tuning.sums_of(&tuning.untuned), tuning.sums_of(residuals)] {
         [None, None] => tuning.sums([&tuning.untuned(), x]),
         known => known,
     };
     let finer = || tuning.halved()?.alone(x);
-    let (worth, finer, [before, after]) = if crew.n_threads() > 1 {
+    let mut looks = || {
+        let worth = worth(x, &tuning.bounds(), residuals, slopes, tuning.moments(), confidence);
+        let roughness = roughness(tuning, x, residuals, &worth, crew);
+        (worth, roughness, both())
+    };
+    // Twice as many steps take as long as the two other simulations on as many threads.
+    let (finer, (worth, roughness, [before, after])) = if n_threads > 1 {
         std::thread::scope(|scope| {
-            let other = scope.spawn(|| {
-                let worth =
-                    worth(x, &tuning.bounds(), residuals, slopes, tuning.moments(), confidence);
-                (worth, finer())
-            });
-            let sums = both();
-            let (worth, finer) = match other.join() {
-                Ok(found) => found,
-                Err(panic) => std::panic::resume_unwind(panic),
-            };
-            (worth, finer, sums)
+            let finer = scope.spawn(finer);
+            let looked = looks();
+            let finer = finer.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            (finer, looked)
         })
     } else {
-        let worth = worth(x, &tuning.bounds(), residuals, slopes, tuning.moments(), confidence);
-        (worth, finer(), both())
+        (finer(), looks())
     };
-    let roughness = roughness(tuning, x, &linear, &worth, crew)?;
+    let roughness = roughness?;
     if tuning.is_broken_off() {
         return Err(BrokenOff);
     }
@@ -256,7 +253,7 @@ fn looked_at(
 fn roughness(
     tuning: &Tuning<'_>,
     x: &[f64],
-    linear: &Linear,
+    residuals: &[f64],
     worth: &Worth,
     crew: &mut dyn Evaluate,
 ) -> Result<Option<f64>, BrokenOff> {
@@ -274,23 +271,15 @@ fn roughness(
         let point: Vec<f64> = x.iter().zip(&way).map(|(x, way)| x + times * way).collect();
         bounds.nearest(&point)
     });
-    let mut expected = 0.0;
-    for point in &points {
-        let gone: Vec<f64> = point.iter().zip(x).map(|(new, x)| new - x).collect();
-        let mut there = linear.residuals.clone();
-        for (column, gone) in linear.slopes.iter().zip(&gone) {
-            there.iter_mut().zip(column).for_each(|(r, slope)| *r += slope * gone);
-        }
-        expected += dot(&there, &there) - dot(&linear.residuals, &linear.residuals);
-    }
+    let gone = |point: &Vec<f64>| -> Vec<f64> { point.iter().zip(x).map(|(p, x)| p - x).collect() };
+    let expected: f64 = points.iter().map(|point| worth.rise(&gone(point))).sum();
     // Where nothing rises by its slopes there is nothing to compare with.
     if expected.is_nan() || expected <= 0.0 {
         return Ok(None);
     }
-    let mut risen = 0.0;
+    let (mut risen, least) = (0.0, dot(residuals, residuals));
     for found in crew.all(points.to_vec())? {
-        let cost = found.map_or(f64::INFINITY, |there| dot(&there, &there));
-        risen += cost - dot(&linear.residuals, &linear.residuals);
+        risen += found.map_or(f64::INFINITY, |there| dot(&there, &there)) - least;
     }
     Ok(Some(risen / expected))
 }
@@ -364,85 +353,10 @@ fn coarse_step(tuning: &Tuning<'_>, numbers: &[TunedNumber], worth: &Worth) -> O
     Some(Diagnostic::warning("step-error", message).help(help))
 }
 
-/// Mass, centre of mass and inertia of the links that were sought by their ten numbers, with
-/// intervals by the slopes of each with respect to those.
-fn derived(
-    tuning: &Tuning<'_>,
-    x: &[f64],
-    worth: Option<&Worth>,
-    shifts: Option<&Vec<f64>>,
-) -> Vec<Derived> {
-    let is_first = |parameter: &Parameter| parameter.path().ends_with("/inertial/pseudo/alpha");
-    let links = tuning.wanted.iter().flat_map(|wanted| &wanted.parameters).filter(|p| is_first(p));
-    let list = parameter::list(&tuning.subject.world);
-    let mut out = Vec::new();
-    for link in links {
-        let stem = link.whole_path().strip_suffix("pseudo/alpha").unwrap_or_default();
-        let parts = [
-            "mass",
-            "com/x",
-            "com/y",
-            "com/z",
-            "inertia/ixx",
-            "inertia/ixy",
-            "inertia/ixz",
-            "inertia/iyy",
-            "inertia/iyz",
-            "inertia/izz",
-        ];
-        for part in parts {
-            let Ok(found) = parameter::find_in(&list, &format!("{stem}{part}")) else { continue };
-            let at =
-                |x: &[f64]| tuning.subject_at(x).ok().and_then(|subject| found[0].get(&subject));
-            let (Some(value), Some(before)) = (at(x), found[0].get(&tuning.subject)) else {
-                continue;
-            };
-            let slope = |i: usize| {
-                let (mut ahead, mut behind) = (x.to_vec(), x.to_vec());
-                ahead[i] += 1e-5;
-                behind[i] -= 1e-5;
-                Some((at(&ahead)? - at(&behind)?) / 2e-5)
-            };
-            let slopes: Vec<f64> =
-                (0..tuning.wanted.len()).map(|i| slope(i).unwrap_or(0.0)).collect();
-            out.push(Derived {
-                name: found[0].path().to_string(),
-                unit: found[0].unit(&tuning.subject).to_string(),
-                before,
-                value,
-                half_width: worth
-                    .and_then(|worth| half_width(&slopes, worth))
-                    .map(|half| half + shifts.map_or(0.0, |shifts| moved(&slopes, shifts))),
-            });
-        }
-    }
-    out
-}
-
-/// How far steps move a number that follows from others.
-fn moved(slopes: &[f64], shifts: &[f64]) -> f64 {
-    slopes.iter().zip(shifts).map(|(slope, shift)| slope * shift).sum::<f64>().abs()
-}
-
-/// Nothing where one of those it follows from has none.
-fn half_width(slopes: &[f64], worth: &Worth) -> Option<f64> {
-    let (mut variance, mut factor) = (0.0, 0.0_f64);
-    for (i, a) in slopes.iter().enumerate().filter(|(_, a)| **a != 0.0) {
-        let half = worth.parameters[i].half_width?;
-        let deviation = sqrt(worth.covariance[i][i]);
-        if deviation > 0.0 {
-            factor = factor.max(half / deviation);
-        }
-        for (j, b) in slopes.iter().enumerate() {
-            variance += a * b * worth.covariance[i][j];
-        }
-    }
-    Some(factor * sqrt(variance.max(0.0)))
-}
-
 impl Tuning<'_> {
     /// Every key of every course at two points.
     fn errors(&self, before: Option<&Errors>, after: Option<&Errors>) -> Vec<KeyError> {
+        let units = units(self);
         let mut out = Vec::new();
         for (c, course) in self.courses.iter().enumerate() {
             for (s, signal) in course.experiment.signals.iter().enumerate() {
@@ -456,7 +370,7 @@ impl Tuning<'_> {
                 out.push(KeyError {
                     course: course.name.clone(),
                     key: signal.key.clone(),
-                    unit: signal.series.unit.to_string(),
+                    unit: units[c][s].clone(),
                     scale: self.scale_of(&signal.key),
                     fitted: both(false),
                     held_out: both(true),

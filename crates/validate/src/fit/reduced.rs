@@ -1,0 +1,189 @@
+//! The linear problem that a round of a search solves: slopes and residuals reduced to a triangle,
+//! corrected after each step, and solved for a step within bounds.
+//!
+//! There are as many rows as samples, and a pass through all slopes takes as long as a tenth of a
+//! simulation of their robot. So all that can be is read off the triangle, and corrections are
+//! kept beside the slopes, which stay as they were taken.
+
+use headland_base::maths::{dot, sqrt};
+
+use super::Bounds;
+use super::dense::{Columns, back_substitute, norm, slices, triangle};
+
+/// `J = Q·R` of all residuals, their gradient and `Qᵀ·r`.
+pub(super) struct Reduced<'s> {
+    /// As they were taken.
+    slopes: &'s Columns,
+    /// What was added to them since: `m·wᵀ` each, a number per residual and one per parameter.
+    added: Vec<(Vec<f64>, Vec<f64>)>,
+    r: Columns,
+    right: Vec<f64>,
+    gradient: Vec<f64>,
+}
+
+impl<'s> Reduced<'s> {
+    pub fn of(slopes: &'s Columns, residuals: &[f64]) -> Reduced<'s> {
+        let (r, right) = triangle(&slices(slopes), residuals);
+        let gradient = r.iter().map(|column| dot(column, &right)).collect();
+        Reduced { slopes, added: Vec::new(), r, right, gradient }
+    }
+
+    /// `Jᵀ·r`.
+    pub fn gradient(&self) -> &[f64] {
+        &self.gradient
+    }
+
+    /// How long each column of J is.
+    pub fn lengths(&self) -> Vec<f64> {
+        self.r.iter().map(|column| norm(column)).collect()
+    }
+
+    /// Broyden's correction after a step from `before` to `residuals`: the least change of the
+    /// slopes, in the units of `scale`, with which they would have told what the residuals did on
+    /// the way `moved`. It is `m·wᵀ` for what they missed, so the triangle follows from that of
+    /// before: with `y = Qᵀ·m` and what of `m` is beside all slopes below it, `R + y·wᵀ` is made a
+    /// triangle again. `Qᵀ` is `R⁻ᵀ·Jᵀ` here, exact enough for slopes that are not; a whole
+    /// reduction takes as long as half a simulation.
+    pub fn correct(&mut self, scale: &[f64], moved: &[f64], before: &[f64], residuals: &[f64]) {
+        let weights: Vec<f64> = moved.iter().zip(scale).map(|(p, d)| p * d * d).collect();
+        let size = dot(&weights, moved);
+        if size > 0.0 {
+            let mut missed = self.told(moved);
+            for (missed, (new, r)) in missed.iter_mut().zip(residuals.iter().zip(before)) {
+                *missed = new - r - *missed;
+            }
+            let shares: Vec<f64> = weights.iter().map(|weight| weight / size).collect();
+            let mut y = self.turned(self.pull(&missed));
+            y.push(sqrt((dot(&missed, &missed) - dot(&y, &y)).max(0.0)));
+            for (column, share) in self.r.iter_mut().zip(&shares) {
+                column.push(0.0);
+                column.iter_mut().zip(&y).for_each(|(r, y)| *r += y * share);
+            }
+            (self.r, _) = triangle(&slices(&self.r), &vec![0.0; y.len()]);
+            self.added.push((missed, shares));
+        }
+        self.gradient = self.pull(residuals);
+        self.right = self.turned(self.gradient.clone());
+    }
+
+    /// `J·p`.
+    fn told(&self, p: &[f64]) -> Vec<f64> {
+        let mut moved = product(self.slopes, p);
+        for (missed, shares) in &self.added {
+            let by = dot(shares, p);
+            moved.iter_mut().zip(missed).for_each(|(sum, missed)| *sum += by * missed);
+        }
+        moved
+    }
+
+    /// `Jᵀ·b`.
+    fn pull(&self, b: &[f64]) -> Vec<f64> {
+        let mut pull: Vec<f64> = self.slopes.iter().map(|column| dot(column, b)).collect();
+        for (missed, shares) in &self.added {
+            let by = dot(missed, b);
+            pull.iter_mut().zip(shares).for_each(|(sum, share)| *sum += by * share);
+        }
+        pull
+    }
+
+    /// `Qᵀ·b` from `Jᵀ·b`.
+    fn turned(&self, mut y: Vec<f64>) -> Vec<f64> {
+        for (k, column) in self.r.iter().enumerate() {
+            let above: f64 = column[..k].iter().zip(&y).map(|(r, y)| r * y).sum();
+            y[k] = if column[k] == 0.0 { 0.0 } else { (y[k] - above) / column[k] };
+        }
+        y
+    }
+}
+
+/// `J·p`. Some rows at a time, so that the sums stay next to a core.
+pub(super) fn product(slopes: &Columns, step: &[f64]) -> Vec<f64> {
+    const N_ROWS: usize = 1024;
+    let mut moved = vec![0.0; slopes.first().map_or(0, Vec::len)];
+    for (block, sums) in moved.chunks_mut(N_ROWS).enumerate() {
+        let from = block * N_ROWS;
+        for (column, p) in slopes.iter().zip(step) {
+            sums.iter_mut().zip(&column[from..]).for_each(|(sum, j)| *sum += j * p);
+        }
+    }
+    moved
+}
+
+/// The linear problem of one round, reduced to a triangle.
+pub(super) struct System {
+    /// Of the free parameters: which they are.
+    free: Vec<usize>,
+    r: Columns,
+    right: Vec<f64>,
+    scale: Vec<f64>,
+    n: usize,
+}
+
+impl System {
+    pub fn new(reduced: &Reduced<'_>, is_free: &[bool], scale: &[f64]) -> System {
+        let free: Vec<usize> = (0..is_free.len()).filter(|i| is_free[*i]).collect();
+        let columns: Vec<&[f64]> = free.iter().map(|i| reduced.r[*i].as_slice()).collect();
+        let (r, mut right) = triangle(&columns, &reduced.right);
+        right.iter_mut().for_each(|q| *q = -*q);
+        let scale = free.iter().map(|i| scale[*i]).collect();
+        System { free, r, right, scale, n: is_free.len() }
+    }
+
+    /// `|J·p|²` of a step of the free parameters, by the triangle: `|R·p|²`.
+    pub fn length_squared(&self, step: &[f64]) -> f64 {
+        let p: Vec<f64> = self.free.iter().map(|i| step[*i]).collect();
+        let moved = product(&self.r, &p);
+        dot(&moved, &moved)
+    }
+
+    /// The step for a λ. Parameters that meet a bound stop there and the others are solved for
+    /// again, at most once for each.
+    pub fn step(&self, lambda: f64, x: &[f64], bounds: &Bounds) -> Vec<f64> {
+        let mut fixed: Vec<Option<f64>> = vec![None; self.free.len()];
+        loop {
+            let p = self.solve(lambda, &fixed);
+            let mut is_changed = false;
+            for (k, i) in self.free.iter().enumerate() {
+                let room = (bounds.lower[*i] - x[*i], bounds.upper[*i] - x[*i]);
+                if fixed[k].is_none() && !(room.0..=room.1).contains(&p[k]) {
+                    fixed[k] = Some(p[k].max(room.0).min(room.1));
+                    is_changed = true;
+                }
+            }
+            if !is_changed {
+                let mut step = vec![0.0; self.n];
+                self.free.iter().zip(p).for_each(|(i, p)| step[*i] = p);
+                return step;
+            }
+        }
+    }
+
+    /// `min |R·p - q|² + λ·|D·p|²` over what is not fixed.
+    fn solve(&self, lambda: f64, fixed: &[Option<f64>]) -> Vec<f64> {
+        let open: Vec<usize> = (0..fixed.len()).filter(|k| fixed[*k].is_none()).collect();
+        let mut right = self.right.clone();
+        for (column, value) in self.r.iter().zip(fixed) {
+            if let Some(value) = value {
+                right.iter_mut().zip(column).for_each(|(q, r)| *q -= r * value);
+            }
+        }
+        right.resize(right.len() + open.len(), 0.0);
+        let held = sqrt(lambda);
+        let columns: Columns = open
+            .iter()
+            .enumerate()
+            .map(|(row, k)| {
+                let mut column = self.r[*k].clone();
+                column.extend(
+                    (0..open.len()).map(|i| if i == row { held * self.scale[*k] } else { 0.0 }),
+                );
+                column
+            })
+            .collect();
+        let (r, right) = triangle(&slices(&columns), &right);
+        let found = back_substitute(&r, &right);
+        let mut p: Vec<f64> = fixed.iter().map(|value| value.unwrap_or(0.0)).collect();
+        open.iter().zip(found).for_each(|(k, value)| p[*k] = value);
+        p
+    }
+}
