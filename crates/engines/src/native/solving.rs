@@ -87,8 +87,7 @@ const MENDING_SPEED: f64 = 1.0;
 /// not move overlaps on both sides, no displacement mends both, and it stays in between.
 const PUSH_GIVE: f64 = 1e-3;
 
-/// Share of its own response that a row between links or of a contact gives in: what rests
-/// creeps by that share of what it would gain in a step, some micrometres an hour.
+/// Share of its own response that a row between links gives in.
 const GIVE: f64 = 1e-7;
 
 impl Solver {
@@ -162,22 +161,18 @@ impl Work {
         }
     }
 
-    /// Rows may depend on each other: a planar loop is held across its plane at each of its
-    /// joints, and four corners of a foot are twelve rows on six directions. A little give makes
-    /// the share of each unique. Without it Newton's method went from one answer to the next
-    /// under the feet of a humanoid: 3.2 steps and 1.8 sweeps each time, and with it 1.2 and
-    /// hardly any.
+    /// Rows between links may depend on each other: a planar loop is held across its plane at
+    /// each of its joints. A little give makes the share of each unique. Contacts do too, four
+    /// corners of a foot are twelve rows on six directions, but giving in there would sink a gram
+    /// under a ton.
     fn soften(&mut self, held: &Held, chosen: &[usize]) {
         let n: usize = chosen.iter().map(|block| held.blocks.blocks[*block].n_rows).sum();
         let mut at = 0;
         for &block in chosen {
             match &held.owners[block] {
-                Owner::Contact { .. } => {
-                    (at..at + 3).for_each(|k| self.assembly.delassus[k * n + k] *= 1.0 + GIVE);
-                }
                 Owner::Links(_) => self.assembly.delassus[at * n + at] *= 1.0 + GIVE,
                 Owner::Rub { give, .. } => self.assembly.delassus[at * n + at] += give,
-                Owner::Columns { .. } => {}
+                Owner::Contact { .. } | Owner::Columns { .. } => {}
             }
             at += held.blocks.blocks[block].n_rows;
         }
