@@ -70,8 +70,9 @@ pub(super) fn assemble(blocks: &Blocks, chosen: &[usize], scratch: &mut Assembly
     delassus.clear();
     delassus.resize(n * n, 0.0);
     sides.sort_unstable();
+    let is_alone = sides.first().map(|side| side.robot) == sides.last().map(|side| side.robot);
     for sides in sides.chunk_by(|a, b| a.robot == b.robot) {
-        widely(OneRobot { blocks, sides, robot, n, delassus });
+        widely(OneRobot { blocks, sides, robot, n, is_alone, delassus });
     }
 }
 
@@ -82,6 +83,8 @@ struct OneRobot<'a> {
     robot: &'a mut OfRobot,
     /// Rows of the island.
     n: usize,
+    /// It is the only robot of the island, so that all rows are its own.
+    is_alone: bool,
     delassus: &'a mut [f64],
 }
 
@@ -214,11 +217,10 @@ impl OneRobot<'_> {
         // By index: iterators that skip and step took as long as the products.
         let (n, n_own) = (self.n, rows.len());
         let (products, rows) = (products.as_flattened(), &rows[..n_own]);
-        // An island of one robot: nothing is there yet, and rows stand where they stand.
-        let is_alone = n_own == n;
         for i in 0..n_own {
             let of_row = &products[i * width * CHUNK..i * width * CHUNK + n_own];
-            if is_alone {
+            // Nothing is there yet, and rows stand where they stand.
+            if self.is_alone {
                 self.delassus[i * n + i..(i + 1) * n].copy_from_slice(&of_row[i..]);
                 for j in i + 1..n {
                     self.delassus[j * n + i] = of_row[j];

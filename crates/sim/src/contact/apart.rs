@@ -7,7 +7,7 @@
 
 use headland_base::{Quat, Vec3};
 
-use super::scene::Scene;
+use super::scene::{Group, Scene};
 
 /// How far clusters have come, and until when pairs of them are apart: scratch.
 pub(super) struct Apart {
@@ -59,10 +59,14 @@ impl Apart {
         let turned: f64 = turned.into_iter().map(f64::abs).sum();
         let length = way.length + (moved.x + moved.y + moved.z) + 2.0 * turned * radius;
         *way = Way { length, centre, rotation };
-        // Written so that what is no number is forgotten too.
-        if !(length <= LONGEST) {
-            self.ways.iter_mut().for_each(|way| way.length = 0.0);
-            self.until.fill(f64::NEG_INFINITY);
+    }
+
+    /// Forgets the ways of a robot's clusters where one has become too long, or no number.
+    pub(super) fn forget_long(&mut self, group: &Group) {
+        let ways = &mut self.ways[group.first..group.end];
+        if !ways.iter().all(|way| way.length <= LONGEST) {
+            ways.iter_mut().for_each(|way| way.length = 0.0);
+            self.until[group.inner.clone()].fill(f64::NEG_INFINITY);
         }
     }
 

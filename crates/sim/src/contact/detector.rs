@@ -202,6 +202,7 @@ impl Detector {
                 let rotation = rigids[cluster.rigid_idx].pose().rotation;
                 self.apart.follow(c, self.balls[c], rotation, cluster.radius);
             }
+            self.apart.forget_long(group);
         }
         for (pair, &(i, j)) in scene.inner.iter().enumerate() {
             let both = (i as usize, j as usize);
@@ -309,8 +310,7 @@ impl Detector {
                     let (p, q) = (Place::Shape(p as u32), Place::Shape(q as u32));
                     self.pairs.push(in_order((a.idx, p), (b.idx, q)));
                 }
-                // Written so that what is no number is not taken for far.
-                least = if gap >= least { least } else { gap };
+                least = least.min(gap);
             }
         }
         least

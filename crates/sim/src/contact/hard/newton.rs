@@ -14,8 +14,7 @@
 //! its law.
 //!
 //! Of contacts that are open and stops that nothing rests on the change is known, so only the
-//! others are left as equations: of a robot that stands or lies, two rows of five. That took the
-//! method from 3.6 to [..] of the time of a step.
+//! others are left as equations.
 
 use headland_base::maths::sqrt;
 
@@ -31,9 +30,6 @@ pub(super) struct Newton {
     equations: Vec<Equation>,
     /// Of which rows, once more by themselves.
     rows: Vec<usize>,
-    /// The same of the equations that the matrix was made for, and which of them slip; nothing
-    /// where it cannot be used again.
-    known: Vec<(usize, bool)>,
     /// Other rows, whose change is known and not nothing.
     moved: Vec<usize>,
     matrix: Square,
@@ -64,16 +60,19 @@ enum Left {
 }
 
 /// Added to the diagonal of rows of about unit size: how reluctant impulses are to change. It
-/// leaves the answer as it is and only makes the way there longer, by its size against what a
+/// leaves the answer as it is and makes the way there longer, by its size against what a
 /// direction answers, a millionth for a ton on a gram. Four corners of a foot are twelve rows on
 /// six directions; what they do against each other moves nothing, and at 1e-11 rounding alone
 /// shifted it about, until contacts slid that should stick. Of a humanoid that stood, fell and
-/// lay, 62 steps of 2,500 took more than twenty of Newton's then, 16 do now.
-const WHISPER: f64 = 1e-7;
+/// lay, 62 steps of 2,500 took more than twenty of Newton's then, 18 do now; 1e-7 did no better.
+///
+/// Tried instead: contacts that give in by 1e-7 of what they answer. Half as many steps of
+/// Newton's where a robot stands, but a gram sank under a ton.
+const WHISPER: f64 = 1e-9;
 
-/// Whole steps from a guess at what contacts do. In a robot that stands the first three are right
-/// nine times of ten, and the next two, which seldom need a matrix of their own, nearly always.
-const N_GUESSES: usize = 5;
+/// Whole steps from a guess at what contacts do. In a robot that stands the first is right
+/// nineteen times of twenty, and the next two nearly always.
+const N_GUESSES: usize = 3;
 
 /// Takes whole steps from where the impulses are; how many, and the residual \[m/s\] they ended
 /// at. Where that is not good enough the impulses are left as they came.
@@ -149,7 +148,6 @@ impl Kernel for Walk<'_> {
     #[inline(always)]
     fn run(self) {
         let Walk { problem, impulses, velocities, newton, tolerance, n_steps, goes_on, out } = self;
-        newton.known.clear();
         newton.start.clear();
         newton.start.extend_from_slice(impulses);
         find_velocities(problem, impulses, velocities);
@@ -315,7 +313,7 @@ impl Newton {
                 shrink * (one - unit[k] * unit[m])
             });
             let mut own = [-unit[k], -across[0] / mu[0], -across[1] / mu[1]];
-            own[1 + k] += 1.0 / mu[k];
+            own[1 + k] += 1.0 / mu[k] + WHISPER;
             let shares = [across[0] * r * mu[0], across[1] * r * mu[1]];
             let right = -(held[k] - impulse.x.max(0.0) * unit[k]);
             let left = Left::Slip { first: at, shares, own };
@@ -338,73 +336,39 @@ impl Newton {
         }
     }
 
-    /// Solves the equations; `false` where that fails. As long as the same contacts stick and
-    /// slide the matrix is the same, or nearly, and is not made anew.
+    /// Solves the equations; `false` where that fails.
     #[inline(always)]
     fn find_step(&mut self, problem: &Task<'_>, exchanges: bool) -> bool {
-        let slips = |equation: &Equation| matches!(equation.left, Left::Slip { .. });
-        let pairs = self.equations.iter().map(|equation| (equation.row, slips(equation)));
-        let is_known = !self.equations.is_empty() && self.known.iter().copied().eq(pairs.clone());
-        if !is_known {
-            self.known.clear();
-            self.known.extend(pairs.filter(|_| !exchanges));
-            self.rows.clear();
-            self.rows.extend(self.equations.iter().map(|equation| equation.row));
-            self.fill(problem);
-        }
-        self.find_right(problem);
-        let Newton { equations, matrix, right, step, .. } = self;
-        let is_solved =
-            if is_known { matrix.solve_again(right) } else { matrix.solve(right, exchanges) };
-        equations.iter().zip(&*right).for_each(|(equation, change)| step[equation.row] = *change);
-        is_solved
-    }
-
-    /// The matrix: what every change does to every equation.
-    #[inline(always)]
-    fn fill(&mut self, problem: &Task<'_>) {
-        let Newton { equations, rows, matrix, .. } = self;
+        let Newton { equations, rows, moved, matrix, right, step, .. } = self;
         matrix.clear(equations.len());
+        right.clear();
+        rows.clear();
+        rows.extend(equations.iter().map(|equation| equation.row));
         for (e, equation) in equations.iter().enumerate() {
             let into = matrix.row_mut(e);
-            let both = into.iter_mut().zip(&*rows);
+            let mut lacking = equation.right;
             match equation.left {
-                // The same as below, but told once for all of the row.
                 Left::Speed(scale) => {
                     let w = problem.row(equation.row);
+                    let both = into.iter_mut().zip(&*rows);
                     both.for_each(|(entry, row)| *entry = scale * w[*row]);
+                    into[e] += WHISPER;
+                    moved.iter().for_each(|other| lacking -= scale * w[*other] * step[*other]);
                 }
-                Left::Slip { .. } => {
-                    both.for_each(|(entry, row)| *entry = equation.answer(problem, *row));
+                Left::Slip { first, shares, own } => {
+                    let w = [problem.row(first + 1), problem.row(first + 2)];
+                    let entry = |row: usize| {
+                        let own = own.get(row.wrapping_sub(first)).copied().unwrap_or(0.0);
+                        shares[0] * w[0][row] + shares[1] * w[1][row] + own
+                    };
+                    into.iter_mut().zip(&*rows).for_each(|(into, row)| *into = entry(*row));
+                    moved.iter().for_each(|other| lacking -= entry(*other) * step[*other]);
                 }
             }
-            into[e] += WHISPER;
+            right.push(lacking);
         }
-    }
-
-    /// What is left to the changes that are not known.
-    #[inline(always)]
-    fn find_right(&mut self, problem: &Task<'_>) {
-        let Newton { equations, moved, right, step, .. } = self;
-        right.clear();
-        right.extend(equations.iter().map(|equation| {
-            let done = |row: &usize| equation.answer(problem, *row) * step[*row];
-            moved.iter().fold(equation.right, |right, row| right - done(row))
-        }));
-    }
-}
-
-impl Equation {
-    /// What a unit change of a row does to it.
-    #[inline(always)]
-    fn answer(&self, problem: &Task<'_>, row: usize) -> f64 {
-        match &self.left {
-            Left::Speed(scale) => scale * problem.row(self.row)[row],
-            Left::Slip { first, shares, own } => {
-                let w = [1, 2].map(|tangent| problem.row(first + tangent)[row]);
-                let own = own.get(row.wrapping_sub(*first)).copied().unwrap_or(0.0);
-                shares[0] * w[0] + shares[1] * w[1] + own
-            }
-        }
+        let is_solved = matrix.solve(right, exchanges);
+        equations.iter().zip(&*right).for_each(|(equation, change)| step[equation.row] = *change);
+        is_solved
     }
 }

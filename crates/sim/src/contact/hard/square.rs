@@ -12,8 +12,6 @@ pub(super) struct Square {
     /// Per row: from the first to the last chunk that is not all zeros. Who stands next to whom
     /// in a stack or a crowd stands next to it in the matrix, so most of a long row is nothing.
     spans: Vec<(u32, u32)>,
-    /// What each elimination took of its pivot's row, pivot by pivot and there row by row.
-    factors: Vec<f64>,
 }
 
 /// Rows of so few chunks are worked on whole.
@@ -75,7 +73,6 @@ impl Square {
     fn eliminate(&mut self, right: &mut [f64], exchanges: bool, width: usize) -> bool {
         let n = self.n;
         self.find_spans(width);
-        self.factors.clear();
         for k in 0..n {
             let (chunk, slot) = (k / CHUNK, k % CHUNK);
             if exchanges && !self.bring_pivot(k, right, width) {
@@ -95,11 +92,9 @@ impl Square {
             let below = lower.chunks_exact_mut(width).zip(&mut right[k + 1..]);
             for ((row, right), span) in below.zip(&mut self.spans[k + 1..]) {
                 if span.0 > chunk as u32 {
-                    self.factors.push(0.0);
                     continue;
                 }
                 let factor = -(row[chunk][slot] * inverse);
-                self.factors.push(factor);
                 // Rows that have nothing to do with each other are many in a stack.
                 if factor != 0.0 {
                     add_row(&mut row[from..to], factor, &pivot_row[from..to], to - from);
@@ -108,32 +103,12 @@ impl Square {
                 }
             }
         }
-        self.solve_upper(right, width)
-    }
-
-    /// Solves for another right-hand side what was solved, without exchanges, before.
-    #[inline(always)]
-    pub(super) fn solve_again(&self, right: &mut [f64]) -> bool {
-        let mut factors = &self.factors[..];
-        for k in 0..self.n {
-            let (own, rest) = factors.split_at(self.n - k - 1);
-            factors = rest;
-            let above = right[k];
-            let below = right[k + 1..].iter_mut().zip(own);
-            below.for_each(|(right, factor)| *right += factor * above);
-        }
-        self.solve_upper(right, self.n.div_ceil(CHUNK))
-    }
-
-    /// The last step, of what is left above the diagonal.
-    #[inline(always)]
-    fn solve_upper(&self, right: &mut [f64], width: usize) -> bool {
         if width > N_WHOLE {
             self.solve_upwards(right, width);
             return right.iter().all(|x| x.is_finite());
         }
         // From the last on: each solution is taken out of all the rows above it.
-        for k in (0..self.n).rev() {
+        for k in (0..n).rev() {
             let (chunk, slot) = (k / CHUNK, k % CHUNK);
             let solved = right[k] / self.rows[k * width + chunk][slot];
             right[k] = solved;
