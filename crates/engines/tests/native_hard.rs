@@ -2,9 +2,13 @@
 
 mod common;
 
-use common::{GRAVITY, Play, efforts_of, place_of, pose_of, shipped, twist_of};
+use std::sync::Arc;
+
+use common::{GRAVITY, Play, efforts_of, place_of, pose_of, sdf_world, shipped, twist_of};
 use headland_base::maths::{PI, angle_between, atan2, cos, sin, sqrt};
-use headland_base::{Quat, Vec3};
+use headland_base::{Quat, SimDuration, Vec3};
+use headland_engines::native;
+use headland_sim::{EngineOptions, Inputs, Model, State};
 
 const SLOPE: f64 = 20.0 * PI / 180.0;
 
@@ -123,6 +127,45 @@ fn both_grippers_lift_what_they_can() {
             assert!((at("ball").x).abs() < 1e-4, "{table}: {}", at("ball"));
         } else {
             assert!(at("gripper::hand").z > 1.5, "{table}: the hand goes up without it");
+        }
+    }
+}
+
+/// Two balls that meet in the air, without a loss: v₁' = (m₁ − m₂)/(m₁ + m₂)·v and
+/// v₂' = 2·m₁/(m₁ + m₂)·v, whichever of them is declared first.
+#[test]
+fn balls_that_meet_share_what_they_have() {
+    let ball = |name: &str, mass: f64, x: f64| {
+        format!(
+            r#"<model name="{name}"><pose>{x} 0 1 0 0 0</pose><link name="link">
+            <gravity>false</gravity><inertial><mass>{mass}</mass><inertia>
+            <ixx>0.01</ixx><iyy>0.01</iyy><izz>0.01</izz></inertia></inertial>
+            <collision name="c"><geometry><sphere><radius>0.1</radius></sphere></geometry>
+            <surface><bounce><restitution_coefficient>1</restitution_coefficient></bounce>
+            </surface></collision></link></model>"#
+        )
+    };
+    for (light, heavy) in [(1.0, 3.0), (1.0, 1000.0), (2.0, 2.0)] {
+        let (a, b) = (ball("light", light, 0.0), ball("heavy", heavy, 0.5));
+        for models in [[&a, &b], [&b, &a]] {
+            let world = sdf_world(&models.map(String::as_str).concat());
+            let model = Model::compile(&Arc::new(world)).expect("compiles");
+            let rigid = |name: &str| model.bodies[model.object(name).expect("a ball")].rigid_idx;
+            let (one, other) = (rigid("light"), rigid("heavy"));
+            let mut state = State::initial(&model);
+            state.rigids[one].twist.linear = Vec3::X * 2.0;
+            let mut engine = (native::ENTRY.make)(&native::ENTRY);
+            let options = EngineOptions::new(SimDuration::from_nanos(1_000_000));
+            engine.start(&model, &state, &options).expect("starts");
+            for _ in 0..400 {
+                engine.step(&model, &Inputs::default(), options.step, &mut state).expect("steps");
+            }
+            let speed = |rigid: usize| state.rigids[rigid].twist.linear.x;
+            let wanted = [2.0 * (light - heavy), 4.0 * light].map(|v| v / (light + heavy));
+            let got = [speed(one), speed(other)];
+            for (got, wanted) in got.into_iter().zip(wanted) {
+                assert!((got - wanted).abs() < 1e-9, "{light} on {heavy} kg: {got}, not {wanted}");
+            }
         }
     }
 }

@@ -129,6 +129,80 @@ fn history_changes_no_byte() {
     }
 }
 
+/// A robot of twelve links, folded up at random, that may touch itself.
+fn folded(seed: u64) -> Robot {
+    let mut dice = Seed::new(seed).child("folded").rng();
+    let mut within =
+        move |span: f64| (f64::from(dice.next_u32()) / f64::from(u32::MAX) - 0.5) * span;
+    let mut links = Vec::new();
+    for i in 0..12 {
+        let geometry = match i % 4 {
+            0 => Geometry::Capsule { radius: 0.06, length: 0.3 },
+            1 => Geometry::Sphere { radius: 0.08 },
+            2 => Geometry::Box { size: Vec3::new(0.2, 0.1, 0.15) },
+            _ => Geometry::Capsule { radius: 0.05, length: 0.2 },
+        };
+        let turn = quat_from_rotation_vector(Vec3::new(within(6.0), within(6.0), within(6.0)));
+        let place = Vec3::new(within(1.2), within(1.2), within(1.2) + 2.0);
+        links.push(link(&format!("link{i}"), Transform::new(turn, place), geometry));
+    }
+    let hinge = |i: usize| Joint {
+        name: format!("hinge{i}"),
+        parent: Some(format!("link{}", i - 1)),
+        child: format!("link{i}"),
+        child_from_joint: Transform::IDENTITY,
+        kind: JointKind::Continuous(Axis::along(Vec3::Y)),
+        opaque: vec![],
+    };
+    let joints = (1..12).map(hinge).collect();
+    Robot { name: "folded".into(), links, joints, self_collide: true, ..Robot::default() }
+}
+
+/// What is known to be apart within a robot is passed over, and nothing comes of it: small steps,
+/// jumps, quaternions of the other sign, margins that come and go, links that leave the finite and
+/// come back, long ways, and several questions in one step.
+#[test]
+fn what_is_known_to_be_apart_changes_no_byte() {
+    let (mut n_points, mut n_passed) = (0, 0);
+    for seed in 0..6 {
+        let model = compiled(vec![ground(), folded(seed)]);
+        let scene = Scene::of(&model, &ContactScope::all());
+        let mut worn = Detector::new(&scene);
+        let mut dice = Seed::new(seed).child("ways").rng();
+        let mut within =
+            move |span: f64| (f64::from(dice.next_u32()) / f64::from(u32::MAX) - 0.5) * span;
+        let mut poses = poses(&model);
+        for step in 0..400 {
+            let span = if step % 97 == 96 { 0.8 } else { 0.02 };
+            for (i, pose) in poses.iter_mut().enumerate().skip(1) {
+                let turn = quat_from_rotation_vector(Vec3::new(within(span), 0.0, within(span)));
+                let moved = Vec3::new(within(span), within(span), within(span));
+                let mut rotation = (turn * pose.rotation).normalize();
+                if (step + i) % 50 == 0 {
+                    rotation = -rotation;
+                }
+                *pose = Transform::new(rotation, pose.translation + moved);
+            }
+            let mut seen = poses.clone();
+            if step % 41 > 38 {
+                seen[4].translation.x = f64::NAN;
+            }
+            if step == 200 {
+                seen.iter_mut().skip(1).for_each(|pose| pose.translation.x += 500.0);
+            }
+            for margin in [[0.0, 0.02, 0.005][step % 3], 0.01] {
+                let mut new = Detector::new(&scene);
+                let fresh = new.detect(&scene, &seen, margin).to_vec();
+                assert_eq!(worn.detect(&scene, &seen, margin), &fresh[..], "{seed}, step {step}");
+                n_points += fresh.len();
+                n_passed += new.n_inner_asked() - worn.n_inner_asked();
+            }
+        }
+    }
+    println!("{n_points} points; {n_passed} pairs were passed over");
+    assert!(n_points > 1000 && n_passed > 10_000, "{n_points} points, {n_passed} passed over");
+}
+
 #[test]
 fn the_scope_takes_away_what_it_says() {
     let cube = || Geometry::Box { size: Vec3::splat(0.2) };

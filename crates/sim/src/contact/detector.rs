@@ -61,6 +61,8 @@ pub struct Detector {
     placed: PlacedShapes,
     /// Pairs to look at: ranks of the two parts, then where they are in the scene.
     pairs: Vec<(u32, u32, Place, Place)>,
+    /// Pairs within robots that were not known to be apart.
+    n_inner_asked: usize,
     search: Search,
     touches: Vec<Touch>,
     points: Vec<ContactPoint>,
@@ -94,6 +96,7 @@ impl Detector {
             apart: Apart::new(scene),
             placed: PlacedShapes::new(scene),
             pairs: Vec::new(),
+            n_inner_asked: 0,
             search: Search::new(),
             touches: Vec::new(),
             points: Vec::new(),
@@ -121,6 +124,12 @@ impl Detector {
     /// How many pairs of the last call were near enough to be looked at closely.
     pub fn n_pairs(&self) -> usize {
         self.pairs.len()
+    }
+
+    /// How many pairs of links within robots the last call asked about, because they were not
+    /// known to be apart.
+    pub fn n_inner_asked(&self) -> usize {
+        self.n_inner_asked
     }
 
     /// A rough box around every group.
@@ -204,9 +213,11 @@ impl Detector {
             }
             self.apart.forget_long(group);
         }
+        self.n_inner_asked = 0;
         for (pair, &(i, j)) in scene.inner.iter().enumerate() {
             let both = (i as usize, j as usize);
             if !self.apart.knows(pair, both, margin) {
+                self.n_inner_asked += 1;
                 let gap = match self.gap_of_balls(scene, both.0, both.1) {
                     gap if gap < margin => self.cluster_pairs(scene, rigids, both, margin),
                     gap => gap,

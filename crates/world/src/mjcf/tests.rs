@@ -315,6 +315,31 @@ fn flags_and_ranges_are_honoured() {
     assert_eq!(read("clampctrl='disable'").models[0].actuators[0].command_range, None);
 }
 
+/// Of a pair the larger dimension counts, so what only pushes its own kind rubs on a floor.
+#[test]
+fn one_contact_dimension_rubs_on_a_floor_of_three() {
+    let model = |floor: &str| {
+        format!(
+            "<mujoco><worldbody><geom name='floor' type='plane' size='1 1 1' {floor}/>\
+             <body name='a'><freejoint/><geom size='1' condim='1' friction='0.7'/></body>\
+             </worldbody></mujoco>"
+        )
+    };
+    for (floor, mu, n_told) in [
+        ("condim='3'", 0.7, 1),
+        ("condim='1'", 0.0, 0),
+        ("condim='3' contype='2' conaffinity='2'", 0.0, 0),
+        ("condim='3' contype='2' conaffinity='1'", 0.7, 1),
+    ] {
+        let (world, findings) = read_text(&model(floor));
+        let world = world.expect("a world");
+        let of_body = &world.models[1].links[0].collisions[0].surface;
+        assert_eq!(of_body.mu(), mu, "{floor}");
+        let told = findings.iter().filter(|one| one.code == "contact-friction").count();
+        assert_eq!(told, n_told, "{floor}");
+    }
+}
+
 const WHOLE: &str = include_str!("../../tests/mjcf_cases/everything.txt");
 
 proptest! {

@@ -170,3 +170,58 @@ impl Square {
         pivot.0 > 0.0 && pivot.0.is_finite()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use headland_base::Seed;
+    use rand_chacha::rand_core::Rng;
+
+    use super::*;
+
+    /// What comes out, put in again, gives the right-hand side: of every width that is compiled
+    /// by itself and of one more, full and banded, with exchanges and without.
+    #[test]
+    fn solutions_solve() {
+        for n in [0, 1, 7, 8, 9, 16, 17, 40, 41, 100] {
+            for (is_banded, exchanges) in
+                [(false, false), (false, true), (true, false), (true, true)]
+            {
+                let mut dice = Seed::new(n as u64).rng();
+                let mut number = || f64::from(dice.next_u32()) / f64::from(u32::MAX) - 0.5;
+                let mut matrix = Square::default();
+                matrix.clear(n);
+                let mut entries = vec![0.0; n * n];
+                for i in 0..n {
+                    for j in 0..n {
+                        let drawn = number();
+                        if !is_banded || i.abs_diff(j) < 4 {
+                            entries[i * n + j] = drawn + if i == j { n as f64 } else { 0.0 };
+                        }
+                    }
+                    matrix.row_mut(i)[..n].copy_from_slice(&entries[i * n..(i + 1) * n]);
+                }
+                let right: Vec<f64> = (0..n).map(|_| number()).collect();
+                let mut solved = right.clone();
+                assert!(matrix.solve(&mut solved, exchanges), "{n}");
+                for i in 0..n {
+                    let row = &entries[i * n..(i + 1) * n];
+                    let got: f64 = row.iter().zip(&solved).map(|(a, x)| a * x).sum();
+                    assert!(
+                        (got - right[i]).abs() < 1e-12,
+                        "{n}, row {i}: {got}, not {}",
+                        right[i]
+                    );
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_matrix_that_cannot_be_solved_is_told() {
+        let mut matrix = Square::default();
+        matrix.clear(3);
+        matrix.row_mut(0)[0] = 1.0;
+        matrix.row_mut(2)[2] = 1.0;
+        assert!(!matrix.solve(&mut [1.0; 3], true));
+    }
+}
