@@ -3,9 +3,10 @@
 //! The humanoid is let go upright with its feet on the ground: it stands, falls, and lies. Both
 //! engines get the same file, MuJoCo with its default solver, which is its quickest here, and
 //! start from the same state; two stretches of the fall are timed, each with the contacts it
-//! had on average. Targets: `articulated` 3 times as fast, `com` 10, `kinematic` 30.
+//! had on average. Then the same of a team of twenty, in one world on both sides. Targets:
+//! `articulated` 3 times as fast, `com` 10, `kinematic` 30.
 //!
-//! Then teams: the cost of a step from one robot to a thousand, and how many robots that is in
+//! Then more teams: the cost of a step from one robot to a thousand, and how many robots that is in
 //! real time, beside what Friedmann, Petersen and von Stryk had of humanoids with as many hinges
 //! (*Tailored Real-Time Simulation for Teams of Humanoid Robots*, 2008, section 4).
 
@@ -45,9 +46,13 @@ const LEVELS: [(&str, Detail, ContactLaw); 6] = [
 pub fn run(text: &str) {
     let text = standing(text);
     let world = model_of(&text).world;
-    let theirs = against_mujoco(&text, &world);
-    teams(&world, theirs);
+    let alone = against_mujoco(&text, &world, 1);
+    let in_team = against_mujoco(&text, &world, N_TEAM);
+    teams(&world, alone.zip(in_team).map(|(alone, team)| alone[0].min(team[0])));
 }
+
+/// Where lanes are full and everything is still near the core.
+const N_TEAM: usize = 20;
 
 /// With its feet on the ground, at a millisecond, and MuJoCo's solver left to MuJoCo.
 fn standing(text: &str) -> String {
@@ -62,13 +67,22 @@ fn standing(text: &str) -> String {
     })
 }
 
-/// Microseconds of `mj_step` in each window, where there is MuJoCo.
-fn against_mujoco(text: &str, world: &Arc<World>) -> Option<[f64; 2]> {
-    let rounds = if is_full() { 7 } else { 1 };
+/// As many of them, side by side as in [`team`].
+fn replicated(text: &str, n: usize) -> String {
+    let body = "<body name='torso'";
+    let begun = format!("<replicate count='{n}' offset='0 2 0'>{body}");
+    text.replace(body, &begun).replace("</worldbody>", "</replicate></worldbody>")
+}
+
+/// Microseconds of `mj_step` per robot in each window, where there is MuJoCo; of `n` robots in one
+/// world.
+fn against_mujoco(text: &str, world: &Arc<World>, n: usize) -> Option<[f64; 2]> {
+    let rounds = if is_full() { if n == 1 { 7 } else { 3 } } else { 1 };
     let mut levels: Vec<Level> =
-        LEVELS.iter().filter_map(|level| Level::new(world, level, 1)).collect();
+        LEVELS.iter().filter_map(|level| Level::new(world, level, n)).collect();
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("humanoid.xml");
+    let text = if n == 1 { text.to_string() } else { replicated(text, n) };
     std::fs::write(&file, text).expect("a file");
     let entry = headland_engines::mujoco::ENTRY;
     let mut theirs = match (entry.find)(&entry) {
@@ -88,21 +102,26 @@ fn against_mujoco(text: &str, world: &Arc<World>) -> Option<[f64; 2]> {
             level.run();
         }
     }
-    println!("\nmotion, steps of 1 ms: the humanoid, let go upright on the ground");
+    match n {
+        1 => println!("\nmotion, steps of 1 ms: the humanoid, let go upright on the ground"),
+        n => println!("\nmotion, steps of 1 ms: {n} of them in one world, each figure per robot"),
+    }
     println!("µs per step          standing  contacts  faster     lying  contacts  faster  check");
-    let micros =
-        |window: usize, secs: f64| secs * 1e6 / (windows()[window].1 - windows()[window].0) as f64;
+    let micros = |window: usize, secs: f64| {
+        secs * 1e6 / ((windows()[window].1 - windows()[window].0) * n) as f64
+    };
+    let per_robot = |contacts: [f64; 2]| contacts.map(|contacts| contacts / n as f64);
     let theirs = theirs.map(|(version, _)| {
         let name = format!("mj_step {version}");
         let micros = [micros(0, least[0]), micros(1, least[1])];
-        row(&name, micros, contacts_of_mujoco(&file), micros, "");
+        row(&name, micros, per_robot(contacts_of_mujoco(&file)), micros, "");
         micros
     });
     let mut seen: Option<String> = None;
     for level in &mut levels {
         let micros = [micros(0, level.least[0]), micros(1, level.least[1])];
         let (contacts, check) = level.look();
-        row(level.name, micros, contacts, theirs.unwrap_or([f64::NAN; 2]), &check);
+        row(level.name, micros, per_robot(contacts), theirs.unwrap_or([f64::NAN; 2]), &check);
         if let Some(n) = level.first_held() {
             println!("{:<20} it left the finite by step {n} and is held: no figure", "");
         }
@@ -277,13 +296,13 @@ fn team(world: &World, detail: Detail, law: ContactLaw, n: usize) -> World {
 }
 
 /// The curve from one robot to a thousand, and the document's table.
-fn teams(world: &Arc<World>, theirs: Option<[f64; 2]>) {
+fn teams(world: &Arc<World>, theirs: Option<f64>) {
     let counts: &[usize] =
         if is_full() { &[1, 2, 5, 10, 20, 50, 100, 200, 500, 1000] } else { &[1, 20] };
     println!("\nmotion, teams: µs per robot and step of 1 ms, standing and beginning to fall");
     let names: String = LEVELS.iter().map(|(name, ..)| format!("  {name:>17}")).collect();
     println!("robots{names}");
-    let theirs = theirs.map_or(f64::NAN, |theirs| theirs[0]);
+    let theirs = theirs.unwrap_or(f64::NAN);
     let mut per_robot = [f64::NAN; LEVELS.len()];
     let mut checks = [const { String::new() }; LEVELS.len()];
     for n in counts {
@@ -298,11 +317,6 @@ fn teams(world: &Arc<World>, theirs: Option<[f64; 2]>) {
             line += &format!("  {:>17.2}", per_robot[i]);
         }
         println!("{line}");
-        if *n == 20 {
-            // Where lanes are full and everything is still near the core.
-            let ratios = per_robot.map(|micros| format!("  {:>17.1}", theirs / micros));
-            println!("faster{}  than mj_step of one", ratios.concat());
-        }
     }
     let checks: String = checks.iter().map(|check| format!("  {check:>17}")).collect();
     println!(" check{checks}");
