@@ -300,7 +300,7 @@ impl<L: Lane> V6<L> {
     /// One lane.
     #[inline(always)]
     pub fn get(&self, lane: usize) -> V6<f64> {
-        let (t, l) = (self.turn, self.line);
+        let (t, l) = (&self.turn, &self.line);
         V6 {
             turn: V3 { x: t.x.get(lane), y: t.y.get(lane), z: t.z.get(lane) },
             line: V3 { x: l.x.get(lane), y: l.y.get(lane), z: l.z.get(lane) },
