@@ -68,7 +68,10 @@ pub fn tell(
     // Files first, since whoever reads the figures may go away; and figures even where a file
     // cannot be written.
     let written = write_files(context, args, forms, &all);
-    if !sides.is_quiet && !forms.iter().any(|(path, _)| is_stdout(path)) {
+    if sides.is_quiet {
+        // Standard output has the table; the figures are for whoever looks on.
+        context.say(comparison(&all).trim_end());
+    } else if !forms.iter().any(|(path, _)| is_stdout(path)) {
         context.print(&match context.json() {
             true => format!("{}\n", comparison_json(&all)),
             false => comparison(&all),

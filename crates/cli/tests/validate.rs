@@ -225,6 +225,28 @@ fn where_it_starts_is_said() {
     assert!((at_less + 9.81 / 1.0104 * 0.2955).abs() < 0.05, "{at_less}");
 }
 
+/// The table goes to standard output alone, and the figures are not lost.
+#[test]
+fn standard_output_takes_one_thing() {
+    let dir = folder(&[]);
+    let (model, table) = (world("pendulum"), measured("pendulum.csv"));
+    let args = ["validate", &model, &table, "--outfile", "-"];
+    let done = expect(dir.path(), &args, 0);
+    let (out, err) = (text(&done.stdout), text(&done.stderr));
+    assert!(out.starts_with("time,hinge/position") && !out.contains("rmse"), "{out}");
+    assert!(err.contains("rmse") && err.contains("hinge/velocity"), "{err}");
+    let done = expect(dir.path(), &[&args[..], &["--json"]].concat(), 2);
+    assert!(text(&done.stderr).contains("output-twice") && done.stdout.is_empty());
+    let damping = "joint/hinge/dynamics/damping=0..1";
+    let args = ["tune", &model, &table, "-p", damping, "--out", "-"];
+    let done = expect(dir.path(), &args, 0);
+    let (out, err) = (text(&done.stdout), text(&done.stderr));
+    assert!(out.contains("<sdf") && out.trim_end().ends_with("</sdf>"), "{out}");
+    assert!(err.contains("converged") && err.contains("0..1"), "{err}");
+    let done = expect(dir.path(), &[&args[..], &["--json"]].concat(), 2);
+    assert!(text(&done.stderr).contains("output-twice") && done.stdout.is_empty());
+}
+
 #[test]
 fn what_is_refused_and_with_which_code() {
     let rows = "time,hinge/position,other/thing\n0,0.5,1\n0.01,0.49,1\n0.02,0.48,1\n";

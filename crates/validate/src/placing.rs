@@ -90,6 +90,50 @@ impl Known {
         now
     }
 
+    /// Forgets the numbers of joints that `given` tells by the links they carry.
+    pub fn give_way(&mut self, model: &Model, given: &Known) {
+        for (i, numbers) in &mut self.joints {
+            for (number, quantity) in
+                numbers.iter_mut().zip([JointQuantity::Position, JointQuantity::Velocity])
+            {
+                let is_told = given.tells_by_link(model, &Source::Joint(*i, quantity));
+                *number = number.filter(|_| !is_told);
+            }
+        }
+    }
+
+    /// Whether a joint's number is read off its link.
+    pub fn tells_by_link(&self, model: &Model, source: &Source) -> bool {
+        let Source::Joint(dof_idx, quantity) = source else { return false };
+        let has_it = |joint: &&Joint| {
+            (joint.first_dof..joint.first_dof + joint.kind.axes().len()).contains(dof_idx)
+        };
+        model.joints.iter().find(has_it).is_some_and(|joint| match quantity {
+            JointQuantity::Position => self.knows_pose(joint.child_rigid),
+            JointQuantity::Velocity => self.knows_twist(joint.child_rigid),
+            _ => false,
+        })
+    }
+
+    /// The first joint whose link is not where it was told to be, or does not move so, by more
+    /// than a thousandth: the joint does not let it, or was told otherwise.
+    pub fn unmet<'m>(&self, model: &'m Model, state: &State) -> Option<&'m Joint> {
+        model.joints.iter().find(|joint| {
+            let now = state.rigids[joint.child_rigid];
+            let told = self.rigid(joint.child_rigid, now);
+            let turn = now.world_from_rigid.rotation.conjugate() * told.world_from_rigid.rotation;
+            let apart = [
+                (told.world_from_rigid.translation - now.world_from_rigid.translation).length(),
+                2.0 * Vec3::new(turn.x, turn.y, turn.z).length(),
+                (told.twist.linear - now.twist.linear).length()
+                    / (1.0 + told.twist.linear.length()),
+                (told.twist.angular - now.twist.angular).length()
+                    / (1.0 + told.twist.angular.length()),
+            ];
+            apart.iter().any(|apart| *apart > 1e-3)
+        })
+    }
+
     fn knows_pose(&self, rigid_idx: usize) -> bool {
         let frames = self.frames.get(&rigid_idx).into_iter().flatten();
         frames.flat_map(|known| &known.pose).any(Option::is_some)

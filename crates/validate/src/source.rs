@@ -349,10 +349,11 @@ impl<'m> Names<'m> {
     }
 
     fn find_cut(&self, name: &str, property: &str) -> Option<Result<Source, Unread>> {
-        if let Some(quantity) = joint_quantity(property) {
-            return self
-                .find_joint(name, property)
-                .map(|found| found.map(|dof_idx| Source::Joint(dof_idx, quantity)));
+        // A joint that is called so goes before the contacts: `force` is a word for both.
+        if let Some(quantity) = joint_quantity(property)
+            && let Some(found) = self.find_joint(name, property)
+        {
+            return Some(found.map(|dof_idx| Source::Joint(dof_idx, quantity)));
         }
         if let Some(part) = contact_component(property).filter(|_| name == ALL_CONTACTS) {
             return Some(Ok(Source::Contact(Vec::new(), part)));
@@ -461,4 +462,29 @@ fn frame_quantity(property: &str) -> Option<FrameQuantity> {
     let which = VECTORS.iter().position(|known| *known == vector)?;
     let axis = AXES.iter().position(|known| *known == component)?;
     Some(FrameQuantity::Vector { which, axis, in_body })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+    use std::sync::Arc;
+
+    use super::*;
+
+    /// Every key that is listed is read, in full and without its model's name: `force` is a word
+    /// of contacts too, not only another for a joint's effort.
+    #[test]
+    fn every_key_that_is_listed_is_read() {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../worlds/pendulum.sdf");
+        let world = headland_world::read(&path, &Default::default()).expect("a world").world;
+        let model = Model::compile(&Arc::new(world)).expect("compiles");
+        let names = Names::of(&model);
+        let keys = names.keys();
+        for key in keys.iter().map(String::as_str).chain(["bob/contact/force", "contacts/force"]) {
+            assert!(names.find(key).is_ok(), "{key}");
+        }
+        assert!(keys.contains(&"contacts/force".to_string()), "{keys:?}");
+        assert_eq!(names.find("bob/contact/force"), names.find("pendulum::bob/contact/force"));
+        assert_eq!(names.find("hinge/force"), names.find("hinge/effort"));
+    }
 }

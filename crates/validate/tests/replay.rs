@@ -8,8 +8,10 @@ use std::sync::Arc;
 use common::*;
 use headland_base::{SimDuration, SimTime};
 use headland_judge::compare::Sampling;
-use headland_sim::{Command, Mode};
-use headland_validate::{Between, Replay, ReplayOptions, Stopped, Told};
+use headland_sim::{Command, Mode, State};
+use headland_validate::placing::{Known, place};
+use headland_validate::source::{Moment, Names};
+use headland_validate::{Between, Experiment, Replay, ReplayOptions, Stopped, Told};
 
 fn start() -> SimTime {
     SimTime::from_secs(1_700_000_000.25).expect("a time")
@@ -268,4 +270,38 @@ fn another_model_is_a_fresh_replay() {
     replay.set_command_delay(SimDuration::ZERO);
     replay.set_step(ms(1.0)).unwrap();
     assert_eq!(*replay.run().unwrap(), first);
+}
+
+/// A link's pose that is given sets its joint, whatever the table says of it; one that the joint
+/// does not allow is refused.
+#[test]
+fn a_state_may_place_a_link_on_a_joint() {
+    let model = || model_of(shipped("pendulum.sdf"));
+    let (of, times) = (model(), jittered(start(), 50));
+    let names = Names::of(&of);
+    let mut known = Known::new();
+    known.tell(&names.find("hinge/position").unwrap(), 0.9);
+    let state = place(&of, &State::initial(&of), &known);
+    let pose = ["x", "y", "z", "qx", "qy", "qz", "qw"].map(|part| {
+        let key = format!("bob/pose/{part}");
+        let now = Moment { model: &of, state: &state, before: None };
+        let value = names.find(&key).unwrap().read(&now);
+        (key, value)
+    });
+    let replay = |known: Vec<(String, f64)>| {
+        let measured = signal("hinge/position", &times, |t| 0.5 - t);
+        let experiment = Experiment { known, ..experiment(vec![measured]) };
+        let options = ReplayOptions::new(ms(1.0));
+        Replay::new(model(), engine("native"), Arc::new(experiment), options)
+    };
+    let mut placed = replay(pose.to_vec()).unwrap();
+    assert_eq!(placed.started_from().n_measured, 0);
+    assert!((placed.run().unwrap().values[0][0] - 0.9).abs() < 1e-9);
+    // Its place alone says nothing of how a hinge is turned, and none is there.
+    let Err(faults) = replay(vec![("bob/pose/x".to_string(), 5.0)]) else { panic!("refused") };
+    assert_eq!(faults[0].code, "state-not-met");
+    // With a joint beside it that says otherwise.
+    let both = pose.iter().cloned().chain([("hinge/position".to_string(), 0.1)]).collect();
+    let Err(faults) = replay(both) else { panic!("refused") };
+    assert_eq!(faults[0].code, "state-not-met");
 }

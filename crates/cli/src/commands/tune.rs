@@ -51,6 +51,11 @@ pub fn run(context: &Context, args: &TuneArgs) -> Ended {
         return Ok(Outcome::Passed);
     }
     let outputs = outputs(args)?;
+    if context.json() && outputs.iter().any(|(path, _)| is_stdout(path)) {
+        let message = "standard output takes one of --json and --out -";
+        let help = "name a file for the model, or a report: `--report figures.json`";
+        return Err(vec![Diagnostic::error("output-twice", message).help(help)]);
+    }
     let engine = engine(args)?;
     let wanted = wanted(args, &subject)?;
     let courses = courses(context, args, &subject)?;
@@ -131,6 +136,8 @@ pub fn run(context: &Context, args: &TuneArgs) -> Ended {
             true => format!("{}\n", tuned_json(&report)),
             false => tuned_text(&report),
         });
+    } else {
+        context.say(tuned_text(&report).trim_end());
     }
     written?;
     put_away?;

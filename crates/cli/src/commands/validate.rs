@@ -56,6 +56,11 @@ pub fn run(context: &Context, args: &ValidateArgs) -> Ended {
         args.outfile.iter().try_for_each(|outfile| refuse_same(source, outfile))?;
     }
     refuse_twice(args.outfile.iter().chain(&by.report))?;
+    if context.json() && args.outfile.as_deref().is_some_and(is_stdout) {
+        let message = "standard output takes one of --json and --outfile -";
+        let help = "name a file for the simulated signals, or a report: `--report figures.json`";
+        return Err(vec![Diagnostic::error("output-twice", message).help(help)]);
+    }
     let engine = headland_engines::find(args.how.engine.as_deref().unwrap_or(NATIVE))?;
     let (model, settings) = read_model(context, args)?;
     let (measured, outcome) = read_measured(context, args, &map, &model)?;

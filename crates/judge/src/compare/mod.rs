@@ -287,7 +287,7 @@ impl Compared {
         let overlap = self.span_a.zip(self.span_b).is_some_and(|(a, b)| a.0 <= b.1 && b.0 <= a.1);
         fault.help(match overlap {
             true => "give a larger `--tolerance`, or `--sampling interp`",
-            false => "if both begin with the same moment, `--relative`; else shift B: `--t-offset`",
+            false => "shift B: `--t-offset`; `compare` has `--relative` where both begin alike",
         })
     }
 }

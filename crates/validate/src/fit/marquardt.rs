@@ -6,6 +6,11 @@
 //! follows how well the last step kept its promise (Nielsen, 1999). J is reduced to a triangle
 //! once per step; every λ then costs a small system.
 //!
+//! A parameter that residuals hardly see has next to no `D` and takes steps of any length. Where
+//! those do not gain, the λ that holds them back would hold back all else for good. So the more is
+//! held back, the more a parameter's range counts as well: with a λ of one, as if the residuals saw
+//! it.
+//!
 //! Slopes of many parameters are dear and a step is one evaluation. So a round goes on after its
 //! first step with slopes that are corrected along the way gone, by what the residuals did there
 //! (Broyden, 1965), as long as such steps keep half of their promise. A search ends on corrected
@@ -326,7 +331,13 @@ impl Search {
         }
         let (small, told) = (options.least_gain * cost, options.least_told * cost);
         let told = told / residuals.len() as f64;
-        let system = System::new(reduced, &is_free, &self.scale);
+        let deviation = sqrt(cost / residuals.len() as f64);
+        let seen = |i: usize| match bounds.upper[i] - bounds.lower[i] {
+            width if width.is_finite() && width > 0.0 => LEAST_SEEN * deviation / width,
+            _ => 0.0,
+        };
+        let seen: Vec<f64> = (0..self.x.len()).map(seen).collect();
+        let system = System::new(reduced, &is_free, &self.scale, &seen);
         let going = |x: &[f64], lambda: f64| {
             let step = system.step(lambda, x, bounds);
             let point =
@@ -338,10 +349,12 @@ impl Search {
         // Much held back, a step promises less than there is; hardly held back, it may promise
         // less as well, where it is cut off at bounds.
         let lambda = self.lambda;
-        let mut freer = std::iter::successors(Some(HARDLY_HELD), |freer| Some(10.0 * freer))
+        let freer = std::iter::successors(Some(HARDLY_HELD), |freer| Some(10.0 * freer))
             .take_while(|freer| *freer < lambda)
             .chain([lambda]);
-        let is_told = freer.all(|freer| going(&self.x, freer).2 <= told);
+        let promises = freer.map(|freer| going(&self.x, freer).2);
+        let most_promised = promises.fold(f64::NEG_INFINITY, f64::max);
+        let is_told = most_promised <= told;
         loop {
             let (point, moved, promised) = going(&self.x, self.lambda);
             // Corrected slopes have no more to say.
@@ -379,10 +392,12 @@ impl Search {
                 self.growth *= 2.0;
             }
             if is_fresh {
-                if (gain.abs() <= small && promised <= small) || is_told {
+                if (gain.abs() <= small && most_promised <= small) || is_told {
                     self.ended = Some(Ended::SmallGain);
                 } else if is_short || self.lambda > 1e30 {
-                    self.ended = Some(Ended::SmallStep);
+                    // Slopes that promise what no step keeps, however short.
+                    let is_rough = !is_kept && options.least_told > 0.0;
+                    self.ended = Some(if is_rough { Ended::Rough } else { Ended::SmallStep });
                 }
             }
             if gone.is_some() || self.ended.is_some() {
@@ -394,6 +409,11 @@ impl Search {
 
 /// The λ that holds back no more than directions in which slopes by differences are noise.
 const HARDLY_HELD: f64 = 1e-10;
+
+/// A range that is seen changes the residuals by so many standard deviations of one. What the data
+/// tell to a quarter of its range or better changes them by more, and its steps are as they would
+/// be without.
+const LEAST_SEEN: f64 = 4.0;
 
 /// So many rounds without one between that gains what can be told, and steps held back more after
 /// each, end a search.

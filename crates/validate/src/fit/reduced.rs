@@ -116,17 +116,20 @@ pub(super) struct System {
     r: Columns,
     right: Vec<f64>,
     scale: Vec<f64>,
+    /// Their scale with a λ of one or more, at least.
+    seen: Vec<f64>,
     n: usize,
 }
 
 impl System {
-    pub fn new(reduced: &Reduced<'_>, is_free: &[bool], scale: &[f64]) -> System {
+    pub fn new(reduced: &Reduced<'_>, is_free: &[bool], scale: &[f64], seen: &[f64]) -> System {
         let free: Vec<usize> = (0..is_free.len()).filter(|i| is_free[*i]).collect();
         let columns: Vec<&[f64]> = free.iter().map(|i| reduced.r[*i].as_slice()).collect();
         let (r, mut right) = triangle(&columns, &reduced.right);
         right.iter_mut().for_each(|q| *q = -*q);
-        let scale = free.iter().map(|i| scale[*i]).collect();
-        System { free, r, right, scale, n: is_free.len() }
+        let of_free = |all: &[f64]| free.iter().map(|i| all[*i]).collect();
+        let (scale, seen) = (of_free(scale), of_free(seen));
+        System { free, r, right, scale, seen, n: is_free.len() }
     }
 
     /// `|J·p|²` of a step of the free parameters, by the triangle: `|R·p|²`.
@@ -158,7 +161,7 @@ impl System {
         }
     }
 
-    /// `min |R·p - q|² + λ·|D·p|²` over what is not fixed.
+    /// `min |R·p - q|² + λ·|D·p|²` over what is not fixed, with no `D` below `√λ` of what is seen.
     fn solve(&self, lambda: f64, fixed: &[Option<f64>]) -> Vec<f64> {
         let open: Vec<usize> = (0..fixed.len()).filter(|k| fixed[*k].is_none()).collect();
         let mut right = self.right.clone();
@@ -169,14 +172,14 @@ impl System {
         }
         right.resize(right.len() + open.len(), 0.0);
         let held = sqrt(lambda);
+        let scale = |k: usize| self.scale[k].max(held.min(1.0) * self.seen[k]);
         let columns: Columns = open
             .iter()
             .enumerate()
             .map(|(row, k)| {
                 let mut column = self.r[*k].clone();
-                column.extend(
-                    (0..open.len()).map(|i| if i == row { held * self.scale[*k] } else { 0.0 }),
-                );
+                column
+                    .extend((0..open.len()).map(|i| if i == row { held * scale(*k) } else { 0.0 }));
                 column
             })
             .collect();

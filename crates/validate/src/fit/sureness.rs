@@ -441,7 +441,7 @@ pub fn warnings(
         out.push((
             "not-seen",
             format!(
-                "the data cannot see `{}`: any value of its range fits about as well",
+                "the data cannot see `{}`: from here, a change of it leaves the error as it is",
                 names[*i]
             ),
         ));

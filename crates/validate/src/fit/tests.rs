@@ -137,6 +137,32 @@ fn the_same_bits_on_threads_and_after_every_stop() {
     }
 }
 
+/// A parameter that is seen by its curve only, as a product of inertia in a plane, beside one that
+/// is seen well: where the first stands its slope is what a difference leaves of the curve, and
+/// would send it to a bound, where nothing is gained.
+#[test]
+fn an_unseen_parameter_does_not_hold_the_others() {
+    for bend in [0.1, 10.0, 1e3, 1e5] {
+        let decay = move |x: &[f64]| {
+            let at = |i: usize| {
+                let t = i as f64 * 0.01;
+                let bent = exp(-x[1] * t) + bend * x[0] * x[0] * (t - 1.5);
+                bent - exp(-0.08 * t) + 1e-3 * (7.0 * i as f64 % 1.9 - 0.95)
+            };
+            Some((0..400).map(at).collect::<Vec<f64>>())
+        };
+        let bounds = Bounds { lower: vec![-0.2, 0.0], upper: vec![0.2, 1.0] };
+        let mut search = marquardt::Search::new(&[0.0, 0.0], &bounds);
+        let options = marquardt::Options::new(&[0.0, 0.0], &bounds);
+        with_crew(&Formula(decay), 1, |crew| {
+            search.run(crew, &bounds, &options, &mut |_| ControlFlow::Continue(()));
+        });
+        let x = search.best().0;
+        assert!((x[1] - 0.08).abs() < 1e-3, "{bend}: {search:?}");
+        assert!(search.ended.unwrap().is_converged() && search.n_evaluations < 200, "{search:?}");
+    }
+}
+
 /// In a long valley steps that are held back promise next to nothing, far from its deepest point:
 /// the end is where no step at all has more to promise.
 #[test]

@@ -198,6 +198,7 @@ impl Replay {
         };
         replay.infer();
         replay.settle();
+        replay.refuse_unmet()?;
         Ok(replay)
     }
 
@@ -213,10 +214,15 @@ impl Replay {
         let zero = self.plan.zero;
         let mut at_start = Known::new();
         let (measured, slopes) = inference.at(zero, &mut at_start);
+        let gift = self.known_by_gift();
+        at_start.give_way(&self.model, &gift);
         for (source, value) in &self.given {
             at_start.tell(source, *value);
         }
-        let is_given = |source: &Source| self.given.iter().any(|(given, _)| given == source);
+        let is_given = |source: &Source| {
+            let is_it = self.given.iter().any(|(given, _)| given == source);
+            is_it || gift.tells_by_link(&self.model, source)
+        };
         let n_left = |all: &[Source]| all.iter().filter(|source| !is_given(source)).count();
         self.started_from = StartedFrom {
             n_given: self.given.len(),
@@ -229,6 +235,38 @@ impl Replay {
             inference.at(zero + landing.time, &mut known);
             self.known.push(known);
         }
+    }
+
+    /// What somebody gave, and nothing that was measured.
+    fn known_by_gift(&self) -> Known {
+        let mut given = Known::new();
+        for (source, value) in &self.given {
+            given.tell(source, *value);
+        }
+        given
+    }
+
+    /// A link that hangs on a joint is where the joint lets it be. One that was given another
+    /// place would start elsewhere without a word.
+    fn refuse_unmet(&self) -> Result<(), Vec<Diagnostic>> {
+        let Some(joint) = self.known_by_gift().unmet(&self.model, &self.start) else {
+            return Ok(());
+        };
+        let bodies = &self.model.rigids[joint.child_rigid].body_idxs;
+        let link = bodies.first().map_or("a link", |i| self.model.bodies[*i].name.as_str());
+        let message = format!(
+            "the state gives `{link}` a pose or a velocity that its joint `{}` does not let it have",
+            joint.name
+        );
+        let dofs = joint.first_dof..joint.first_dof + joint.kind.axes().len();
+        let keys = self.model.dofs[dofs].iter();
+        let keys: Vec<String> =
+            keys.map(|dof| format!("`{0}/position` and `{0}/velocity`", dof.name)).collect();
+        let help = match keys.is_empty() {
+            true => "leave the link out, or give it all of its pose".to_string(),
+            false => format!("give {} instead, or all of the link's pose", keys.join(", ")),
+        };
+        Err(vec![Diagnostic::error("state-not-met", message).help(help)])
     }
 
     /// The state a run starts from, and the sensors that start with it.

@@ -57,31 +57,54 @@ pub(super) fn derived(
         })
         .filter_map(|path| parameter::find_in(&list, &path).ok()?.into_iter().next())
         .collect();
+    let at = |parameter: &Parameter, x: &[f64]| {
+        tuning.subject_at(x).ok().and_then(|subject| parameter.get(&subject))
+    };
+    let found: Vec<(Parameter, f64, f64)> = found
+        .into_iter()
+        .filter_map(|parameter| {
+            let (value, before) = (at(&parameter, x)?, parameter.get(&tuning.subject)?);
+            Some((parameter, value, before))
+        })
+        .collect();
+    // Those that stand in the table, as its other rows count them.
     let n_together = tuning.wanted.len() + found.len();
-    let one = |parameter: &Parameter| {
-        let at = |x: &[f64]| tuning.subject_at(x).ok().and_then(|subject| parameter.get(&subject));
-        let (value, before) = (at(x)?, parameter.get(&tuning.subject)?);
-        let slope = |i: usize| {
-            let (mut ahead, mut behind) = (x.to_vec(), x.to_vec());
-            ahead[i] += 1e-5;
-            behind[i] -= 1e-5;
-            Some((at(&ahead)? - at(&behind)?) / 2e-5)
+    let one = |(parameter, value, before): (Parameter, f64, f64)| {
+        let of_one = |i: usize, by: f64| {
+            let mut x = x.to_vec();
+            x[i] += by;
+            at(&parameter, &x)
         };
-        let slopes: Vec<f64> = (0..tuning.wanted.len()).map(|i| slope(i).unwrap_or(0.0)).collect();
-        let moved = shifts.map_or(0.0, |shifts| moved(&slopes, shifts));
+        let slopes: Option<Vec<f64>> =
+            (0..tuning.wanted.len()).map(|i| slope(value, |by| of_one(i, by))).collect();
+        // Without a slope it is not known how sure the number is, and it has no interval.
         let half = |of: &dyn Fn(&Sureness) -> Option<f64>| {
-            worth.and_then(|worth| half_width(&slopes, worth, of)).map(|half| half + moved)
+            let (worth, slopes) = (worth?, slopes.as_ref()?);
+            let moved = shifts.map_or(0.0, |shifts| moved(slopes, shifts));
+            half_width(slopes, worth, of).map(|half| half + moved)
         };
-        Some(Derived {
+        Derived {
             name: parameter.path().to_string(),
             unit: parameter.unit(&tuning.subject).to_string(),
             before,
             value,
             half_width: half(&|sureness| sureness.half_width),
             joint_half_width: half(&|sureness| sureness.joint_half_width(confidence, n_together)),
-        })
+        }
     };
-    found.iter().filter_map(one).collect()
+    found.into_iter().map(one).collect()
+}
+
+/// The slope of a number that is `value` here, and so much a little ahead or behind: from both
+/// sides, or from the one that there is.
+fn slope(value: f64, of: impl Fn(f64) -> Option<f64>) -> Option<f64> {
+    const BY: f64 = 1e-5;
+    match (of(BY), of(-BY)) {
+        (Some(ahead), Some(behind)) => Some((ahead - behind) / (2.0 * BY)),
+        (Some(ahead), None) => Some((ahead - value) / BY),
+        (None, Some(behind)) => Some((value - behind) / BY),
+        (None, None) => None,
+    }
 }
 
 /// How far steps move a number that follows from others.
@@ -103,4 +126,20 @@ fn half_width(slopes: &[f64], worth: &Worth, of: &dyn Fn(&Sureness) -> Option<f6
         }
     }
     Some(factor * sqrt(variance.max(0.0)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// At the edge of what a body can be, one side has no number: the other tells the slope.
+    #[test]
+    fn a_slope_is_that_of_the_side_there_is() {
+        let line = |by: f64| Some(7.0 + 3.0 * by);
+        for is_there in [|_: f64| true, |by: f64| by > 0.0, |by: f64| by < 0.0] {
+            let found = slope(7.0, |by| line(by).filter(|_| is_there(by)));
+            assert!((found.expect("a side") - 3.0).abs() < 1e-6, "{found:?}");
+        }
+        assert_eq!(slope(7.0, |_| None), None);
+    }
 }
