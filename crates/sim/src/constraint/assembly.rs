@@ -222,9 +222,8 @@ impl OneRobot<'_> {
             // Nothing is there yet, and rows stand where they stand.
             if self.is_alone {
                 self.delassus[i * n + i..(i + 1) * n].copy_from_slice(&of_row[i..]);
-                for j in i + 1..n {
-                    self.delassus[j * n + i] = of_row[j];
-                }
+                let below = self.delassus[i * n + i..].iter_mut().step_by(n);
+                below.zip(&of_row[i..]).for_each(|(entry, product)| *entry = *product);
                 continue;
             }
             let row = rows[i] * n;

@@ -153,10 +153,9 @@ impl Kernel for Walk<'_> {
         find_velocities(problem, impulses, velocities);
         let mut here = distance(problem, impulses, velocities);
         let mut n_taken = 0;
-        // No sweeps come after a guess, so it ends near where rounding does: what lies still is
-        // weighed by sensors that see a thousandth of the tolerance, divided by a short step. At
-        // a hundredth of that every step took one of Newton's more, or two, to no avail.
-        let enough = tolerance * if goes_on { 0.1 } else { 1e-4 };
+        // No sweeps come after a guess, so it ends where rounding does: what lies still is weighed
+        // by sensors that see a thousandth of the tolerance, divided by a short step.
+        let enough = tolerance * if goes_on { 0.1 } else { 1e-6 };
         for careful in [false, true] {
             for _ in 0..n_steps {
                 if here.most <= enough {
