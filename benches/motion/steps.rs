@@ -48,6 +48,7 @@ pub fn run(text: &str) {
     let world = model_of(&text).world;
     let alone = against_mujoco(&text, &world, 1);
     let in_team = against_mujoco(&text, &world, N_TEAM);
+    // Of theirs the better one: what a robot takes of MuJoCo grows with their number.
     teams(&world, alone.zip(in_team).map(|(alone, team)| alone[0].min(team[0])));
 }
 

@@ -68,10 +68,11 @@ fn a_foreign_mjcf_humanoid_stands() {
         world_of(&text.replace(hung, "<body name='torso' pos='0 0 1.285'><freejoint/>"));
     world.physics.step = SimDuration::from_nanos(1_000_000);
     let pose = hold(&[("right_knee", -0.05), ("left_knee", -0.05)]);
-    // Let go it sways on its ankles, four radians a second and half of it gone after each.
+    // Let go it sways on its ankles, once in two seconds, and loses two fifths of it in each: from
+    // 2 to 5 s it goes 12 mm to and fro. MuJoCo's, with the same gains, goes 11 mm then.
     let play = Play::native(10.0).with(pose).gains(500.0, 20.0);
     let stood = stand(play, &world, "torso", Vec3::Z, 8.0);
-    assert!(stood.leant < 1e-3 && stood.went < 5e-3 && stood.sank < 1e-3, "{stood:?}");
+    assert!(stood.leant < 1e-3 && stood.went < 1e-3 && stood.sank < 1e-3, "{stood:?}");
     assert!((stood.weight - 40.84 * 9.81).abs() < 1.0, "{stood:?}");
     assert!((stood.load / stood.weight - 1.0).abs() < 0.02, "{stood:?}");
 }
