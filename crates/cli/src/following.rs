@@ -245,6 +245,9 @@ fn read_table(input: BufReader<Growing>, name: &str, queue: &Queue) -> Findings 
             let message = format!("`{name}` has no column of times");
             Diagnostic::error("no-time-column", message).help("name the first column `time`")
         })?;
+        if let Some(fault) = &columns[time].no_time {
+            return Err(fault.clone());
+        }
         let others = (0..columns.len()).filter(|column| *column != time);
         let numbers: Vec<usize> = std::iter::once(time).chain(others).collect();
         let heading = |column: &usize| Heading {

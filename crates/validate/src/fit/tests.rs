@@ -350,14 +350,14 @@ fn what_is_not_seen_is_named() {
     let bounds = Bounds { lower: vec![0.0; 4], upper: vec![2.0, 2.0, 2.0, 1.0] };
     let x = [1.0, 1.0, 1.0, 0.9999];
     let found = worth(&x, &bounds, &residuals, &slopes, &moments(50), 0.95);
-    let told = sureness::warnings(&names, &x, &bounds, &found);
+    let told = sureness::warnings(&names, &x, &x, &bounds, &found);
     let all = told.iter().map(|(_, text)| text.as_str()).collect::<Vec<_>>().join("\n");
     assert_eq!(told.iter().filter(|(code, _)| *code == "not-seen").count(), 2, "{all}");
     assert!(
         all.contains("cannot see `colour`") && all.contains("`mass`") && all.contains("`length`"),
         "{all}"
     );
-    assert!(all.contains("`damping` = 0.9999 stands at its upper bound 1"), "{all}");
+    assert!(all.contains("`damping` = 0.9999 is near its upper bound 1, which"), "{all}");
     let widths: Vec<bool> = found.parameters.iter().map(|p| p.half_width.is_some()).collect();
     assert_eq!(widths, [false, false, false, true]);
 }
