@@ -142,10 +142,9 @@ fn drawn(number: &TunedRow) -> String {
 
 /// The least error so far over the simulations made, each decade as high as the next.
 fn search(report: &TuneReport) -> String {
-    let untuned = report.rms.0.map(|before| (0, before));
-    let points: Vec<(f64, f64)> = untuned
+    let points: Vec<(f64, f64)> = report
+        .search
         .iter()
-        .chain(&report.search)
         .filter(|(_, rms)| *rms > 0.0 && rms.is_finite())
         .map(|(n, rms)| (*n as f64, log10(*rms)))
         .collect();
@@ -192,8 +191,8 @@ fn search(report: &TuneReport) -> String {
     );
     _ = write!(inside, "<g transform=\"translate(0 {SEARCH_HEIGHT})\">{ends}</g>");
     format!(
-        "<section>\n<h2>The search</h2>\n<p>Root mean square of all residuals, from the model as it \
-         was to the values above. Where the line stays level the search looks around: one \
+        "<section>\n<h2>The search</h2>\n<p>Root mean square of all residuals, from where the \
+         search began to the values above. Where the line stays level the search looks around: one \
          simulation per number says which way is down.</p>\n{}</section>\n",
         svg(SEARCH_HEIGHT + 16.0, "how the error went down", &inside)
     )

@@ -17,14 +17,14 @@ use headland_report::{count, tuned as tuned_text, tuned_json};
 use headland_sim::{EngineEntry, Housing};
 use headland_validate::fit::crew::with_crew;
 use headland_validate::tune::{Method, Plan, Saved, Tuning, Wanted, curves, search, tuned};
-use headland_world::parameter::Subject;
+use headland_world::parameter::{Parameter, Subject};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::args::TuneArgs;
 use crate::comparing::text;
 use crate::context::{Context, Ended, Outcome, is_stdout, write_file};
 use crate::prepare::NATIVE;
-use crate::repeating::{read_subject, replay_options};
+use crate::repeating::{read_subject, replay_options, said_twice, without_effect};
 use crate::signals::interrupted;
 use crate::watchdog::Watchdog;
 use measured::courses;
@@ -47,7 +47,15 @@ pub fn run(context: &Context, args: &TuneArgs) -> Ended {
     }
     let engine = engine(args)?;
     let wanted = wanted(args, &subject)?;
-    let courses = courses(context, args, &subject)?;
+    let has_commands = !args.command.is_empty();
+    context.show(&without_effect(&args.how, engine, &subject.world, has_commands));
+    let courses = match courses(context, args, &subject) {
+        Err(faults) if faults.iter().all(|fault| fault.code == "no-samples") => {
+            context.show(&faults);
+            return Ok(Outcome::Partial);
+        }
+        courses => courses?,
+    };
     let plan = plan(args, &subject)?;
     let make = || (engine.make)(engine);
     let stop = interrupted();
@@ -60,7 +68,14 @@ pub fn run(context: &Context, args: &TuneArgs) -> Ended {
     if stop.load(Ordering::Relaxed) {
         return nothing_found();
     }
-    let mut tuning = tuning?;
+    let mut tuning = match tuning {
+        // Data that say too little are no fault of theirs: nothing can be said.
+        Err(faults) if faults.iter().all(|fault| fault.code == "too-few-samples") => {
+            context.show(&faults);
+            return Ok(Outcome::Partial);
+        }
+        tuning => tuning?,
+    };
     let watchdog = (engine.housing == Housing::Library)
         .then(|| Watchdog::start(context, engine.name, PATIENCE, None));
     if let Some(watchdog) = watchdog {
@@ -88,7 +103,7 @@ pub fn run(context: &Context, args: &TuneArgs) -> Ended {
     let mut watched = Watched::new(context, args.resume.as_deref());
     let found = with_crew(&tuning, usize::from(args.threads), |crew| {
         let watch = &mut |saved: &Saved| watched.look(saved);
-        let linear = search(&mut saved, &tuning, crew, args.most, watch);
+        let linear = search(&mut saved, &tuning, crew, args.most as usize, watch);
         tuned(&tuning, &saved.search, linear, crew, args.confidence)
     });
     watched.finish();
@@ -116,7 +131,7 @@ pub fn run(context: &Context, args: &TuneArgs) -> Ended {
         true => curves(&tuning, &found.given, saved.search.best().0),
         false => Vec::new(),
     };
-    let report = report(args, &saved.search, &tuning, &found, drawn);
+    let report = report(args, &saved.search, (&tuning, engine), &found, drawn);
     // Files first, since whoever reads the figures may go away; and figures even where a file
     // cannot be written.
     let written = write_all(context, args, &outputs, &found, &report);
@@ -160,7 +175,10 @@ fn wanted(args: &TuneArgs, subject: &Subject) -> Result<Vec<Wanted>, Vec<Diagnos
     let (mut wanted, mut faults) = (Vec::new(), Vec::new());
     for (path, lower, upper) in &args.param {
         match Wanted::new(subject, path, *lower, *upper) {
-            Ok(one) => wanted.push(one),
+            Ok(one) => {
+                faults.extend(cannot_be_sought(args, &one));
+                wanted.push(one);
+            }
             Err(fault) => faults.push(fault),
         }
     }
@@ -171,6 +189,21 @@ fn wanted(args: &TuneArgs, subject: &Subject) -> Result<Vec<Wanted>, Vec<Diagnos
         }
     }
     if faults.is_empty() { Ok(wanted) } else { Err(faults) }
+}
+
+/// A number of commands where there are none; a step that another option gives.
+fn cannot_be_sought(args: &TuneArgs, wanted: &Wanted) -> Option<Diagnostic> {
+    let numbers = &wanted.parameters;
+    // The others are where the search starts.
+    let step = numbers.iter().find(|number| number.path() == "physics/step");
+    if let Some(fault) = step.and_then(|step| said_twice(&args.how, "--param", step)) {
+        return Some(fault);
+    }
+    let is_idle = args.command.is_empty() && !numbers.iter().any(Parameter::is_of_world);
+    is_idle.then(|| {
+        let message = format!("`{}` is about commands, of which there are none", wanted.name);
+        Diagnostic::error("no-commands", message).help("-c FILE says what joints were told")
+    })
 }
 
 fn plan(args: &TuneArgs, subject: &Subject) -> Result<Plan, Vec<Diagnostic>> {

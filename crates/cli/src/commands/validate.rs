@@ -32,10 +32,15 @@ use crate::comparing::{
     Sides, format_of, key_map, options, read_side, refuse_evo, report_forms, shown, tell,
     thresholds,
 };
-use crate::context::{Context, Ended, Outcome, is_stdout, refuse_same, refuse_twice, write_file};
+use crate::context::{
+    Context, Ended, Outcome, is_stdout, refuse_same, refuse_twice, refuse_unwritable, write_file,
+};
 use crate::prepare::NATIVE;
 use crate::progress::Progress;
-use crate::repeating::{clocks_apart, read_state, read_subject, read_told, replay_options};
+use crate::repeating::{
+    clocks_apart, integrator_of, read_state, read_subject, read_told, replay_options,
+    without_effect,
+};
 use crate::signals::interrupted;
 use crate::watchdog::Watchdog;
 
@@ -56,6 +61,7 @@ pub fn run(context: &Context, args: &ValidateArgs) -> Ended {
         args.outfile.iter().try_for_each(|outfile| refuse_same(source, outfile))?;
     }
     refuse_twice(args.outfile.iter().chain(&by.report))?;
+    refuse_unwritable(&args.outfile)?;
     if context.json() && args.outfile.as_deref().is_some_and(is_stdout) {
         let message = "standard output takes one of --json and --outfile -";
         let help = "name a file for the simulated signals, or a report: `--report figures.json`";
@@ -63,6 +69,8 @@ pub fn run(context: &Context, args: &ValidateArgs) -> Ended {
     }
     let engine = headland_engines::find(args.how.engine.as_deref().unwrap_or(NATIVE))?;
     let (model, settings) = read_model(context, args)?;
+    let has_commands = args.command.is_some();
+    context.show(&without_effect(&args.how, engine, &model.world, has_commands));
     let (measured, outcome) = read_measured(context, args, &map, &model)?;
     let side = Side::new(&measured, &map);
     let merged = side.merged();
@@ -110,7 +118,7 @@ pub fn run(context: &Context, args: &ValidateArgs) -> Ended {
     }
     let contained = contained(&simulated);
     context.show(&contained);
-    let is_whole = contained.is_empty() && moves(context, &replay);
+    let is_whole = contained.is_empty() && moves(context, replay.plan().landings.len());
     let held = if is_whole { Outcome::Passed } else { Outcome::Partial };
     Ok(outcome.max(told).max(held))
 }
@@ -277,8 +285,8 @@ fn say_units(recording: &mut Recording, replay: &Replay) {
 }
 
 /// Whether anything was simulated. The first moment is the start: it is met by construction.
-fn moves(context: &Context, replay: &Replay) -> bool {
-    let moves = replay.plan().landings.len() > 1;
+fn moves(context: &Context, n_moments: usize) -> bool {
+    let moves = n_moments > 1;
     if !moves {
         let message = "only one moment was measured, and the simulation starts from it: this says \
                        nothing of the model";
@@ -372,6 +380,9 @@ fn made(
     let mut say = |name: &str, what: String| made.push((name.to_string(), what));
     let version = engine.version().map(|version| format!(" {version}")).unwrap_or_default();
     say("engine", format!("{}{version}, steps of {}", engine.name, options.step));
+    if let Some(integrator) = integrator_of(engine, &replay.model().world) {
+        say("integrator", integrator);
+    }
     say("start", started(args, replay));
     say("commands", commands(args, replay));
     if let Some(window) = options.window {

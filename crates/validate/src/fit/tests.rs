@@ -360,6 +360,16 @@ fn what_is_not_seen_is_named() {
     assert!(all.contains("`damping` = 0.9999 is near its upper bound 1, which"), "{all}");
     let widths: Vec<bool> = found.parameters.iter().map(|p| p.half_width.is_some()).collect();
     assert_eq!(widths, [false, false, false, true]);
+    // What nobody sees and the search has still put on a bound is told; what stood there is not.
+    let x = [2.0, 0.0, 1.0, 0.5];
+    let found = worth(&x, &bounds, &residuals, &slopes, &moments(50), 0.95);
+    let told = sureness::warnings(&names, &x, &[1.0, 0.0, 1.0, 0.5], &bounds, &found);
+    let at: Vec<&str> = told
+        .iter()
+        .filter(|(code, _)| *code == "at-bound")
+        .map(|(_, text)| text.as_str())
+        .collect();
+    assert!(at.len() == 1 && at[0].starts_with("`mass` = 2 stands at its upper bound 2"), "{at:?}");
 }
 
 /// Slopes stay within the bounds: at an edge, in a range narrower than a difference, and where the

@@ -287,10 +287,16 @@ impl<'a> Tuning<'a> {
         Bounds { lower: lower.chain(below).collect(), upper: upper.chain(above).collect() }
     }
 
-    /// Over how much of each parameter slopes are taken: times are whole nanoseconds.
+    /// Over how much of each parameter slopes are taken. Times are whole nanoseconds. Of a delay
+    /// it is a part of a step: commands that come a little later make the steps around them a
+    /// little longer or shorter, and where joints stick and slip samples jump with that, by little,
+    /// but not by less over less. Over a microsecond such jumps were taken for slopes, and an
+    /// interval of the delay was too narrow by a third.
     pub fn differences(&self) -> Vec<f64> {
         let bounds = self.bounds();
+        let is_delay = |one: &Wanted| one.parameters.iter().any(Parameter::is_command_delay);
         let least = |i: usize| match self.wanted.get(i) {
+            Some(one) if is_delay(one) => f64::max(1e-6, 0.05 * self.step().secs()),
             Some(one) if one.parameters.iter().any(is_time) => 1e-6,
             _ => 0.0,
         };

@@ -49,7 +49,7 @@ pub(super) fn courses(
         return Err(vec![Diagnostic::error("held-and-fitted", message).help(help)]);
     }
     let of = |files: &[PathBuf], i: usize| files.get(i).or(files.first()).cloned();
-    let (mut courses, mut patterns) = (Vec::new(), Patterns::default());
+    let (mut courses, mut patterns) = (Vec::<Course>::new(), Patterns::default());
     for (i, path) in tables.iter().enumerate() {
         let recording = read_table(context, path)?;
         let mut experiment = measured(context, args, &recording, &model, &mut patterns)?;
@@ -61,11 +61,15 @@ pub(super) fn courses(
         if let Some(file) = of(&args.state, i) {
             experiment.known = read_state(context, &file)?;
         }
-        courses.push(Course {
+        let course = Course {
             name: path.display().to_string(),
             experiment: Arc::new(experiment),
             is_held_out: i >= args.tables.len(),
-        });
+        };
+        match courses.iter().find(|other| is_same(&course, other)) {
+            Some(other) => context.show(&[given_twice(&course, other)]),
+            None => courses.push(course),
+        }
     }
     let lost = patterns.lost(&args.key);
     if !lost.is_empty() {
@@ -102,6 +106,19 @@ fn measured(
         context.show(&[Diagnostic::remark("keys-left-out", message)]);
     }
     Ok(known)
+}
+
+/// Whether two tables say the same: noise that is counted twice looks like half the noise.
+fn is_same(a: &Course, b: &Course) -> bool {
+    a.is_held_out == b.is_held_out
+        && a.experiment == b.experiment
+        && !a.experiment.signals.is_empty()
+}
+
+fn given_twice(course: &Course, other: &Course) -> Diagnostic {
+    let message = format!("`{}` says what `{}` says, and is counted once", course.name, other.name);
+    Diagnostic::warning("table-twice", message)
+        .help("leave it out; only what was measured anew makes a number surer")
 }
 
 /// What to say of a table of which nothing is to be fitted.

@@ -8,11 +8,15 @@ use headland_report::{
     Align, TuneReport, TunedCurve, TunedError, TunedRow, table, tuned as tuned_text, tuned_json,
     tuned_markdown, tuned_page,
 };
+use headland_sim::EngineEntry;
 use headland_validate::tune::{Curve, KeyError, Search, Tuned, TunedNumber, Tuning};
 use headland_world::parameter::{self, Subject};
 
 use crate::args::TuneArgs;
-use crate::context::{BUILD, Context, is_stdout, refuse_same, refuse_twice, write_file};
+use crate::context::{
+    BUILD, Context, is_stdout, refuse_same, refuse_twice, refuse_unwritable, write_file,
+};
+use crate::repeating::integrator_of;
 
 /// What a file of the outcome is.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -50,6 +54,7 @@ pub(super) fn outputs(args: &TuneArgs) -> Result<Vec<(PathBuf, Form)>, Vec<Diagn
         }
         args.resume.iter().try_for_each(|path| refuse_same(source, path))?;
     }
+    refuse_unwritable(all.iter().map(|(path, _)| path))?;
     Ok(all)
 }
 
@@ -98,7 +103,7 @@ pub(super) fn write_all(
 pub(super) fn report(
     args: &TuneArgs,
     search: &Search,
-    tuning: &Tuning<'_>,
+    (tuning, engine): (&Tuning<'_>, &EngineEntry),
     found: &Tuned,
     drawn: Vec<Curve>,
 ) -> TuneReport {
@@ -148,10 +153,13 @@ pub(super) fn report(
     let tables: Vec<String> = args.tables.iter().map(|path| path.display().to_string()).collect();
     let mut made = vec![
         ("fitted to".to_string(), tables.join(", ")),
-        ("engine".to_string(), tuning.engine().to_string()),
+        ("engine".to_string(), engine.name.to_string()),
         ("step".to_string(), tuning.step().to_string()),
         ("method".to_string(), search.method().word().to_string()),
     ];
+    if let Some(integrator) = integrator_of(engine, &found.subject.world) {
+        made.insert(2, ("integrator".to_string(), integrator));
+    }
     if args.train < 1.0 {
         let share = format!("the first {:.0} % of each recording", 100.0 * args.train);
         made.push(("trained on".to_string(), share));

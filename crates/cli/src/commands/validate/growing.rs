@@ -10,13 +10,14 @@ use headland_sim::Model;
 use headland_validate::experiment::nothing_measured;
 use headland_validate::{Experiment, Live, Signal, Stopped, live};
 
-use super::{known_or_refused, options_of, read_beside, read_model};
+use super::{known_or_refused, moves, options_of, read_beside, read_model};
 use crate::args::ValidateArgs;
 use crate::comparing::{key_map, stamp};
 use crate::context::{Context, Ended, Outcome};
 use crate::figures::{Figures, Loss, Standing};
 use crate::following::{Next, Rows};
 use crate::prepare::NATIVE;
+use crate::repeating::without_effect;
 use crate::signals::interrupted;
 
 /// Compares rows as they come.
@@ -28,6 +29,8 @@ pub(super) fn follow(
     let engine = headland_engines::find(args.how.engine.as_deref().unwrap_or(NATIVE))?;
     let map = key_map(args.by.map.as_deref())?;
     let (model, settings) = read_model(context, args)?;
+    let has_commands = args.command.is_some();
+    context.show(&without_effect(&args.how, engine, &model.world, has_commands));
     let options = options_of(args, &model, settings)?;
     let mut around = Experiment::default();
     read_beside(context, args, &model, &mut around)?;
@@ -79,7 +82,8 @@ pub(super) fn follow(
     if !is_any {
         context.show(&[nothing_measured()]);
     }
-    let is_partial = has_errors || !is_any || rows.has_lost();
+    let moves = !is_any || moves(context, live.n_rows() as usize);
+    let is_partial = has_errors || !is_any || !moves || rows.has_lost();
     Ok(if is_partial { Outcome::Partial } else { Outcome::Passed })
 }
 
