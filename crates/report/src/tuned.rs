@@ -145,9 +145,10 @@ impl TuneReport {
             None => format!("{} after", short(self.rms.1)),
         };
         // A start that fits better is no merit of the numbers: both have theirs.
-        let start = match self.rms.0.is_some() && !self.starts.is_empty() {
-            true => ", both from the start that fits best",
-            false => "",
+        let start = match (self.rms.0.is_some() && !self.starts.is_empty(), self.is_converged) {
+            (false, _) => "",
+            (true, true) => ", both from the start that fits best",
+            (true, false) => ", before from the start that fits it best",
         };
         format!(
             "{} in {}; error {rms}{start} (root mean square over {}, each in standard deviations \
