@@ -50,7 +50,11 @@ pub fn run(context: &Context, args: &TuneArgs) -> Ended {
     let has_commands = !args.command.is_empty();
     context.show(&without_effect(&args.how, engine, &subject.world, has_commands));
     let courses = match courses(context, args, &subject) {
-        Err(faults) if faults.iter().all(|fault| fault.code == "no-samples") => {
+        // One table without a sample is a slip; where none has any, nothing can be said.
+        Err(faults)
+            if faults.iter().all(|fault| fault.code == "no-samples")
+                && faults.len() == args.tables.len() + args.hold.len() =>
+        {
             context.show(&faults);
             return Ok(Outcome::Partial);
         }
