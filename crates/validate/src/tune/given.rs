@@ -7,7 +7,6 @@
 use std::ops::ControlFlow;
 
 use super::Tuning;
-use super::saved::lm_options;
 use crate::fit::{Bounds, BrokenOff, Evaluate, Problem, marquardt};
 
 /// Simulations at most. Starts are near what was measured, and some rounds find them.
@@ -33,9 +32,13 @@ impl Tuning<'_> {
         let of_starts = |all: &[f64]| all[n..].to_vec();
         let bounds = self.bounds();
         let bounds = Bounds { lower: of_starts(&bounds.lower), upper: of_starts(&bounds.upper) };
-        let mut options = lm_options(self, MOST_EVALUATIONS);
-        options.difference = of_starts(&options.difference);
-        let mut search = marquardt::Search::new(&of_starts(&untuned), &bounds);
+        // The same for the same model and data, whatever else is looked for.
+        let starts = of_starts(&untuned);
+        let options = marquardt::Options {
+            most_evaluations: MOST_EVALUATIONS,
+            ..marquardt::Options::new(&starts, &bounds)
+        };
+        let mut search = marquardt::Search::new(&starts, &bounds);
         let mut crew = Fixed { crew, fixed: &untuned[..n] };
         search.run(&mut crew, &bounds, &options, &mut |_| ControlFlow::Continue(()));
         if self.is_broken_off() {
