@@ -549,7 +549,7 @@ pub struct CompareArgs {
     /// Both begin at zero: for logs of different clocks that start with the same moment
     #[arg(long)]
     pub relative: bool,
-    /// B, a table or an MCAP, still grows, or is "-" for standard input: figures as rows come, until Ctrl-C, its end, or nothing has come for SECS. Takes no --stats, --fail-if, --report, --plot, --phases, --align, --delta, --estimate-lag, --pairing, --bootstrap, --time-unit, --columns or --strict-time
+    /// B, a table or an MCAP, still grows, or is "-" for standard input: figures as rows come, until Ctrl-C, its end, or nothing has come for SECS. Takes no --stats, --fail-if, --report, --plot, --phases, --align, --delta, --estimate-lag, --pairing, --bootstrap, --confidence, --seed, --time-unit, --columns or --strict-time
     #[arg(long, value_name = "SECS", num_args = 0..=1, require_equals = true, value_parser = above_zero,
         conflicts_with_all = ["time_unit", "columns", "strict_time", "pairing", "estimate_lag", "phases", "align", "delta", "stats", "bootstrap",
             "confidence", "seed", "fail_if", "report", "plot"])]
@@ -696,7 +696,7 @@ pub struct ValidateArgs {
     /// How the model meets a sample: by shortening steps, at the nearest step, or on the way between two [default: exact, or interp where the engine cannot shorten a step]
     #[arg(long, value_name = "HOW", value_parser = ["exact", "nearest", "interp"])]
     pub sampling: Option<String>,
-    /// TABLE, a table or an MCAP, still grows, or is "-" for standard input: figures as rows come, until Ctrl-C, its end, or nothing has come for SECS. Takes no --stats, --fail-if, --report, --plot, --outfile, --start, --end, --phases, --align, --delta, --object, --estimate-lag, --sampling, --tolerance, --t-offset, --pairing, --bootstrap, --time-unit, --columns or --strict-time
+    /// TABLE, a table or an MCAP, still grows, or is "-" for standard input: figures as rows come, until Ctrl-C, its end, or nothing has come for SECS. Takes no --stats, --fail-if, --report, --plot, --outfile, --start, --end, --phases, --align, --delta, --object, --estimate-lag, --sampling, --tolerance, --t-offset, --pairing, --bootstrap, --confidence, --seed, --time-unit, --columns or --strict-time
     #[arg(long, value_name = "SECS", num_args = 0..=1, require_equals = true, value_parser = above_zero,
         conflicts_with_all = ["outfile", "sampling", "tolerance", "pairing", "t_offset", "estimate_lag", "start",
             "end", "phases", "align", "delta", "object", "time_unit", "columns", "strict_time", "stats", "bootstrap", "confidence", "seed", "fail_if",

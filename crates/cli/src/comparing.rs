@@ -84,7 +84,7 @@ pub fn tell(
         });
     }
     written?;
-    Ok(outcome(context, &all))
+    Ok(outcome(context, args, &all))
 }
 
 fn write_files(
@@ -100,13 +100,14 @@ fn write_files(
 }
 
 /// Red outweighs what cannot be said; without a pair nothing can be.
-fn outcome(context: &Context, all: &Comparison) -> Outcome {
+fn outcome(context: &Context, args: &ComparisonArgs, all: &Comparison) -> Outcome {
     let mut outcome = Outcome::Passed;
     if all.compared.keys.is_empty() {
         context.show(&[no_key(all.compared)]);
         outcome = Outcome::Partial;
     } else if !all.compared.has_pairs() {
-        context.show(&[all.compared.no_pair()]);
+        let cut = nothing_left(args, all.compared);
+        context.show(&[cut.unwrap_or_else(|| all.compared.no_pair())]);
         outcome = Outcome::Partial;
     }
     for held in all.held {
@@ -117,6 +118,17 @@ fn outcome(context: &Context, all: &Comparison) -> Outcome {
         });
     }
     outcome
+}
+
+/// What to say where the range that was asked for holds nothing of A.
+fn nothing_left(args: &ComparisonArgs, compared: &Compared) -> Option<Diagnostic> {
+    let (first, last) = compared.span_a?;
+    let is_before = args.end.is_some_and(|end| end < first);
+    let is_after = args.start.is_some_and(|start| start > last);
+    (is_before || is_after).then(|| {
+        Diagnostic::error("no-pair", "`--start` and `--end` leave no sample of A")
+            .note(format!("A has from {first} to {last}"))
+    })
 }
 
 /// What to say where no key is compared: a side without a sample has none.

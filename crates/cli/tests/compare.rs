@@ -63,6 +63,11 @@ fn a_side_without_a_sample_is_named() {
         let (_, err) = compared(&dir, &["--ignore-unknown"], 3);
         assert!(err.contains("no-pair") && err.contains(said), "{said}: {err}");
     }
+    let dir = folder(&[("a.csv", row), ("b.csv", row)]);
+    for range in [["--start", "99"], ["--end", "-1"]] {
+        let (_, err) = compared(&dir, &range, 3);
+        assert!(err.contains("leave no sample of A"), "{range:?}: {err}");
+    }
 }
 
 #[test]

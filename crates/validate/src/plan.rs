@@ -149,14 +149,16 @@ impl Plan {
             format!("; the others are {} apart", SimDuration::from_nanos(middle))
         });
         let (n_before, n_after) = (at, self.landings.len() - at);
-        // The side with fewer moments is the one that strayed.
+        // The side with fewer moments is the one that strayed. To the nanosecond, as it is written.
+        let said = |time: SimTime| time.to_string().trim_end_matches(" s").to_string();
         let help = match n_before <= n_after {
-            true => format!("--start {} leaves out what is before", after.secs()),
-            false => format!("--end {} leaves out what is after", before.secs()),
+            true => format!("--start {} leaves out what is before", said(after)),
+            false => format!("--end {} leaves out what is after", said(before)),
         };
+        let moments = |n: usize| format!("{n} moment{}", if n == 1 { "" } else { "s" });
         Some(
             Diagnostic::error("stray-time", message)
-                .note(format!("{n_before} moments are before, {n_after} after{usual}"))
+                .note(format!("{} before, {} after{usual}", moments(n_before), moments(n_after)))
                 .help(help),
         )
     }
@@ -234,9 +236,9 @@ mod tests {
         let epoch = 1_700_000_000_000;
         let stray = |millis: &[i64]| plan(millis).stray(ns(1_000_000)).map(|fault| fault.help);
         let help = |millis: &[i64]| stray(millis).flatten().unwrap_or_default();
-        assert!(help(&[0, epoch, epoch + 100]).starts_with("--start 1700000000 "));
+        assert!(help(&[0, epoch, epoch + 100]).starts_with("--start 1700000000.000 "));
         assert!(help(&[0, epoch]).starts_with("--start"), "54 years are no experiment");
-        assert!(help(&[0, 10, 20, epoch]).starts_with("--end 0.02 "));
+        assert!(help(&[0, 10, 20, epoch]).starts_with("--end 0.020 "));
         for sound in [
             &[0][..],
             &[0, 100_000],

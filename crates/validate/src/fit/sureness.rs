@@ -38,7 +38,8 @@ pub struct Sureness {
     pub degrees: f64,
     /// So many independent samples would say as much.
     pub n_effective: f64,
-    /// It stands at the lower (false) or upper (true) bound, or as near as its interval reaches.
+    /// It stands at the lower (false) or upper (true) bound, or near it and its interval, where it
+    /// has one, reaches it.
     pub at_bound: Option<bool>,
 }
 
@@ -162,7 +163,8 @@ pub fn worth(
             let half_width = half(told, own_degrees);
             // In a wide range a thousandth of it is not near.
             let room = NEAR_BOUND * (bounds.upper[i] - bounds.lower[i]);
-            let room = half_width.map_or(0.0, |half| half.min(room));
+            let room = half_width.map_or(room, |half| half.min(room));
+            let room = if room.is_finite() { room } else { 0.0 };
             let at_bound = match () {
                 () if x[i] - bounds.lower[i] <= room => Some(false),
                 () if bounds.upper[i] - x[i] <= room => Some(true),
@@ -420,9 +422,10 @@ pub fn warnings(
         }
         let (word, bound) =
             if is_upper { ("upper", bounds.upper[i]) } else { ("lower", bounds.lower[i]) };
-        let (place, reached) = match x[i] == bound {
-            true => ("stands at", ""),
-            false => ("is near", ", which its interval reaches"),
+        let (place, reached) = match (x[i] == bound, sureness.half_width) {
+            (true, _) => ("stands at", ""),
+            (false, Some(_)) => ("is near", ", which its interval reaches"),
+            (false, None) => ("is near", ""),
         };
         let message = format!(
             "`{}` = {} {place} its {word} bound {}{reached}: the best value may be beyond, and \
