@@ -222,7 +222,10 @@ fn section(curve: &TunedCurve) -> String {
         let (mut inside, mut y) = (String::new(), 0.0);
         for (part, height) in drawings(curve, &times, &axis) {
             let mark = cut.map_or(String::new(), |x| {
-                format!("<line class=\"mark margin\" x1=\"{x:.1}\" x2=\"{x:.1}\" y1=\"16\" y2=\"{height}\"><title>held out from here</title></line>")
+                format!(
+                    "<line class=\"mark margin\" x1=\"{x:.1}\" x2=\"{x:.1}\" y1=\"16\" \
+                     y2=\"{height}\"><title>held out from here</title></line>"
+                )
             });
             _ = write!(inside, "<g transform=\"translate(0 {y})\">{part}{mark}</g>");
             y += height + 4.0;

@@ -389,7 +389,7 @@ fn slopes_are_taken_within_the_bounds() {
         };
         for x in [[1.0, 1.0 + 1e-8, 0.0], [0.0, 1.0, 0.0]] {
             let slopes = with_crew(&Formula(line), 1, |crew| {
-                marquardt::slopes(&x, &line(&x).unwrap(), crew, &bounds, &options)
+                slopes::slopes(&x, &line(&x).unwrap(), crew, &bounds, &options)
             });
             let slopes = slopes.unwrap().expect("a nearer point has residuals");
             for (k, wanted) in [3.0, 5.0, 7.0].into_iter().enumerate() {

@@ -13,7 +13,7 @@ use super::saved::lm_options;
 use super::{Course, Method, Search, Tuning};
 use crate::fit::marquardt::Linear;
 use crate::fit::sureness::{Worth, warnings, worth};
-use crate::fit::{BrokenOff, Ended, Evaluate, Problem, marquardt};
+use crate::fit::{BrokenOff, Ended, Evaluate, Problem, slopes};
 use crate::infer::is_angle;
 use crate::{Experiment, Replay};
 
@@ -213,7 +213,7 @@ fn looked_at(
                 return Ok(None);
             };
             let options = lm_options(tuning, 0);
-            let found = marquardt::slopes(at, &there, crew, &tuning.bounds(), &options)?;
+            let found = slopes::slopes(at, &there, crew, &tuning.bounds(), &options)?;
             let Some(slopes) = found else { return Ok(None) };
             Linear { residuals, sloped_at: at.to_vec(), slopes }
         }
