@@ -502,7 +502,7 @@ static VALIDATE_HELP: LazyLock<String> = LazyLock::new(|| {
         "Examples:\n  headland validate pendulum.sdf swing.csv\n  \
          headland validate arm.urdf log.csv -c commands.csv --gains 100,10 --report arm.html\n  \
          headland validate arm.sdf bag/ --map keys.txt --window 0.5 --fail-if 'elbow/*:rmse>0.02'\n  \
-         headland validate cube.sdf toss.csv --engine rapier --set 'surface/*/mu=0.4'\n  \
+         headland validate cube.sdf toss.csv --engine rapier --set 'surface/*/mu*=0.4'\n  \
          headland validate arm.sdf log.csv -f simulated.csv && headland compare log.csv simulated.csv\n\n\
          The model repeats what was measured: it starts with the first sample of TABLE, is told \
          what -c says, and is looked at whenever somebody measured. The rest is `headland compare \
@@ -525,6 +525,10 @@ static VALIDATE_HELP: LazyLock<String> = LazyLock::new(|| {
     )
 });
 
+/// Where every sample is met nothing is apart.
+const VALIDATE_TOLERANCE: &str = "The most the nearest step may be from a sample in time, with \
+    --sampling nearest alone [default: half a step]";
+
 fn statistic_name() -> impl TypedValueParser<Value = String> {
     PossibleValuesParser::new(statistic_names().collect::<Vec<_>>())
 }
@@ -545,7 +549,7 @@ pub struct CompareArgs {
     /// Both begin at zero: for logs of different clocks that start with the same moment
     #[arg(long)]
     pub relative: bool,
-    /// B, a table or an MCAP, still grows, or is "-" for standard input: figures as rows come, until Ctrl-C, its end, or nothing has come for SECS
+    /// B, a table or an MCAP, still grows, or is "-" for standard input: figures as rows come, until Ctrl-C, its end, or nothing has come for SECS. Takes no --stats, --fail-if, --report, --plot, --phases, --align, --delta, --estimate-lag, --pairing, --bootstrap, --confidence, --seed, --time-unit, --columns or --strict-time
     #[arg(long, value_name = "SECS", num_args = 0..=1, require_equals = true, value_parser = above_zero,
         conflicts_with_all = ["time_unit", "columns", "strict_time", "pairing", "estimate_lag", "phases", "align", "delta", "stats", "bootstrap",
             "confidence", "seed", "fail_if", "report", "plot"])]
@@ -652,9 +656,9 @@ pub struct RepeatArgs {
     /// Commands hold until the next, or are on a line to it
     #[arg(long, value_name = "HOW", default_value = "zoh", value_parser = ["zoh", "linear"])]
     pub command_interp: String,
-    /// How long after their stamps commands reach the motors
-    #[arg(long, value_name = "SECS", default_value = "0", allow_negative_numbers = true, value_parser = not_negative)]
-    pub command_delay: SimDuration,
+    /// How long after their stamps commands reach the motors [default: at once]
+    #[arg(long, value_name = "SECS", allow_negative_numbers = true, value_parser = not_negative)]
+    pub command_delay: Option<SimDuration>,
     /// Gains of joints whose model gives none
     #[arg(long, value_name = "KP,KD", allow_hyphen_values = true, value_parser = gains)]
     pub gains: Option<(f64, f64)>,
@@ -674,6 +678,7 @@ pub struct RepeatArgs {
 /// `headland validate`
 #[derive(Debug, Args)]
 #[command(after_help = VALIDATE_HELP.as_str())]
+#[command(mut_arg("tolerance", |arg| arg.help(VALIDATE_TOLERANCE)))]
 pub struct ValidateArgs {
     /// The model: SDF, URDF or MJCF
     pub model: PathBuf,
@@ -691,7 +696,7 @@ pub struct ValidateArgs {
     /// How the model meets a sample: by shortening steps, at the nearest step, or on the way between two [default: exact, or interp where the engine cannot shorten a step]
     #[arg(long, value_name = "HOW", value_parser = ["exact", "nearest", "interp"])]
     pub sampling: Option<String>,
-    /// TABLE, a table or an MCAP, still grows, or is "-" for standard input: figures as rows come, until Ctrl-C, its end, or nothing has come for SECS
+    /// TABLE, a table or an MCAP, still grows, or is "-" for standard input: figures as rows come, until Ctrl-C, its end, or nothing has come for SECS. Takes no --stats, --fail-if, --report, --plot, --outfile, --start, --end, --phases, --align, --delta, --object, --estimate-lag, --sampling, --tolerance, --t-offset, --pairing, --bootstrap, --confidence, --seed, --time-unit, --columns or --strict-time
     #[arg(long, value_name = "SECS", num_args = 0..=1, require_equals = true, value_parser = above_zero,
         conflicts_with_all = ["outfile", "sampling", "tolerance", "pairing", "t_offset", "estimate_lag", "start",
             "end", "phases", "align", "delta", "object", "time_unit", "columns", "strict_time", "stats", "bootstrap", "confidence", "seed", "fail_if",
@@ -719,10 +724,13 @@ pub struct ValidateArgs {
     A path names a number: link/NAME/inertial/mass, .../inertial/com/x, .../inertial/inertia/trace; \
     joint/NAME/dynamics/damping (friction, spring_stiffness, spring_reference, armature), \
     joint/NAME/limit/effort; surface/LINK/mu, restitution; actuator/NAME/kp; physics/step; and, beside \
-    the model, command/delay, gains/kp and gains/kd. A star is anything: surface/*/mu is one value for \
-    all. `model/NAME/` before it says whose.\n\n\
-    Every sample counts; each key is divided by its standard deviation. The same files, options and \
-    seed give the same numbers, on any number of threads.")]
+    the model, command/delay, gains/kp and gains/kd. A star is anything: surface/*/mu* is one value for \
+    all, in both directions of friction. `model/NAME/` before it says whose.\n\n\
+    Every sample counts; each key is divided by its standard deviation. Errors before and after are \
+    both from the start that fits best. The same files, options and seed give the same numbers, on \
+    any number of threads.\n\n\
+    Exit codes: 2 bad usage or input · 3 not converged, interrupted, or too few samples to tell · 4 an \
+    engine broke · 0 done.")]
 pub struct TuneArgs {
     /// The model: SDF, URDF or MJCF
     pub model: PathBuf,
@@ -732,8 +740,8 @@ pub struct TuneArgs {
     /// A number to find, and between which values; may be given again
     #[arg(long, short, value_name = "PATH=LOW..HIGH", allow_hyphen_values = true, value_parser = range)]
     pub param: Vec<(String, f64, f64)>,
-    /// All of a link's mass, centre and inertia, within a factor; may be given again
-    #[arg(long, value_name = "LINK=FACTOR", value_parser = setting)]
+    /// All of a link's mass, centre and inertia: mass and its spread along each axis up to FACTOR times more or less, the rest by as much of the link's extent; may be given again
+    #[arg(long, value_name = "LINK=FACTOR", value_parser = link_factor)]
     pub inertia: Vec<(String, f64)>,
     /// List every number that has a name, and end
     #[arg(long)]
@@ -756,9 +764,9 @@ pub struct TuneArgs {
     /// By slopes, quick; or without, for errors that jump
     #[arg(long, value_name = "METHOD", default_value = "lm", value_parser = ["lm", "cma"])]
     pub method: String,
-    /// Simulations at most
-    #[arg(long, value_name = "N", default_value_t = 20_000)]
-    pub most: usize,
+    /// Simulations of the search at most; how sure its end is takes some more
+    #[arg(long, value_name = "N", default_value_t = 20_000, value_parser = clap::value_parser!(u32).range(1..))]
+    pub most: u32,
     /// How often intervals are to hold the truth
     #[arg(long, value_name = "SHARE", default_value_t = 0.95, value_parser = share)]
     pub confidence: f64,
@@ -818,7 +826,15 @@ fn whole_share(text: &str) -> Result<f64, String> {
 
 /// `link/arm/inertial/mass=1.2`.
 fn setting(text: &str) -> Result<(String, f64), String> {
-    let help = "say PATH=VALUE: link/arm/inertial/mass=1.2";
+    named_number(text, "say PATH=VALUE: link/arm/inertial/mass=1.2")
+}
+
+/// `forearm=3`.
+fn link_factor(text: &str) -> Result<(String, f64), String> {
+    named_number(text, "say LINK=FACTOR, for a link within a factor of what it has: forearm=3")
+}
+
+fn named_number(text: &str, help: &str) -> Result<(String, f64), String> {
     let (path, value) = text.rsplit_once('=').ok_or(help)?;
     match value.trim().parse::<f64>() {
         Ok(value) if value.is_finite() && !path.trim().is_empty() => {

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 
 use headland_base::{Diagnostic, Seed};
 use headland_judge::compare::{
-    Bootstrap, Compared, Fit, Held, KeyMap, Options, Phase, Rule, Sampling, Selection, Side,
-    Threshold, compare, parse_phases,
+    Bootstrap, Compared, Fit, Held, KeyKind, KeyMap, Options, Phase, Rule, Sampling, Selection,
+    Side, Threshold, compare, parse_phases,
 };
 use headland_record::csv::{ColumnFilter, TableOptions};
 use headland_record::{
@@ -21,7 +21,8 @@ use headland_report::{
 
 use crate::args::ComparisonArgs;
 use crate::context::{
-    BUILD, Context, Ended, Outcome, is_stdout, read_bytes, refuse_same, refuse_twice, write_file,
+    BUILD, Context, Ended, Outcome, is_stdout, read_bytes, refuse_same, refuse_twice,
+    refuse_unwritable, refuse_unwritable_folder, write_file,
 };
 
 /// Most numbers kept of either side: 3 GiB at the worst. With `--key` only those it wants.
@@ -51,6 +52,11 @@ pub fn tell(
 ) -> Ended {
     let compared = compare(&sides.a, &sides.b, options)?;
     context.show(&compared.refused);
+    let has_path = compared.keys.iter().any(|key| key.kind == KeyKind::Path);
+    if options.paths.is_some() && !has_path && compared.refused.is_empty() {
+        let message = "`--align` is for poses, of which both sides have none";
+        context.show(&[Diagnostic::remark("option-ignored", message)]);
+    }
     let held = held(thresholds, &compared)?;
     let statistics = match args.stats.is_empty() {
         true => USUAL_STATISTICS.iter().map(ToString::to_string).collect(),
@@ -78,7 +84,7 @@ pub fn tell(
         });
     }
     written?;
-    Ok(outcome(context, &all))
+    Ok(outcome(context, args, &all))
 }
 
 fn write_files(
@@ -94,14 +100,14 @@ fn write_files(
 }
 
 /// Red outweighs what cannot be said; without a pair nothing can be.
-fn outcome(context: &Context, all: &Comparison) -> Outcome {
+fn outcome(context: &Context, args: &ComparisonArgs, all: &Comparison) -> Outcome {
     let mut outcome = Outcome::Passed;
     if all.compared.keys.is_empty() {
-        let message = "no key is on both sides";
-        context.show(&[Diagnostic::error("no-pair", message)]);
+        context.show(&[no_key(all.compared)]);
         outcome = Outcome::Partial;
     } else if !all.compared.has_pairs() {
-        context.show(&[all.compared.no_pair()]);
+        let cut = nothing_left(args, all.compared);
+        context.show(&[cut.unwrap_or_else(|| all.compared.no_pair())]);
         outcome = Outcome::Partial;
     }
     for held in all.held {
@@ -112,6 +118,28 @@ fn outcome(context: &Context, all: &Comparison) -> Outcome {
         });
     }
     outcome
+}
+
+/// What to say where the range that was asked for holds nothing of A.
+fn nothing_left(args: &ComparisonArgs, compared: &Compared) -> Option<Diagnostic> {
+    let (first, last) = compared.span_a?;
+    let is_before = args.end.is_some_and(|end| end < first);
+    let is_after = args.start.is_some_and(|start| start > last);
+    (is_before || is_after).then(|| {
+        Diagnostic::error("no-pair", "`--start` and `--end` leave no sample of A")
+            .note(format!("A has from {first} to {last}"))
+    })
+}
+
+/// What to say where no key is compared: a side without a sample has none.
+fn no_key(compared: &Compared) -> Diagnostic {
+    let message = match (compared.span_a, compared.span_b) {
+        (None, None) => "neither side has a sample",
+        (None, _) => "A has no sample",
+        (_, None) => "B has no sample",
+        _ => return Diagnostic::error("no-pair", "no key is on both sides"),
+    };
+    Diagnostic::error("no-pair", message).help("a table needs a row below its header")
 }
 
 /// How sides are compared.
@@ -283,7 +311,7 @@ pub enum Form {
     Page,
 }
 
-/// Where reports go, and as what; none replaces one of the `sources`.
+/// Where reports go, and as what; none replaces one of the `sources`, and each can be written.
 pub fn report_forms(
     args: &ComparisonArgs,
     sources: &[&Path],
@@ -310,6 +338,8 @@ pub fn report_forms(
         ));
     }
     refuse_twice(&args.report)?;
+    refuse_unwritable(&args.report)?;
+    args.plot.iter().try_for_each(|folder| refuse_unwritable_folder(folder))?;
     Ok(forms)
 }
 

@@ -281,13 +281,60 @@ pub fn write_file(path: &Path, content: impl AsRef<[u8]>) -> Result<(), Vec<Diag
     file.write_all(content.as_ref()).map_err(|error| cannot("cannot-write", "write", error))
 }
 
+/// Refuses every output that could not be written, before anything is done for it. What is no plain
+/// file, such as a pipe, is known when it is written.
+pub fn refuse_unwritable<'p>(
+    outputs: impl IntoIterator<Item = &'p PathBuf>,
+) -> Result<(), Vec<Diagnostic>> {
+    let fault = |path: &PathBuf| {
+        let why = match path.metadata() {
+            _ if is_stdout(path) => return None,
+            Ok(about) if about.is_dir() => "it is a folder".to_string(),
+            Ok(about) if about.is_file() => {
+                OpenOptions::new().write(true).open(path).err()?.to_string()
+            }
+            Ok(_) => return None,
+            Err(_) => takes_files(parent(path)).err()?.to_string(),
+        };
+        let message = format!("cannot create `{}`: {why}", path.display());
+        Some(Diagnostic::error("not-created", message))
+    };
+    let faults: Vec<Diagnostic> = outputs.into_iter().filter_map(fault).collect();
+    if faults.is_empty() { Ok(()) } else { Err(faults) }
+}
+
+/// The same of a folder that is made where it is not there.
+pub fn refuse_unwritable_folder(folder: &Path) -> Result<(), Vec<Diagnostic>> {
+    let there = folder.ancestors().map(|part| match part.as_os_str().is_empty() {
+        true => Path::new("."),
+        false => part,
+    });
+    let nearest = there.into_iter().find(|part| part.exists()).unwrap_or(Path::new("."));
+    takes_files(nearest).map_err(|fault| {
+        let message = format!("cannot create the folder `{}`: {fault}", folder.display());
+        vec![Diagnostic::error("not-created", message)]
+    })
+}
+
+/// The folder a file is in.
+fn parent(path: &Path) -> &Path {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    folder.unwrap_or(Path::new("."))
+}
+
+/// Whether a folder takes a new file: one is made and taken away again.
+fn takes_files(folder: &Path) -> std::io::Result<()> {
+    let trial = folder.join(format!(".headland.{}.part", std::process::id()));
+    File::create_new(&trial)?;
+    std::fs::remove_file(&trial)
+}
+
 /// Whether two names are those of one file, there or not.
 fn is_same_file(a: &Path, b: &Path) -> bool {
     let whole = |path: &Path| {
-        path.canonicalize().ok().or_else(|| {
-            let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-            Some(folder.unwrap_or(Path::new(".")).canonicalize().ok()?.join(path.file_name()?))
-        })
+        path.canonicalize()
+            .ok()
+            .or_else(|| Some(parent(path).canonicalize().ok()?.join(path.file_name()?)))
     };
     a == b || whole(a).is_some_and(|a| whole(b) == Some(a))
 }

@@ -245,14 +245,14 @@ fn read_table(input: BufReader<Growing>, name: &str, queue: &Queue) -> Findings 
             let message = format!("`{name}` has no column of times");
             Diagnostic::error("no-time-column", message).help("name the first column `time`")
         })?;
+        columns[time].no_time.clone().map_or(Ok(()), Err)?;
         let others = (0..columns.len()).filter(|column| *column != time);
-        let numbers: Vec<usize> = std::iter::once(time).chain(others).collect();
+        let numbers: Vec<usize> = [time].into_iter().chain(others).collect();
         let heading = |column: &usize| Heading {
             key: columns[*column].name.clone(),
             unit: columns[*column].si_unit.unwrap_or_default(),
         };
-        let headings = numbers[1..].iter().map(heading).collect();
-        _ = queue.to.send(Said::Header(headings));
+        _ = queue.to.send(Said::Header(numbers[1..].iter().map(heading).collect()));
         is_bare.set(columns[time].unit.is_none());
         Ok(NumberChoice { numbers, word: Some(time) })
     };

@@ -5,14 +5,15 @@ use std::path::Path;
 
 use headland_base::{Diagnostic, SimDuration};
 use headland_record::{ImportOptions, Recording, import};
-use headland_sim::{Gains, Model};
+use headland_sim::{EngineEntry, Gains, Model};
 use headland_validate::{Between, Experiment, ReplayOptions, Told, given};
-use headland_world::Places;
-use headland_world::parameter::{self, Settings, Subject};
+use headland_world::parameter::{self, Parameter, Settings, Subject};
+use headland_world::{Integrator, Places, World};
 
-use crate::args::RepeatArgs;
+use crate::args::{RepeatArgs, integrator_in_words};
 use crate::comparing::text;
 use crate::context::Context;
+use crate::prepare::NATIVE;
 
 /// The model with the numbers that were set, what is set beside it, and where its parts were
 /// written.
@@ -25,12 +26,14 @@ pub fn read_subject(
     let native = &mut read.world.physics.native;
     native.law = how.law.or(native.law);
     native.integrator = how.integrator.or(native.integrator);
-    let settings = Settings { command_delay: how.command_delay.secs(), gains: how.gains };
+    let command_delay = how.command_delay.map_or(0.0, SimDuration::secs);
+    let settings = Settings { command_delay, gains: how.gains };
     let mut subject = Subject { world: read.world, settings };
     let mut faults = Vec::new();
     for (path, value) in &how.set {
         match parameter::find(&subject.world, path) {
             Ok(found) => {
+                faults.extend(found.iter().filter_map(|number| said_twice(how, "--set", number)));
                 let set = found.iter().map(|parameter| parameter.set(&mut subject, *value));
                 faults.extend(set.filter_map(Result::err));
             }
@@ -38,6 +41,57 @@ pub fn read_subject(
         }
     }
     if faults.is_empty() { Ok((subject, read.places)) } else { Err(faults) }
+}
+
+/// What to say of a number that an option of its own gives as well.
+pub fn said_twice(how: &RepeatArgs, by: &str, number: &Parameter) -> Option<Diagnostic> {
+    let (option, is_given) = match number.path() {
+        "physics/step" => ("--step", how.step.is_some()),
+        "command/delay" => ("--command-delay", how.command_delay.is_some()),
+        "gains/kp" | "gains/kd" => ("--gains", how.gains.is_some()),
+        _ => return None,
+    };
+    is_given.then(|| {
+        let message = format!("{option} and {by} {} both say the same number", number.path());
+        Diagnostic::error("bad-option", message).help("leave one of them out")
+    })
+}
+
+/// Options that change nothing: of an engine that does not have them, and of commands where there
+/// are none.
+pub fn without_effect(
+    how: &RepeatArgs,
+    engine: &EngineEntry,
+    world: &World,
+    has_commands: bool,
+) -> Vec<Diagnostic> {
+    let remark = |message: String| Diagnostic::remark("option-ignored", message);
+    let of_native = [("--law", how.law.is_some()), ("--integrator", how.integrator.is_some())];
+    let of_native = of_native.iter().filter(|(_, is_given)| *is_given && engine.name != NATIVE);
+    let mut told: Vec<Diagnostic> = of_native
+        .map(|(option, _)| remark(format!("`{option}` is for `native`, and changes nothing here")))
+        .collect();
+    let is_of_commands = |path: &String| {
+        let found = parameter::find(world, path).unwrap_or_default();
+        !found.is_empty() && found.iter().all(|number| !number.is_of_world())
+    };
+    let options = [
+        ("--command-delay".to_string(), how.command_delay.is_some()),
+        ("--command-interp".to_string(), how.command_interp == "linear"),
+        ("--gains".to_string(), how.gains.is_some()),
+    ];
+    let set = how.set.iter().map(|(path, _)| (format!("--set {path}"), is_of_commands(path)));
+    let idle = options.into_iter().chain(set).filter(|(_, is_given)| *is_given && !has_commands);
+    told.extend(idle.map(|(option, _)| {
+        remark(format!("`{option}` is about commands, of which there are none: -c gives them"))
+    }));
+    told
+}
+
+/// How the engine goes from step to step, where it has a choice.
+pub fn integrator_of(engine: &EngineEntry, world: &World) -> Option<String> {
+    let chosen = world.physics.native.integrator.unwrap_or(Integrator::SemiImplicit);
+    (engine.name == NATIVE).then(|| integrator_in_words(chosen))
 }
 
 /// A table without errors; the rest that was found in it is shown.
@@ -104,7 +158,7 @@ pub fn replay_options(
                 vec![Diagnostic::error("bad-duration", message)]
             })?,
     };
-    let delay = SimDuration::from_secs(settings.command_delay).unwrap_or(how.command_delay);
+    let delay = SimDuration::from_secs(settings.command_delay).unwrap_or_default();
     Ok(ReplayOptions {
         window: how.window,
         between: if how.command_interp == "linear" { Between::Linear } else { Between::Held },

@@ -54,6 +54,23 @@ fn hardly_a_log() {
 }
 
 #[test]
+fn a_side_without_a_sample_is_named() {
+    let (head, row) = ("time,x\n", "time,x\n5,1\n");
+    for (a, b, said) in
+        [(head, head, "neither side has"), (head, row, "A has no"), (row, head, "B has no")]
+    {
+        let dir = folder(&[("a.csv", a), ("b.csv", b)]);
+        let (_, err) = compared(&dir, &["--ignore-unknown"], 3);
+        assert!(err.contains("no-pair") && err.contains(said), "{said}: {err}");
+    }
+    let dir = folder(&[("a.csv", row), ("b.csv", row)]);
+    for range in [["--start", "99"], ["--end", "-1"]] {
+        let (_, err) = compared(&dir, &range, 3);
+        assert!(err.contains("leave no sample of A"), "{range:?}: {err}");
+    }
+}
+
+#[test]
 fn one_row_and_constant_time() {
     let dir = folder(&[("a.csv", "time,x\n5,1\n"), ("b.csv", "time,x\n5,3\n")]);
     let (found, _) = compared(&dir, &[], 0);
@@ -404,6 +421,26 @@ fn units_of_headers_are_heeded() {
     }
     let said = text(&expect(dir.path(), &["compare", "m.csv", "rad.csv"], 2).stderr);
     assert!(said.contains("units-differ") && said.contains("in m in A"), "{said}");
+    // What nobody knows is compared with nothing, not even with itself.
+    fs::write(dir.path().join("odd.csv"), table("rail/position [furlong]", 1.0)).expect("written");
+    for sides in [["odd.csv", "plain.csv"], ["plain.csv", "odd.csv"], ["odd.csv", "odd.csv"]] {
+        for live in [&[][..], &["--live=0.1"]] {
+            let args = [&["compare"][..], &sides, live].concat();
+            let said = text(&expect(dir.path(), &args, 2).stderr);
+            assert!(said.contains("error[unknown-unit]"), "{args:?}: {said}");
+        }
+    }
+    // Turns in a minute, and minutes.
+    fs::write(dir.path().join("rpm.csv"), "time [min],w/velocity [rpm]\n0,60\n0.5,30\n").unwrap();
+    fs::write(dir.path().join("si.csv"), format!("time,w/velocity\n0,{turn}\n30,{}\n", turn / 2.0))
+        .unwrap();
+    for live in [&[][..], &["--live=0.1"]] {
+        let args = [&["compare", "si.csv", "rpm.csv", "--json"][..], live].concat();
+        let found = json(&expect(dir.path(), &args, 0).stdout);
+        let one = key(&found, "w/velocity");
+        let numbers = if live.is_empty() { &one["statistics"] } else { one };
+        assert!(numbers["n"] == 2 && numbers["max_abs"].as_f64().unwrap() < 1e-12, "{found}");
+    }
     fs::write(dir.path().join("two.csv"), "time,a,b\n0,1,2\n").expect("written");
     fs::write(dir.path().join("keys.txt"), "a -> c\nb -> c\n").expect("written");
     let args = ["compare", "two.csv", "two.csv", "--map", "keys.txt"];

@@ -96,23 +96,24 @@ fn an_arm_with_commands_is_tuned_in_four_numbers() {
         "joint/elbow/dynamics/friction=0..2",
         "-p",
         "command/delay=0..0.1",
-        "--step",
-        "0.00025",
     ];
-    let output = expect(dir.path(), &args, 0);
-    let found = json(&output.stdout);
-    for (path, truth) in [
-        ("link/forearm/inertial/mass", 1.4),
-        ("joint/shoulder/dynamics/damping", 0.8),
-        ("joint/elbow/dynamics/friction", 0.3),
-        ("command/delay", 0.02),
-    ] {
-        assert!(holds(&found, path, truth), "{path} is {truth}: {found}");
-        let half = |name: &str| number(&found, path)[name].as_f64().unwrap();
-        assert!(half("joint_half_width") > half("half_width"), "{path}: {found}");
+    // Also at the model's own step, where steps move numbers much further than noise does.
+    for step in [&["--step", "0.00025"][..], &[]] {
+        let output = expect(dir.path(), &[&args[..], step].concat(), 0);
+        let found = json(&output.stdout);
+        for (path, truth) in [
+            ("link/forearm/inertial/mass", 1.4),
+            ("joint/shoulder/dynamics/damping", 0.8),
+            ("joint/elbow/dynamics/friction", 0.3),
+            ("command/delay", 0.02),
+        ] {
+            assert!(holds(&found, path, truth), "{path} is {truth}: {found}");
+            let half = |name: &str| number(&found, path)[name].as_f64().unwrap();
+            assert!(half("joint_half_width") > half("half_width"), "{path}: {found}");
+        }
+        assert!(text(&output.stderr).contains("step-error"), "{}", text(&output.stderr));
+        assert!(text(&output.stderr).contains("beside-the-model"), "{}", text(&output.stderr));
     }
-    assert!(text(&output.stderr).contains("step-error"), "{}", text(&output.stderr));
-    assert!(text(&output.stderr).contains("beside-the-model"), "{}", text(&output.stderr));
 }
 
 /// A pattern is asked of all tables together: one may have what another has not.
@@ -289,6 +290,14 @@ fn what_cannot_be_tuned_is_refused_in_words() {
             "did you mean `joint/hinge/dynamics/damping`?",
         ),
         (&["--param", "joint/hinge/dynamics/damping=1..0"], "bad-bounds"),
+        (&["--param", "joint/hinge/dynamics/damping=0..inf"], "both ends are numbers"),
+        (&["--inertia", "bob"], "LINK=FACTOR"),
+        (&["--inertia", "bab=2"], "did you mean `bob`?"),
+        (&["--param", "command/delay=0..0.1"], "no-commands"),
+        (&["--param", "gains/kp=0..10"], "no-commands"),
+        (&["--param", "physics/step=0.001..0.01", "--step", "0.001"], "bad-option"),
+        (&["--param", "joint/hinge/dynamics/damping=0..1", "-o", "no/folder.sdf"], "not-created"),
+        (&["--param", "joint/hinge/dynamics/damping=0..1", "--report", "a/r.md"], "not-created"),
         (&["--param", "joint/hinge/dynamics/damping"], "PATH=LOW..HIGH"),
         (&["--param", "joint/hinge/dynamics/damping=0..1", "--report", "r.pdf"], "which-format"),
         (&["--param", "joint/hinge/dynamics/damping=0..1", "--engine", "nothing"], "nothing"),
@@ -310,9 +319,85 @@ fn what_cannot_be_tuned_is_refused_in_words() {
         ),
     ] {
         let args = [&["tune", &model, &table][..], more].concat();
-        let said = text(&expect(dir.path(), &args, 2).stderr);
+        let done = expect(dir.path(), &args, 2);
+        let said = text(&done.stderr);
         assert!(said.contains(word), "{more:?}: {said}");
+        assert!(done.stdout.is_empty(), "{more:?}: refused before the search");
     }
+}
+
+/// Too little to say anything is inconclusive, as with `validate`.
+#[test]
+fn too_few_samples_are_inconclusive() {
+    let (dir, [model, table]) = (folder(), pendulum());
+    fs::write(dir.path().join("head.csv"), "time,hinge/position\n").unwrap();
+    fs::write(dir.path().join("one.csv"), "time,hinge/position\n0,0.5\n").unwrap();
+    let param = format!("{DAMPING}=0..1");
+    for (args, word) in [
+        (&["head.csv"][..], "no-samples"),
+        (&["one.csv"], "too-few-samples"),
+        (&[&table, "--start", "99"], "no-samples"),
+    ] {
+        let args = [&["tune", &model, "--param", &param][..], args].concat();
+        let said = text(&expect(dir.path(), &args, 3).stderr);
+        assert!(said.contains(word), "{args:?}: {said}");
+    }
+}
+
+fn rms(found: &Value, when: &str) -> f64 {
+    found["rms"][when].as_f64().unwrap_or_else(|| panic!("no {when} in {found}"))
+}
+
+/// The given model is the first point of a search, and no more simulations are made than allowed.
+#[test]
+fn a_search_ends_no_worse_than_it_began_and_keeps_to_its_limit() {
+    let (dir, [model, table]) = (folder(), pendulum());
+    let param = format!("{DAMPING}=0..1");
+    for method in ["lm", "cma"] {
+        for most in [1, 2, 7, 20] {
+            let most_word = most.to_string();
+            let limit = ["--method", method, "--most", &most_word, "--json"];
+            let args = [&["tune", &model, &table, "--param", &param][..], &limit].concat();
+            let found = json(&common::headland(dir.path()).args(&args).output().unwrap().stdout);
+            let first = found["search"][0]["rms"].as_f64().unwrap();
+            assert!((first - 0.197_232).abs() < 1e-6, "{method} {most}: {found}");
+            assert!(rms(&found, "after") <= first, "{method} {most}: {found}");
+            assert!(found["n_simulations"].as_u64().unwrap() <= most, "{method} {most}: {found}");
+        }
+    }
+}
+
+/// A start that fits better is credited to no number: friction of what touches nothing gains
+/// nothing. Bounds that do not hold what the model has may make it worse, which is told.
+#[test]
+fn what_numbers_gain_is_told_apart() {
+    let (dir, [model, table]) = (folder(), pendulum());
+    let args = ["tune", &model, &table, "--json", "--param"];
+    let found = expect(dir.path(), &[&args[..], &["surface/bob/mu=0..1"]].concat(), 0);
+    let found = json(&found.stdout);
+    let (before, after) = (rms(&found, "before"), rms(&found, "after"));
+    assert!((after / before - 1.0).abs() < 1e-3, "{before} {after}");
+    assert!(before < 0.1972, "its start was looked for");
+    let outside = format!("{DAMPING}=0.5..1");
+    let done = expect(dir.path(), &[&args[..], &[&outside]].concat(), 0);
+    let (found, said) = (json(&done.stdout), text(&done.stderr));
+    assert!(rms(&found, "after") > rms(&found, "before"), "{found}");
+    for word in ["outside-bounds", "worse-than-given", "stands at its lower bound 0.5"] {
+        assert!(said.contains(word), "{word}: {said}");
+    }
+}
+
+/// Noise that is counted twice looks like half the noise.
+#[test]
+fn a_table_that_is_given_twice_is_counted_once() {
+    let (dir, [model, table]) = (folder(), pendulum());
+    fs::copy(&table, dir.path().join("copy.csv")).unwrap();
+    let param = format!("{DAMPING}=0..1");
+    let args = ["tune", &model, &table, "--param", &param, "--json"];
+    let once = json(&expect(dir.path(), &args, 0).stdout);
+    let done = expect(dir.path(), &[&args[..], &["copy.csv"]].concat(), 0);
+    assert!(text(&done.stderr).contains("table-twice"), "{}", text(&done.stderr));
+    assert_eq!(json(&done.stdout)["parameters"], once["parameters"]);
 }
 
 #[test]

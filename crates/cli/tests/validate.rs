@@ -259,9 +259,32 @@ fn what_is_refused_and_with_which_code() {
         ("state.csv", "time,hinge/position\n0,0.5\n1,0.4\n"),
         ("told.csv", "time,elbow/position\n0,0.5\n"),
         ("wants_gains.csv", "time,hinge/position\n0,0.5\n"),
+        ("one.csv", "time,hinge/position\n0,0.5\n"),
+        ("stray.csv", "time,hinge/position\n0,0.5\n1700000000,0.5\n1700000000.1,0.45\n"),
+        ("furlong.csv", "time,hinge/position [furlong]\n0,0.5\n0.1,0.45\n"),
+        ("litre.csv", "time [l],hinge/position\n0,0.5\n0.1,0.45\n"),
+        ("slip.txt", "O 0.01 first\n0.01 0.02 second\n"),
     ]);
     let model = world("pendulum");
+    let epoch = ["--start", "1700000000"];
     for (table, more, code, said) in [
+        ("one.csv", &[][..], 3, "one-moment"),
+        ("one.csv", &["--live=0.1"], 3, "one-moment"),
+        ("stray.csv", &[], 2, "--start 1700000000"),
+        ("stray.csv", &epoch, 0, ""),
+        ("stray.csv", &["--live=0.1"], 2, "stray-time"),
+        ("furlong.csv", &[], 2, "units-differ"),
+        ("furlong.csv", &["--live=0.1"], 2, "units-differ"),
+        ("good.csv", &["--state", "furlong.csv"], 2, "unknown-unit"),
+        ("litre.csv", &[], 2, "which-time-unit"),
+        ("litre.csv", &["--live=0.1"], 2, "which-time-unit"),
+        ("good.csv", &["--phases", "slip.txt"], 2, "`slip.txt` line 1"),
+        ("good.csv", &["-f", "no/such/folder.csv"], 2, "not-created"),
+        ("good.csv", &["--report", "no/such/folder.md"], 2, "not-created"),
+        ("good.csv", &["--plot", "good.csv/folder"], 2, "not-created"),
+        ("good.csv", &["--step", "0.001", "--set", "physics/step=0.002"], 2, "--step and --set"),
+        ("good.csv", &["--command-delay", "0", "--set", "command/delay=0.1"], 2, "bad-option"),
+        ("good.csv", &["--gains", "1,1", "--set", "gains/kp=2"], 2, "bad-option"),
         ("rows.csv", &[][..], 2, "unknown-key"),
         ("rows.csv", &["--ignore-unknown"][..], 0, "keys-left-out"),
         ("missing.csv", &[], 2, "cannot-open"),
@@ -290,7 +313,38 @@ fn what_is_refused_and_with_which_code() {
         let output = expect(dir.path(), &args, code);
         let err = text(&output.stderr);
         assert!(err.contains(said), "{args:?}: {err}");
+        assert!(code != 2 || output.stdout.is_empty(), "{args:?}: refused before the run");
     }
+}
+
+/// An option that changes nothing is told, and one that does is in the head of every report.
+#[test]
+fn what_is_heeded_and_what_is_not() {
+    let dir = folder(&[("good.csv", "time,hinge/position\n0,0.5\n0.01,0.49\n0.02,0.48\n")]);
+    let model = world("pendulum");
+    for (more, said) in [
+        (&["--engine", "rapier", "--integrator", "rk4"][..], "`--integrator` is for `native`"),
+        (&["--engine", "rapier", "--law", "hard"], "`--law` is for `native`"),
+        (&["--gains", "1,1"], "`--gains` is about commands"),
+        (&["--command-delay", "0.1"], "`--command-delay` is about commands"),
+        (&["--command-interp", "linear"], "`--command-interp` is about commands"),
+        (&["--set", "command/delay=0.1"], "`--set command/delay` is about commands"),
+        (&["--set", "gains/*=1"], "`--set gains/*` is about commands"),
+        (&["--align", "rigid"], "`--align` is for poses"),
+    ] {
+        let args = [&["validate", &model, "good.csv"][..], more].concat();
+        let err = text(&expect(dir.path(), &args, 0).stderr);
+        assert!(err.contains("option-ignored") && err.contains(said), "{more:?}: {err}");
+    }
+    for (more, word) in [(&[][..], "semi-implicit"), (&["--integrator", "rk4"], "rk4")] {
+        let found = validated(&dir, &model, "good.csv", more, 0);
+        assert_eq!(found["made"]["integrator"], word);
+        let args = [&["validate", &model, "good.csv"][..], more].concat();
+        let done = expect(dir.path(), &args, 0);
+        assert!(text(&done.stdout).contains(word) && !text(&done.stderr).contains("ignored"));
+    }
+    let found = validated(&dir, &model, "good.csv", &["--engine", "rapier"], 0);
+    assert_eq!(found["made"].get("integrator"), None);
 }
 
 /// Rows from a pipe, and a file that grows while it is read.

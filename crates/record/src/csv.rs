@@ -33,7 +33,7 @@ use crate::track::joint_property;
 use group::{Group, Taken, groups};
 use header::{ColumnHead, Delimiter, header_cells, heads, is_marked_header};
 
-pub use header::TIME_NAMES;
+pub use header::{TIME_NAMES, UNKNOWN_UNIT};
 pub use numbers::{NumberChoice, NumberColumn, NumberRow, read_numbers};
 pub(crate) use write::TableGoal;
 pub use write::write;
@@ -243,6 +243,10 @@ impl Table {
             return None;
         };
         let said = heads[time_column].unit.as_deref().and_then(TimeUnit::from_name);
+        if let (None, Some(fault)) = (options.time_unit, heads[time_column].no_time(name)) {
+            findings.push(fault);
+            return None;
+        }
         let groups = groups(&heads, time_column, name, findings);
         Some(Table {
             name: name.to_string(),

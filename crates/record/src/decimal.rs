@@ -14,27 +14,35 @@ pub enum TimeUnit {
     Micros,
     /// Nanoseconds.
     Nanos,
+    /// Minutes.
+    Minutes,
+    /// Hours.
+    Hours,
 }
 
 impl TimeUnit {
-    /// The unit of a name: `s`, `ms`, `us`, `ns`.
+    /// The unit of a name: `s`, `ms`, `us`, `ns`, `min`, `h`.
     pub fn from_name(name: &str) -> Option<TimeUnit> {
         Some(match name {
             "s" | "sec" | "secs" => TimeUnit::Seconds,
             "ms" => TimeUnit::Millis,
             "us" | "µs" => TimeUnit::Micros,
             "ns" => TimeUnit::Nanos,
+            "min" => TimeUnit::Minutes,
+            "h" => TimeUnit::Hours,
             _ => return None,
         })
     }
 
-    /// Nanoseconds are ten to this many of it.
-    fn exponent(self) -> i32 {
+    /// It has so many times ten to this many nanoseconds.
+    fn nanos(self) -> (i64, i32) {
         match self {
-            TimeUnit::Seconds => 9,
-            TimeUnit::Millis => 6,
-            TimeUnit::Micros => 3,
-            TimeUnit::Nanos => 0,
+            TimeUnit::Seconds => (1, 9),
+            TimeUnit::Millis => (1, 6),
+            TimeUnit::Micros => (1, 3),
+            TimeUnit::Nanos => (1, 0),
+            TimeUnit::Minutes => (6, 10),
+            TimeUnit::Hours => (36, 11),
         }
     }
 }
@@ -42,6 +50,18 @@ impl TimeUnit {
 /// The nearest nanosecond to a decimal number of units. A float has 53 bits and a stamp of
 /// today in nanoseconds needs 61, so the digits are read as they stand.
 pub(crate) fn parse_time(text: &str, unit: TimeUnit) -> Option<SimTime> {
+    match unit.nanos() {
+        (1, exponent) => parse_decimal(text, exponent).map(SimTime::from_nanos),
+        // What is no power of ten is taken to a hundredth, and then times so many.
+        (times, exponent) => {
+            let hundredths = parse_decimal(text, exponent + 2)?.checked_mul(times)?;
+            Some(SimTime::from_nanos((hundredths + 50).div_euclid(100)))
+        }
+    }
+}
+
+/// The whole number nearest to a decimal one times ten to an exponent.
+fn parse_decimal(text: &str, of_unit: i32) -> Option<i64> {
     let (mantissa, exponent) = match text.split_once(['e', 'E']) {
         Some((mantissa, exponent)) => (mantissa, exponent.parse::<i32>().ok()?),
         None => (text, 0),
@@ -57,14 +77,13 @@ pub(crate) fn parse_time(text: &str, unit: TimeUnit) -> Option<SimTime> {
         return None;
     }
     // How many of the digits stand before the point once it is in nanoseconds.
-    let n_kept =
-        i64::try_from(whole.len()).ok()? + i64::from(exponent) + i64::from(unit.exponent());
+    let n_kept = i64::try_from(whole.len()).ok()? + i64::from(exponent) + i64::from(of_unit);
     let digits = || whole.bytes().chain(fraction.bytes());
     let n_leading = digits().take_while(|b| *b == b'0').count() as i64;
     if n_kept - n_leading > 19 {
         // Zero is zero however many digits it has; anything else is too large.
         let is_zero = n_leading == (whole.len() + fraction.len()) as i64;
-        return is_zero.then_some(SimTime::ZERO);
+        return is_zero.then_some(0);
     }
     let mut nanos: i64 = 0;
     let mut left = digits().skip(n_leading as usize).map(|b| i64::from(b - b'0'));
@@ -73,7 +92,7 @@ pub(crate) fn parse_time(text: &str, unit: TimeUnit) -> Option<SimTime> {
     }
     // Where fewer digits are kept than zeros lead, the next is a zero as well.
     let rounds_up = n_kept >= n_leading && left.next().is_some_and(|next| next >= 5);
-    Some(SimTime::from_nanos(sign * nanos.checked_add(i64::from(rounds_up))?))
+    Some(sign * nanos.checked_add(i64::from(rounds_up))?)
 }
 
 /// The unit in which a bare time looks like a moment of this century, where that is neither
@@ -130,6 +149,9 @@ mod tests {
         assert_eq!(nanos("0.0000000005", TimeUnit::Seconds), Some(1));
         assert_eq!(nanos("7.", TimeUnit::Seconds), Some(7_000_000_000));
         assert_eq!(nanos("0000000000000000000000000000001", TimeUnit::Nanos), Some(1));
+        assert_eq!(nanos("0.5", TimeUnit::Minutes), Some(30_000_000_000));
+        assert_eq!(nanos("-0.0000000001", TimeUnit::Minutes), Some(-6));
+        assert_eq!(nanos("1.25", TimeUnit::Hours), Some(4_500_000_000_000));
     }
 
     #[test]

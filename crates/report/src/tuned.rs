@@ -63,7 +63,7 @@ pub struct TunedCurve {
     pub times: Vec<SimTime>,
     /// What was measured.
     pub measured: Vec<f64>,
-    /// By the model as it was: its values, and how far they are off; nothing where it broke.
+    /// By the model as it was given: its values, and how far they are off; nothing where it broke.
     pub before: Option<(Vec<f64>, Vec<f64>)>,
     /// The same by the tuned model.
     pub after: Option<(Vec<f64>, Vec<f64>)>,
@@ -90,7 +90,8 @@ pub struct TuneReport {
     pub curves: Vec<TunedCurve>,
     /// How the search went: after so many simulations the least error so far, as in `rms`.
     pub search: Vec<(usize, f64)>,
-    /// Root mean square of all weighted residuals, before and after.
+    /// Root mean square of all weighted residuals, before and after, each from the start that fits
+    /// best where starts are looked for.
     pub rms: (Option<f64>, f64),
     /// Samples that were fitted.
     pub n_residuals: usize,
@@ -143,8 +144,15 @@ impl TuneReport {
             Some(before) => format!("{} before, {} after", short(before), short(self.rms.1)),
             None => format!("{} after", short(self.rms.1)),
         };
+        // A start that fits better is no merit of the numbers: both have theirs.
+        let start = match (self.rms.0.is_some() && !self.starts.is_empty(), self.is_converged) {
+            (false, _) => "",
+            (true, true) => ", both from the start that fits best",
+            (true, false) => ", before from the start that fits it best",
+        };
         format!(
-            "{} in {}; error {rms} (root mean square over {}, each in standard deviations of its key)",
+            "{} in {}; error {rms}{start} (root mean square over {}, each in standard deviations \
+             of its key)",
             self.ended,
             count(self.n_evaluations as u64, "simulation"),
             count(self.n_residuals as u64, "sample"),
@@ -315,18 +323,27 @@ pub(crate) fn explained(report: &TuneReport) -> String {
     let percent = 100.0 * report.confidence;
     let joint = match report.has_joint() {
         true => format!(
-            " The intervals under \"all\" are wider, so that in at least {percent:.0} of 100 \
-             experiments every one of them holds its value at once, whether or not the values \
-             hang together (Šidák, 1967)."
+            " The intervals under \"all\" are wider, so that in about {percent:.0} of 100 \
+             experiments or more every one of them holds its value at once, whether or not the \
+             values hang together (Šidák, 1967)."
         ),
         false => String::new(),
     };
+    let start = match report.starts.is_empty() {
+        true => "",
+        false => {
+            " Where recordings start is found with the numbers; before is the model as it was \
+             given, from the start that fits it best, so that what is gained between before and \
+             after is gained by the numbers alone."
+        }
+    };
     format!(
-        "An interval of {percent:.0} % holds the true value in {percent:.0} of 100 such \
-         experiments, if the model is right but for these numbers.{joint} It heeds that errors of neighbouring samples hang \
-         together, and is widened by how far ever shorter steps would move the value, as far as a \
-         run with half the step tells. A residual is the error of a sample divided by the \
-         standard deviation of what was measured of its key, so that all keys weigh alike."
+        "An interval of {percent:.0} % holds the true value in about {percent:.0} of 100 such \
+         experiments, if the model is right but for these numbers.{joint} It heeds that errors of \
+         neighbouring samples hang together, and is widened by how far ever shorter steps would \
+         move the value, as far as a run with half the step tells. A residual is the error of a \
+         sample divided by the standard deviation of what was measured of its key, so that all \
+         keys weigh alike.{start}"
     )
 }
 

@@ -142,10 +142,9 @@ fn drawn(number: &TunedRow) -> String {
 
 /// The least error so far over the simulations made, each decade as high as the next.
 fn search(report: &TuneReport) -> String {
-    let untuned = report.rms.0.map(|before| (0, before));
-    let points: Vec<(f64, f64)> = untuned
+    let points: Vec<(f64, f64)> = report
+        .search
         .iter()
-        .chain(&report.search)
         .filter(|(_, rms)| *rms > 0.0 && rms.is_finite())
         .map(|(n, rms)| (*n as f64, log10(*rms)))
         .collect();
@@ -192,8 +191,8 @@ fn search(report: &TuneReport) -> String {
     );
     _ = write!(inside, "<g transform=\"translate(0 {SEARCH_HEIGHT})\">{ends}</g>");
     format!(
-        "<section>\n<h2>The search</h2>\n<p>Root mean square of all residuals, from the model as it \
-         was to the values above. Where the line stays level the search looks around: one \
+        "<section>\n<h2>The search</h2>\n<p>Root mean square of all residuals, from where the \
+         search began to the values above. Where the line stays level the search looks around: one \
          simulation per number says which way is down.</p>\n{}</section>\n",
         svg(SEARCH_HEIGHT + 16.0, "how the error went down", &inside)
     )
@@ -223,7 +222,10 @@ fn section(curve: &TunedCurve) -> String {
         let (mut inside, mut y) = (String::new(), 0.0);
         for (part, height) in drawings(curve, &times, &axis) {
             let mark = cut.map_or(String::new(), |x| {
-                format!("<line class=\"mark margin\" x1=\"{x:.1}\" x2=\"{x:.1}\" y1=\"16\" y2=\"{height}\"><title>held out from here</title></line>")
+                format!(
+                    "<line class=\"mark margin\" x1=\"{x:.1}\" x2=\"{x:.1}\" y1=\"16\" \
+                     y2=\"{height}\"><title>held out from here</title></line>"
+                )
             });
             _ = write!(inside, "<g transform=\"translate(0 {y})\">{part}{mark}</g>");
             y += height + 4.0;

@@ -7,6 +7,7 @@
 use headland_base::maths::PI;
 use headland_base::{Diagnostic, SimTime};
 use headland_record::Recording;
+use headland_record::csv::UNKNOWN_UNIT;
 use headland_world::World;
 use roxmltree::{Document, Node};
 
@@ -19,6 +20,11 @@ pub fn of_table(table: &Recording, name: &str) -> Result<Given, Vec<Diagnostic>>
     let mut moments: Vec<SimTime> = Vec::new();
     for key in table.keys() {
         let Some(column) = table.column(&key) else { continue };
+        if column.unit == UNKNOWN_UNIT {
+            let message = format!("`{name}`: `{key:.120}` is in a unit that nobody knows");
+            let help = "leave the brackets out where it is SI";
+            return Err(vec![Diagnostic::error("unknown-unit", message).help(help)]);
+        }
         let there = column.times.iter().zip(column.values.iter()).filter(|(_, v)| v.is_finite());
         for (time, value) in there {
             moments.push(*time);

@@ -15,6 +15,7 @@ use headland_sim::{Engine, Model};
 
 use crate::experiment::{Experiment, Signal};
 use crate::infer::is_angle;
+use crate::plan::Plan;
 use crate::replay::{Replay, ReplayOptions, Stopped};
 
 /// Rows from which a state is read off: a parabola has three points.
@@ -181,7 +182,7 @@ impl Live {
         }
         let first = experiment_of(&self.keys, &self.recent);
         let all = Experiment { signals: first.signals.clone(), ..around };
-        let replay = Replay::new(model, engine, Arc::new(all), options).map_err(Ended::Refused)?;
+        let replay = Replay::new(model, engine, Arc::new(all), options).map_err(refused)?;
         self.last_reset = replay.plan().zero;
         self.stage = Stage::Going(Box::new(replay));
         let Stage::Going(replay) = &mut self.stage else { return Ok(()) };
@@ -192,6 +193,10 @@ impl Live {
 
     fn go_on(&mut self, row: &Experiment, tick: Tick<'_>) -> Result<(), Ended> {
         let Stage::Going(replay) = &mut self.stage else { return Ok(()) };
+        let way = experiment_of(&self.keys, &self.recent[self.recent.len() - 2..]);
+        if let Some(fault) = Plan::of(&way, None).stray(replay.options().step) {
+            return Err(refused(vec![fault]));
+        }
         let simulated = replay.go_on(row.clone(), tick).map_err(Ended::Stopped)?.values.clone();
         self.add(row, &simulated);
         Ok(())
@@ -209,6 +214,16 @@ impl Live {
             }
         }
     }
+}
+
+/// Rows that come are not cut by their times, so that is no help here.
+fn refused(faults: Vec<Diagnostic>) -> Ended {
+    let help = "leave such rows out, or give the table whole, without --live";
+    let told = |fault: Diagnostic| match fault.code {
+        "stray-time" => fault.help(help),
+        _ => fault,
+    };
+    Ended::Refused(faults.into_iter().map(told).collect())
 }
 
 /// Rows as signals; numbers that are none are no samples.

@@ -112,6 +112,58 @@ impl Plan {
     }
 }
 
+/// So many steps through which nothing was measured are never meant: a day in milliseconds.
+const MOST_STEPS: i64 = 100_000_000;
+/// So many are refused as well where the gap is out of proportion to all the others.
+const MANY_STEPS: i64 = 100_000;
+/// A gap so many times as long as all others together, and as their middle one, is out of
+/// proportion: a thousand pauses of one recording would not make it.
+const OUT_OF_PROPORTION: i64 = 1000;
+
+impl Plan {
+    /// Refuses a gap in time that no experiment has, before a run through it takes days: a stray
+    /// stamp, or two clocks in one table. Sparse samples have gaps that are all alike.
+    pub fn stray(&self, step: SimDuration) -> Option<Diagnostic> {
+        let gap = |i: usize| self.landings[i].time.nanos() - self.landings[i - 1].time.nanos();
+        let at = (1..self.landings.len()).max_by_key(|i| gap(*i))?;
+        let longest = gap(at);
+        let n_steps = longest / step.nanos();
+        let others = self.duration().nanos() - longest;
+        let mut gaps: Vec<i64> = (1..self.landings.len()).filter(|i| *i != at).map(gap).collect();
+        gaps.sort_unstable();
+        let middle = gaps.get(gaps.len() / 2).copied();
+        let is_odd = middle.is_some_and(|middle| {
+            longest / OUT_OF_PROPORTION > others.max(middle) && n_steps >= MANY_STEPS
+        });
+        if !is_odd && n_steps < MOST_STEPS {
+            return None;
+        }
+        let moment = |i: usize| self.zero + self.landings[i].time;
+        let (before, after) = (moment(at - 1), moment(at));
+        let message = format!(
+            "nothing was measured from {before} to {after}: to get there would take {:.1e} steps \
+             of {step}",
+            n_steps as f64
+        );
+        let usual = middle.map_or(String::new(), |middle| {
+            format!("; the others are {} apart", SimDuration::from_nanos(middle))
+        });
+        let (n_before, n_after) = (at, self.landings.len() - at);
+        // The side with fewer moments is the one that strayed. To the nanosecond, as it is written.
+        let said = |time: SimTime| time.to_string().trim_end_matches(" s").to_string();
+        let help = match n_before <= n_after {
+            true => format!("--start {} leaves out what is before", said(after)),
+            false => format!("--end {} leaves out what is after", said(before)),
+        };
+        let moments = |n: usize| format!("{n} moment{}", if n == 1 { "" } else { "s" });
+        Some(
+            Diagnostic::error("stray-time", message)
+                .note(format!("{} before, {} after{usual}", moments(n_before), moments(n_after)))
+                .help(help),
+        )
+    }
+}
+
 /// When which sample of which signal was taken, in the order of time.
 fn samples_by_time(experiment: &Experiment) -> Vec<(SimTime, usize, usize)> {
     let signals = &experiment.signals;
@@ -170,6 +222,35 @@ mod tests {
             assert_eq!(steps.len() as i64, (left + 9) / 10, "{left}: no step more than needed");
             assert!(left < 10 || steps.iter().all(|dt| *dt >= 5), "{left}: {steps:?}");
         }
+    }
+
+    fn plan(millis: &[i64]) -> Plan {
+        let landing = |ms: &i64| Landing { time: ns(ms * 1_000_000), samples: 0..0, resets: false };
+        Plan { landings: millis.iter().map(landing).collect(), ..Plan::default() }
+    }
+
+    /// Stamps of two clocks are refused; sparse samples, a pause and a first row that is early are
+    /// not.
+    #[test]
+    fn a_stray_stamp_is_told_from_sparse_samples() {
+        let epoch = 1_700_000_000_000;
+        let stray = |millis: &[i64]| plan(millis).stray(ns(1_000_000)).map(|fault| fault.help);
+        let help = |millis: &[i64]| stray(millis).flatten().unwrap_or_default();
+        assert!(help(&[0, epoch, epoch + 100]).starts_with("--start 1700000000.000 "));
+        assert!(help(&[0, epoch]).starts_with("--start"), "54 years are no experiment");
+        assert!(help(&[0, 10, 20, epoch]).starts_with("--end 0.020 "));
+        for sound in [
+            &[0][..],
+            &[0, 100_000],
+            &[0, 60_000, 120_000, 180_000],
+            &[0, 10, 20, 600_000, 600_010, 600_020, 1_200_000],
+            &[0, 5_000, 5_010, 5_020, 5_030],
+            &[0, 3_600_000, 7_200_000],
+        ] {
+            assert_eq!(stray(sound), None, "{sound:?}");
+        }
+        // With steps of a minute a day is no long way.
+        assert_eq!(plan(&[0, 86_400_000]).stray(ns(60_000_000_000)), None);
     }
 
     #[test]

@@ -11,7 +11,7 @@ use std::process::Command;
 use headland_base::maths::{cos, exp, fmod, pow};
 use headland_validate::fit::crew::with_crew;
 use headland_validate::fit::sureness::{Moment, worth};
-use headland_validate::fit::{Bounds, Problem, marquardt, student};
+use headland_validate::fit::{Bounds, Problem, marquardt, slopes, student};
 use serde_json::{Value, json};
 
 type Residuals = fn(&[f64]) -> Vec<f64>;
@@ -111,7 +111,7 @@ fn scipy_ends_where_we_end() {
         let slopes = with_crew(&Formula(*residuals), 2, |crew| {
             search.run(crew, &bounds, &options, &mut |_| ControlFlow::Continue(()));
             let x = search.best().0;
-            marquardt::slopes(x, &residuals(x), crew, &bounds, &options).unwrap().unwrap()
+            slopes::slopes(x, &residuals(x), crew, &bounds, &options).unwrap().unwrap()
         });
         let theirs = &answer["problems"][i];
         let (cost, their_cost) = (search.best().1.unwrap(), theirs["cost"].as_f64().unwrap());

@@ -131,14 +131,17 @@ fn any_text_is_a_state_of_sdf_or_says_why_not() {
     }
 }
 
-/// Years between two rows are no reason to hang: the tick may break it off.
+/// Years between two rows are refused, and a day is no reason to hang: the tick may break it off.
 #[test]
 fn a_long_way_can_be_broken_off() {
-    let times = [SimTime::ZERO, SimTime::from_secs(1e8).unwrap()];
-    let experiment = Arc::new(experiment(vec![signal("hinge/position", &times, |_| 0.5)]));
-    let model = model_of(shipped("pendulum.sdf"));
-    let mut replay =
-        Replay::new(model, engine("native"), experiment, ReplayOptions::new(ms(1.0))).unwrap();
+    let replay = |secs: f64| {
+        let times = [SimTime::ZERO, SimTime::from_secs(secs).unwrap()];
+        let experiment = Arc::new(experiment(vec![signal("hinge/position", &times, |_| 0.5)]));
+        let model = model_of(shipped("pendulum.sdf"));
+        Replay::new(model, engine("native"), experiment, ReplayOptions::new(ms(1.0)))
+    };
+    assert_eq!(replay(1e8).err().unwrap()[0].code, "stray-time");
+    let mut replay = replay(86_400.0).unwrap();
     let mut n_ticks = 0;
     let stopped = replay.run_until(&mut |_| {
         n_ticks += 1;

@@ -265,6 +265,7 @@ fn a_search_that_was_broken_off_goes_on_to_the_same_bits() {
         let (best, cost) = saved.search.best();
         assert_eq!(found.numbers[0].value, best[0]);
         assert!(cost.is_some(), "something was simulated");
+        assert_eq!(saved.search.history().last().map(|last| last.1), cost);
         stop.store(false, Ordering::Relaxed);
         let mut saved = Saved::from_json(&saved.to_json(), method, &tuning, 3).unwrap();
         with_crew(&tuning, 1, |crew| {

@@ -3,6 +3,8 @@
 //! Reads the model and the tables, asks `validate` for the replay, and has the rest done as
 //! `compare` does it.
 
+mod growing;
+
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -11,7 +13,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use headland_base::{Diagnostic, SimDuration, SimTime};
-use headland_judge::compare::{Heading, KeyMap, Options, Sampling, Selection, Series, Side};
+use headland_judge::compare::{KeyMap, Options, Sampling, Selection, Side};
 use headland_record::{Recording, csv};
 use headland_report::count;
 use headland_sim::{EngineEntry, Housing, Model};
@@ -19,29 +21,32 @@ use headland_validate::experiment::nothing_measured;
 use headland_validate::infer::is_angle;
 use headland_validate::source::Source;
 use headland_validate::{
-    Between, Experiment, Live, Replay, ReplayOptions, Signal, Simulated, Stopped, UNITS_DIFFER,
-    known_signals, live,
+    Between, Experiment, Replay, ReplayOptions, Signal, Simulated, Stopped, UNITS_DIFFER,
+    known_signals,
 };
 use headland_world::parameter::Settings;
 
 use crate::args::{ComparisonArgs, ValidateArgs};
 use crate::commands::compare::{PATH, sampling};
 use crate::comparing::{
-    Sides, format_of, key_map, options, read_side, refuse_evo, report_forms, shown, stamp, tell,
+    Sides, format_of, key_map, options, read_side, refuse_evo, report_forms, shown, tell,
     thresholds,
 };
-use crate::context::{Context, Ended, Outcome, is_stdout, refuse_same, refuse_twice, write_file};
-use crate::figures::{Figures, Loss, Standing};
-use crate::following::{Next, Rows};
+use crate::context::{
+    Context, Ended, Outcome, is_stdout, refuse_same, refuse_twice, refuse_unwritable, write_file,
+};
 use crate::prepare::NATIVE;
 use crate::progress::Progress;
-use crate::repeating::{clocks_apart, read_state, read_subject, read_told, replay_options};
+use crate::repeating::{
+    clocks_apart, integrator_of, read_state, read_subject, read_told, replay_options,
+    without_effect,
+};
 use crate::signals::interrupted;
 use crate::watchdog::Watchdog;
 
 pub fn run(context: &Context, args: &ValidateArgs) -> Ended {
     if let Some(idle_most) = args.live {
-        return follow(context, args, idle_most);
+        return growing::follow(context, args, idle_most);
     }
     let by = &args.by;
     let (thresholds, map) = (thresholds(by)?, key_map(by.map.as_deref())?);
@@ -56,6 +61,7 @@ pub fn run(context: &Context, args: &ValidateArgs) -> Ended {
         args.outfile.iter().try_for_each(|outfile| refuse_same(source, outfile))?;
     }
     refuse_twice(args.outfile.iter().chain(&by.report))?;
+    refuse_unwritable(&args.outfile)?;
     if context.json() && args.outfile.as_deref().is_some_and(is_stdout) {
         let message = "standard output takes one of --json and --outfile -";
         let help = "name a file for the simulated signals, or a report: `--report figures.json`";
@@ -63,6 +69,8 @@ pub fn run(context: &Context, args: &ValidateArgs) -> Ended {
     }
     let engine = headland_engines::find(args.how.engine.as_deref().unwrap_or(NATIVE))?;
     let (model, settings) = read_model(context, args)?;
+    let has_commands = args.command.is_some();
+    context.show(&without_effect(&args.how, engine, &model.world, has_commands));
     let (measured, outcome) = read_measured(context, args, &map, &model)?;
     let side = Side::new(&measured, &map);
     let merged = side.merged();
@@ -110,7 +118,7 @@ pub fn run(context: &Context, args: &ValidateArgs) -> Ended {
     }
     let contained = contained(&simulated);
     context.show(&contained);
-    let is_whole = contained.is_empty() && moves(context, &replay);
+    let is_whole = contained.is_empty() && moves(context, replay.plan().landings.len());
     let held = if is_whole { Outcome::Passed } else { Outcome::Partial };
     Ok(outcome.max(told).max(held))
 }
@@ -277,8 +285,8 @@ fn say_units(recording: &mut Recording, replay: &Replay) {
 }
 
 /// Whether anything was simulated. The first moment is the start: it is met by construction.
-fn moves(context: &Context, replay: &Replay) -> bool {
-    let moves = replay.plan().landings.len() > 1;
+fn moves(context: &Context, n_moments: usize) -> bool {
+    let moves = n_moments > 1;
     if !moves {
         let message = "only one moment was measured, and the simulation starts from it: this says \
                        nothing of the model";
@@ -353,104 +361,6 @@ fn write_signals(
     Ok(())
 }
 
-// --- while it is measured ----------------------------------------------------------------
-
-/// Compares rows as they come.
-fn follow(context: &Context, args: &ValidateArgs, idle_most: Option<SimDuration>) -> Ended {
-    let engine = headland_engines::find(args.how.engine.as_deref().unwrap_or(NATIVE))?;
-    let map = key_map(args.by.map.as_deref())?;
-    let (model, settings) = read_model(context, args)?;
-    let options = options_of(args, &model, settings)?;
-    let mut around = Experiment::default();
-    read_beside(context, args, &model, &mut around)?;
-    let stop = interrupted();
-    let mut rows = Rows::open(&args.table, stamp(&args.by), idle_most, Arc::clone(&stop))?;
-    let mut columns = rows.header()?;
-    columns.iter_mut().for_each(|column| column.key = map.renamed(&column.key));
-    let (keys, taken) = wanted_columns(context, args, &model, &columns)?;
-    let wraps = !args.by.no_wrap;
-    let mut live = Live::new(model, (engine.make)(engine), keys, around, options, wraps);
-    let mut figures = Figures::new(context);
-    let mut numbers = Vec::new();
-    let tick = &mut |_| match stop.load(Ordering::Relaxed) {
-        true => ControlFlow::Break(()),
-        false => ControlFlow::Continue(()),
-    };
-    let ended = loop {
-        match rows.next() {
-            Next::Row(time, all) => {
-                numbers.clear();
-                numbers.extend(taken.iter().map(|column| all[*column]));
-                // A message about nothing that is compared.
-                if numbers.iter().all(|number| number.is_nan()) {
-                    continue;
-                }
-                if let Err(ended) = live.row_until(time, &numbers, tick) {
-                    break Err(ended);
-                }
-                figures.show(|| standing(&live, &rows));
-            }
-            Next::Nothing => figures.show(|| standing(&live, &rows)),
-            Next::End => break live.finish(tick),
-        }
-    };
-    match ended {
-        Ok(()) => {}
-        Err(live::Ended::Refused(faults)) => return Err(faults),
-        Err(live::Ended::Stopped(Stopped::Fault(time, fault))) => {
-            let message = format!("engine `{}` broke at {time}: {}", engine.name, fault.0);
-            return Err(vec![Diagnostic::error("engine-fault", message)]);
-        }
-        Err(live::Ended::Stopped(Stopped::Interrupted(_))) => {}
-    }
-    let findings = rows.findings();
-    let has_errors = findings.has_errors();
-    context.show(&findings.into_vec());
-    figures.finish(&standing(&live, &rows));
-    let is_any = live.figures().iter().any(|running| running.n > 0);
-    if !is_any {
-        context.show(&[nothing_measured()]);
-    }
-    let is_partial = has_errors || !is_any || rows.has_lost();
-    Ok(if is_partial { Outcome::Partial } else { Outcome::Passed })
-}
-
-fn standing<'l>(live: &'l Live, rows: &Rows) -> Standing<'l> {
-    let dropped = live.dropped();
-    let loss = |name, n: usize, why| Loss { name, n: n as u64, what: "row", why };
-    let mut losses = rows.losses();
-    losses.extend([
-        loss("duplicate", dropped.n_duplicate, "left out: at the time of the one before"),
-        loss("backward", dropped.n_backward, "left out: earlier than the one before"),
-    ]);
-    let keys = live.keys().iter().map(String::as_str).zip(live.figures()).collect();
-    Standing { time: live.latest(), n_rows: live.n_rows(), keys, losses }
-}
-
-/// Which columns are compared: their keys, and where they stand.
-fn wanted_columns(
-    context: &Context,
-    args: &ValidateArgs,
-    model: &Model,
-    columns: &[Heading],
-) -> Result<(Vec<String>, Vec<usize>), Vec<Diagnostic>> {
-    let selection = Selection { patterns: args.by.key.clone() };
-    let keys: Vec<String> = columns.iter().map(|column| column.key.clone()).collect();
-    let wanted = selection.columns(&keys, &KeyMap::default());
-    let signal = |column: &Heading| Signal {
-        key: column.key.clone(),
-        series: Series { unit: column.unit, ..Series::default() },
-    };
-    let signals = columns.iter().zip(wanted).filter(|(_, is_wanted)| *is_wanted);
-    let signals = signals.map(|(column, _)| signal(column)).collect();
-    let all = Experiment { signals, ..Experiment::default() };
-    let known = known_or_refused(context, args, model, all)?;
-    let keys: Vec<String> = known.signals.into_iter().map(|signal| signal.key).collect();
-    let place = |key: &String| columns.iter().position(|column| column.key == *key);
-    let taken = keys.iter().filter_map(place).collect();
-    Ok((keys, taken))
-}
-
 // --- what is said ------------------------------------------------------------------------
 
 fn name_of(args: &ValidateArgs, engine: &EngineEntry) -> String {
@@ -470,6 +380,9 @@ fn made(
     let mut say = |name: &str, what: String| made.push((name.to_string(), what));
     let version = engine.version().map(|version| format!(" {version}")).unwrap_or_default();
     say("engine", format!("{}{version}, steps of {}", engine.name, options.step));
+    if let Some(integrator) = integrator_of(engine, &replay.model().world) {
+        say("integrator", integrator);
+    }
     say("start", started(args, replay));
     say("commands", commands(args, replay));
     if let Some(window) = options.window {

@@ -17,13 +17,16 @@ use super::statistics::mean;
 
 /// Most shifts looked at to either side, where nobody says how far.
 pub const SHIFTS: usize = 200;
-/// Most points of the grid; a longer recording gets a wider one. This is what bounds the memory,
-/// whatever the recording and however wide the lags: shifts as far as two thirds of the grid take
-/// transforms of twice its length, some 170 MB with all that goes with them.
+/// Most points of the grid; a longer recording gets a wider one. This is what bounds the memory of
+/// a key, whatever the recording and however wide the lags: both signals on it and their running
+/// sums take some 60 MB, on each thread. Shifts as far as two thirds of the grid take transforms
+/// of twice its length, some 170 MB with all that goes with them.
 const GRID_MAX: usize = 1 << 20;
-/// Shifts beyond this many are wide: a key of them takes more than some megabytes.
+/// Shifts beyond this many are wide: the transforms of fewer take some megabytes beside the
+/// signals.
 const WIDE: usize = 1 << 14;
-/// Whoever looks at wide lags. One key at a time does, so that threads do not multiply the memory.
+/// Whoever looks at wide lags. One key at a time does, so that threads do not multiply what the
+/// transforms take.
 static LOOKS_WIDE: Mutex<()> = Mutex::new(());
 /// What overlaps must be at least so many points, and a third of the whole.
 const OVERLAP_MIN: usize = 8;

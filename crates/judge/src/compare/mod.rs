@@ -32,6 +32,7 @@ mod threshold;
 use std::collections::BTreeMap;
 
 use headland_base::{Diagnostic, SimDuration, SimTime};
+use headland_record::csv::UNKNOWN_UNIT;
 
 pub use bootstrap::{Bootstrap, Interval, Intervals, block_length, intervals};
 pub use following::{Following, Heading, Unmatched};
@@ -335,9 +336,17 @@ pub fn compare(a: &Side, b: &Side, options: &Options) -> Result<Compared, Vec<Di
     Ok(Compared { keys, unknown, only_b, span_a: a.span(), span_b: b.span(), refused })
 }
 
-/// Two sides that say different units of one number.
+/// Two sides that say different units of one number, or one that says a unit nobody knows.
 fn units_differ(item: &Item, a: &str, b: &str) -> Option<Diagnostic> {
     let is_number = matches!(item.what, What::Number);
+    let unknown = [("A", a), ("B", b)].into_iter().find(|(_, unit)| *unit == UNKNOWN_UNIT);
+    if let (true, Some((side, _))) = (is_number, unknown) {
+        let message = format!("`{:.120}` is in a unit that nobody knows in {side}", item.key);
+        return Some(
+            Diagnostic::error("unknown-unit", message)
+                .help("leave the brackets out where it is SI, or the key with --key"),
+        );
+    }
     (is_number && a != b && !a.is_empty() && !b.is_empty()).then(|| {
         let message = format!("`{:.120}` is in {a} in A and in {b} in B", item.key);
         Diagnostic::error("units-differ", message)

@@ -1,7 +1,7 @@
 //! Phases: stretches of time with a name, each with statistics of its own.
 //!
 //! A text goes in, one stretch per line: start, end, name, with commas, tabs, semicolons or
-//! blanks between. `#` starts a comment, and a first line that begins with a word is a header.
+//! blanks between. `#` starts a comment, and a first line that begins with two words is a header.
 //! A name may come back: its stretches are one phase. Phases may overlap.
 
 use headland_base::{Diagnostic, Findings, SimTime};
@@ -35,8 +35,7 @@ pub fn parse(text: &str, name: &str) -> (Vec<Phase>, Findings) {
         if line.is_empty() || line.starts_with('#') {
             continue;
         }
-        let is_header = std::mem::take(&mut is_first) && line.starts_with(char::is_alphabetic);
-        if is_header {
+        if std::mem::take(&mut is_first) && is_header(line) {
             continue;
         }
         let fault = |what: &str| {
@@ -63,23 +62,39 @@ pub fn parse(text: &str, name: &str) -> (Vec<Phase>, Findings) {
     (phases, findings)
 }
 
-fn stretch(line: &str) -> Result<(SimTime, SimTime, String), String> {
+/// Whether a line names columns. A letter that stands for a digit, as in `O 2 lift`, is no word.
+fn is_header(line: &str) -> bool {
+    let is_word = |cell: &str| {
+        let cell = cell.trim_matches('"');
+        cell.starts_with(char::is_alphabetic) && cell.chars().nth(1).is_some()
+    };
+    let (first, second, _) = cells(line);
+    is_word(first) && is_word(second)
+}
+
+/// The first two cells of a line, and the rest.
+fn cells(line: &str) -> (&str, &str, &str) {
     let sign = [',', '\t', ';'].into_iter().find(|sign| line.contains(*sign));
-    let cut = |rest: &str| -> (String, String) {
+    let cut = |rest| -> (&str, &str) {
         let parts = match sign {
-            Some(sign) => rest.split_once(sign),
+            Some(sign) => str::split_once(rest, sign),
             None => rest.trim_start().split_once(char::is_whitespace),
         };
         let (cell, rest) = parts.unwrap_or((rest, ""));
-        (cell.trim().to_string(), rest.trim().to_string())
+        (cell.trim(), rest.trim())
     };
-    let (from, rest) = cut(line);
-    let (to, label) = cut(&rest);
+    let (first, rest) = cut(line);
+    let (second, rest) = cut(rest);
+    (first, second, rest)
+}
+
+fn stretch(line: &str) -> Result<(SimTime, SimTime, String), String> {
+    let (from, to, label) = cells(line);
     let label = label.trim_matches('"').trim().to_string();
     let moment = |text: &str| {
         parse_seconds(text).ok_or_else(|| format!("`{text:.40}` is no moment in seconds"))
     };
-    let (from, to) = (moment(&from)?, moment(&to)?);
+    let (from, to) = (moment(from)?, moment(to)?);
     if to <= from {
         return Err(format!("it ends at {to}, not after its start at {from}"));
     }
@@ -118,5 +133,12 @@ mod tests {
         assert_eq!(said.len(), 4, "{said:?}");
         assert!(said[0].contains("line 2") && said[1].contains("`x`") && said[2].contains("name"));
         assert!(parse("", "p").1.has_errors());
+        // A slip of the hand is no header.
+        for slip in ["O 2 first", "O,2,first", "x y first", "zero 2 first", "l 2 first"] {
+            let (phases, findings) = parse(&format!("{slip}\n2 4 second\n"), "p.txt");
+            let said = findings.into_vec();
+            assert!(phases.len() == 1 && said.len() == 1, "{slip}: {said:?}");
+            assert!(said[0].message.contains("line 1"), "{slip}: {said:?}");
+        }
     }
 }

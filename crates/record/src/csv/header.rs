@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use headland_base::maths::PI;
+use headland_base::maths::{PI, TAU};
 use headland_base::{Diagnostic, Findings};
 
 /// Names a column of times has.
@@ -94,27 +94,95 @@ pub(super) struct ColumnHead {
 }
 
 impl ColumnHead {
-    /// What its numbers are in once they are SI; nothing where nobody said, or they have no unit.
+    /// What its numbers are in once they are SI; nothing where nobody said, or they have no unit,
+    /// and [`UNKNOWN_UNIT`] where somebody said one that nobody knows.
     pub fn si_unit(&self) -> Option<&'static str> {
-        let unit = match self.unit.as_deref()? {
-            "m" | "mm" | "cm" | "km" => "m",
-            "s" | "ms" | "us" | "ns" => "s",
-            "rad" | "deg" => "rad",
-            "m/s" | "mm/s" | "cm/s" | "m s^-1" => "m/s",
-            "rad/s" | "deg/s" | "rad s^-1" => "rad/s",
-            "m/s^2" | "mm/s^2" | "g" | "m s^-2" => "m/s^2",
-            "rad/s^2" | "deg/s^2" | "rad s^-2" => "rad/s^2",
-            "N" | "mN" | "kN" => "N",
-            "Nm" | "N·m" => "N·m",
-            _ => return None,
-        };
-        Some(unit)
+        let unit = known_unit(self.unit.as_deref()?).map_or(UNKNOWN_UNIT, |(_, si)| si);
+        (!unit.is_empty()).then_some(unit)
+    }
+
+    /// What to say of a column of times whose unit is none of time.
+    pub fn no_time(&self, name: &str) -> Option<Diagnostic> {
+        let unit = self.si_unit().filter(|unit| *unit != "s").and(self.unit.as_deref())?;
+        let message = format!("`{name}`: times in `{unit:.40}`");
+        let help = "times are in s, ms, us, ns, min or h: `time [ms]`";
+        Some(Diagnostic::error("which-time-unit", message).help(help))
     }
 
     /// Whether this is the column of times.
     pub fn is_time(&self) -> bool {
         TIME_NAMES.contains(&self.key.to_lowercase().as_str())
     }
+}
+
+/// The unit of a column that says one which is not among [`UNITS`]: what is compared with it, or
+/// with a model, is refused.
+pub const UNKNOWN_UNIT: &str = "a unit that nobody knows";
+
+/// What is behind names in brackets: words, how many SI are in one, and the SI unit. A degree of
+/// temperature and a per cent stay what they are.
+const UNITS: &[(&[&str], f64, &str)] = &[
+    (&["", "-", "1"], 1.0, ""),
+    (&["m"], 1.0, "m"),
+    (&["mm"], 1e-3, "m"),
+    (&["cm"], 1e-2, "m"),
+    (&["km"], 1e3, "m"),
+    (&["um", "µm"], 1e-6, "m"),
+    (&["in", "inch"], 0.0254, "m"),
+    (&["ft"], 0.3048, "m"),
+    (&["s", "sec", "secs"], 1.0, "s"),
+    (&["ms"], 1e-3, "s"),
+    (&["us", "µs"], 1e-6, "s"),
+    (&["ns"], 1e-9, "s"),
+    (&["min"], 60.0, "s"),
+    (&["h"], 3600.0, "s"),
+    (&["rad"], 1.0, "rad"),
+    (&["mrad"], 1e-3, "rad"),
+    (&["deg", "°"], PI / 180.0, "rad"),
+    (&["rev", "turn"], TAU, "rad"),
+    (&["m/s", "m s^-1"], 1.0, "m/s"),
+    (&["mm/s"], 1e-3, "m/s"),
+    (&["cm/s"], 1e-2, "m/s"),
+    (&["km/h"], 1.0 / 3.6, "m/s"),
+    (&["rad/s", "rad s^-1"], 1.0, "rad/s"),
+    (&["mrad/s"], 1e-3, "rad/s"),
+    (&["deg/s", "°/s"], PI / 180.0, "rad/s"),
+    (&["rpm", "rev/min", "1/min"], TAU / 60.0, "rad/s"),
+    (&["rev/s", "rps"], TAU, "rad/s"),
+    (&["m/s^2", "m/s²", "m s^-2"], 1.0, "m/s^2"),
+    (&["mm/s^2", "mm/s²"], 1e-3, "m/s^2"),
+    (&["cm/s^2", "cm/s²"], 1e-2, "m/s^2"),
+    (&["g"], 9.80665, "m/s^2"), // nobody logs a mass over time
+    (&["rad/s^2", "rad/s²", "rad s^-2"], 1.0, "rad/s^2"),
+    (&["deg/s^2", "deg/s²", "°/s^2", "°/s²"], PI / 180.0, "rad/s^2"),
+    (&["N"], 1.0, "N"),
+    (&["mN"], 1e-3, "N"),
+    (&["kN"], 1e3, "N"),
+    (&["Nm", "N·m", "N*m", "N m"], 1.0, "N·m"),
+    (&["mNm", "mN·m", "mN*m"], 1e-3, "N·m"),
+    (&["kNm", "kN·m", "kN*m"], 1e3, "N·m"),
+    (&["Pa"], 1.0, "Pa"),
+    (&["hPa", "mbar"], 1e2, "Pa"),
+    (&["kPa"], 1e3, "Pa"),
+    (&["bar"], 1e5, "Pa"),
+    (&["T"], 1.0, "T"),
+    (&["mT"], 1e-3, "T"),
+    (&["uT", "µT"], 1e-6, "T"),
+    (&["V"], 1.0, "V"),
+    (&["mV"], 1e-3, "V"),
+    (&["A"], 1.0, "A"),
+    (&["mA"], 1e-3, "A"),
+    (&["W"], 1.0, "W"),
+    (&["Hz"], 1.0, "Hz"),
+    (&["K"], 1.0, "K"),
+    (&["degC", "°C"], 1.0, "°C"),
+    (&["%"], 1.0, "%"),
+];
+
+/// How many SI are in one of a unit, and which.
+fn known_unit(unit: &str) -> Option<(f64, &'static str)> {
+    let found = UNITS.iter().find(|(words, ..)| words.contains(&unit))?;
+    Some((found.1, found.2))
 }
 
 /// `elbow/position [deg]`: key, unit and factor.
@@ -125,21 +193,10 @@ fn column_head(cell: &str) -> Result<ColumnHead, ColumnHead> {
         Some((key, unit)) => (key.trim(), Some(unit.trim().to_string())),
         None => (cell, None),
     };
-    let factor = match unit.as_deref().unwrap_or_default() {
-        "deg" | "deg/s" | "deg/s^2" => Some(PI / 180.0),
-        "mm" | "mm/s" | "mm/s^2" | "ms" | "mN" => Some(1e-3),
-        "cm" | "cm/s" => Some(1e-2),
-        "km" | "kN" => Some(1e3),
-        "us" => Some(1e-6),
-        "ns" => Some(1e-9),
-        "g" => Some(9.80665), // accelerations; nobody logs a mass over time
-        "" | "m" | "s" | "rad" | "m/s" | "rad/s" | "m/s^2" | "rad/s^2" | "N" | "Nm" | "N·m"
-        | "m s^-1" | "rad s^-1" | "m s^-2" | "rad s^-2" | "-" | "1" => Some(1.0),
-        _ => None,
-    };
-    let head =
-        ColumnHead { key: key.trim_matches('/').to_string(), unit, factor: factor.unwrap_or(1.0) };
-    if factor.is_some() { Ok(head) } else { Err(head) }
+    let known = known_unit(unit.as_deref().unwrap_or_default());
+    let factor = known.map_or(1.0, |(factor, _)| factor);
+    let head = ColumnHead { key: key.trim_matches('/').to_string(), unit, factor };
+    if known.is_some() { Ok(head) } else { Err(head) }
 }
 
 /// EuRoC writes `#timestamp [ns],…`: a comment that is the header.
@@ -167,14 +224,8 @@ pub(super) fn heads(cells: &[String], name: &str, findings: &mut Findings) -> Ve
     let mut heads = Vec::new();
     for (i, cell) in cells.iter().enumerate() {
         let head = column_head(cell).unwrap_or_else(|head| {
-            let unit = head.unit.as_deref().unwrap_or_default();
-            findings.push(
-                Diagnostic::warning(
-                    "unknown-unit",
-                    format!("`{name}`: unit `{unit:.40}` of column `{:.60}`", head.key),
-                )
-                .note("its numbers are taken as they are"),
-            );
+            // Of times it is no warning, but an error of whoever reads them.
+            findings.extend((!head.is_time()).then(|| unknown_unit(&head, name)));
             head
         });
         if let (false, Some(first)) = (head.key.is_empty(), seen.insert(head.key.clone(), i + 1)) {
@@ -185,4 +236,38 @@ pub(super) fn heads(cells: &[String], name: &str, findings: &mut Findings) -> Ve
         heads.push(head);
     }
     heads
+}
+
+/// Numbers in a unit that nobody knows stay as they are, and are compared with nothing.
+fn unknown_unit(head: &ColumnHead, name: &str) -> Diagnostic {
+    let unit = head.unit.as_deref().unwrap_or_default();
+    let message = format!("`{name}`: unit `{unit:.40}` of column `{:.60}` is not known", head.key);
+    let first = UNITS.iter().skip(1).filter(|(_, _, si)| !matches!(*si, "s" | "%"));
+    let words: Vec<&str> = first.filter_map(|(words, ..)| words.first().copied()).collect();
+    Diagnostic::warning("unknown-unit", message)
+        .note(format!("its numbers are taken as they are; known are {}", words.join(", ")))
+        .help("leave the brackets out where they are SI already")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A word means one thing, and SI units are units of themselves.
+    #[test]
+    fn units_are_told_apart() {
+        let words: Vec<&str> = UNITS.iter().flat_map(|(words, ..)| words.iter().copied()).collect();
+        let mut once = words.clone();
+        once.sort_unstable();
+        once.dedup();
+        assert_eq!(once.len(), words.len());
+        for (_, _, si) in UNITS {
+            assert_eq!(known_unit(si), Some((1.0, *si)));
+        }
+        let rpm = column_head("wheel/velocity [rpm]").unwrap();
+        assert!((60.0 * rpm.factor - TAU).abs() < 1e-12 && rpm.si_unit() == Some("rad/s"));
+        assert_eq!(column_head("x [furlong]").unwrap_err().si_unit(), Some(UNKNOWN_UNIT));
+        assert_eq!(column_head("x").unwrap().si_unit(), None);
+        assert_eq!(column_head("x [-]").unwrap().si_unit(), None);
+    }
 }

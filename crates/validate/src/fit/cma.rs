@@ -119,8 +119,11 @@ impl Search {
     ) {
         // A search that had used up what it was allowed goes on where more is allowed.
         self.ended = self.ended.filter(|ended| *ended != Ended::TooMany);
+        if self.n_evaluations == 0 && self.look_at_start(crew).is_err() {
+            return;
+        }
         while self.ended.is_none() {
-            if self.n_evaluations >= options.most_evaluations {
+            if self.n_evaluations + self.n_samples(options) > options.most_evaluations {
                 self.ended = Some(Ended::TooMany);
                 return;
             }
@@ -131,6 +134,21 @@ impl Search {
         }
     }
 
+    /// The point it starts from is the first to beat: samples about it may all be worse.
+    fn look_at_start(&mut self, crew: &mut dyn Evaluate) -> Result<(), BrokenOff> {
+        let found = crew.one(&self.x)?;
+        self.n_evaluations = 1;
+        self.cost = found.map(|r| dot(&r, &r)).filter(|cost| cost.is_finite());
+        self.history.extend(self.cost.map(|cost| (1, cost)));
+        Ok(())
+    }
+
+    /// Samples of a round.
+    fn n_samples(&self, options: &Options) -> usize {
+        let n = self.mean.len() as f64;
+        options.n_samples.unwrap_or(4 + (3.0 * log(n)) as usize).max(4)
+    }
+
     fn round(
         &mut self,
         crew: &mut dyn Evaluate,
@@ -138,8 +156,7 @@ impl Search {
         seed: &Seed,
         options: &Options,
     ) -> Result<(), BrokenOff> {
-        let n = self.mean.len();
-        let n_samples = options.n_samples.unwrap_or(4 + (3.0 * log(n as f64)) as usize).max(4);
+        let (n, n_samples) = (self.mean.len(), self.n_samples(options));
         let law = Law::new(n, n_samples);
 
         // Samples: mean + sigma·B·D·z.

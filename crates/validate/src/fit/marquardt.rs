@@ -15,10 +15,10 @@
 //! first step with slopes that are corrected along the way gone, by what the residuals did there
 //! (Broyden, 1965), as long as such steps keep half of their promise. A search ends on corrected
 //! slopes only where the step before, with fresh ones, did what it promised to a hundredth: from
-//! there the error was a parabola. What there is to gain is always judged by the step that nothing holds
-//! back: a large λ makes promises small where the error is a long valley. Slopes taken further
-//! than a standard error from where the search ends, and a tenth off on the way there, are taken
-//! anew, for the intervals.
+//! there the error was a parabola. What there is to gain is always judged by the step that nothing
+//! holds back: a large λ makes promises small where the error is a long valley. Slopes taken
+//! further than a standard error from where the search ends, and a tenth off on the way there, are
+//! taken anew, for the intervals.
 //!
 //! Bounds: a parameter that stands at one and would go out stays there for the step; the others
 //! are solved for without it. A step that crosses a bound ends on it, and is solved for again
@@ -29,6 +29,7 @@ use serde::{Deserialize, Serialize};
 
 use super::dense::{Columns, norm};
 use super::reduced::{Reduced, System, product};
+use super::slopes::slopes;
 use super::{Bounds, BrokenOff, Ended, Evaluate, Watch};
 
 /// How to search.
@@ -99,9 +100,9 @@ pub struct Search {
     x: Vec<f64>,
     /// Its sum of squared residuals; none before the first round.
     cost: Option<f64>,
-    /// A better point of a round that was broken off. It is found again when the search goes on,
-    /// which begins the round anew.
-    ahead: Option<(Vec<f64>, f64)>,
+    /// A better point of a round that was broken off, its cost, and after how many points it was
+    /// found. It is found again when the search goes on, which begins the round anew.
+    ahead: Option<(Vec<f64>, f64, usize)>,
     /// How much it is held back.
     lambda: f64,
     /// By how much more after a step that did not gain.
@@ -119,7 +120,7 @@ pub struct Search {
     /// After how many points which cost was the least so far. For whoever looks at the search: it
     /// goes on as well without.
     #[serde(default)]
-    pub history: Vec<(usize, f64)>,
+    history: Vec<(usize, f64)>,
     /// Set at the end.
     pub ended: Option<Ended>,
 }
@@ -163,16 +164,22 @@ impl Search {
     /// The best point so far and its sum of squared residuals, once there is one.
     pub fn best(&self) -> (&[f64], Option<f64>) {
         match &self.ahead {
-            Some((x, cost)) => (x, Some(*cost)),
+            Some((x, cost, _)) => (x, Some(*cost)),
             None => (&self.x, self.cost),
         }
     }
 
+    /// After how many points which cost was the least so far, up to the best one.
+    pub fn history(&self) -> Vec<(usize, f64)> {
+        let ahead = self.ahead.iter().map(|(_, cost, n)| (*n, *cost));
+        self.history.iter().copied().chain(ahead).collect()
+    }
+
     /// Whether it is one of so many parameters, whoever wrote it.
     pub fn is_sound(&self, n: usize) -> bool {
-        let ahead = self.ahead.iter().map(|(x, _)| x);
+        let ahead = self.ahead.iter().map(|(x, ..)| x);
         let mut lists = [&self.x, &self.scale, &self.sloped_at].into_iter().chain(ahead);
-        let costs = self.cost.iter().chain(self.ahead.iter().map(|(_, cost)| cost));
+        let costs = self.cost.iter().chain(self.ahead.iter().map(|(_, cost, _)| cost));
         lists.all(|list| list.len() == n && list.iter().all(|x| x.is_finite()))
             && costs.into_iter().all(|x| x.is_finite())
             && [self.lambda, self.growth].iter().all(|x| x.is_finite() && *x > 0.0)
@@ -202,7 +209,9 @@ impl Search {
         self.ended = self.ended.filter(|ended| *ended != Ended::TooMany);
         let mut fresh = None;
         while self.ended.is_none() {
-            if self.n_evaluations >= options.most_evaluations {
+            // A round is slopes and at least one step.
+            let n_round = options.n_of_slopes(self.x.len()) + 1;
+            if self.n_evaluations + n_round > options.most_evaluations {
                 self.ended = Some(Ended::TooMany);
                 break;
             }
@@ -212,7 +221,11 @@ impl Search {
                 Ok(slopes) => (*self, fresh) = (next, slopes),
                 Err(BrokenOff) => {
                     let is_better = next.cost < self.cost;
-                    self.ahead = next.cost.filter(|_| is_better).map(|cost| (next.x, cost));
+                    let n = next.n_evaluations;
+                    self.ahead = next.cost.filter(|_| is_better).map(|cost| (next.x, cost, n));
+                    if n >= options.most_evaluations {
+                        self.ended = Some(Ended::TooMany);
+                    }
                     return None;
                 }
             }
@@ -364,6 +377,9 @@ impl Search {
                 self.ended = (may_end && is_told).then_some(Ended::SmallGain);
                 return Ok(None);
             }
+            if self.n_evaluations >= options.most_evaluations {
+                return Err(BrokenOff); // in the middle of a round, to be begun anew
+            }
             let found = crew.one(&point)?;
             self.n_evaluations += 1;
             let new_cost = found.as_ref().map_or(f64::INFINITY, |r| dot(r, r));
@@ -436,66 +452,4 @@ struct Gone {
     before: Vec<f64>,
     gain: f64,
     promised: f64,
-}
-
-/// The slopes of all residuals, a column per parameter; none where no side of a parameter has
-/// residuals. Points are the same whatever the number of threads, and none is out of the bounds.
-pub fn slopes(
-    x: &[f64],
-    residuals: &[f64],
-    crew: &mut dyn Evaluate,
-    bounds: &Bounds,
-    options: &Options,
-) -> Result<Option<Columns>, BrokenOff> {
-    let at = |i: usize, h: f64| {
-        let mut point = x.to_vec();
-        point[i] = (x[i] + h).max(bounds.lower[i]).min(bounds.upper[i]);
-        point
-    };
-    // Forwards and backwards, as far as there is room; in a range narrower than both, all of it.
-    let sides = |i: usize, h: f64| -> Vec<Vec<f64>> {
-        let (below, above) = (x[i] - bounds.lower[i], bounds.upper[i] - x[i]);
-        let mut sides: Vec<f64> = [(h, above), (-h, below)]
-            .iter()
-            .filter(|(h, room)| h.abs() <= *room)
-            .map(|s| s.0)
-            .collect();
-        if sides.is_empty() {
-            sides.push(if above >= below { above } else { -below });
-        }
-        sides.into_iter().map(|h| at(i, h)).collect()
-    };
-    let n_sides = if options.is_central { 2 } else { 1 };
-    let asked: Vec<(usize, Vec<f64>)> = (0..x.len())
-        .flat_map(|i| {
-            let sides = sides(i, options.difference[i]).into_iter().take(n_sides);
-            sides.map(move |point| (i, point))
-        })
-        .collect();
-    let answers = crew.all(asked.iter().map(|(_, point)| point.clone()).collect())?;
-    let mut found: Vec<Vec<(f64, Vec<f64>)>> = vec![Vec::new(); x.len()];
-    for ((i, point), answer) in asked.iter().zip(answers) {
-        found[*i].extend(answer.map(|answer| (point[*i], answer)));
-    }
-    // Points beyond what can be simulated: the other side, and nearer.
-    for (i, found) in found.iter_mut().enumerate().filter(|(_, found)| found.is_empty()) {
-        let h = options.difference[i];
-        let others = sides(i, h).into_iter().skip(n_sides).chain(sides(i, h / 16.0));
-        for point in others {
-            if let Some(answer) = crew.one(&point)? {
-                found.push((point[i], answer));
-                break;
-            }
-        }
-    }
-    let column = |(i, found): (usize, Vec<(f64, Vec<f64>)>)| {
-        let mut found = found.into_iter();
-        let ((to, mut ahead), other) = (found.next()?, found.next());
-        let (from, behind) = other.as_ref().map_or((x[i], residuals), |(x, r)| (*x, r));
-        // What was truly gone, after rounding.
-        let h = to - from;
-        ahead.iter_mut().zip(behind).for_each(|(a, b)| *a = (*a - b) / h);
-        Some(ahead)
-    };
-    Ok(found.into_iter().enumerate().map(column).collect())
 }

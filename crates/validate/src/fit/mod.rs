@@ -25,6 +25,7 @@ pub mod crew;
 pub mod dense;
 pub mod marquardt;
 mod reduced;
+pub mod slopes;
 pub mod student;
 pub mod sureness;
 

@@ -190,3 +190,119 @@ impl System {
         p
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use headland_base::Seed;
+    use headland_sense::noise::Dice;
+
+    const N_ROWS: usize = 40;
+
+    fn drawn(dice: &mut Dice, n: usize) -> Vec<f64> {
+        (0..n).map(|_| dice.normal()).collect()
+    }
+
+    /// The other road: slopes written out, with every correction added to them.
+    fn corrected(slopes: &mut Columns, scale: &[f64], moved: &[f64], change: &[f64]) {
+        let told = product(slopes, moved);
+        let size: f64 = moved.iter().zip(scale).map(|(p, d)| p * p * d * d).sum();
+        for (i, column) in slopes.iter_mut().enumerate() {
+            let share = moved[i] * scale[i] * scale[i] / size;
+            for (row, entry) in column.iter_mut().enumerate() {
+                *entry += (change[row] - told[row]) * share;
+            }
+        }
+    }
+
+    fn close(a: f64, b: f64, what: &str) {
+        assert!((a - b).abs() <= 1e-10 * (1.0 + b.abs()), "{what}: {a} and {b}");
+    }
+
+    /// What is read off the triangle is what the slopes themselves say: RᵀR = JᵀJ, the gradient
+    /// Jᵀr and the lengths of the columns, before and after every correction.
+    #[test]
+    fn the_triangle_says_what_the_slopes_say() {
+        let mut dice = Dice::new(&Seed::new(11).child("reduced"));
+        let fresh: Columns = (0..5).map(|_| drawn(&mut dice, N_ROWS)).collect();
+        let scale: Vec<f64> = fresh.iter().map(|column| norm(column)).collect();
+        let (mut residuals, mut whole) = (drawn(&mut dice, N_ROWS), fresh.clone());
+        let mut reduced = Reduced::of(&fresh, &residuals);
+        for round in 0..5 {
+            let (gradient, lengths) = (reduced.gradient().to_vec(), reduced.lengths());
+            for i in 0..fresh.len() {
+                close(gradient[i], dot(&whole[i], &residuals), "gradient");
+                close(lengths[i], norm(&whole[i]), "length");
+                for j in 0..fresh.len() {
+                    let what = format!("round {round}, entry {i} {j}");
+                    close(dot(&reduced.r[i], &reduced.r[j]), dot(&whole[i], &whole[j]), &what);
+                }
+            }
+            let (moved, before) = (drawn(&mut dice, fresh.len()), residuals.clone());
+            // Mostly as the slopes say, and a little not.
+            let told = product(&whole, &moved);
+            let change: Vec<f64> = told.iter().map(|told| told + 0.1 * dice.normal()).collect();
+            residuals = before.iter().zip(&change).map(|(r, c)| r + c).collect();
+            reduced.correct(&scale, &moved, &before, &residuals);
+            corrected(&mut whole, &scale, &moved, &change);
+            // With the correction they would have told what the residuals did.
+            for (told, change) in reduced.told(&moved).iter().zip(&change) {
+                close(*told, *change, "on the way gone");
+            }
+        }
+    }
+
+    /// A step is the solution of `(JᵀJ + λ·D²)·p = -Jᵀr`, put in.
+    #[test]
+    fn a_step_solves_the_normal_equations() {
+        let mut dice = Dice::new(&Seed::new(12).child("reduced"));
+        let slopes: Columns = (0..4).map(|_| drawn(&mut dice, N_ROWS)).collect();
+        let residuals = drawn(&mut dice, N_ROWS);
+        let scale = [1.0, 2.0, 0.5, 3.0];
+        let reduced = Reduced::of(&slopes, &residuals);
+        let system = System::new(&reduced, &[true; 4], &scale, &[0.0; 4]);
+        for lambda in [0.0, 1e-3, 1.0, 50.0] {
+            let step = system.step(lambda, &[0.0; 4], &Bounds::none(4));
+            let told = product(&slopes, &step);
+            close(system.length_squared(&step), dot(&told, &told), "length");
+            for i in 0..4 {
+                let left = dot(&slopes[i], &told) + lambda * scale[i] * scale[i] * step[i];
+                close(left, -dot(&slopes[i], &residuals), "row");
+            }
+        }
+    }
+
+    /// A parameter that no residual sees: nothing of it is told, the others are as without it, and
+    /// corrections leave it so.
+    #[test]
+    fn a_column_of_zeros_stays_apart() {
+        let mut dice = Dice::new(&Seed::new(13).child("reduced"));
+        let seen: Columns = (0..2).map(|_| drawn(&mut dice, N_ROWS)).collect();
+        let all = vec![seen[0].clone(), vec![0.0; N_ROWS], seen[1].clone()];
+        let (before, after) = (drawn(&mut dice, N_ROWS), drawn(&mut dice, N_ROWS));
+        let (mut with, mut without) = (Reduced::of(&all, &before), Reduced::of(&seen, &before));
+        for _ in 0..2 {
+            assert_eq!((with.gradient()[1], with.lengths()[1]), (0.0, 0.0));
+            for (i, j) in [(0, 0), (2, 1)] {
+                close(with.gradient()[i], without.gradient()[j], "gradient");
+                close(with.lengths()[i], without.lengths()[j], "length");
+            }
+            let free = [true, false, true];
+            let step = System::new(&with, &free, &[1.0, 0.0, 1.0], &[0.0; 3]).step(
+                1e-3,
+                &[0.0; 3],
+                &Bounds::none(3),
+            );
+            let other = System::new(&without, &[true; 2], &[1.0; 2], &[0.0; 2]).step(
+                1e-3,
+                &[0.0; 2],
+                &Bounds::none(2),
+            );
+            assert_eq!(step[1], 0.0);
+            close(step[0], other[0], "step");
+            close(step[2], other[1], "step");
+            with.correct(&[1.0, 0.0, 1.0], &[0.3, 0.7, -0.2], &before, &after);
+            without.correct(&[1.0, 1.0], &[0.3, -0.2], &before, &after);
+        }
+    }
+}

@@ -5,9 +5,9 @@
 //! gets wrong, it gets wrong for many samples in a row, and a hundred samples that say the same
 //! count for one. So the spread of the estimate is also taken from the residuals as they are, by
 //! the sandwich `(JᵀJ)⁻¹·M·(JᵀJ)⁻¹` whose middle sums the products of `Jᵀr` at moments up to some
-//! lag apart (Newey and West, 1987; the lag by Andrews' rule, 1991, after prewhitening). The wider of the two is
-//! what is told, and the degrees of freedom are those of so many independent samples as would
-//! give it.
+//! lag apart (Newey and West, 1987; the lag by Andrews' rule, 1991, after prewhitening). The wider
+//! of the two is what is told, and the degrees of freedom are those of so many independent samples
+//! as would give it.
 
 use headland_base::maths::{cbrt, dot, pow, sqrt};
 
@@ -38,7 +38,8 @@ pub struct Sureness {
     pub degrees: f64,
     /// So many independent samples would say as much.
     pub n_effective: f64,
-    /// It stands at the lower (false) or upper (true) bound.
+    /// It stands at the lower (false) or upper (true) bound, or near it and its interval, where it
+    /// has one, reaches it.
     pub at_bound: Option<bool>,
 }
 
@@ -70,8 +71,8 @@ pub struct Worth {
     triangle: (Columns, Vec<f64>),
 }
 
-/// Within this share of its range a parameter stands at its bound.
-const AT_BOUND: f64 = 1e-3;
+/// Within this share of its range a parameter is near its bound.
+const NEAR_BOUND: f64 = 1e-3;
 
 /// Along a direction whose residuals change by less than this share of those of the clearest,
 /// slopes by differences are noise.
@@ -160,14 +161,15 @@ pub fn worth(
             };
             let own_degrees = (n_effective - p as f64).max(1.0).min(degrees);
             let half_width = half(told, own_degrees);
-            // In a wide range near is not at; and what nobody sees stands where it was put.
-            let room = AT_BOUND * (bounds.upper[i] - bounds.lower[i]);
-            let room = half_width.map(|half| half.min(room)).filter(|room| room.is_finite());
-            let at_bound = room.and_then(|room| match () {
+            // In a wide range a thousandth of it is not near.
+            let room = NEAR_BOUND * (bounds.upper[i] - bounds.lower[i]);
+            let room = half_width.map_or(room, |half| half.min(room));
+            let room = if room.is_finite() { room } else { 0.0 };
+            let at_bound = match () {
                 () if x[i] - bounds.lower[i] <= room => Some(false),
                 () if bounds.upper[i] - x[i] <= room => Some(true),
                 () => None,
-            });
+            };
             Sureness {
                 half_width,
                 textbook_half_width: half(plain, degrees),
@@ -402,23 +404,37 @@ fn short(x: f64) -> f64 {
     format!("{x:.5e}").parse().unwrap_or(x)
 }
 
-/// What a person is told of parameters at a bound and of what was not seen.
+/// What a person is told of parameters at a bound and of what was not seen, in a search that came
+/// from `start`.
 pub fn warnings(
     names: &[String],
     x: &[f64],
+    start: &[f64],
     bounds: &Bounds,
     worth: &Worth,
 ) -> Vec<(&'static str, String)> {
     let mut out = Vec::new();
     for (i, sureness) in worth.parameters.iter().enumerate() {
-        if let Some(is_upper) = sureness.at_bound {
-            let (word, bound) =
-                if is_upper { ("upper", bounds.upper[i]) } else { ("lower", bounds.lower[i]) };
-            out.push((
-                "at-bound",
-                format!("`{}` = {} stands at its {word} bound {bound}: the best value may be beyond, and its interval means little", names[i], short(x[i]), bound = short(bound)),
-            ));
+        let Some(is_upper) = sureness.at_bound else { continue };
+        // What nobody sees stands where it was put.
+        if sureness.half_width.is_none() && x[i] == start[i] {
+            continue;
         }
+        let (word, bound) =
+            if is_upper { ("upper", bounds.upper[i]) } else { ("lower", bounds.lower[i]) };
+        let (place, reached) = match (x[i] == bound, sureness.half_width) {
+            (true, _) => ("stands at", ""),
+            (false, Some(_)) => ("is near", ", which its interval reaches"),
+            (false, None) => ("is near", ""),
+        };
+        let message = format!(
+            "`{}` = {} {place} its {word} bound {}{reached}: the best value may be beyond, and \
+             its interval means little",
+            names[i],
+            short(x[i]),
+            short(bound)
+        );
+        out.push(("at-bound", message));
     }
     for unseen in &worth.unseen {
         let parts: Vec<(usize, f64)> = unseen
@@ -435,7 +451,12 @@ pub fn warnings(
                     format!("`{}` {:+.2e}", names[*i], share * bounds.width(*i, x[*i]))
                 })
                 .collect();
-            out.push(("not-seen", format!("the data cannot tell these apart: {} together leave the error as it is; fix one of them, or move the robot otherwise", terms.join(", "))));
+            let message = format!(
+                "the data cannot tell these apart: {} together leave the error as it is; fix one \
+                 of them, or move the robot otherwise",
+                terms.join(", ")
+            );
+            out.push(("not-seen", message));
             continue;
         };
         out.push((

@@ -350,16 +350,26 @@ fn what_is_not_seen_is_named() {
     let bounds = Bounds { lower: vec![0.0; 4], upper: vec![2.0, 2.0, 2.0, 1.0] };
     let x = [1.0, 1.0, 1.0, 0.9999];
     let found = worth(&x, &bounds, &residuals, &slopes, &moments(50), 0.95);
-    let told = sureness::warnings(&names, &x, &bounds, &found);
+    let told = sureness::warnings(&names, &x, &x, &bounds, &found);
     let all = told.iter().map(|(_, text)| text.as_str()).collect::<Vec<_>>().join("\n");
     assert_eq!(told.iter().filter(|(code, _)| *code == "not-seen").count(), 2, "{all}");
     assert!(
         all.contains("cannot see `colour`") && all.contains("`mass`") && all.contains("`length`"),
         "{all}"
     );
-    assert!(all.contains("`damping` = 0.9999 stands at its upper bound 1"), "{all}");
+    assert!(all.contains("`damping` = 0.9999 is near its upper bound 1, which"), "{all}");
     let widths: Vec<bool> = found.parameters.iter().map(|p| p.half_width.is_some()).collect();
     assert_eq!(widths, [false, false, false, true]);
+    // What nobody sees and the search has still put on a bound is told; what stood there is not.
+    let x = [2.0, 0.0, 1.0, 0.5];
+    let found = worth(&x, &bounds, &residuals, &slopes, &moments(50), 0.95);
+    let told = sureness::warnings(&names, &x, &[1.0, 0.0, 1.0, 0.5], &bounds, &found);
+    let at: Vec<&str> = told
+        .iter()
+        .filter(|(code, _)| *code == "at-bound")
+        .map(|(_, text)| text.as_str())
+        .collect();
+    assert!(at.len() == 1 && at[0].starts_with("`mass` = 2 stands at its upper bound 2"), "{at:?}");
 }
 
 /// Slopes stay within the bounds: at an edge, in a range narrower than a difference, and where the
@@ -379,7 +389,7 @@ fn slopes_are_taken_within_the_bounds() {
         };
         for x in [[1.0, 1.0 + 1e-8, 0.0], [0.0, 1.0, 0.0]] {
             let slopes = with_crew(&Formula(line), 1, |crew| {
-                marquardt::slopes(&x, &line(&x).unwrap(), crew, &bounds, &options)
+                slopes::slopes(&x, &line(&x).unwrap(), crew, &bounds, &options)
             });
             let slopes = slopes.unwrap().expect("a nearer point has residuals");
             for (k, wanted) in [3.0, 5.0, 7.0].into_iter().enumerate() {
@@ -429,4 +439,44 @@ fn corrected_slopes_end_at_the_same_point_sooner() {
         corrected.n_evaluations,
         fresh.n_evaluations
     );
+}
+
+/// Whenever a search is told to end, it makes no more evaluations than it may, and what it says of
+/// its way ends at its best point: also in the middle of a round, on corrected slopes. Allowed
+/// more, it goes on to the same bits.
+#[test]
+fn a_search_keeps_to_its_limit_and_its_way_ends_at_the_best_point() {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    let (start, bounds) =
+        ([1.0, 0.5, 1.5, 2.0], Bounds { lower: vec![0.1; 4], upper: vec![5.0; 4] });
+    let n_asked = AtomicUsize::new(0);
+    let problem = Formula(|x: &[f64]| {
+        n_asked.fetch_add(1, Ordering::Relaxed);
+        two_decays(x)
+    });
+    let on = |search: &mut marquardt::Search, most_evaluations: usize| {
+        let options =
+            marquardt::Options { most_evaluations, ..marquardt::Options::new(&start, &bounds) };
+        with_crew(&problem, 1, |crew| {
+            search.run(crew, &bounds, &options, &mut |_| ControlFlow::Continue(()));
+        });
+    };
+    let mut whole = marquardt::Search::new(&start, &bounds);
+    on(&mut whole, 1000);
+    assert!(whole.ended.unwrap().is_converged(), "{whole:?}");
+    let mut n_ahead = 0;
+    for most in 1..whole.n_evaluations {
+        let mut search = marquardt::Search::new(&start, &bounds);
+        n_asked.store(0, Ordering::Relaxed);
+        on(&mut search, most);
+        assert!(n_asked.load(Ordering::Relaxed) <= most, "{most}");
+        assert_eq!(search.ended, Some(Ended::TooMany), "{most}");
+        let (history, best) = (search.history(), search.best().1);
+        assert_eq!(history.last().map(|last| last.1), best, "{most}");
+        n_ahead +=
+            usize::from(history.len() > 1 && history.last().unwrap().0 > search.n_evaluations);
+        on(&mut search, 1000);
+        assert_eq!(search, whole, "{most}");
+    }
+    assert!(n_ahead > 0, "some ended in the middle of a round");
 }

@@ -13,7 +13,7 @@ use super::{Replay, Stopped};
 use crate::plan::{nearest_step, next_step};
 use crate::sensing::Sensors;
 use crate::simulated::Done;
-use crate::source::{JointQuantity, Moment, Source};
+use crate::source::{Moment, Source};
 
 /// Where a run is: scratch.
 pub(super) struct At {
@@ -292,17 +292,8 @@ impl Replay {
         let previous = at.previous.as_ref().map(|previous| previous.moment(model));
         let from = share.zip(previous.as_ref());
         for (signal, sample) in samples {
-            let value = match (&self.sources[*signal], from) {
-                // Most of all samples there are.
-                (Source::Joint(dof_idx, JointQuantity::Position), None) => {
-                    at.state.dofs[*dof_idx].position
-                }
-                (Source::Joint(dof_idx, JointQuantity::Velocity), None) => {
-                    at.state.dofs[*dof_idx].velocity
-                }
-                (source, from) => value(source, &self.sensors, &now, from),
-            };
-            self.out.values[*signal][*sample] = value;
+            self.out.values[*signal][*sample] =
+                value(&self.sources[*signal], &self.sensors, &now, from);
         }
         if let Some(times) = &mut self.out.times {
             let time = self.plan.zero + (at.state.time - SimTime::ZERO);

@@ -152,7 +152,10 @@ impl Replay {
         }
         let plan = Plan::of(&experiment, options.window);
         let (sampling, mut notes) = sampling_of(&plan, &options, engine.as_ref())?;
-        if let Some(fault) = plan.too_coarse(&experiment, options.step, sampling) {
+        let refused = plan.stray(options.step);
+        if let Some(fault) =
+            refused.or_else(|| plan.too_coarse(&experiment, options.step, sampling))
+        {
             return Err(vec![fault]);
         }
         notes.extend(engine.check(&model, &options.of_engine()));

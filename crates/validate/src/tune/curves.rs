@@ -44,9 +44,10 @@ pub struct Moved {
 /// By course and signal, at a point; `None` where it cannot be simulated.
 type All = Option<Vec<Vec<Moved>>>;
 
-/// Every key of every recording, of what is held out too, before and at `x`.
-pub fn curves(tuning: &Tuning<'_>, x: &[f64]) -> Vec<Curve> {
-    let before = moved(tuning, &tuning.untuned());
+/// Every key of every recording, of what is held out too, at the point of the given model and at
+/// `x`.
+pub fn curves(tuning: &Tuning<'_>, given: &[f64], x: &[f64]) -> Vec<Curve> {
+    let before = moved(tuning, given);
     let after = moved(tuning, x);
     let of = |all: &All, course: usize, signal: usize| Some(all.as_ref()?[course][signal].clone());
     let units = units(tuning);

@@ -87,10 +87,10 @@ impl Search {
     }
 
     /// After how many points which cost was the least so far.
-    pub fn history(&self) -> &[(usize, f64)] {
+    pub fn history(&self) -> Vec<(usize, f64)> {
         match self {
-            Search::Lm(search) => &search.history,
-            Search::Cma(search) => &search.history,
+            Search::Lm(search) => search.history(),
+            Search::Cma(search) => search.history.clone(),
         }
     }
 
@@ -129,7 +129,7 @@ pub struct Saved {
     pub search: Search,
 }
 
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 
 impl Saved {
     /// A search at its start.
@@ -236,7 +236,9 @@ pub fn search(
     match &mut saved.search {
         Search::Lm(search) => {
             let options = lm_options(tuning, most_evaluations);
-            if search.best().1.is_none() && scan_delays(search, tuning, crew).is_err() {
+            // One more is for the point that the search starts from.
+            let may_scan = search.best().1.is_none() && N_DELAYS + 3 <= most_evaluations;
+            if may_scan && scan_delays(search, tuning, crew).is_err() {
                 return None;
             }
             let mut told = |search: &marquardt::Search| {
@@ -256,6 +258,9 @@ pub fn search(
     }
 }
 
+/// Between so many delays the range is divided.
+const N_DELAYS: usize = 24;
+
 /// Starts from the best of some delays. Commands come in steps, so an error has a dip for every
 /// whole number of their intervals, and slopes lead into the nearest: the others have to be
 /// looked at.
@@ -264,7 +269,6 @@ fn scan_delays(
     tuning: &Tuning<'_>,
     crew: &mut dyn Evaluate,
 ) -> Result<(), BrokenOff> {
-    const N_DELAYS: usize = 24;
     let is_delay = |wanted: &Wanted| wanted.parameters.iter().any(Parameter::is_command_delay);
     let Some(i) = tuning.wanted.iter().position(is_delay) else { return Ok(()) };
     let (lower, upper) = (tuning.wanted[i].lower, tuning.wanted[i].upper);

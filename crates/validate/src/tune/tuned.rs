@@ -8,11 +8,12 @@ use headland_world::parameter::Subject;
 
 use super::curves::units;
 use super::derived::{Derived, derived};
+use super::residuals::Used;
 use super::saved::lm_options;
-use super::{Course, Method, Search, Tuning, Used};
+use super::{Course, Method, Search, Tuning};
 use crate::fit::marquardt::Linear;
 use crate::fit::sureness::{Worth, warnings, worth};
-use crate::fit::{BrokenOff, Ended, Evaluate, Problem, marquardt};
+use crate::fit::{BrokenOff, Ended, Evaluate, Problem, slopes};
 use crate::infer::is_angle;
 use crate::{Experiment, Replay};
 
@@ -76,8 +77,11 @@ pub struct Tuned {
     pub derived: Vec<Derived>,
     /// Every key of every recording.
     pub errors: Vec<KeyError>,
-    /// Root mean square of all weighted residuals that were fitted, before and after.
+    /// Root mean square of all weighted residuals that were fitted: of the given model from the
+    /// start that fits it best, and of the tuned one.
     pub rms: (Option<f64>, f64),
+    /// The point of the given model: no numbers for its own, then where recordings start.
+    pub given: Vec<f64>,
     /// Residuals that were fitted.
     pub n_residuals: usize,
     /// Points that were evaluated.
@@ -154,19 +158,22 @@ pub fn tuned(
     let mut told = Vec::new();
     if let Some(worth) = worth {
         let said = |(code, text): (&'static str, String)| Diagnostic::warning(code, text);
-        told.extend(warnings(&names, x, &bounds, worth).into_iter().map(said));
+        told.extend(warnings(&names, x, &tuning.start(), &bounds, worth).into_iter().map(said));
     }
+    let rms_after = sqrt(cost? / n_residuals.max(1) as f64);
+    let rms_before = looked.as_ref().and_then(|looked| Some(tuning.rms(looked.before.as_ref()?)));
+    told.extend(rms_before.and_then(|before| worse(before, rms_after)));
     if let Some(worth) = worth.filter(|_| is_found) {
         told.extend(coarse_step(tuning, &numbers, worth));
         let roughness = looked.as_ref().and_then(|looked| looked.roughness);
         told.extend(roughness.and_then(|times| rough_error(search.method(), times)));
     }
     let (before, after) = looked.as_ref().map_or((&None, &None), |l| (&l.before, &l.after));
-    let rms_before = before.as_ref().map(|sums| tuning.rms(sums));
     Some(Tuned {
         derived,
         errors: tuning.errors(before.as_ref(), after.as_ref()),
-        rms: (rms_before, sqrt(cost? / n_residuals.max(1) as f64)),
+        rms: (rms_before, rms_after),
+        given: looked.as_ref().map_or_else(|| tuning.untuned(), |looked| looked.given.clone()),
         n_residuals,
         n_evaluations: search.n_evaluations(),
         ended: search.ended(),
@@ -185,6 +192,8 @@ struct Looked {
     shifts: Option<Vec<f64>>,
     /// See [`roughness`].
     roughness: Option<f64>,
+    /// The point of the given model.
+    given: Vec<f64>,
     before: Option<Errors>,
     after: Option<Errors>,
 }
@@ -204,16 +213,18 @@ fn looked_at(
                 return Ok(None);
             };
             let options = lm_options(tuning, 0);
-            let found = marquardt::slopes(at, &there, crew, &tuning.bounds(), &options)?;
+            let found = slopes::slopes(at, &there, crew, &tuning.bounds(), &options)?;
             let Some(slopes) = found else { return Ok(None) };
             Linear { residuals, sloped_at: at.to_vec(), slopes }
         }
     };
     let Linear { residuals, slopes, .. } = &linear;
     let n_threads = crew.n_threads();
+    let given = tuning.given(crew)?;
     // What is all fitted was simulated as the model is, and at the best point.
-    let both = || match [tuning.sums_of(&tuning.untuned), tuning.sums_of(residuals)] {
-        [None, None] => tuning.sums([&tuning.untuned(), x]),
+    let known = |residuals: &Vec<f64>| tuning.sums_of(residuals);
+    let both = || match [given.residuals.as_ref().and_then(known), known(residuals)] {
+        [_, None] => tuning.sums([&given.x, x]),
         known => known,
     };
     let finer = || tuning.halved()?.alone(x);
@@ -244,7 +255,7 @@ fn looked_at(
         let change: Vec<f64> = finer.iter().zip(residuals).map(|(f, r)| times * (r - f)).collect();
         worth.answer(slopes, &change)
     });
-    Ok(Some(Looked { worth, shifts, roughness, before, after }))
+    Ok(Some(Looked { worth, shifts, roughness, given: given.x, before, after }))
 }
 
 /// How many times as much as its slopes say the error rises at two points to either side of the
@@ -310,6 +321,20 @@ fn rough_error(method: Method, times: f64) -> Option<Diagnostic> {
         }
     };
     Some(Diagnostic::warning("rough-error", message).help(help))
+}
+
+/// What to say where no value that was tried is as good as what the model had.
+fn worse(before: f64, after: f64) -> Option<Diagnostic> {
+    // Both are sums over the same samples; what rounding makes is no difference.
+    (after > before * (1.0 + 1e-6)).then(|| {
+        let message = format!(
+            "the model as it was given fits better: its error is {before:.6}, and {after:.6} with \
+             the best values that were found"
+        );
+        Diagnostic::warning("worse-than-given", message).help(
+            "widen the bounds so that they hold the model's own values, and give `--most` more",
+        )
+    })
 }
 
 /// What the model said of a number, every value once.

@@ -9,7 +9,7 @@
 //!
 //! A path is the kind of thing, its name and the number. `model/NAME/` before it says whose,
 //! where several models have a thing of the name; the word `model/` alone may stand there too. A
-//! star stands for anything, slashes included: `surface/*/mu` is one value for every surface.
+//! star stands for anything, slashes included: `surface/*/mu*` is one value for every surface.
 //!
 //! Two kinds of numbers are no part of a World, because SDF has no place for them: how late
 //! commands arrive and the gains of axes whose motors have none. They are [`Settings`], which
