@@ -123,6 +123,9 @@ pub struct Search {
     history: Vec<(usize, f64)>,
     /// Set at the end.
     pub ended: Option<Ended>,
+    /// Other places were looked at, or need not be.
+    #[serde(default)]
+    pub is_compared: bool,
 }
 
 /// How residuals lie at the end of a search.
@@ -152,7 +155,17 @@ impl Search {
             n_evaluations: 0,
             history: Vec::new(),
             ended: None,
+            is_compared: false,
         }
+    }
+
+    /// Takes the place of a search that led to a worse point: their points add up.
+    pub fn come_after(&mut self, earlier: &Search) {
+        let is_ahead = |(_, cost): &(usize, f64)| earlier.cost.is_none_or(|had| *cost < had);
+        let own = self.history.iter().copied().filter(is_ahead);
+        self.history = earlier.history.iter().copied().chain(own).collect();
+        self.n_evaluations = earlier.n_evaluations;
+        self.n_rounds += earlier.n_rounds;
     }
 
     /// From another point, which so many evaluations were needed to find; before the first round.

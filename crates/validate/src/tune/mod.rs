@@ -23,6 +23,7 @@
 
 mod curves;
 mod derived;
+mod elsewhere;
 mod given;
 mod residuals;
 mod saved;

@@ -5,11 +5,11 @@ use std::ops::ControlFlow;
 use headland_base::maths::dot;
 use headland_base::{Diagnostic, Seed};
 use headland_sim::Mode;
-use headland_world::parameter::Parameter;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use super::{Tuning, Wanted};
+use super::Tuning;
+use super::elsewhere::{delay_of, look_elsewhere};
 use crate::fit::{BrokenOff, Ended, Evaluate, cma, marquardt};
 
 /// How to search.
@@ -244,7 +244,8 @@ pub fn search(
             let mut told = |search: &marquardt::Search| {
                 watch(&Saved { search: Search::Lm(search.clone()), ..about.clone() })
             };
-            search.run(crew, &bounds, &options, &mut told)
+            let linear = search.run(crew, &bounds, &options, &mut told);
+            look_elsewhere(search, linear, tuning, crew, most_evaluations, &mut told)
         }
         Search::Cma(search) => {
             let options = cma::Options { most_evaluations, ..cma::Options::default() };
@@ -269,8 +270,7 @@ fn scan_delays(
     tuning: &Tuning<'_>,
     crew: &mut dyn Evaluate,
 ) -> Result<(), BrokenOff> {
-    let is_delay = |wanted: &Wanted| wanted.parameters.iter().any(Parameter::is_command_delay);
-    let Some(i) = tuning.wanted.iter().position(is_delay) else { return Ok(()) };
+    let Some(i) = delay_of(tuning) else { return Ok(()) };
     let (lower, upper) = (tuning.wanted[i].lower, tuning.wanted[i].upper);
     let start = search.best().0.to_vec();
     let at = |k: usize| {

@@ -8,6 +8,7 @@ use headland_world::parameter::Subject;
 
 use super::curves::units;
 use super::derived::{Derived, derived};
+use super::elsewhere::has_waves;
 use super::residuals::Used;
 use super::saved::lm_options;
 use super::{Course, Method, Search, Tuning};
@@ -167,6 +168,7 @@ pub fn tuned(
         told.extend(coarse_step(tuning, &numbers, worth));
         let roughness = looked.as_ref().and_then(|looked| looked.roughness);
         told.extend(roughness.and_then(|times| rough_error(search.method(), times)));
+        told.extend(looked.as_ref().filter(|looked| looked.has_waves).map(|_| waves_left()));
     }
     let (before, after) = looked.as_ref().map_or((&None, &None), |l| (&l.before, &l.after));
     Some(Tuned {
@@ -192,6 +194,8 @@ struct Looked {
     shifts: Option<Vec<f64>>,
     /// See [`roughness`].
     roughness: Option<f64>,
+    /// What is left is no noise.
+    has_waves: bool,
     /// The point of the given model.
     given: Vec<f64>,
     before: Option<Errors>,
@@ -255,7 +259,8 @@ fn looked_at(
         let change: Vec<f64> = finer.iter().zip(residuals).map(|(f, r)| times * (r - f)).collect();
         worth.answer(slopes, &change)
     });
-    Ok(Some(Looked { worth, shifts, roughness, given: given.x, before, after }))
+    let has_waves = has_waves(residuals, tuning.moments());
+    Ok(Some(Looked { worth, shifts, roughness, has_waves, given: given.x, before, after }))
 }
 
 /// How many times as much as its slopes say the error rises at two points to either side of the
@@ -321,6 +326,17 @@ fn rough_error(method: Method, times: f64) -> Option<Diagnostic> {
         }
     };
     Some(Diagnostic::warning("rough-error", message).help(help))
+}
+
+/// What to say where residuals are no noise.
+fn waves_left() -> Diagnostic {
+    let message = "what the tuned model leaves comes in waves, not as noise: it lacks something that \
+                   the robot has, or better values were not found; the intervals are about the best \
+                   values of this model and know nothing of that";
+    Diagnostic::warning("waves-left", message).help(
+        "look at the residuals on the page of `--report`; seek what may be missing as well, or \
+         begin elsewhere with `--set`, or with `--method cma`",
+    )
 }
 
 /// What to say where no value that was tried is as good as what the model had.
