@@ -152,12 +152,16 @@ pub fn run(context: &Context, args: &TuneArgs) -> Ended {
     match found.ended {
         Some(ended) if found.worth.is_some() && ended.is_converged() => Ok(Outcome::Passed),
         Some(_) if found.worth.is_some() => Ok(Outcome::Partial),
-        _ => {
+        ended => {
             let help = match &args.resume {
                 Some(path) => format!("the same command goes on from {}", path.display()),
                 None => "with --resume FILE the same command would go on from there".to_string(),
             };
-            let message = "interrupted: these are the best values so far, without intervals";
+            let message = match ended {
+                Some(_) => "interrupted after the search had ended: these are its values, without \
+                            intervals",
+                None => "interrupted: these are the best values so far, without intervals",
+            };
             context.show(&[Diagnostic::warning("interrupted", message).help(help)]);
             Ok(Outcome::Partial)
         }

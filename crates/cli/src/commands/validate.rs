@@ -52,7 +52,7 @@ pub fn run(context: &Context, args: &ValidateArgs) -> Ended {
     let (thresholds, map) = (thresholds(by)?, key_map(by.map.as_deref())?);
     let sources: Vec<&Path> = [Some(&args.model), Some(&args.table), args.command.as_ref()]
         .into_iter()
-        .chain([args.state.as_ref()])
+        .chain([args.state.as_ref(), by.map.as_ref(), by.phases.as_ref()])
         .flatten()
         .map(|path| path.as_path())
         .collect();
@@ -218,7 +218,7 @@ fn read_beside(
         experiment.told = read_told(context, path, model)?;
     }
     if let Some(path) = &args.state {
-        experiment.known = read_state(context, path)?;
+        experiment.known = read_state(context, path, model)?;
     }
     Ok(())
 }

@@ -242,8 +242,8 @@ pub(super) fn heads(cells: &[String], name: &str, findings: &mut Findings) -> Ve
 fn unknown_unit(head: &ColumnHead, name: &str) -> Diagnostic {
     let unit = head.unit.as_deref().unwrap_or_default();
     let message = format!("`{name}`: unit `{unit:.40}` of column `{:.60}` is not known", head.key);
-    let first = UNITS.iter().skip(1).filter(|(_, _, si)| !matches!(*si, "s" | "%"));
-    let words: Vec<&str> = first.filter_map(|(words, ..)| words.first().copied()).collect();
+    let first = UNITS.iter().skip(1).filter_map(|(words, ..)| words.first().copied());
+    let words: Vec<&str> = first.collect();
     Diagnostic::warning("unknown-unit", message)
         .note(format!("its numbers are taken as they are; known are {}", words.join(", ")))
         .help("leave the brackets out where they are SI already")

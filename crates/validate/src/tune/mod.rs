@@ -259,6 +259,11 @@ impl<'a> Tuning<'a> {
         &self.notes
     }
 
+    /// What the courses that are fitted are called, in the order of their numbers in starts.
+    pub fn fitted_courses(&self) -> impl Iterator<Item = &str> {
+        self.courses.iter().filter(|course| !course.is_held_out).map(|course| &*course.name)
+    }
+
     /// What `x` is made of: the parameters, then what recordings start from.
     pub fn names(&self) -> Vec<String> {
         let wanted = self.wanted.iter().map(|wanted| wanted.name.clone());

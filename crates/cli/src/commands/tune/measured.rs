@@ -44,9 +44,7 @@ pub(super) fn courses(
     if let Some(both) =
         args.hold.iter().find(|hold| args.tables.iter().any(|t| whole(t) == whole(hold)))
     {
-        let message = format!("`{}` is to be fitted and held out", both.display());
-        let help = "leave it out of one of them; `--train 0.7` holds a part of each table out";
-        return Err(vec![Diagnostic::error("held-and-fitted", message).help(help)]);
+        return Err(vec![held_and_fitted(&format!("`{}` is", both.display()))]);
     }
     let of = |files: &[PathBuf], i: usize| files.get(i).or(files.first()).cloned();
     let (mut courses, mut patterns) = (Vec::<Course>::new(), Patterns::default());
@@ -59,7 +57,7 @@ pub(super) fn courses(
             context.show(told.as_slice());
         }
         if let Some(file) = of(&args.state, i) {
-            experiment.known = read_state(context, &file)?;
+            experiment.known = read_state(context, &file, &model)?;
         }
         let course = Course {
             name: path.display().to_string(),
@@ -67,6 +65,10 @@ pub(super) fn courses(
             is_held_out: i >= args.tables.len(),
         };
         match courses.iter().find(|other| is_same(&course, other)) {
+            Some(other) if other.is_held_out != course.is_held_out => {
+                let both = format!("what `{}` and `{}` both say is", other.name, course.name);
+                return Err(vec![held_and_fitted(&both)]);
+            }
             Some(other) => context.show(&[given_twice(&course, other)]),
             None => courses.push(course),
         }
@@ -110,9 +112,12 @@ fn measured(
 
 /// Whether two tables say the same: noise that is counted twice looks like half the noise.
 fn is_same(a: &Course, b: &Course) -> bool {
-    a.is_held_out == b.is_held_out
-        && a.experiment == b.experiment
-        && !a.experiment.signals.is_empty()
+    a.experiment == b.experiment && !a.experiment.signals.is_empty()
+}
+
+fn held_and_fitted(which: &str) -> Diagnostic {
+    Diagnostic::error("held-and-fitted", format!("{which} to be fitted and held out"))
+        .help("leave it out of one of them; `--train 0.7` holds a part of each table out")
 }
 
 fn given_twice(course: &Course, other: &Course) -> Diagnostic {
