@@ -21,7 +21,10 @@ pub enum TimeUnit {
 }
 
 impl TimeUnit {
-    /// The unit of a name: `s`, `ms`, `us`, `ns`, `min`, `h`.
+    /// What units are called, the usual ones first.
+    pub const NAMES: [&str; 6] = ["s", "ms", "us", "ns", "min", "h"];
+
+    /// The unit of a name: one of [`TimeUnit::NAMES`], or of some that mean the same.
     pub fn from_name(name: &str) -> Option<TimeUnit> {
         Some(match name {
             "s" | "sec" | "secs" => TimeUnit::Seconds,

@@ -243,7 +243,7 @@ impl<'a> Tuning<'a> {
 
     /// The residuals at a point by a worker of its own, and the steps that were taken.
     pub(crate) fn alone(&self, x: &[f64]) -> Option<(Vec<f64>, Steps)> {
-        let mut worker = self.worker();
+        let mut worker = self.worker()?;
         let residuals = self.residuals(&mut worker, x)?;
         let mut steps = Steps::default();
         worker.0.iter().flatten().for_each(|replay| steps.add(replay.done()));

@@ -13,7 +13,7 @@ use super::saved::lm_options;
 use super::{Course, Method, Search, Tuning};
 use crate::fit::marquardt::Linear;
 use crate::fit::sureness::{Worth, warnings, worth};
-use crate::fit::{BrokenOff, Ended, Evaluate, Problem, slopes};
+use crate::fit::{BrokenOff, Counted, Ended, Evaluate, Problem, slopes};
 use crate::infer::is_angle;
 use crate::{Experiment, Replay};
 
@@ -84,8 +84,10 @@ pub struct Tuned {
     pub given: Vec<f64>,
     /// Residuals that were fitted.
     pub n_residuals: usize,
-    /// Points that were evaluated.
+    /// Points that were evaluated in the search.
     pub n_evaluations: usize,
+    /// Simulations that looked at its answer: intervals, what steps do to it, and the given model.
+    pub n_after: usize,
     /// Why it ended; nothing where it was interrupted.
     pub ended: Option<Ended>,
     /// A parameter at its bound, one the data cannot see.
@@ -108,7 +110,8 @@ pub fn tuned(
 ) -> Option<Tuned> {
     let (x, cost) = search.best();
     let n_residuals = tuning.moments().len();
-    let looked = match looked_at(tuning, search, linear, crew, confidence) {
+    let mut crew = Counted::new(crew, 0, usize::MAX);
+    let looked = match looked_at(tuning, search, linear, &mut crew, confidence) {
         Ok(looked) => Some(looked?),
         Err(BrokenOff) => None,
     };
@@ -176,6 +179,7 @@ pub fn tuned(
         given: looked.as_ref().map_or_else(|| tuning.untuned(), |looked| looked.given.clone()),
         n_residuals,
         n_evaluations: search.n_evaluations(),
+        n_after: crew.n + looked.as_ref().map_or(0, |looked| looked.n_beside),
         ended: search.ended(),
         warnings: told,
         confidence,
@@ -196,6 +200,8 @@ struct Looked {
     given: Vec<f64>,
     before: Option<Errors>,
     after: Option<Errors>,
+    /// Simulations that no crew made.
+    n_beside: usize,
 }
 
 fn looked_at(
@@ -220,9 +226,10 @@ fn looked_at(
     };
     let Linear { residuals, slopes, .. } = &linear;
     let n_threads = crew.n_threads();
-    let given = tuning.given(crew)?;
+    let given = tuning.given(crew, x)?;
     // What is all fitted was simulated as the model is, and at the best point.
     let known = |residuals: &Vec<f64>| tuning.sums_of(residuals);
+    let is_known = tuning.sums_of(residuals).is_some();
     let both = || match [given.residuals.as_ref().and_then(known), known(residuals)] {
         [_, None] => tuning.sums([&given.x, x]),
         known => known,
@@ -255,7 +262,8 @@ fn looked_at(
         let change: Vec<f64> = finer.iter().zip(residuals).map(|(f, r)| times * (r - f)).collect();
         worth.answer(slopes, &change)
     });
-    Ok(Some(Looked { worth, shifts, roughness, given: given.x, before, after }))
+    let n_beside = usize::from(shifts.is_some()) + if is_known { 0 } else { 2 };
+    Ok(Some(Looked { worth, shifts, roughness, given: given.x, before, after, n_beside }))
 }
 
 /// How many times as much as its slopes say the error rises at two points to either side of the

@@ -7,16 +7,16 @@ use std::sync::Arc;
 
 use headland_base::names::suggestion;
 use headland_base::{Diagnostic, glob};
-use headland_judge::compare::Side;
+use headland_judge::compare::{Side, is_of_units};
 use headland_record::Recording;
 use headland_report::count;
 use headland_sim::Model;
 use headland_validate::tune::{Course, delay_of};
-use headland_validate::{Experiment, UNITS_DIFFER, known_signals};
+use headland_validate::{Experiment, known_signals};
 use headland_world::parameter::Subject;
 
 use crate::args::TuneArgs;
-use crate::comparing::key_map;
+use crate::comparing::{key_map, refuse_reversed};
 use crate::context::Context;
 use crate::repeating::{clocks_apart, read_state, read_table, read_told};
 
@@ -27,6 +27,7 @@ pub(super) fn courses(
     subject: &Subject,
 ) -> Result<Vec<Course>, Vec<Diagnostic>> {
     let model = Model::compile(&Arc::new(subject.world.clone()))?;
+    refuse_reversed(args.start, args.end)?;
     let tables: Vec<&PathBuf> = args.tables.iter().chain(&args.hold).collect();
     for (option, files) in [("--command", &args.command), ("--state", &args.state)] {
         if !(files.is_empty() || files.len() == 1 || files.len() == tables.len()) {
@@ -99,7 +100,7 @@ fn measured(
     patterns.keep(&mut experiment, &args.key);
     let (known, unread) = known_signals(model, experiment);
     // A key in other units is not unknown.
-    if unread.iter().any(|fault| !args.ignore_unknown || fault.code == UNITS_DIFFER) {
+    if unread.iter().any(|fault| !args.ignore_unknown || is_of_units(fault)) {
         return Err(unread);
     }
     if !unread.is_empty() {

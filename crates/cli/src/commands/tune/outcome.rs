@@ -179,6 +179,7 @@ pub(super) fn report(
         rms: found.rms,
         n_residuals: found.n_residuals,
         n_evaluations: found.n_evaluations,
+        n_after: found.n_after,
         ended: found.ended.map_or("interrupted", |ended| ended.words()).to_string(),
         is_converged: found.ended.is_some_and(|ended| ended.is_converged()),
         warnings: found.warnings.iter().map(|w| (w.code.to_string(), w.message.clone())).collect(),
