@@ -752,7 +752,7 @@ pub struct TuneArgs {
     /// The state tables start from: once for all, or once for each [default: found, near the first rows]
     #[arg(long, short, value_name = "FILE")]
     pub state: Vec<PathBuf>,
-    /// A table that is not fitted, only looked at; may be given again
+    /// A table that is not fitted, only looked at, from where it was measured to start; may be given again
     #[arg(long, value_name = "TABLE")]
     pub hold: Vec<PathBuf>,
     /// The share of every table, from its start, that is fitted; the rest is held out
