@@ -11,7 +11,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand};
 use headland_base::{SimDuration, SimTime, Vec3, names};
 use headland_judge::compare::{KEY_STATISTICS, STATISTICS, statistic_names};
-use headland_record::{FORMATS, Format, parse_seconds};
+use headland_record::{FORMATS, Format, TimeUnit, parse_seconds};
 use headland_sense::camera::{MOST_PIXELS, MOST_PIXELS_A_SIDE};
 use headland_sense::overlay::{KINDS, Kind};
 use headland_sense::render::RENDERERS;
@@ -607,7 +607,7 @@ pub struct ComparisonArgs {
     #[arg(long, value_name = "WHICH", default_value = "header", value_parser = ["header", "log"])]
     pub stamp: String,
     /// The unit of the times of tables that are compared [default: what the header says, else s]
-    #[arg(long, value_name = "UNIT", value_parser = ["s", "ms", "us", "ns"])]
+    #[arg(long, value_name = "UNIT", value_parser = PossibleValuesParser::new(TimeUnit::NAMES))]
     pub time_unit: Option<String>,
     /// Names of the columns of tables without a header, with commas between: time,elbow/position
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
@@ -752,7 +752,7 @@ pub struct TuneArgs {
     /// The state tables start from: once for all, or once for each [default: found, near the first rows]
     #[arg(long, short, value_name = "FILE")]
     pub state: Vec<PathBuf>,
-    /// A table that is not fitted, only looked at; may be given again
+    /// A table that is not fitted, only looked at, from where it was measured to start; may be given again
     #[arg(long, value_name = "TABLE")]
     pub hold: Vec<PathBuf>,
     /// The share of every table, from its start, that is fitted; the rest is held out

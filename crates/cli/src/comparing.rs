@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use headland_base::{Diagnostic, Seed};
+use headland_base::{Diagnostic, Seed, SimTime};
 use headland_judge::compare::{
     Bootstrap, Compared, Fit, Held, KeyKind, KeyMap, Options, Phase, Rule, Sampling, Selection,
     Side, Threshold, compare, parse_phases,
@@ -54,7 +54,7 @@ pub fn tell(
     context.show(&compared.refused);
     let has_path = compared.keys.iter().any(|key| key.kind == KeyKind::Path);
     if options.paths.is_some() && !has_path && compared.refused.is_empty() {
-        let message = "`--align` is for poses, of which both sides have none";
+        let message = "`--align` is for poses, and no pose that is compared is on both sides";
         context.show(&[Diagnostic::remark("option-ignored", message)]);
     }
     let held = held(thresholds, &compared)?;
@@ -123,9 +123,9 @@ fn outcome(context: &Context, args: &ComparisonArgs, all: &Comparison) -> Outcom
 /// What to say where the range that was asked for holds nothing of A.
 fn nothing_left(args: &ComparisonArgs, compared: &Compared) -> Option<Diagnostic> {
     let (first, last) = compared.span_a?;
-    let is_before = args.end.is_some_and(|end| end < first);
-    let is_after = args.start.is_some_and(|start| start > last);
-    (is_before || is_after).then(|| {
+    let is_cut = args.start.is_some() || args.end.is_some();
+    let is_empty = compared.keys.iter().all(|key| key.counts.n_a == 0);
+    (is_cut && is_empty).then(|| {
         Diagnostic::error("no-pair", "`--start` and `--end` leave no sample of A")
             .note(format!("A has from {first} to {last}"))
     })
@@ -142,12 +142,27 @@ fn no_key(compared: &Compared) -> Diagnostic {
     Diagnostic::error("no-pair", message).help("a table needs a row below its header")
 }
 
+/// Refuses a range that ends before it starts.
+pub fn refuse_reversed(
+    start: Option<SimTime>,
+    end: Option<SimTime>,
+) -> Result<(), Vec<Diagnostic>> {
+    match start.zip(end) {
+        Some((start, end)) if start > end => {
+            let message = format!("--start {start} is after --end {end}");
+            Err(vec![Diagnostic::error("bad-option", message).help("change them round")])
+        }
+        _ => Ok(()),
+    }
+}
+
 /// How sides are compared.
 pub fn options(
     context: &Context,
     args: &ComparisonArgs,
     sampling: Sampling,
 ) -> Result<Options, Vec<Diagnostic>> {
+    refuse_reversed(args.start, args.end)?;
     if sampling == Sampling::Exact && args.tolerance.is_some() {
         let message = "--sampling exact pairs equal times only, and so takes no --tolerance";
         let help = "leave one of them out, or use --sampling nearest";

@@ -133,12 +133,16 @@ pub fn clocks_apart(
 }
 
 /// The state to start from: of an SDF file, or a row of a table.
-pub fn read_state(context: &Context, path: &Path) -> Result<given::Given, Vec<Diagnostic>> {
+pub fn read_state(
+    context: &Context,
+    path: &Path,
+    model: &Model,
+) -> Result<given::Given, Vec<Diagnostic>> {
     let name = path.display().to_string();
     let ending = path.extension().map(|end| end.to_string_lossy().to_lowercase());
     match ending.as_deref() {
         Some("sdf" | "xml" | "world") => given::of_sdf(&text(path)?, &name),
-        _ => given::of_table(&read_table(context, path)?, &name),
+        _ => given::of_table(&read_table(context, path)?, &name, model),
     }
 }
 

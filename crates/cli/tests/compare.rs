@@ -430,6 +430,37 @@ fn units_of_headers_are_heeded() {
             assert!(said.contains("error[unknown-unit]"), "{args:?}: {said}");
         }
     }
+    // Nor are poses: by vector, by orientation, or as a path.
+    let pose = |unit: &str| {
+        let keys = ["x", "y", "z"].map(|part| format!("b/pose/{part}{unit}")).join(",");
+        let rows = [0, 1, 2, 3].map(|i| format!("{i},{i},{},0,0,0,0,1\n", i * i)).concat();
+        format!("time,{keys},b/pose/qx,b/pose/qy,b/pose/qz,b/pose/qw\n{rows}")
+    };
+    for (name, unit) in [("pm.csv", " [m]"), ("ps.csv", " [s]"), ("pf.csv", " [furlong]")] {
+        fs::write(dir.path().join(name), pose(unit)).expect("written");
+    }
+    for (b, code) in [("ps.csv", "error[units-differ]"), ("pf.csv", "error[unknown-unit]")] {
+        for more in [&["--key", "b/pose/position"][..], &["--align", "rigid", "--key", "*/ape"]] {
+            let args = [&["compare", "pm.csv", b][..], more].concat();
+            let said = text(&expect(dir.path(), &args, 2).stderr);
+            assert!(said.contains(code), "{args:?}: {said}");
+        }
+    }
+    for (more, code, said) in [
+        (&["--start", "1.2", "--end", "1.8"][..], 3, "leave no sample of A"),
+        (&["--start", "2", "--end", "1"], 2, "bad-option"),
+    ] {
+        let args = [&["compare", "pm.csv", "pm.csv"][..], more].concat();
+        let err = text(&expect(dir.path(), &args, code).stderr);
+        assert!(err.contains(said), "{args:?}: {err}");
+    }
+    let said =
+        text(&expect(dir.path(), &["compare", "m.csv", "m.csv", "--align", "none"], 0).stderr);
+    assert!(said.contains("no pose that is compared is on both sides"), "{said}");
+    // What is read is not written over.
+    fs::write(dir.path().join("phases.csv"), "start,end,name\n0,1,all\n").expect("written");
+    let args = ["compare", "m.csv", "m.csv", "--phases", "phases.csv", "--report", "phases.csv"];
+    assert!(text(&expect(dir.path(), &args, 2).stderr).contains("same-file"));
     // Turns in a minute, and minutes.
     fs::write(dir.path().join("rpm.csv"), "time [min],w/velocity [rpm]\n0,60\n0.5,30\n").unwrap();
     fs::write(dir.path().join("si.csv"), format!("time,w/velocity\n0,{turn}\n30,{}\n", turn / 2.0))

@@ -262,6 +262,10 @@ fn what_is_refused_and_with_which_code() {
         ("one.csv", "time,hinge/position\n0,0.5\n"),
         ("stray.csv", "time,hinge/position\n0,0.5\n1700000000,0.5\n1700000000.1,0.45\n"),
         ("furlong.csv", "time,hinge/position [furlong]\n0,0.5\n0.1,0.45\n"),
+        ("metres.csv", "time,hinge/position [m]\n0,0.5\n"),
+        ("map.txt", "hinge/position -> hinge/position\n"),
+        ("phases.csv", "start,end,name\n0,1,all\n"),
+        ("rest.csv", "time,hinge/position\n0,0.5\n0.05,0.48\n0.1,0.45\n120,0\n"),
         ("litre.csv", "time [l],hinge/position\n0,0.5\n0.1,0.45\n"),
         ("slip.txt", "O 0.01 first\n0.01 0.02 second\n"),
     ]);
@@ -273,8 +277,15 @@ fn what_is_refused_and_with_which_code() {
         ("stray.csv", &[], 2, "--start 1700000000"),
         ("stray.csv", &epoch, 0, ""),
         ("stray.csv", &["--live=0.1"], 2, "stray-time"),
-        ("furlong.csv", &[], 2, "units-differ"),
-        ("furlong.csv", &["--live=0.1"], 2, "units-differ"),
+        ("furlong.csv", &[], 2, "unknown-unit"),
+        ("furlong.csv", &["--ignore-unknown"], 2, "unknown-unit"),
+        ("furlong.csv", &["--live=0.1"], 2, "unknown-unit"),
+        ("good.csv", &["--state", "metres.csv"], 2, "units-differ"),
+        ("good.csv", &["--start", "0.02", "--end", "0.01"], 2, "bad-option"),
+        ("good.csv", &["--map", "map.txt", "-f", "map.txt"], 2, "same-file"),
+        ("good.csv", &["--phases", "phases.csv", "-f", "phases.csv"], 2, "same-file"),
+        ("good.csv", &["--phases", "phases.csv", "--report", "phases.csv"], 2, "same-file"),
+        ("rest.csv", &[], 0, ""),
         ("good.csv", &["--state", "furlong.csv"], 2, "unknown-unit"),
         ("litre.csv", &[], 2, "which-time-unit"),
         ("litre.csv", &["--live=0.1"], 2, "which-time-unit"),
@@ -315,6 +326,20 @@ fn what_is_refused_and_with_which_code() {
         assert!(err.contains(said), "{args:?}: {err}");
         assert!(code != 2 || output.stdout.is_empty(), "{args:?}: refused before the run");
     }
+}
+
+/// A row whose clock jumps is left out and counted: what was compared until then is told, and what
+/// comes after it is compared as well.
+#[test]
+fn a_stray_row_costs_no_figure() {
+    let rows = "time,hinge/position\n0,0.5\n0.01,0.49\n0.02,0.48\n0.03,0.47\n1700000000,0.4\n\
+                0.04,0.46\n0.05,0.45\n";
+    let dir = folder(&[("rows.csv", rows)]);
+    let args = ["validate", &world("pendulum"), "rows.csv", "--live=0.1", "--json"];
+    let found = json(&expect(dir.path(), &args, 3).stdout);
+    assert_eq!(found["stray"], 1, "{found}");
+    assert_eq!(found["backward"], 0, "{found}");
+    assert_eq!(found["rows"], 6, "{found}");
 }
 
 /// An option that changes nothing is told, and one that does is in the head of every report.

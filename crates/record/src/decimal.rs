@@ -21,7 +21,10 @@ pub enum TimeUnit {
 }
 
 impl TimeUnit {
-    /// The unit of a name: `s`, `ms`, `us`, `ns`, `min`, `h`.
+    /// What units are called, the usual ones first.
+    pub const NAMES: [&str; 6] = ["s", "ms", "us", "ns", "min", "h"];
+
+    /// The unit of a name: one of [`TimeUnit::NAMES`], or of some that mean the same.
     pub fn from_name(name: &str) -> Option<TimeUnit> {
         Some(match name {
             "s" | "sec" | "secs" => TimeUnit::Seconds,
@@ -35,7 +38,7 @@ impl TimeUnit {
     }
 
     /// It has so many times ten to this many nanoseconds.
-    fn nanos(self) -> (i64, i32) {
+    fn nanos(self) -> (i128, i32) {
         match self {
             TimeUnit::Seconds => (1, 9),
             TimeUnit::Millis => (1, 6),
@@ -50,18 +53,24 @@ impl TimeUnit {
 /// The nearest nanosecond to a decimal number of units. A float has 53 bits and a stamp of
 /// today in nanoseconds needs 61, so the digits are read as they stand.
 pub(crate) fn parse_time(text: &str, unit: TimeUnit) -> Option<SimTime> {
-    match unit.nanos() {
-        (1, exponent) => parse_decimal(text, exponent).map(SimTime::from_nanos),
+    let nanos = match unit.nanos() {
+        (1, exponent) => parse_decimal(text, exponent)?,
         // What is no power of ten is taken to a hundredth, and then times so many.
         (times, exponent) => {
-            let hundredths = parse_decimal(text, exponent + 2)?.checked_mul(times)?;
-            Some(SimTime::from_nanos((hundredths + 50).div_euclid(100)))
+            let hundredths = parse_decimal(text, exponent + 2)? * times;
+            hundredths.signum() * ((hundredths.abs() + 50) / 100)
         }
-    }
+    };
+    i64::try_from(nanos).ok().map(SimTime::from_nanos)
 }
 
-/// The whole number nearest to a decimal one times ten to an exponent.
-fn parse_decimal(text: &str, of_unit: i32) -> Option<i64> {
+/// Digits before the point, at most: more than any time has, and times anything here far less
+/// than the whole number that holds them.
+const DIGITS_MAX: i64 = 22;
+
+/// The whole number nearest to a decimal one times ten to an exponent; of two the one further
+/// from zero.
+fn parse_decimal(text: &str, of_unit: i32) -> Option<i128> {
     let (mantissa, exponent) = match text.split_once(['e', 'E']) {
         Some((mantissa, exponent)) => (mantissa, exponent.parse::<i32>().ok()?),
         None => (text, 0),
@@ -80,19 +89,19 @@ fn parse_decimal(text: &str, of_unit: i32) -> Option<i64> {
     let n_kept = i64::try_from(whole.len()).ok()? + i64::from(exponent) + i64::from(of_unit);
     let digits = || whole.bytes().chain(fraction.bytes());
     let n_leading = digits().take_while(|b| *b == b'0').count() as i64;
-    if n_kept - n_leading > 19 {
+    if n_kept - n_leading > DIGITS_MAX {
         // Zero is zero however many digits it has; anything else is too large.
         let is_zero = n_leading == (whole.len() + fraction.len()) as i64;
         return is_zero.then_some(0);
     }
-    let mut nanos: i64 = 0;
-    let mut left = digits().skip(n_leading as usize).map(|b| i64::from(b - b'0'));
+    let mut number: i128 = 0;
+    let mut left = digits().skip(n_leading as usize).map(|b| i128::from(b - b'0'));
     for _ in n_leading..n_kept {
-        nanos = nanos.checked_mul(10)?.checked_add(left.next().unwrap_or(0))?;
+        number = number * 10 + left.next().unwrap_or(0);
     }
     // Where fewer digits are kept than zeros lead, the next is a zero as well.
     let rounds_up = n_kept >= n_leading && left.next().is_some_and(|next| next >= 5);
-    Some(sign * nanos.checked_add(i64::from(rounds_up))?)
+    Some(sign * (number + i128::from(rounds_up)))
 }
 
 /// The unit in which a bare time looks like a moment of this century, where that is neither
@@ -152,6 +161,23 @@ mod tests {
         assert_eq!(nanos("0.5", TimeUnit::Minutes), Some(30_000_000_000));
         assert_eq!(nanos("-0.0000000001", TimeUnit::Minutes), Some(-6));
         assert_eq!(nanos("1.25", TimeUnit::Hours), Some(4_500_000_000_000));
+    }
+
+    /// Moments of today in minutes and hours; halves go away from zero on either side of it.
+    #[test]
+    fn minutes_and_hours_reach_as_far_as_nanoseconds_do() {
+        let today = Some(1_700_000_040_000_000_000);
+        assert_eq!(nanos("28333334", TimeUnit::Minutes), today);
+        assert_eq!(nanos("472222.233333333333333", TimeUnit::Hours), today);
+        // The last nanosecond there is, and the one after it.
+        assert_eq!(nanos("153722867.280912930116", TimeUnit::Minutes), Some(i64::MAX));
+        assert_eq!(nanos("153722867.280912930134", TimeUnit::Minutes), None);
+        assert_eq!(nanos("2562048", TimeUnit::Hours), None);
+        assert_eq!(nanos("9223372036.854775807", TimeUnit::Seconds), Some(i64::MAX));
+        assert_eq!(nanos("9223372036.854775808", TimeUnit::Seconds), None);
+        for (text, wanted) in [("0.000000000025", 2), ("-0.000000000025", -2)] {
+            assert_eq!(nanos(text, TimeUnit::Minutes), Some(wanted), "{text}");
+        }
     }
 
     #[test]

@@ -95,8 +95,10 @@ pub struct TuneReport {
     pub rms: (Option<f64>, f64),
     /// Samples that were fitted.
     pub n_residuals: usize,
-    /// Simulations that were made.
+    /// Simulations that were made in the search.
     pub n_evaluations: usize,
+    /// Simulations that looked at its answer.
+    pub n_after: usize,
     /// Why the search ended, in words.
     pub ended: String,
     /// Whether it ended at a least point.
@@ -150,11 +152,18 @@ impl TuneReport {
             (true, true) => ", both from the start that fits best",
             (true, false) => ", before from the start that fits it best",
         };
+        // What is held out has no start that was looked for.
+        let is_held = |error: &TunedError| error.fitted.is_none() && error.held_out.is_some();
+        let held = match self.errors.iter().any(is_held) {
+            true => "; tables that are held out start as they were measured",
+            false => "",
+        };
         format!(
-            "{} in {}; error {rms}{start} (root mean square over {}, each in standard deviations \
-             of its key)",
+            "{} in {}, and {} more to look at the answer; error {rms}{start} (root mean square \
+             over {}, each in standard deviations of its key){held}",
             self.ended,
             count(self.n_evaluations as u64, "simulation"),
+            self.n_after,
             count(self.n_residuals as u64, "sample"),
         )
     }
@@ -313,6 +322,7 @@ pub fn tuned_json(report: &TuneReport) -> Value {
         "rms": {"before": report.rms.0, "after": report.rms.1},
         "search": search,
         "n_samples": report.n_residuals, "n_simulations": report.n_evaluations,
+        "n_simulations_after": report.n_after,
         "ended": report.ended, "converged": report.is_converged,
         "confidence": report.confidence, "warnings": warnings,
     })
@@ -410,6 +420,7 @@ pub(crate) mod tests {
             rms: (Some(0.5), 0.05),
             n_residuals: 80,
             n_evaluations: 12,
+            n_after: 5,
             ended: "converged: the error no longer changes".to_string(),
             is_converged: true,
             warnings: vec![("at-bound".to_string(), "`x` stands at its <bound>".to_string())],

@@ -7,23 +7,27 @@
 use headland_base::maths::PI;
 use headland_base::{Diagnostic, SimTime};
 use headland_record::Recording;
-use headland_record::csv::UNKNOWN_UNIT;
+use headland_sim::Model;
 use headland_world::World;
 use roxmltree::{Document, Node};
+
+use crate::replay::wrong_unit;
+use crate::source::Names;
 
 /// Keys and numbers.
 pub type Given = Vec<(String, f64)>;
 
 /// The one row of a table.
-pub fn of_table(table: &Recording, name: &str) -> Result<Given, Vec<Diagnostic>> {
+pub fn of_table(table: &Recording, name: &str, model: &Model) -> Result<Given, Vec<Diagnostic>> {
+    let names = Names::of(model);
     let mut given = Given::new();
     let mut moments: Vec<SimTime> = Vec::new();
     for key in table.keys() {
         let Some(column) = table.column(&key) else { continue };
-        if column.unit == UNKNOWN_UNIT {
-            let message = format!("`{name}`: `{key:.120}` is in a unit that nobody knows");
-            let help = "leave the brackets out where it is SI";
-            return Err(vec![Diagnostic::error("unknown-unit", message).help(help)]);
+        // A key that the model does not have is refused where the state is used.
+        let known = names.find(&key).map_or("", |source| source.unit(model));
+        if let Some(fault) = wrong_unit(&key, column.unit, known) {
+            return Err(vec![fault.note(format!("`{name}` says so"))]);
         }
         let there = column.times.iter().zip(column.values.iter()).filter(|(_, v)| v.is_finite());
         for (time, value) in there {
@@ -162,12 +166,16 @@ fn numbers<const N: usize>(node: Node<'_, '_>) -> Result<[f64; N], String> {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+    use std::sync::Arc;
+
     use super::*;
     use headland_record::csv::{TableOptions, read};
 
     #[test]
     fn a_state_of_sdf() {
-        let text = "<sdf version='1.7'><world name='w'><state world_name='w'><sim_time>1 0</sim_time>\
+        let text = "<sdf version='1.7'><world name='w'><state world_name='w'>\
+            <sim_time>1 0</sim_time>\
             <model name='arm'><pose degrees='true'>1 2 3 0 0 90</pose>\
             <joint name='elbow'><angle axis='0'>0.25</angle></joint>\
             <link name='tip'><velocity>1 0 0 0 0 2</velocity></link>\
@@ -197,10 +205,17 @@ mod tests {
 
     #[test]
     fn a_state_is_one_row() {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../worlds/pendulum.sdf");
+        let world = headland_world::read(&path, &Default::default()).expect("a world").world;
+        let model = Model::compile(&Arc::new(world)).expect("compiles");
         let table = |text: &str| {
             let (recording, ..) = read(text.as_bytes(), "s.csv", &TableOptions::default());
-            of_table(&recording, "s.csv")
+            of_table(&recording, "s.csv", &model)
         };
+        for (unit, code) in [("m", "units-differ"), ("furlong", "unknown-unit")] {
+            let told = table(&format!("time,hinge/position [{unit}]\n0,1\n"));
+            assert_eq!(told.unwrap_err()[0].code, code);
+        }
         let given = table("time,elbow/pos [deg],ball/pose/x\n5,180,2\n").unwrap();
         assert_eq!(given, [("ball/pose/x".to_string(), 2.0), ("elbow/position".to_string(), PI)]);
         assert_eq!(table("time,a\n").unwrap_err()[0].code, "no-state");

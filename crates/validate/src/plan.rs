@@ -114,11 +114,17 @@ impl Plan {
 
 /// So many steps through which nothing was measured are never meant: a day in milliseconds.
 const MOST_STEPS: i64 = 100_000_000;
-/// So many are refused as well where the gap is out of proportion to all the others.
-const MANY_STEPS: i64 = 100_000;
+/// So many are refused as well where the gap is out of proportion to all the others: hours in
+/// milliseconds. A row of a resting pose minutes before or after a short motion is sound.
+const MANY_STEPS: i64 = 10_000_000;
 /// A gap so many times as long as all others together, and as their middle one, is out of
 /// proportion: a thousand pauses of one recording would not make it.
 const OUT_OF_PROPORTION: i64 = 1000;
+
+/// Whether nobody means a way of so many steps.
+pub(crate) fn is_long_way(gap: SimDuration, step: SimDuration) -> bool {
+    gap.nanos() / step.nanos() >= MOST_STEPS
+}
 
 impl Plan {
     /// Refuses a gap in time that no experiment has, before a run through it takes days: a stray
@@ -135,7 +141,7 @@ impl Plan {
         let is_odd = middle.is_some_and(|middle| {
             longest / OUT_OF_PROPORTION > others.max(middle) && n_steps >= MANY_STEPS
         });
-        if !is_odd && n_steps < MOST_STEPS {
+        if !is_odd && !is_long_way(SimDuration::from_nanos(longest), step) {
             return None;
         }
         let moment = |i: usize| self.zero + self.landings[i].time;
@@ -246,6 +252,9 @@ mod tests {
             &[0, 10, 20, 600_000, 600_010, 600_020, 1_200_000],
             &[0, 5_000, 5_010, 5_020, 5_030],
             &[0, 3_600_000, 7_200_000],
+            // A row at zero and a tenth of a second of data long after; a rest long after.
+            &[0, 200_000, 200_020, 200_040, 200_060, 200_080, 200_100],
+            &[0, 20, 40, 60, 80, 100, 120_000],
         ] {
             assert_eq!(stray(sound), None, "{sound:?}");
         }

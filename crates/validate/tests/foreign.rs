@@ -22,7 +22,9 @@ struct Formula(Residuals);
 
 impl Problem for Formula {
     type Worker = ();
-    fn worker(&self) {}
+    fn worker(&self) -> Option<()> {
+        Some(())
+    }
     fn residuals(&self, (): &mut (), x: &[f64]) -> Option<Vec<f64>> {
         Some((self.0)(x))
     }

@@ -69,7 +69,7 @@ fn any_table_is_an_experiment_a_state_or_a_command_or_says_why_not() {
         let (mut experiment, unread) = known_signals(&model, Experiment::of(&side, None, None));
         assert!(unread.iter().all(|fault| !fault.message.is_empty()));
         experiment.told = Told::read(&recording(&told), "c.csv", &model).unwrap_or_default();
-        experiment.known = given::of_table(&recording(&state), "s.csv").unwrap_or_default();
+        experiment.known = given::of_table(&recording(&state), "s.csv", &model).unwrap_or_default();
         let sampling = [None, Some(Sampling::Nearest), Some(Sampling::Interpolate)][way % 3];
         let options = ReplayOptions {
             sampling,

@@ -26,7 +26,9 @@ pub fn run(context: &Context, args: &CompareArgs) -> Ended {
     }
     let by = &args.by;
     let thresholds = thresholds(by)?;
-    let forms = report_forms(by, &[args.a.as_path(), args.b.as_path()])?;
+    let sources = [Some(&args.a), Some(&args.b), by.map.as_ref(), by.phases.as_ref()];
+    let sources: Vec<&Path> = sources.into_iter().flatten().map(|path| path.as_path()).collect();
+    let forms = report_forms(by, &sources)?;
     let map = key_map(by.map.as_deref())?;
     let options = options(context, by, sampling(&args.sampling))?;
     let ([a, b], read) = read_sides(context, args, &map)?;

@@ -108,6 +108,7 @@ pub fn run(context: &Context, args: &TuneArgs) -> Ended {
     let found = with_crew(&tuning, usize::from(args.threads), |crew| {
         let watch = &mut |saved: &Saved| watched.look(saved);
         let linear = search(&mut saved, &tuning, crew, args.most as usize, watch);
+        watched.look_at_answer();
         tuned(&tuning, &saved.search, linear, crew, args.confidence)
     });
     watched.finish();
@@ -152,12 +153,18 @@ pub fn run(context: &Context, args: &TuneArgs) -> Ended {
     match found.ended {
         Some(ended) if found.worth.is_some() && ended.is_converged() => Ok(Outcome::Passed),
         Some(_) if found.worth.is_some() => Ok(Outcome::Partial),
-        _ => {
+        ended => {
             let help = match &args.resume {
                 Some(path) => format!("the same command goes on from {}", path.display()),
                 None => "with --resume FILE the same command would go on from there".to_string(),
             };
-            let message = "interrupted: these are the best values so far, without intervals";
+            let message = match ended {
+                Some(_) => {
+                    "interrupted after the search had ended: these are its values, without \
+                            intervals"
+                }
+                None => "interrupted: these are the best values so far, without intervals",
+            };
             context.show(&[Diagnostic::warning("interrupted", message).help(help)]);
             Ok(Outcome::Partial)
         }
@@ -260,6 +267,14 @@ impl<'a> Watched<'a> {
         match self.stop.load(Ordering::Relaxed) {
             true => ControlFlow::Break(()),
             false => ControlFlow::Continue(()),
+        }
+    }
+
+    /// The search is over, and some simulations more are to come.
+    fn look_at_answer(&mut self) {
+        if let Some(bar) = &self.bar {
+            bar.set_message("how sure the answer is, and what the given model makes of it");
+            bar.enable_steady_tick(Duration::from_millis(100));
         }
     }
 

@@ -13,7 +13,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use headland_base::{Diagnostic, SimDuration, SimTime};
-use headland_judge::compare::{KeyMap, Options, Sampling, Selection, Side};
+use headland_judge::compare::{KeyMap, Options, Sampling, Selection, Side, is_of_units};
 use headland_record::{Recording, csv};
 use headland_report::count;
 use headland_sim::{EngineEntry, Housing, Model};
@@ -21,8 +21,7 @@ use headland_validate::experiment::nothing_measured;
 use headland_validate::infer::is_angle;
 use headland_validate::source::Source;
 use headland_validate::{
-    Between, Experiment, Replay, ReplayOptions, Signal, Simulated, Stopped, UNITS_DIFFER,
-    known_signals,
+    Between, Experiment, Replay, ReplayOptions, Signal, Simulated, Stopped, known_signals,
 };
 use headland_world::parameter::Settings;
 
@@ -52,7 +51,7 @@ pub fn run(context: &Context, args: &ValidateArgs) -> Ended {
     let (thresholds, map) = (thresholds(by)?, key_map(by.map.as_deref())?);
     let sources: Vec<&Path> = [Some(&args.model), Some(&args.table), args.command.as_ref()]
         .into_iter()
-        .chain([args.state.as_ref()])
+        .chain([args.state.as_ref(), by.map.as_ref(), by.phases.as_ref()])
         .flatten()
         .map(|path| path.as_path())
         .collect();
@@ -196,7 +195,7 @@ fn known_or_refused(
     signals.sort_by(|a, b| a.key.cmp(&b.key));
     let known = Experiment { signals, told, known };
     // A key in other units is not unknown.
-    if unread.iter().any(|fault| !args.by.ignore_unknown || fault.code == UNITS_DIFFER) {
+    if unread.iter().any(|fault| !args.by.ignore_unknown || is_of_units(fault)) {
         return Err(unread);
     }
     if !unread.is_empty() {
@@ -218,7 +217,7 @@ fn read_beside(
         experiment.told = read_told(context, path, model)?;
     }
     if let Some(path) = &args.state {
-        experiment.known = read_state(context, path)?;
+        experiment.known = read_state(context, path, model)?;
     }
     Ok(())
 }

@@ -84,7 +84,7 @@ impl Following {
                 unknown.push(unknown_key(&item.key, near));
                 continue;
             };
-            differing.extend(units_differ(&item, a.unit(&item.key), columns[column].unit));
+            differing.extend(units_differ(&item.key, a.unit(&item.key), columns[column].unit));
             keys.extend(Followed::new(a, item.key, column, options));
         }
         // A key in other units is not unknown.

@@ -322,8 +322,10 @@ pub fn compare(a: &Side, b: &Side, options: &Options) -> Result<Compared, Vec<Di
     }
     faults.extend(a.merged());
     faults.extend(b.merged());
-    let differs = |item: &&Item| units_differ(item, a.unit(&item.key), b.unit(&item.key));
-    faults.extend(known.iter().filter_map(differs));
+    let mut keys: Vec<String> = known.iter().flat_map(|item| components(item)).collect();
+    keys.sort_unstable();
+    keys.dedup();
+    faults.extend(keys.iter().filter_map(|key| units_differ(key, a.unit(key), b.unit(key))));
     if !options.ignores_unknown {
         faults.extend(unknown.iter().map(|(key, near)| unknown_key(key, near.as_deref())));
     }
@@ -337,21 +339,31 @@ pub fn compare(a: &Side, b: &Side, options: &Options) -> Result<Compared, Vec<Di
 }
 
 /// Two sides that say different units of one number, or one that says a unit nobody knows.
-fn units_differ(item: &Item, a: &str, b: &str) -> Option<Diagnostic> {
-    let is_number = matches!(item.what, What::Number);
+fn units_differ(key: &str, a: &str, b: &str) -> Option<Diagnostic> {
     let unknown = [("A", a), ("B", b)].into_iter().find(|(_, unit)| *unit == UNKNOWN_UNIT);
-    if let (true, Some((side, _))) = (is_number, unknown) {
-        let message = format!("`{:.120}` is in a unit that nobody knows in {side}", item.key);
-        return Some(
-            Diagnostic::error("unknown-unit", message)
-                .help("leave the brackets out where it is SI, or the key with --key"),
-        );
+    if let Some((side, _)) = unknown {
+        return Some(unknown_unit(key, side));
     }
-    (is_number && a != b && !a.is_empty() && !b.is_empty()).then(|| {
-        let message = format!("`{:.120}` is in {a} in A and in {b} in B", item.key);
-        Diagnostic::error("units-differ", message)
+    (a != b && !a.is_empty() && !b.is_empty()).then(|| {
+        let message = format!("`{key:.120}` is in {a} in A and in {b} in B");
+        Diagnostic::error(UNITS_DIFFER, message)
             .help("put the units in the headers right, or leave the key out with --key")
     })
+}
+
+/// The code of what is said of a key in units that another side, or a model, does not have it in.
+pub const UNITS_DIFFER: &str = "units-differ";
+
+/// What to say of a key whose unit nobody knows, and where that is.
+pub fn unknown_unit(key: &str, place: &str) -> Diagnostic {
+    let message = format!("`{key:.120}` is in a unit that nobody knows in {place}");
+    Diagnostic::error("unknown-unit", message)
+        .help("leave the brackets out where it is SI already, or leave the key out")
+}
+
+/// Whether a fault is of units: a key in others is known all the same.
+pub fn is_of_units(fault: &Diagnostic) -> bool {
+    matches!(fault.code, UNITS_DIFFER | "unknown-unit")
 }
 
 /// A key of A that B does not have, and the nearest it has.

@@ -1,7 +1,7 @@
 //! Phases: stretches of time with a name, each with statistics of its own.
 //!
 //! A text goes in, one stretch per line: start, end, name, with commas, tabs, semicolons or
-//! blanks between. `#` starts a comment, and a first line that begins with two words is a header.
+//! blanks between. `#` starts a comment, and a first line such as `start,end,name` is a header.
 //! A name may come back: its stretches are one phase. Phases may overlap.
 
 use headland_base::{Diagnostic, Findings, SimTime};
@@ -62,14 +62,19 @@ pub fn parse(text: &str, name: &str) -> (Vec<Phase>, Findings) {
     (phases, findings)
 }
 
-/// Whether a line names columns. A letter that stands for a digit, as in `O 2 lift`, is no word.
+/// What columns of starts are called, and those of ends.
+const STARTS: &[&str] = &["start", "starts", "begin", "begins", "from", "t0"];
+const ENDS: &[&str] = &["end", "ends", "stop", "stops", "to", "until", "t1"];
+
+/// Whether a line names columns: `t_start` and `End [s]` do. Any other words may be a slip, as in
+/// `O two lift`.
 fn is_header(line: &str) -> bool {
-    let is_word = |cell: &str| {
-        let cell = cell.trim_matches('"');
-        cell.starts_with(char::is_alphabetic) && cell.chars().nth(1).is_some()
+    let is_one_of = |cell: &str, words: &[&str]| {
+        let cell = cell.to_lowercase();
+        cell.split(|c: char| !c.is_alphanumeric()).any(|part| words.contains(&part))
     };
     let (first, second, _) = cells(line);
-    is_word(first) && is_word(second)
+    is_one_of(first, STARTS) && is_one_of(second, ENDS)
 }
 
 /// The first two cells of a line, and the rest.
@@ -113,7 +118,7 @@ mod tests {
         for text in [
             "0 1.5 lift\n1.5 3 hold it\n4 5 lift\n",
             "start,end,name\n# a comment\n0,1.5,lift\n1.5,3,\"hold it\"\n\n4,5,lift",
-            "start;end;phase\r\n0;1.5;lift\r\n1.5;3;hold it\r\n4;5;lift\r\n",
+            "T_Start;End [s];phase\r\n0;1.5;lift\r\n1.5;3;hold it\r\n4;5;lift\r\n",
         ] {
             let (phases, findings) = parse(text, "p");
             assert!(findings.is_empty(), "{:?}", findings.into_vec());
@@ -134,7 +139,7 @@ mod tests {
         assert!(said[0].contains("line 2") && said[1].contains("`x`") && said[2].contains("name"));
         assert!(parse("", "p").1.has_errors());
         // A slip of the hand is no header.
-        for slip in ["O 2 first", "O,2,first", "x y first", "zero 2 first", "l 2 first"] {
+        for slip in ["O 2 first", "O,2,first", "x y first", "zero two first", "l 2 first"] {
             let (phases, findings) = parse(&format!("{slip}\n2 4 second\n"), "p.txt");
             let said = findings.into_vec();
             assert!(phases.len() == 1 && said.len() == 1, "{slip}: {said:?}");

@@ -242,8 +242,8 @@ pub(super) fn heads(cells: &[String], name: &str, findings: &mut Findings) -> Ve
 fn unknown_unit(head: &ColumnHead, name: &str) -> Diagnostic {
     let unit = head.unit.as_deref().unwrap_or_default();
     let message = format!("`{name}`: unit `{unit:.40}` of column `{:.60}` is not known", head.key);
-    let first = UNITS.iter().skip(1).filter(|(_, _, si)| !matches!(*si, "s" | "%"));
-    let words: Vec<&str> = first.filter_map(|(words, ..)| words.first().copied()).collect();
+    let first = UNITS.iter().skip(1).filter_map(|(words, ..)| words.first().copied());
+    let words: Vec<&str> = first.collect();
     Diagnostic::warning("unknown-unit", message)
         .note(format!("its numbers are taken as they are; known are {}", words.join(", ")))
         .help("leave the brackets out where they are SI already")
@@ -252,6 +252,28 @@ fn unknown_unit(head: &ColumnHead, name: &str) -> Diagnostic {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::decimal::{TimeUnit, parse_time};
+    use headland_base::SimTime;
+
+    /// Times are read as whole nanoseconds and other columns as numbers: both know the same words,
+    /// and what is said to be known is.
+    #[test]
+    fn units_of_time_are_those_of_numbers() {
+        for (words, factor, si) in UNITS {
+            for word in *words {
+                let unit = TimeUnit::from_name(word);
+                assert_eq!(unit.is_some(), *si == "s", "{word}");
+                let one = unit.and_then(|unit| parse_time("1", unit));
+                let secs = one.map(|one| (one - SimTime::ZERO).secs());
+                assert!(secs.is_none_or(|secs| (secs / factor - 1.0).abs() < 1e-12), "{word}");
+            }
+        }
+        let told = column_head("time [furlong]").unwrap_err().no_time("t").unwrap();
+        for name in TimeUnit::NAMES {
+            assert_eq!(known_unit(name).map(|(_, si)| si), Some("s"), "{name}");
+            assert!(told.help.as_deref().unwrap().contains(name), "{name}");
+        }
+    }
 
     /// A word means one thing, and SI units are units of themselves.
     #[test]

@@ -6,7 +6,8 @@ use std::sync::{Mutex, PoisonError};
 
 use super::{BrokenOff, Evaluate, Problem};
 
-/// Does `work` with `n_threads` evaluating. What comes out does not depend on how many.
+/// Does `work` with `n_threads` evaluating. What comes out does not depend on how many, nor on how
+/// many of them have a worker; where none has, everything is broken off.
 pub fn with_crew<P: Problem, T>(
     problem: &P,
     n_threads: usize,
@@ -22,7 +23,7 @@ pub fn with_crew<P: Problem, T>(
         for _ in 0..n_threads {
             let (waiting, answers) = (&waiting, answers.clone());
             scope.spawn(move || {
-                let mut worker = problem.worker();
+                let Some(mut worker) = problem.worker() else { return };
                 loop {
                     // The lock is let go before the point is evaluated.
                     let task = waiting.lock().unwrap_or_else(PoisonError::into_inner).recv();
@@ -49,12 +50,13 @@ pub fn with_crew<P: Problem, T>(
 
 struct Alone<'p, P: Problem> {
     problem: &'p P,
-    worker: P::Worker,
+    worker: Option<P::Worker>,
 }
 
 impl<P: Problem> Evaluate for Alone<'_, P> {
     fn all(&mut self, points: Vec<Vec<f64>>) -> Result<Vec<Option<Vec<f64>>>, BrokenOff> {
-        let found = points.iter().map(|x| self.problem.residuals(&mut self.worker, x)).collect();
+        let worker = self.worker.as_mut().ok_or(BrokenOff)?;
+        let found = points.iter().map(|x| self.problem.residuals(worker, x)).collect();
         if self.problem.is_broken_off() { Err(BrokenOff) } else { Ok(found) }
     }
 
@@ -81,7 +83,8 @@ impl Evaluate for Crew<'_> {
             self.tasks.send(task).expect("the threads wait for tasks");
         }
         for _ in 0..n_points {
-            let (i, answer) = self.done.recv().expect("every task is answered");
+            // All threads have ended: none could make a worker.
+            let (i, answer) = self.done.recv().map_err(|_| BrokenOff)?;
             found[i] = answer.unwrap_or_else(|panic| resume_unwind(panic));
         }
         if (self.is_broken_off)() { Err(BrokenOff) } else { Ok(found) }
@@ -102,11 +105,42 @@ mod tests {
     impl Problem for Brittle {
         type Worker = ();
 
-        fn worker(&self) {}
+        fn worker(&self) -> Option<()> {
+            Some(())
+        }
 
         fn residuals(&self, (): &mut (), x: &[f64]) -> Option<Vec<f64>> {
             assert!(x[0] != 3.0, "broken");
             Some(x.to_vec())
+        }
+    }
+
+    /// Has so many workers, and no more.
+    struct Scarce(std::sync::atomic::AtomicUsize);
+
+    impl Problem for Scarce {
+        type Worker = ();
+
+        fn worker(&self) -> Option<()> {
+            use std::sync::atomic::Ordering::Relaxed;
+            self.0.fetch_update(Relaxed, Relaxed, |n| n.checked_sub(1)).ok().map(|_| ())
+        }
+
+        fn residuals(&self, (): &mut (), x: &[f64]) -> Option<Vec<f64>> {
+            Some(x.to_vec())
+        }
+    }
+
+    /// A thread that cannot work changes no answer; without any nothing is said.
+    #[test]
+    fn threads_without_a_worker_leave_the_work_to_others() {
+        let points: Vec<Vec<f64>> = (0..9).map(|i| vec![f64::from(i)]).collect();
+        for (n_workers, n_threads) in [(0, 1), (0, 3), (1, 1), (1, 3), (3, 3)] {
+            let problem = Scarce(n_workers.into());
+            let found = with_crew(&problem, n_threads, |crew| crew.all(points.clone()));
+            let all = points.iter().cloned().map(Some).collect();
+            let wanted = if n_workers == 0 { Err(BrokenOff) } else { Ok(all) };
+            assert_eq!(found, wanted, "{n_workers} of {n_threads}");
         }
     }
 

@@ -30,7 +30,7 @@ use serde::{Deserialize, Serialize};
 use super::dense::{Columns, norm};
 use super::reduced::{Reduced, System, product};
 use super::slopes::slopes;
-use super::{Bounds, BrokenOff, Ended, Evaluate, Watch};
+use super::{Bounds, BrokenOff, Counted, Ended, Evaluate, Watch};
 
 /// How to search.
 #[derive(Clone, Debug, PartialEq)]
@@ -117,6 +117,9 @@ pub struct Search {
     pub n_rounds: usize,
     /// Points that were evaluated, as far as an uninterrupted search would have.
     pub n_evaluations: usize,
+    /// Points of a round that met the limit. They are evaluated again when the search goes on.
+    #[serde(default)]
+    n_ahead: usize,
     /// After how many points which cost was the least so far. For whoever looks at the search: it
     /// goes on as well without.
     #[serde(default)]
@@ -153,6 +156,7 @@ impl Search {
             n_idle: 0,
             n_rounds: 0,
             n_evaluations: 0,
+            n_ahead: 0,
             history: Vec::new(),
             ended: None,
             is_compared: false,
@@ -168,10 +172,22 @@ impl Search {
         self.n_rounds += earlier.n_rounds;
     }
 
-    /// From another point, which so many evaluations were needed to find; before the first round.
-    pub fn move_to(&mut self, x: Vec<f64>, n_evaluations: usize) {
-        self.sloped_at.clone_from(&x);
-        (self.x, self.n_evaluations) = (x, n_evaluations);
+    /// Begins anew from another point, with what was evaluated until then.
+    pub fn move_to(&mut self, x: &[f64], bounds: &Bounds) {
+        let history = std::mem::take(&mut self.history);
+        let n_evaluations = self.n_evaluations;
+        *self = Search { history, n_evaluations, ..Search::new(x, bounds) };
+    }
+
+    /// What was evaluated since is to be evaluated again: it is no part of the way.
+    pub fn leave_out_since(&mut self, n_evaluations: usize) {
+        self.n_ahead = self.n_evaluations - n_evaluations;
+        self.n_evaluations = n_evaluations;
+    }
+
+    /// Points that were evaluated, those of a round that met the limit among them.
+    pub fn n_points(&self) -> usize {
+        self.n_evaluations + self.n_ahead
     }
 
     /// The best point so far and its sum of squared residuals, once there is one.
@@ -219,6 +235,7 @@ impl Search {
             self.history.push((self.n_evaluations, cost));
         }
         // A search that had used up what it was allowed goes on where more is allowed.
+        self.n_ahead = 0;
         self.ended = self.ended.filter(|ended| *ended != Ended::TooMany);
         let mut fresh = None;
         while self.ended.is_none() {
@@ -230,14 +247,16 @@ impl Search {
             }
             // A round that is broken off leaves nothing behind but its best point.
             let mut next = Search { ahead: None, ..self.clone() };
-            match next.round(&mut residuals, crew, bounds, options) {
+            let mut counted = Counted::new(crew, self.n_evaluations, options.most_evaluations);
+            match next.round(&mut residuals, &mut counted, bounds, options) {
                 Ok(slopes) => (*self, fresh) = (next, slopes),
                 Err(BrokenOff) => {
                     let is_better = next.cost < self.cost;
                     let n = next.n_evaluations;
                     self.ahead = next.cost.filter(|_| is_better).map(|cost| (next.x, cost, n));
-                    if n >= options.most_evaluations {
+                    if counted.is_over {
                         self.ended = Some(Ended::TooMany);
+                        self.n_ahead = counted.n - self.n_evaluations;
                     }
                     return None;
                 }
@@ -253,7 +272,7 @@ impl Search {
     fn round(
         &mut self,
         residuals: &mut Vec<f64>,
-        crew: &mut dyn Evaluate,
+        crew: &mut Counted<'_>,
         bounds: &Bounds,
         options: &Options,
     ) -> Result<Option<Columns>, BrokenOff> {
@@ -261,7 +280,7 @@ impl Search {
             self.ended = Some(Ended::NoResiduals);
             return Ok(None);
         };
-        self.n_evaluations += options.n_of_slopes(self.x.len());
+        self.n_evaluations = crew.n;
         self.sloped_at.clone_from(&self.x);
         self.n_rounds += 1;
         for (scale, column) in self.scale.iter_mut().zip(&fresh) {
@@ -299,7 +318,7 @@ impl Search {
         &mut self,
         slopes: Columns,
         (begun, residuals): (&[f64], &[f64]),
-        crew: &mut dyn Evaluate,
+        crew: &mut Counted<'_>,
         bounds: &Bounds,
         options: &Options,
     ) -> Result<Option<Columns>, BrokenOff> {
@@ -320,7 +339,7 @@ impl Search {
         let Some(again) = self::slopes(&self.x, residuals, crew, bounds, options)? else {
             return Ok(Some(slopes));
         };
-        self.n_evaluations += options.n_of_slopes(self.x.len());
+        self.n_evaluations = crew.n;
         self.sloped_at.clone_from(&self.x);
         Ok(Some(again))
     }
@@ -332,7 +351,7 @@ impl Search {
         reduced: &Reduced<'_>,
         kind: Slopes,
         residuals: &mut Vec<f64>,
-        crew: &mut dyn Evaluate,
+        crew: &mut Counted<'_>,
         bounds: &Bounds,
         options: &Options,
     ) -> Result<Option<Gone>, BrokenOff> {
@@ -390,11 +409,8 @@ impl Search {
                 self.ended = (may_end && is_told).then_some(Ended::SmallGain);
                 return Ok(None);
             }
-            if self.n_evaluations >= options.most_evaluations {
-                return Err(BrokenOff); // in the middle of a round, to be begun anew
-            }
             let found = crew.one(&point)?;
-            self.n_evaluations += 1;
+            self.n_evaluations = crew.n;
             let new_cost = found.as_ref().map_or(f64::INFINITY, |r| dot(r, r));
             let gain = cost - new_cost;
             let scaled = |x: &[f64]| {

@@ -36,8 +36,9 @@ pub trait Problem: Sync {
     /// What a thread needs to evaluate points one after another: an engine, buffers.
     type Worker;
 
-    /// A fresh one, made on the thread that uses it.
-    fn worker(&self) -> Self::Worker;
+    /// A fresh one, made on the thread that uses it; none where none can be made, as where memory
+    /// or processes run out. The other threads do the work then.
+    fn worker(&self) -> Option<Self::Worker>;
 
     /// The residuals at a point, always as many; none where it has none, as where a simulation
     /// leaves the finite. Must not depend on what the worker did before.
@@ -66,6 +67,38 @@ pub trait Evaluate {
 
     /// How many it evaluates side by side.
     fn n_threads(&self) -> usize;
+}
+
+/// Counts what is evaluated, and evaluates no more than so many.
+pub(crate) struct Counted<'c> {
+    crew: &'c mut dyn Evaluate,
+    /// Points so far.
+    pub n: usize,
+    most: usize,
+    /// It was broken off by the limit, and by nobody else.
+    pub is_over: bool,
+}
+
+impl<'c> Counted<'c> {
+    /// So many were evaluated already, and so many may be in all.
+    pub fn new(crew: &'c mut dyn Evaluate, n: usize, most: usize) -> Counted<'c> {
+        Counted { crew, n, most, is_over: false }
+    }
+}
+
+impl Evaluate for Counted<'_> {
+    fn all(&mut self, points: Vec<Vec<f64>>) -> Result<Vec<Option<Vec<f64>>>, BrokenOff> {
+        if self.n.saturating_add(points.len()) > self.most {
+            self.is_over = true;
+            return Err(BrokenOff);
+        }
+        self.n += points.len();
+        self.crew.all(points)
+    }
+
+    fn n_threads(&self) -> usize {
+        self.crew.n_threads()
+    }
 }
 
 /// Between which values each parameter is sought.
@@ -137,5 +170,7 @@ impl Ended {
     }
 }
 
+#[cfg(test)]
+mod limits;
 #[cfg(test)]
 mod tests;

@@ -427,9 +427,12 @@ pub fn warnings(
             (false, Some(_)) => ("is near", ", which its interval reaches"),
             (false, None) => ("is near", ""),
         };
+        let little = match sureness.half_width {
+            Some(_) => ", and its interval means little",
+            None => "",
+        };
         let message = format!(
-            "`{}` = {} {place} its {word} bound {}{reached}: the best value may be beyond, and \
-             its interval means little",
+            "`{}` = {} {place} its {word} bound {}{reached}: the best value may be beyond{little}",
             names[i],
             short(x[i]),
             short(bound)

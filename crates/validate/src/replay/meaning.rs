@@ -3,6 +3,7 @@
 
 use headland_base::Diagnostic;
 use headland_judge::compare::Sampling;
+use headland_judge::compare::{UNITS_DIFFER, unknown_unit};
 use headland_record::csv::UNKNOWN_UNIT;
 use headland_sim::{Commands, Engine, Mode, Model, State};
 
@@ -101,15 +102,12 @@ pub fn known_signals(model: &Model, experiment: Experiment) -> (Experiment, Vec<
     (Experiment { signals, told, known }, unread)
 }
 
-/// The code of what is said of a key in units that the model does not have it in.
-pub const UNITS_DIFFER: &str = "units-differ";
-
 /// What a table says a key is in, where the model has it in something else.
 pub(crate) fn wrong_unit(key: &str, said: &str, known: &str) -> Option<Diagnostic> {
-    let is_unknown = said == UNKNOWN_UNIT;
-    let is_wrong = !said.is_empty() && !known.is_empty() && said != known;
-    (is_wrong || is_unknown).then(|| {
-        let known = if known.is_empty() { "no unit" } else { known };
+    if said == UNKNOWN_UNIT {
+        return Some(unknown_unit(key, "the table"));
+    }
+    (!said.is_empty() && !known.is_empty() && said != known).then(|| {
         let message =
             format!("`{key:.120}` is said to be in {said} and the model has it in {known}");
         Diagnostic::error(UNITS_DIFFER, message)

@@ -39,8 +39,8 @@ use crate::told::{Between, Script};
 use going::At;
 use meaning::{initial, meanings, motors, sampling_of};
 
+pub use meaning::known_signals;
 pub(crate) use meaning::wrong_unit;
-pub use meaning::{UNITS_DIFFER, known_signals};
 
 /// How an experiment is repeated.
 #[derive(Clone, Debug, PartialEq)]
@@ -258,7 +258,8 @@ impl Replay {
         let bodies = &self.model.rigids[joint.child_rigid].body_idxs;
         let link = bodies.first().map_or("a link", |i| self.model.bodies[*i].name.as_str());
         let message = format!(
-            "the state gives `{link}` a pose or a velocity that its joint `{}` does not let it have",
+            "the state gives `{link}` a pose or a velocity that its joint `{}` does not let it \
+             have",
             joint.name
         );
         let dofs = joint.first_dof..joint.first_dof + joint.kind.axes().len();

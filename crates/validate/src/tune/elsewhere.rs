@@ -10,6 +10,7 @@
 
 use std::ops::ControlFlow;
 
+use headland_base::Diagnostic;
 use headland_base::maths::dot;
 use headland_world::parameter::Parameter;
 
@@ -49,8 +50,8 @@ pub(super) fn look_elsewhere(
         return linear;
     };
     match found_elsewhere(search, linear.as_ref(), delay, tuning, crew, most_evaluations, watch) {
-        // Broken off: it is looked for again from the first delay on.
-        Err(BrokenOff) => None,
+        // It is looked for again from the first delay on, where the search goes on.
+        Err(BrokenOff) => linear,
         Ok(found) => {
             let linear = found.map_or(linear, |(better, linear)| {
                 *search = better;
@@ -86,6 +87,10 @@ fn found_elsewhere(
     let n_before = search.n_evaluations;
     let mut best: Option<Search> = None;
     for k in 0..N_DELAYS {
+        if search.n_evaluations >= most_evaluations {
+            search.leave_out_since(n_before);
+            return Err(BrokenOff);
+        }
         let mut start = tuning.start();
         start[delay] = lower + (upper - lower) * (k as f64 + 0.5) / N_DELAYS as f64;
         let mut other = Search::new(&start, &bounds);
@@ -96,11 +101,11 @@ fn found_elsewhere(
             if is_enough { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         };
         other.run(crew, &bounds, &options, &mut few);
-        if tuning.is_broken_off() {
-            search.n_evaluations = n_before;
+        search.n_evaluations = other.n_points();
+        if tuning.is_broken_off() || other.ended == Some(Ended::TooMany) {
+            search.leave_out_since(n_before);
             return Err(BrokenOff);
         }
-        search.n_evaluations = other.n_evaluations;
         let cost = |search: &Search| search.best().1.unwrap_or(f64::INFINITY);
         let to_beat = best.as_ref().map_or(cost(search) * (1.0 - SAME), cost);
         if cost(&other) < to_beat {
@@ -134,6 +139,17 @@ const NOTHING: f64 = 1e-6;
 
 /// A tenth of what noise has. Of the shipped arm at its own step it is a quarter.
 const WAVES: f64 = 0.2;
+
+/// What to say where residuals are no noise.
+pub(super) fn waves_left() -> Diagnostic {
+    let message = "what the tuned model leaves comes in waves, not as noise: it lacks something that \
+                   the robot has, or better values were not found; the intervals are about the best \
+                   values of this model and know nothing of that";
+    Diagnostic::warning("waves-left", message).help(
+        "look at the residuals on the page of `--report`; seek what may be missing as well, or \
+         begin elsewhere with `--set`, or with `--method cma`",
+    )
+}
 
 #[cfg(test)]
 mod tests {

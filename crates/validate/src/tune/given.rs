@@ -6,11 +6,14 @@
 
 use std::ops::ControlFlow;
 
+use headland_base::maths::dot;
+
 use super::Tuning;
 use crate::fit::{Bounds, BrokenOff, Evaluate, Problem, marquardt};
 
-/// Simulations at most. Starts are near what was measured, and some rounds find them.
-const MOST_EVALUATIONS: usize = 400;
+/// Rounds at most. Starts are near those of the tuned model, or what was measured, and a few find
+/// them.
+const MOST_ROUNDS: usize = 10;
 
 /// A point and its residuals.
 pub(super) struct Given {
@@ -22,8 +25,8 @@ pub(super) struct Given {
 
 impl Tuning<'_> {
     /// The given model from the start that fits it best; from where it was measured where no
-    /// start is fitted.
-    pub(super) fn given(&self, crew: &mut dyn Evaluate) -> Result<Given, BrokenOff> {
+    /// start is fitted. `x` is the point of the tuned model.
+    pub(super) fn given(&self, crew: &mut dyn Evaluate, x: &[f64]) -> Result<Given, BrokenOff> {
         let (n, untuned) = (self.wanted.len(), self.untuned());
         if self.starts.is_empty() {
             let residuals = Some(self.untuned.clone());
@@ -32,14 +35,18 @@ impl Tuning<'_> {
         let of_starts = |all: &[f64]| all[n..].to_vec();
         let bounds = self.bounds();
         let bounds = Bounds { lower: of_starts(&bounds.lower), upper: of_starts(&bounds.upper) };
-        // The same for the same model and data, whatever else is looked for.
-        let starts = of_starts(&untuned);
+        let mut crew = Fixed { crew, fixed: &untuned[..n] };
+        // From where the tuned model starts, or as it was measured: whichever fits better.
+        let cost = |residuals: &[f64]| dot(residuals, residuals);
+        let tuned = crew.one(&of_starts(x))?.map_or(f64::INFINITY, |found| cost(&found));
+        let is_better = tuned < cost(&self.untuned);
+        let starts = of_starts(if is_better { x } else { &untuned });
         let options = marquardt::Options {
-            most_evaluations: MOST_EVALUATIONS,
+            // A round is slopes and a step or two.
+            most_evaluations: MOST_ROUNDS * (starts.len() + 2),
             ..marquardt::Options::new(&starts, &bounds)
         };
         let mut search = marquardt::Search::new(&starts, &bounds);
-        let mut crew = Fixed { crew, fixed: &untuned[..n] };
         search.run(&mut crew, &bounds, &options, &mut |_| ControlFlow::Continue(()));
         if self.is_broken_off() {
             return Err(BrokenOff);

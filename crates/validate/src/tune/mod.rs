@@ -244,7 +244,7 @@ impl<'a> Tuning<'a> {
 
     /// The residuals at a point by a worker of its own, and the steps that were taken.
     pub(crate) fn alone(&self, x: &[f64]) -> Option<(Vec<f64>, Steps)> {
-        let mut worker = self.worker();
+        let mut worker = self.worker()?;
         let residuals = self.residuals(&mut worker, x)?;
         let mut steps = Steps::default();
         worker.0.iter().flatten().for_each(|replay| steps.add(replay.done()));
@@ -258,6 +258,11 @@ impl<'a> Tuning<'a> {
     /// What engines realise differently, and what else is worth knowing.
     pub fn notes(&self) -> &[Diagnostic] {
         &self.notes
+    }
+
+    /// What the courses that are fitted are called, in the order of their numbers in starts.
+    pub fn fitted_courses(&self) -> impl Iterator<Item = &str> {
+        self.courses.iter().filter(|course| !course.is_held_out).map(|course| &*course.name)
     }
 
     /// What `x` is made of: the parameters, then what recordings start from.

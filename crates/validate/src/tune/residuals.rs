@@ -169,9 +169,9 @@ impl Tuning<'_> {
 impl Problem for Tuning<'_> {
     type Worker = Replays;
 
-    fn worker(&self) -> Replays {
+    fn worker(&self) -> Option<Replays> {
         // What could be refused was refused when the problem was made.
-        Replays(self.replays(&self.subject, &self.fitted).unwrap_or_default())
+        self.replays(&self.subject, &self.fitted).ok().map(Replays)
     }
 
     fn residuals(&self, worker: &mut Replays, x: &[f64]) -> Option<Vec<f64>> {
@@ -179,9 +179,6 @@ impl Problem for Tuning<'_> {
             return Some(self.untuned.clone());
         }
         let mut out = Vec::with_capacity(self.moments.len());
-        if worker.0.len() != self.courses.len() {
-            return None;
-        }
         let is_whole = self.simulate(&mut worker.0, x, &mut |course, experiment, values| {
             let signals = experiment.signals.iter().zip(values);
             for (used, (signal, values)) in self.signals[course].iter().zip(signals) {

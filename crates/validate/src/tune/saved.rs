@@ -73,7 +73,7 @@ impl Search {
     /// Points that were evaluated.
     pub fn n_evaluations(&self) -> usize {
         match self {
-            Search::Lm(search) => search.n_evaluations,
+            Search::Lm(search) => search.n_points(),
             Search::Cma(search) => search.n_evaluations,
         }
     }
@@ -125,18 +125,22 @@ pub struct Saved {
     pub engine: String,
     /// The seed a person gave.
     pub seed: u64,
+    /// Delays were looked at, as far as any is sought: fewer simulations than that takes may have
+    /// been allowed.
+    pub is_scanned: bool,
     /// Where it is.
     pub search: Search,
 }
 
-const VERSION: u32 = 3;
+const VERSION: u32 = 4;
 
 impl Saved {
     /// A search at its start.
     pub fn new(method: Method, tuning: &Tuning<'_>, seed: u64) -> Saved {
         let search = Search::new(method, tuning);
         let engine = tuning.plan.engine.clone();
-        Saved { version: VERSION, fingerprint: fingerprint(tuning), engine, seed, search }
+        let fingerprint = fingerprint(tuning);
+        Saved { version: VERSION, fingerprint, engine, seed, is_scanned: false, search }
     }
 
     /// As text.
@@ -232,14 +236,15 @@ pub fn search(
     watch: &mut dyn FnMut(&Saved) -> ControlFlow<()>,
 ) -> Option<marquardt::Linear> {
     let bounds = tuning.bounds();
-    let about = saved.clone();
+    let mut about = saved.clone();
     match &mut saved.search {
         Search::Lm(search) => {
             let options = lm_options(tuning, most_evaluations);
             // One more is for the point that the search starts from.
-            let may_scan = search.best().1.is_none() && N_DELAYS + 3 <= most_evaluations;
-            if may_scan && scan_delays(search, tuning, crew).is_err() {
-                return None;
+            let may_scan = search.n_evaluations + N_DELAYS + 3 <= most_evaluations;
+            if may_scan && !saved.is_scanned {
+                scan_delays(search, tuning, crew).ok()?;
+                (saved.is_scanned, about.is_scanned) = (true, true);
             }
             let mut told = |search: &marquardt::Search| {
                 watch(&Saved { search: Search::Lm(search.clone()), ..about.clone() })
@@ -262,9 +267,9 @@ pub fn search(
 /// Between so many delays the range is divided.
 const N_DELAYS: usize = 24;
 
-/// Starts from the best of some delays. Commands come in steps, so an error has a dip for every
-/// whole number of their intervals, and slopes lead into the nearest: the others have to be
-/// looked at.
+/// Starts from the best of some delays, or stays where it is. Commands come in steps, so an error
+/// has a dip for every whole number of their intervals, and slopes lead into the nearest: the
+/// others have to be looked at.
 fn scan_delays(
     search: &mut marquardt::Search,
     tuning: &Tuning<'_>,
@@ -284,7 +289,10 @@ fn scan_delays(
     };
     let costs: Vec<f64> = crew.all(points.clone())?.iter().map(cost).collect();
     let best = (0..points.len()).min_by(|a, b| costs[*a].total_cmp(&costs[*b]));
-    search.move_to(points[best.unwrap_or(0)].clone(), points.len());
+    search.n_evaluations += points.len();
+    if best.is_some_and(|best| best > 0) || search.best().1.is_none() {
+        search.move_to(&points[best.unwrap_or(0)], &tuning.bounds());
+    }
     Ok(())
 }
 

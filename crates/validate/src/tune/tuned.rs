@@ -8,13 +8,13 @@ use headland_world::parameter::Subject;
 
 use super::curves::units;
 use super::derived::{Derived, derived};
-use super::elsewhere::has_waves;
+use super::elsewhere::{has_waves, waves_left};
 use super::residuals::Used;
 use super::saved::lm_options;
 use super::{Course, Method, Search, Tuning};
 use crate::fit::marquardt::Linear;
 use crate::fit::sureness::{Worth, warnings, worth};
-use crate::fit::{BrokenOff, Ended, Evaluate, Problem, slopes};
+use crate::fit::{BrokenOff, Counted, Ended, Evaluate, Problem, slopes};
 use crate::infer::is_angle;
 use crate::{Experiment, Replay};
 
@@ -85,8 +85,10 @@ pub struct Tuned {
     pub given: Vec<f64>,
     /// Residuals that were fitted.
     pub n_residuals: usize,
-    /// Points that were evaluated.
+    /// Points that were evaluated in the search.
     pub n_evaluations: usize,
+    /// Simulations that looked at its answer: intervals, what steps do to it, and the given model.
+    pub n_after: usize,
     /// Why it ended; nothing where it was interrupted.
     pub ended: Option<Ended>,
     /// A parameter at its bound, one the data cannot see.
@@ -109,7 +111,8 @@ pub fn tuned(
 ) -> Option<Tuned> {
     let (x, cost) = search.best();
     let n_residuals = tuning.moments().len();
-    let looked = match looked_at(tuning, search, linear, crew, confidence) {
+    let mut crew = Counted::new(crew, 0, usize::MAX);
+    let looked = match looked_at(tuning, search, linear, &mut crew, confidence) {
         Ok(looked) => Some(looked?),
         Err(BrokenOff) => None,
     };
@@ -178,6 +181,7 @@ pub fn tuned(
         given: looked.as_ref().map_or_else(|| tuning.untuned(), |looked| looked.given.clone()),
         n_residuals,
         n_evaluations: search.n_evaluations(),
+        n_after: crew.n + looked.as_ref().map_or(0, |looked| looked.n_beside),
         ended: search.ended(),
         warnings: told,
         confidence,
@@ -200,6 +204,8 @@ struct Looked {
     given: Vec<f64>,
     before: Option<Errors>,
     after: Option<Errors>,
+    /// Simulations that no crew made.
+    n_beside: usize,
 }
 
 fn looked_at(
@@ -224,9 +230,10 @@ fn looked_at(
     };
     let Linear { residuals, slopes, .. } = &linear;
     let n_threads = crew.n_threads();
-    let given = tuning.given(crew)?;
+    let given = tuning.given(crew, x)?;
     // What is all fitted was simulated as the model is, and at the best point.
     let known = |residuals: &Vec<f64>| tuning.sums_of(residuals);
+    let is_known = tuning.sums_of(residuals).is_some();
     let both = || match [given.residuals.as_ref().and_then(known), known(residuals)] {
         [_, None] => tuning.sums([&given.x, x]),
         known => known,
@@ -260,7 +267,9 @@ fn looked_at(
         worth.answer(slopes, &change)
     });
     let has_waves = has_waves(residuals, tuning.moments());
-    Ok(Some(Looked { worth, shifts, roughness, has_waves, given: given.x, before, after }))
+    let n_beside = usize::from(shifts.is_some()) + if is_known { 0 } else { 2 };
+    let given = given.x;
+    Ok(Some(Looked { worth, shifts, roughness, has_waves, given, before, after, n_beside }))
 }
 
 /// How many times as much as its slopes say the error rises at two points to either side of the
@@ -326,17 +335,6 @@ fn rough_error(method: Method, times: f64) -> Option<Diagnostic> {
         }
     };
     Some(Diagnostic::warning("rough-error", message).help(help))
-}
-
-/// What to say where residuals are no noise.
-fn waves_left() -> Diagnostic {
-    let message = "what the tuned model leaves comes in waves, not as noise: it lacks something that \
-                   the robot has, or better values were not found; the intervals are about the best \
-                   values of this model and know nothing of that";
-    Diagnostic::warning("waves-left", message).help(
-        "look at the residuals on the page of `--report`; seek what may be missing as well, or \
-         begin elsewhere with `--set`, or with `--method cma`",
-    )
 }
 
 /// What to say where no value that was tried is as good as what the model had.

@@ -249,7 +249,10 @@ impl Parameter {
         let message = format!("no body has the inertia that `{}` = {value} gives", self.path);
         Diagnostic::error("bad-inertia", message)
             .note("the two smaller principal moments must sum up to at least the largest")
-            .help("`inertial/inertia/trace` and `inertial/pseudo/*` are numbers that keep a body a body")
+            .help(
+                "`inertial/inertia/trace` and `inertial/pseudo/*` are numbers that keep a body a \
+                 body",
+            )
     }
 
     fn domain(&self) -> Domain {

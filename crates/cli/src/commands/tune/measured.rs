@@ -7,16 +7,16 @@ use std::sync::Arc;
 
 use headland_base::names::suggestion;
 use headland_base::{Diagnostic, glob};
-use headland_judge::compare::Side;
+use headland_judge::compare::{Side, is_of_units};
 use headland_record::Recording;
 use headland_report::count;
 use headland_sim::Model;
 use headland_validate::tune::{Course, delay_of};
-use headland_validate::{Experiment, UNITS_DIFFER, known_signals};
+use headland_validate::{Experiment, known_signals};
 use headland_world::parameter::Subject;
 
 use crate::args::TuneArgs;
-use crate::comparing::key_map;
+use crate::comparing::{key_map, refuse_reversed};
 use crate::context::Context;
 use crate::repeating::{clocks_apart, read_state, read_table, read_told};
 
@@ -27,6 +27,7 @@ pub(super) fn courses(
     subject: &Subject,
 ) -> Result<Vec<Course>, Vec<Diagnostic>> {
     let model = Model::compile(&Arc::new(subject.world.clone()))?;
+    refuse_reversed(args.start, args.end)?;
     let tables: Vec<&PathBuf> = args.tables.iter().chain(&args.hold).collect();
     for (option, files) in [("--command", &args.command), ("--state", &args.state)] {
         if !(files.is_empty() || files.len() == 1 || files.len() == tables.len()) {
@@ -44,9 +45,7 @@ pub(super) fn courses(
     if let Some(both) =
         args.hold.iter().find(|hold| args.tables.iter().any(|t| whole(t) == whole(hold)))
     {
-        let message = format!("`{}` is to be fitted and held out", both.display());
-        let help = "leave it out of one of them; `--train 0.7` holds a part of each table out";
-        return Err(vec![Diagnostic::error("held-and-fitted", message).help(help)]);
+        return Err(vec![held_and_fitted(&format!("`{}` is", both.display()))]);
     }
     let of = |files: &[PathBuf], i: usize| files.get(i).or(files.first()).cloned();
     let (mut courses, mut patterns) = (Vec::<Course>::new(), Patterns::default());
@@ -59,7 +58,7 @@ pub(super) fn courses(
             context.show(told.as_slice());
         }
         if let Some(file) = of(&args.state, i) {
-            experiment.known = read_state(context, &file)?;
+            experiment.known = read_state(context, &file, &model)?;
         }
         let course = Course {
             name: path.display().to_string(),
@@ -67,6 +66,10 @@ pub(super) fn courses(
             is_held_out: i >= args.tables.len(),
         };
         match courses.iter().find(|other| is_same(&course, other)) {
+            Some(other) if other.is_held_out != course.is_held_out => {
+                let both = format!("what `{}` and `{}` both say is", other.name, course.name);
+                return Err(vec![held_and_fitted(&both)]);
+            }
             Some(other) => context.show(&[given_twice(&course, other)]),
             None => courses.push(course),
         }
@@ -97,7 +100,7 @@ fn measured(
     patterns.keep(&mut experiment, &args.key);
     let (known, unread) = known_signals(model, experiment);
     // A key in other units is not unknown.
-    if unread.iter().any(|fault| !args.ignore_unknown || fault.code == UNITS_DIFFER) {
+    if unread.iter().any(|fault| !args.ignore_unknown || is_of_units(fault)) {
         return Err(unread);
     }
     if !unread.is_empty() {
@@ -110,9 +113,12 @@ fn measured(
 
 /// Whether two tables say the same: noise that is counted twice looks like half the noise.
 fn is_same(a: &Course, b: &Course) -> bool {
-    a.is_held_out == b.is_held_out
-        && a.experiment == b.experiment
-        && !a.experiment.signals.is_empty()
+    a.experiment == b.experiment && !a.experiment.signals.is_empty()
+}
+
+fn held_and_fitted(which: &str) -> Diagnostic {
+    Diagnostic::error("held-and-fitted", format!("{which} to be fitted and held out"))
+        .help("leave it out of one of them; `--train 0.7` holds a part of each table out")
 }
 
 fn given_twice(course: &Course, other: &Course) -> Diagnostic {

@@ -48,13 +48,13 @@ pub(super) fn outputs(args: &TuneArgs) -> Result<Vec<(PathBuf, Form)>, Vec<Diagn
     }
     refuse_twice(all.iter().map(|(path, _)| path).chain(&args.resume))?;
     let sources = [&args.model].into_iter().chain(&args.tables).chain(&args.hold);
-    for source in sources.chain(&args.command).chain(&args.state) {
+    for source in sources.chain(&args.command).chain(&args.state).chain(&args.map) {
         for (path, _) in &all {
             refuse_same(source, path)?;
         }
         args.resume.iter().try_for_each(|path| refuse_same(source, path))?;
     }
-    refuse_unwritable(all.iter().map(|(path, _)| path))?;
+    refuse_unwritable(all.iter().map(|(path, _)| path).chain(&args.resume))?;
     Ok(all)
 }
 
@@ -150,7 +150,7 @@ pub(super) fn report(
         step_shift: None,
         bounds: None,
     });
-    let tables: Vec<String> = args.tables.iter().map(|path| path.display().to_string()).collect();
+    let tables: Vec<&str> = tuning.fitted_courses().collect();
     let mut made = vec![
         ("fitted to".to_string(), tables.join(", ")),
         ("engine".to_string(), engine.name.to_string()),
@@ -167,7 +167,6 @@ pub(super) fn report(
     if let Some(window) = args.how.window {
         made.push(("windows".to_string(), format!("put back to what was measured every {window}")));
     }
-    let ended = found.ended.filter(|_| found.worth.is_some());
     TuneReport {
         model: args.model.display().to_string(),
         made,
@@ -180,8 +179,9 @@ pub(super) fn report(
         rms: found.rms,
         n_residuals: found.n_residuals,
         n_evaluations: found.n_evaluations,
-        ended: ended.map_or("interrupted", |ended| ended.words()).to_string(),
-        is_converged: ended.is_some_and(|ended| ended.is_converged()),
+        n_after: found.n_after,
+        ended: found.ended.map_or("interrupted", |ended| ended.words()).to_string(),
+        is_converged: found.ended.is_some_and(|ended| ended.is_converged()),
         warnings: found.warnings.iter().map(|w| (w.code.to_string(), w.message.clone())).collect(),
         confidence: found.confidence,
     }

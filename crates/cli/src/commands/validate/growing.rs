@@ -65,25 +65,30 @@ pub(super) fn follow(
             Next::End => break live.finish(tick),
         }
     };
-    match ended {
-        Ok(()) => {}
+    let broke = match ended {
+        Ok(()) | Err(live::Ended::Stopped(Stopped::Interrupted(_))) => None,
+        // It had not begun, and there is no figure.
         Err(live::Ended::Refused(faults)) => return Err(faults),
         Err(live::Ended::Stopped(Stopped::Fault(time, fault))) => {
             let message = format!("engine `{}` broke at {time}: {}", engine.name, fault.0);
-            return Err(vec![Diagnostic::error("engine-fault", message)]);
+            Some(Diagnostic::error("engine-fault", message))
         }
-        Err(live::Ended::Stopped(Stopped::Interrupted(_))) => {}
-    }
+    };
     let findings = rows.findings();
     let has_errors = findings.has_errors();
     context.show(&findings.into_vec());
     figures.finish(&standing(&live, &rows));
+    // What was compared until then is told all the same.
+    if let Some(fault) = broke {
+        return Err(vec![fault]);
+    }
     let is_any = live.figures().iter().any(|running| running.n > 0);
     if !is_any {
         context.show(&[nothing_measured()]);
     }
-    let moves = !is_any || moves(context, live.n_rows() as usize);
-    let is_partial = has_errors || !is_any || !moves || rows.has_lost();
+    let says_something = is_any && moves(context, live.n_rows() as usize);
+    let has_lost = rows.has_lost() || live.n_stray() > 0;
+    let is_partial = has_errors || !says_something || has_lost;
     Ok(if is_partial { Outcome::Partial } else { Outcome::Passed })
 }
 
@@ -94,6 +99,7 @@ fn standing<'l>(live: &'l Live, rows: &Rows) -> Standing<'l> {
     losses.extend([
         loss("duplicate", dropped.n_duplicate, "left out: at the time of the one before"),
         loss("backward", dropped.n_backward, "left out: earlier than the one before"),
+        loss("stray", live.n_stray() as usize, "left out: days of steps after the one before"),
     ]);
     let keys = live.keys().iter().map(String::as_str).zip(live.figures()).collect();
     Standing { time: live.latest(), n_rows: live.n_rows(), keys, losses }
