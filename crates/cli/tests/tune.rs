@@ -509,3 +509,25 @@ fn a_model_is_tuned_on_an_engine_of_others() {
         assert!(holds(&found, DAMPING, 0.08), "{found}");
     }
 }
+
+/// A first run may be too short to look at delays; the run that goes on does, and ends the same.
+#[test]
+fn delays_are_looked_at_once_there_is_room() {
+    let dir = folder();
+    let [model, table, told] = ["arm.sdf", "arm.csv", "arm_commands.csv"]
+        .map(|file| format!("{ROOT}/worlds/measured/{file}"));
+    let args = ["tune", &model, &table, "-c", &told, "-p", "command/delay=0..0.1", "--json"];
+    let whole = json(&expect(dir.path(), &args, 0).stdout);
+    let resumed = [&args[..], &["--resume", "s.json"]].concat();
+    expect(dir.path(), &[&resumed[..], &["--most", "20"]].concat(), 3);
+    let is_scanned = || {
+        let left = fs::read_to_string(dir.path().join("s.json")).unwrap();
+        serde_json::from_str::<Value>(&left).unwrap()["is_scanned"].clone()
+    };
+    assert_eq!(is_scanned(), false);
+    let found = json(&expect(dir.path(), &resumed, 0).stdout);
+    assert_eq!(is_scanned(), true);
+    let [once, twice] =
+        [&whole, &found].map(|found| number(found, "command/delay")["value"].as_f64().unwrap());
+    assert!((once - twice).abs() < 1e-4, "{once} {twice}");
+}

@@ -28,8 +28,8 @@ use headland_world::parameter::Settings;
 use crate::args::{ComparisonArgs, ValidateArgs};
 use crate::commands::compare::{PATH, sampling};
 use crate::comparing::{
-    Sides, format_of, key_map, options, read_side, refuse_evo, report_forms, shown, tell,
-    thresholds,
+    Sides, format_of, key_map, options, read_side, refuse_evo, refuse_reversed, report_forms,
+    shown, tell, thresholds,
 };
 use crate::context::{
     Context, Ended, Outcome, is_stdout, refuse_same, refuse_twice, refuse_unwritable, write_file,
@@ -48,6 +48,7 @@ pub fn run(context: &Context, args: &ValidateArgs) -> Ended {
         return growing::follow(context, args, idle_most);
     }
     let by = &args.by;
+    refuse_reversed(by.start, by.end)?;
     let (thresholds, map) = (thresholds(by)?, key_map(by.map.as_deref())?);
     let sources: Vec<&Path> = [Some(&args.model), Some(&args.table), args.command.as_ref()]
         .into_iter()
