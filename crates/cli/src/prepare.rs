@@ -133,7 +133,7 @@ pub fn unheeded(how: &HowArgs, world: &World, engine: &EngineEntry) -> Option<Di
     }
     let name = engine.name;
     let message = format!("the world asks for {}, which `{name}` leaves out", wishes.join(", "));
-    Some(Diagnostic::remark("wish-ignored", message).help("--engine native has them"))
+    Some(Diagnostic::remark("wish-ignored", message).help("the engine `native` has them"))
 }
 
 /// What the command line asks that this engine does not heed.
