@@ -245,7 +245,10 @@ fn unknown_unit(head: &ColumnHead, name: &str) -> Diagnostic {
     let first = UNITS.iter().skip(1).filter_map(|(words, ..)| words.first().copied());
     let words: Vec<&str> = first.collect();
     Diagnostic::warning("unknown-unit", message)
-        .note(format!("its numbers stay as they are, and are compared with nothing; known are {}", words.join(", ")))
+        .note(format!(
+            "its numbers stay as they are, and are compared with nothing; known are {}",
+            words.join(", ")
+        ))
         .help("leave the brackets out where they are SI already")
 }
 
