@@ -154,6 +154,7 @@ pub(super) fn waves_left() -> Diagnostic {
 #[cfg(test)]
 mod tests {
     use headland_base::Seed;
+    use headland_base::maths::sin;
     use rand_chacha::rand_core::Rng;
 
     use super::*;
@@ -167,7 +168,7 @@ mod tests {
         let moments: Vec<Moment> =
             (0..2).flat_map(|_| (0..500).map(|i| Moment { series: 0, at_nanos: i })).collect();
         let mut residuals = |height: f64| -> Vec<f64> {
-            let wave = |i: usize| if i < 500 { 0.0 } else { height * (i as f64 * 0.05).sin() };
+            let wave = |i: usize| if i < 500 { 0.0 } else { height * sin(i as f64 * 0.05) };
             (0..1000).map(|i| noise() + wave(i)).collect()
         };
         assert!(!has_waves(&residuals(0.0), &moments));
