@@ -117,13 +117,11 @@ impl Kernel for Guess<'_> {
                     next = newton.refine(problem, impulses, next);
                 }
             }
-            if !is_good || next.most < here.most {
-                walk.take();
-                here = next;
-            }
-            if is_good || is_right {
+            if is_good && next.most >= here.most {
                 break;
             }
+            walk.take();
+            here = next;
         }
         *out = (n_taken, here.most);
     }
