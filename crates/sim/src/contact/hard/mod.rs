@@ -12,10 +12,10 @@
 //! takes out the most energy it can. The cone is round: no pyramid, no favoured direction.
 //!
 //! The road: the impulses of the last step tell which contacts are open, stick and slide, and
-//! with that known the whole problem is one set of equations: mostly one step of Newton's method
-//! (newton.rs, walk.rs), whose end is taken if it keeps the law. That is how a robot that stands
-//! or lies is solved, at less than half of what sweeps take. Otherwise block Gauss–Seidel, each
-//! contact solved exactly by itself (cone.rs). Light things squeezed between heavy ones make that crawl, so
+//! with that known the whole problem is one set of equations: a step or two of Newton's method
+//! (newton.rs), whose end is taken if it keeps the law. That is how a robot that stands or lies
+//! is solved, at less than half of what sweeps take. Otherwise block Gauss–Seidel, each contact solved
+//! exactly by itself (cone.rs). Light things squeezed between heavy ones make that crawl, so
 //! when a sweep no longer gains, Newton's method takes over again and the sweeps finish.
 //! Everything runs in the order given: same problem, same bytes.
 //!
@@ -35,7 +35,6 @@ mod cone;
 mod impact;
 mod newton;
 mod square;
-mod walk;
 
 pub use impact::{Impacts, impact};
 
@@ -337,7 +336,7 @@ fn search(
     if may_guess && problem.has_a_guess(impulses) {
         let Scratch { velocities, newton, .. } = &mut *scratch;
         let goal = tuning.tolerance;
-        let (n_steps, reached) = walk::guess(problem, impulses, velocities, goal, newton);
+        let (n_steps, reached) = newton::guess(problem, impulses, velocities, goal, newton);
         outcome = Outcome { n_sweeps: 0, n_newton: n_steps, residual: reached };
         if reached <= goal {
             return outcome;
@@ -361,7 +360,7 @@ fn search(
             if problem.n() > tuning.n_newton_max {
                 continue;
             }
-            let (n_steps, reached) = walk::descend(
+            let (n_steps, reached) = newton::descend(
                 problem,
                 impulses,
                 &mut scratch.velocities,
