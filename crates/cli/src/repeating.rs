@@ -4,7 +4,9 @@
 use std::path::Path;
 
 use headland_base::{Diagnostic, SimDuration};
+use headland_judge::compare::is_of_units;
 use headland_record::{ImportOptions, Recording, import};
+use headland_report::count;
 use headland_sim::{EngineEntry, Gains, Model};
 use headland_validate::{Between, Experiment, ReplayOptions, Told, given};
 use headland_world::parameter::{self, Parameter, Settings, Subject};
@@ -14,6 +16,24 @@ use crate::args::{RepeatArgs, integrator_in_words};
 use crate::comparing::text;
 use crate::context::Context;
 use crate::prepare::NATIVE;
+
+/// Leaves keys out that cannot be read of the model, and says so, where that was asked for. A key
+/// in other units is not unknown.
+pub fn leave_out(
+    context: &Context,
+    unread: Vec<Diagnostic>,
+    ignores_unknown: bool,
+) -> Result<(), Vec<Diagnostic>> {
+    if unread.iter().any(|fault| !ignores_unknown || is_of_units(fault)) {
+        return Err(unread);
+    }
+    if !unread.is_empty() {
+        let n = count(unread.len() as u64, "key");
+        let message = format!("{n} left out that the model does not have");
+        context.show(&[Diagnostic::remark("keys-left-out", message)]);
+    }
+    Ok(())
+}
 
 /// The model with the numbers that were set, what is set beside it, and where its parts were
 /// written.

@@ -13,7 +13,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use headland_base::{Diagnostic, SimDuration, SimTime};
-use headland_judge::compare::{KeyMap, Options, Sampling, Selection, Side, is_of_units};
+use headland_judge::compare::{KeyMap, Options, Sampling, Selection, Side};
 use headland_record::{Recording, csv};
 use headland_report::count;
 use headland_sim::{EngineEntry, Housing, Model};
@@ -37,7 +37,7 @@ use crate::context::{
 use crate::prepare::NATIVE;
 use crate::progress::Progress;
 use crate::repeating::{
-    clocks_apart, integrator_of, read_state, read_subject, read_told, replay_options,
+    clocks_apart, integrator_of, leave_out, read_state, read_subject, read_told, replay_options,
     without_effect,
 };
 use crate::signals::interrupted;
@@ -195,15 +195,7 @@ fn known_or_refused(
     let mut signals = [wanted.signals, others.signals].concat();
     signals.sort_by(|a, b| a.key.cmp(&b.key));
     let known = Experiment { signals, told, known };
-    // A key in other units is not unknown.
-    if unread.iter().any(|fault| !args.by.ignore_unknown || is_of_units(fault)) {
-        return Err(unread);
-    }
-    if !unread.is_empty() {
-        let n = count(unread.len() as u64, "key");
-        let message = format!("{n} left out that the model does not have");
-        context.show(&[Diagnostic::remark("keys-left-out", message)]);
-    }
+    leave_out(context, unread, args.by.ignore_unknown)?;
     Ok(known)
 }
 

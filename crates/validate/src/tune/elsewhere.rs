@@ -49,9 +49,13 @@ pub(super) fn look_elsewhere(
     let Some(delay) = delay_of(tuning).filter(|_| is_here && !search.is_compared) else {
         return linear;
     };
+    let n_before = search.n_evaluations;
     match found_elsewhere(search, linear.as_ref(), delay, tuning, crew, most_evaluations, watch) {
         // It is looked for again from the first delay on, where the search goes on.
-        Err(BrokenOff) => linear,
+        Err(BrokenOff) => {
+            search.leave_out_since(n_before);
+            linear
+        }
         Ok(found) => {
             let linear = found.map_or(linear, |(better, linear)| {
                 *search = better;
@@ -88,22 +92,25 @@ fn found_elsewhere(
     let mut best: Option<Search> = None;
     for k in 0..N_DELAYS {
         if search.n_evaluations >= most_evaluations {
-            search.leave_out_since(n_before);
             return Err(BrokenOff);
         }
         let mut start = tuning.start();
         start[delay] = lower + (upper - lower) * (k as f64 + 0.5) / N_DELAYS as f64;
         let mut other = Search::new(&start, &bounds);
         other.n_evaluations = search.n_evaluations;
+        let mut is_stopped = false;
         let mut few = |now: &Search| {
-            search.n_evaluations = now.n_evaluations;
-            let is_enough = watch(search).is_break() || now.n_rounds >= N_ROUNDS;
+            // As it is put away: these points are evaluated again.
+            let mut begun = search.clone();
+            begun.n_evaluations = now.n_evaluations;
+            begun.leave_out_since(n_before);
+            is_stopped = watch(&begun).is_break();
+            let is_enough = is_stopped || now.n_rounds >= N_ROUNDS;
             if is_enough { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         };
         other.run(crew, &bounds, &options, &mut few);
         search.n_evaluations = other.n_points();
-        if tuning.is_broken_off() || other.ended == Some(Ended::TooMany) {
-            search.leave_out_since(n_before);
+        if is_stopped || tuning.is_broken_off() || other.ended == Some(Ended::TooMany) {
             return Err(BrokenOff);
         }
         let cost = |search: &Search| search.best().1.unwrap_or(f64::INFINITY);
@@ -114,6 +121,7 @@ fn found_elsewhere(
     }
     let Some(mut best) = best else { return Ok(None) };
     best.come_after(search);
+    best.is_compared = true; // also where it is put away on the way
     let linear = best.run(crew, &bounds, &options, watch);
     Ok(Some((best, linear)))
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use headland_base::names::suggestion;
 use headland_base::{Diagnostic, glob};
-use headland_judge::compare::{Side, is_of_units};
+use headland_judge::compare::Side;
 use headland_record::Recording;
 use headland_report::count;
 use headland_sim::Model;
@@ -18,7 +18,7 @@ use headland_world::parameter::Subject;
 use crate::args::TuneArgs;
 use crate::comparing::{key_map, refuse_reversed};
 use crate::context::Context;
-use crate::repeating::{clocks_apart, read_state, read_table, read_told};
+use crate::repeating::{clocks_apart, leave_out, read_state, read_table, read_told};
 
 /// Every table with its commands and its state, those that are held out last.
 pub(super) fn courses(
@@ -99,15 +99,7 @@ fn measured(
     let mut experiment = Experiment::of(&side, args.start, args.end);
     patterns.keep(&mut experiment, &args.key);
     let (known, unread) = known_signals(model, experiment);
-    // A key in other units is not unknown.
-    if unread.iter().any(|fault| !args.ignore_unknown || is_of_units(fault)) {
-        return Err(unread);
-    }
-    if !unread.is_empty() {
-        let n = count(unread.len() as u64, "key");
-        let message = format!("{n} left out that the model does not have");
-        context.show(&[Diagnostic::remark("keys-left-out", message)]);
-    }
+    leave_out(context, unread, args.ignore_unknown)?;
     Ok(known)
 }
 
