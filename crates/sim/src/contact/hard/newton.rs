@@ -10,8 +10,8 @@
 //! ```
 //!
 //! Four corners of one foot leave the impulses undetermined; a whisper of the identity picks
-//! the change that is smallest. A step is taken only as far as it brings the problem nearer to
-//! its law.
+//! the smallest. Guesses are whole steps; later ones are taken only as far as they bring the
+//! problem nearer to its law.
 //!
 //! Of contacts that are open and stops that nothing rests on the change is known, so only the
 //! others are left as equations.
@@ -21,27 +21,40 @@ use headland_base::maths::sqrt;
 use super::cone::Law;
 use super::square::Square;
 use super::{Distance, Stair, Task, distance, three};
-use crate::tree::{Kernel, widely};
 
 /// Memory of the method.
 #[derive(Debug, Default)]
 pub(super) struct Newton {
+    sought: Sought,
     /// What is left to be found.
     equations: Vec<Equation>,
     /// Of which rows, once more by themselves.
     rows: Vec<usize>,
-    /// Other rows, whose change is known and not nothing.
-    moved: Vec<usize>,
+    /// Other rows, of which what is sought is known and not nothing.
+    known: Vec<usize>,
     matrix: Square,
     right: Vec<f64>,
-    /// The change of every row.
-    step: Vec<f64>,
-    start: Vec<f64>,
-    tried: Vec<f64>,
-    velocities: Vec<f64>,
+    /// What is sought, of every row.
+    found: Vec<f64>,
+    /// Of whoever takes the steps: where it began.
+    pub start: Vec<f64>,
+    /// What is tried, and the velocities it leads to.
+    pub tried: Vec<f64>,
+    pub velocities: Vec<f64>,
 }
 
-/// An equation for the change of one row: what stands on its right, and what makes its left.
+/// What the equations are for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Sought {
+    /// All of every impulse. Where corners work against each other without moving anything, the
+    /// least of it.
+    #[default]
+    Whole,
+    /// What is to be added to the impulses there are, and the least of that.
+    Change,
+}
+
+/// An equation for one row: what stands on its right, and what makes its left.
 #[derive(Clone, Copy, Debug)]
 struct Equation {
     row: usize,
@@ -49,7 +62,7 @@ struct Equation {
     left: Left,
 }
 
-/// A sum of rows of W, times the changes of all impulses.
+/// A sum of rows of W, times what is sought of all impulses.
 #[derive(Clone, Copy, Debug)]
 enum Left {
     /// The velocity of its own row, times this.
@@ -59,134 +72,20 @@ enum Left {
     Slip { first: usize, shares: [f64; 2], own: [f64; 3] },
 }
 
-/// Added to the diagonal of rows of about unit size: how reluctant impulses are to change. It
-/// leaves the answer as it is and makes the way there longer, by its size against what a
-/// direction answers, a millionth for a ton on a gram. Four corners of a foot are twelve rows on
-/// six directions; what they do against each other moves nothing, and at 1e-11 rounding alone
-/// shifted it about, until contacts slid that should stick. Of a humanoid that stood, fell and
-/// lay, 62 steps of 2,500 took more than twenty of Newton's then, 18 do now; 1e-7 did no better.
+/// Added to the diagonal of rows of about unit size: how reluctant impulses are. Four corners of a
+/// foot are twelve rows on six directions; of what they do against each other, which moves nothing,
+/// it picks the least. Where all of every impulse is sought that leaves the corners far from where
+/// they slide, the same in every step; what it takes from the impulses that do move something is
+/// put back with the same matrix. Where a change is sought it leaves the answer as it is and makes
+/// the way there longer, by its size against what a direction answers, a millionth for a ton on a
+/// gram. At 1e-11 rounding alone shifted about what moves nothing; 1e-7 did no better.
 ///
-/// Tried instead: contacts that give in by 1e-7 of what they answer. Half as many steps of
-/// Newton's where a robot stands, but a gram sank under a ton.
+/// Tried instead: contacts that give in by 1e-7 of what they answer, but a gram sank under a ton.
 const WHISPER: f64 = 1e-9;
-
-/// Whole steps from a guess at what contacts do. In a robot that stands the first is right
-/// nineteen times of twenty, and the next two nearly always.
-const N_GUESSES: usize = 3;
-
-/// Takes whole steps from where the impulses are; how many, and the residual \[m/s\] they ended
-/// at. Where that is not good enough the impulses are left as they came.
-pub(super) fn guess(
-    problem: &Task<'_>,
-    impulses: &mut [f64],
-    velocities: &mut Vec<f64>,
-    tolerance: f64,
-    newton: &mut Newton,
-) -> (usize, f64) {
-    let mut out = (0, f64::INFINITY);
-    widely(Walk {
-        problem,
-        impulses: &mut *impulses,
-        velocities,
-        newton,
-        tolerance,
-        n_steps: N_GUESSES,
-        goes_on: false,
-        out: &mut out,
-    });
-    if out.1 > tolerance {
-        impulses.copy_from_slice(&newton.start);
-    }
-    out
-}
-
-/// Takes up to `n_steps` steps; how many were taken, and the residual \[m/s\] they ended at.
-/// Velocities follow the impulses.
-///
-/// Whole steps first: each is a guess at which contacts are open, stick and slide, and guesses
-/// may get worse before one is right. If none of them is, the steps are taken back, and then
-/// only as far as each brings the problem nearer to its law.
-pub(super) fn descend(
-    problem: &Task<'_>,
-    impulses: &mut [f64],
-    velocities: &mut Vec<f64>,
-    tolerance: f64,
-    n_steps: usize,
-    newton: &mut Newton,
-) -> (usize, f64) {
-    let mut out = (0, f64::INFINITY);
-    let goes_on = true;
-    let out_ref = &mut out;
-    widely(Walk {
-        problem,
-        impulses,
-        velocities,
-        newton,
-        tolerance,
-        n_steps,
-        goes_on,
-        out: out_ref,
-    });
-    out
-}
-
-/// The steps, in instructions as wide as there are: each row of the matrix is as long as all
-/// impulses, and what is done to it is done number by number, to the same bits in any width.
-struct Walk<'a> {
-    problem: &'a Task<'a>,
-    impulses: &'a mut [f64],
-    velocities: &'a mut Vec<f64>,
-    newton: &'a mut Newton,
-    tolerance: f64,
-    n_steps: usize,
-    /// Whether careful steps follow where whole ones lead nowhere.
-    goes_on: bool,
-    out: &'a mut (usize, f64),
-}
-
-impl Kernel for Walk<'_> {
-    #[inline(always)]
-    fn run(self) {
-        let Walk { problem, impulses, velocities, newton, tolerance, n_steps, goes_on, out } = self;
-        newton.start.clear();
-        newton.start.extend_from_slice(impulses);
-        find_velocities(problem, impulses, velocities);
-        let mut here = distance(problem, impulses, velocities);
-        let mut n_taken = 0;
-        // No sweeps come after a guess, so it ends where rounding does: what lies still is weighed
-        // by sensors that see a thousandth of the tolerance, divided by a short step.
-        let enough = tolerance * if goes_on { 0.1 } else { 1e-6 };
-        for careful in [false, true] {
-            for _ in 0..n_steps {
-                if here.most <= enough {
-                    break;
-                }
-                newton.list(problem, impulses, velocities);
-                // A guess is checked in any case, and then goes the quick way.
-                if !newton.find_step(problem, goes_on) {
-                    break;
-                }
-                let next = newton.advance(problem, impulses, careful, here);
-                let Some(next) = next else { break };
-                impulses.copy_from_slice(&newton.tried);
-                velocities.copy_from_slice(&newton.velocities);
-                here = next;
-                n_taken += 1;
-            }
-            if here.most <= tolerance || careful || !goes_on {
-                break;
-            }
-            impulses.copy_from_slice(&newton.start);
-            find_velocities(problem, impulses, velocities);
-            here = distance(problem, impulses, velocities);
-        }
-        *out = (n_taken, here.most);
-    }
-}
 
 /// `W·λ + b`, by eights that stay in a register; the last eight reach back over the one before.
 #[inline(always)]
-fn find_velocities(problem: &Task<'_>, impulses: &[f64], out: &mut Vec<f64>) {
+pub(super) fn find_velocities(problem: &Task<'_>, impulses: &[f64], out: &mut Vec<f64>) {
     out.clear();
     out.extend_from_slice(problem.free);
     let n = problem.n();
@@ -217,7 +116,7 @@ impl Newton {
     /// Tries the step, or shorter and shorter parts of it; where that leads. `None` when a
     /// careful one leads nowhere better.
     #[inline(always)]
-    fn advance(
+    pub fn advance(
         &mut self,
         problem: &Task<'_>,
         impulses: &[f64],
@@ -226,10 +125,7 @@ impl Newton {
     ) -> Option<Distance> {
         let mut part = 1.0;
         while part > 0.02 {
-            self.tried.clear();
-            self.tried.extend(impulses.iter().zip(&self.step).map(|(x, d)| x + part * d));
-            find_velocities(problem, &self.tried, &mut self.velocities);
-            let there = distance(problem, &self.tried, &self.velocities);
+            let there = self.try_part(problem, impulses, part);
             if !careful || there.squares < (1.0 - 0.1 * part) * here.squares {
                 return Some(there);
             }
@@ -238,14 +134,36 @@ impl Newton {
         None
     }
 
-    /// The equations, for the state each contact is in, and the changes that are known.
+    /// Where a part of the way to what was found leads.
     #[inline(always)]
-    fn list(&mut self, problem: &Task<'_>, impulses: &[f64], velocities: &[f64]) {
+    pub fn try_part(&mut self, problem: &Task<'_>, impulses: &[f64], part: f64) -> Distance {
+        self.tried.clear();
+        match self.sought {
+            Sought::Whole => self.tried.extend_from_slice(&self.found),
+            Sought::Change => {
+                let both = impulses.iter().zip(&self.found);
+                self.tried.extend(both.map(|(impulse, change)| impulse + part * change));
+            }
+        }
+        find_velocities(problem, &self.tried, &mut self.velocities);
+        distance(problem, &self.tried, &self.velocities)
+    }
+
+    /// The equations, for the state each contact is in, and what is known.
+    #[inline(always)]
+    pub fn list(
+        &mut self,
+        problem: &Task<'_>,
+        sought: Sought,
+        impulses: &[f64],
+        velocities: &[f64],
+    ) {
         let n = problem.n();
+        self.sought = sought;
         self.equations.clear();
-        self.moved.clear();
-        self.step.clear();
-        self.step.resize(n, 0.0);
+        self.known.clear();
+        self.found.clear();
+        self.found.resize(n, 0.0);
         for (i, contact) in problem.contacts.iter().enumerate() {
             self.list_contact(problem, i, contact.target, impulses, velocities);
         }
@@ -254,10 +172,10 @@ impl Newton {
             let w = problem.delassus[at * n + at];
             let wanted = impulses[at] - (velocities[at] - row.target) / w;
             if w > 0.0 && wanted > row.low && wanted < row.high {
-                self.hold(at, 1.0 / w, velocities[at] - row.target);
+                self.hold(at, 1.0 / w, row.target, problem, velocities);
             } else {
                 let bound = if w > 0.0 { row.within(wanted) } else { 0.0 };
-                self.change(at, bound - impulses[at]);
+                self.know(at, bound, impulses);
             }
         }
     }
@@ -277,30 +195,30 @@ impl Newton {
         let gap_speed = velocity.x - target;
         let r = 1.0 / w;
         if !(w > 0.0 && impulse.x - gap_speed * r > 0.0) {
-            (0..3).for_each(|k| self.change(at + k, -impulse[k]));
+            (0..3).for_each(|k| self.know(at + k, 0.0, impulses));
             return;
         }
         let strength = problem.strength(i);
         let mut pressure = impulse.x.max(0.0);
         match strength.stair(impulse.x - gap_speed * r, w) {
-            Stair::Holds => self.hold(at, r, gap_speed),
+            Stair::Holds => self.hold(at, r, target, problem, velocities),
             Stair::Gives => {
                 pressure = strength.most;
-                self.change(at, pressure - impulse.x);
+                self.know(at, pressure, impulses);
             }
-            Stair::Undone => self.hold(at, r, gap_speed + strength.give),
+            Stair::Undone => self.hold(at, r, target - strength.give, problem, velocities),
         }
         if !rubs {
-            self.change(at + 1, -impulse.y);
-            self.change(at + 2, -impulse.z);
+            self.know(at + 1, 0.0, impulses);
+            self.know(at + 2, 0.0, impulses);
             return;
         }
         let held = [impulse.y / mu[0], impulse.z / mu[1]];
         let z = [held[0] - r * velocity.y * mu[0], held[1] - r * velocity.z * mu[1]];
         let length = sqrt(z[0] * z[0] + z[1] * z[1]);
         if length <= pressure {
-            self.hold(at + 1, r, velocity.y);
-            self.hold(at + 2, r, velocity.z);
+            self.hold(at + 1, r, 0.0, problem, velocities);
+            self.hold(at + 2, r, 0.0, problem, velocities);
             return;
         }
         // F = λ_t − λ_n·ẑ;  dF = dλ_t − ẑ·dλ_n − (λ_n/|z|)·(1 − ẑ·ẑᵀ)·(dλ_t − r·W_t·dλ)
@@ -312,33 +230,51 @@ impl Newton {
                 shrink * (one - unit[k] * unit[m])
             });
             let mut own = [-unit[k], -across[0] / mu[0], -across[1] / mu[1]];
-            own[1 + k] += 1.0 / mu[k] + WHISPER;
+            own[1 + k] += 1.0 / mu[k];
             let shares = [across[0] * r * mu[0], across[1] * r * mu[1]];
-            let right = -(held[k] - impulse.x.max(0.0) * unit[k]);
             let left = Left::Slip { first: at, shares, own };
+            let mut right = -(held[k] - impulse.x.max(0.0) * unit[k]);
+            if self.sought == Sought::Whole {
+                right += left.of(at + 1 + k, impulses, velocities, problem.free);
+            }
             self.equations.push(Equation { row: at + 1 + k, right, left });
         }
     }
 
-    /// The velocity of a row shall vanish; `scale` brings the equation to about unit size.
+    /// The velocity of a row shall be the target; `scale` brings the equation to about unit size.
     #[inline(always)]
-    fn hold(&mut self, row: usize, scale: f64, off: f64) {
+    fn hold(
+        &mut self,
+        row: usize,
+        scale: f64,
+        target: f64,
+        problem: &Task<'_>,
+        velocities: &[f64],
+    ) {
+        let off = match self.sought {
+            Sought::Whole => problem.free[row] - target,
+            Sought::Change => velocities[row] - target,
+        };
         self.equations.push(Equation { row, right: -scale * off, left: Left::Speed(scale) });
     }
 
-    /// The impulse of a row shall change by so much.
+    /// The impulse of a row is known.
     #[inline(always)]
-    fn change(&mut self, row: usize, change: f64) {
-        self.step[row] = change;
-        if change != 0.0 {
-            self.moved.push(row);
+    fn know(&mut self, row: usize, impulse: f64, impulses: &[f64]) {
+        let sought = match self.sought {
+            Sought::Whole => impulse,
+            Sought::Change => impulse - impulses[row],
+        };
+        self.found[row] = sought;
+        if sought != 0.0 {
+            self.known.push(row);
         }
     }
 
     /// Solves the equations; `false` where that fails.
     #[inline(always)]
-    fn find_step(&mut self, problem: &Task<'_>, exchanges: bool) -> bool {
-        let Newton { equations, rows, moved, matrix, right, step, .. } = self;
+    pub fn find(&mut self, problem: &Task<'_>) -> bool {
+        let Newton { equations, rows, known, matrix, right, found, .. } = self;
         matrix.clear(equations.len());
         right.clear();
         rows.clear();
@@ -351,8 +287,7 @@ impl Newton {
                     let w = problem.row(equation.row);
                     let both = into.iter_mut().zip(&*rows);
                     both.for_each(|(entry, row)| *entry = scale * w[*row]);
-                    into[e] += WHISPER;
-                    moved.iter().for_each(|other| lacking -= scale * w[*other] * step[*other]);
+                    known.iter().for_each(|other| lacking -= scale * w[*other] * found[*other]);
                 }
                 Left::Slip { first, shares, own } => {
                     let w = [problem.row(first + 1), problem.row(first + 2)];
@@ -361,13 +296,55 @@ impl Newton {
                         shares[0] * w[0][row] + shares[1] * w[1][row] + own
                     };
                     into.iter_mut().zip(&*rows).for_each(|(into, row)| *into = entry(*row));
-                    moved.iter().for_each(|other| lacking -= entry(*other) * step[*other]);
+                    known.iter().for_each(|other| lacking -= entry(*other) * found[*other]);
                 }
             }
+            into[e] += WHISPER;
             right.push(lacking);
         }
-        let is_solved = matrix.solve(right, exchanges);
-        equations.iter().zip(&*right).for_each(|(equation, change)| step[equation.row] = *change);
+        // Rows that answer each other equally need no exchange.
+        let slides = |equation: &Equation| matches!(equation.left, Left::Slip { .. });
+        let is_solved = matrix.solve(right, equations.iter().any(slides));
+        equations.iter().zip(&*right).for_each(|(equation, sought)| found[equation.row] = *sought);
         is_solved
+    }
+
+    /// Puts back what the whisper took: once more with the same matrix, which costs little. Kept
+    /// where it is better. A change is so small that the whisper takes nothing of it.
+    #[inline(always)]
+    pub fn refine(&mut self, problem: &Task<'_>, impulses: &[f64], before: Distance) -> Distance {
+        if self.sought == Sought::Change {
+            return before;
+        }
+        let Newton { equations, matrix, right, found, tried, velocities, .. } = self;
+        right.clear();
+        right.extend(equations.iter().map(|equation| {
+            let Equation { row, right, left } = *equation;
+            right - left.of(row, tried, velocities, problem.free)
+        }));
+        matrix.solve_again(right);
+        equations.iter().zip(&*right).for_each(|(equation, more)| found[equation.row] += more);
+        let after = self.try_part(problem, impulses, 1.0);
+        if after.most < before.most {
+            return after;
+        }
+        let Newton { equations, right, found, .. } = self;
+        equations.iter().zip(&*right).for_each(|(equation, more)| found[equation.row] -= more);
+        self.try_part(problem, impulses, 1.0)
+    }
+}
+
+impl Left {
+    /// Its value for impulses and the velocities they lead to.
+    #[inline(always)]
+    fn of(self, row: usize, impulses: &[f64], velocities: &[f64], free: &[f64]) -> f64 {
+        let speed = |row: usize| velocities[row] - free[row];
+        match self {
+            Left::Speed(scale) => scale * speed(row),
+            Left::Slip { first, shares, own } => {
+                let own = own.iter().zip(&impulses[first..]).map(|(own, impulse)| own * impulse);
+                own.sum::<f64>() + shares[0] * speed(first + 1) + shares[1] * speed(first + 2)
+            }
+        }
     }
 }

@@ -1,0 +1,167 @@
+//! Ways through a problem by steps of [`Newton`]: guesses that go all the way, and careful ones.
+
+use super::newton::{Newton, Sought, find_velocities};
+use super::{Distance, Task, distance};
+use crate::tree::{Kernel, widely};
+
+/// Whole steps from a guess at what contacts do. Of a humanoid let go upright the first was right
+/// in 483 of 500 milliseconds, and one of the next two in 11 more.
+const N_GUESSES: usize = 3;
+
+/// How often a guess that is right is made exact, at most.
+const N_REFINED: usize = 2;
+
+/// Share of the tolerance that is as good as nothing: about what rounding leaves of a robot that
+/// lies, or a little more.
+const ROUNDING: f64 = 3e-5;
+
+/// Takes whole steps from where the impulses are; how many, and the residual \[m/s\] they ended
+/// at. Where that is not good enough the impulses are left as they came.
+pub(super) fn guess(
+    problem: &Task<'_>,
+    impulses: &mut [f64],
+    velocities: &mut Vec<f64>,
+    tolerance: f64,
+    newton: &mut Newton,
+) -> (usize, f64) {
+    let mut out = (0, f64::INFINITY);
+    let walk = Walk { problem, impulses: &mut *impulses, velocities, newton, tolerance };
+    widely(Guess { walk, out: &mut out });
+    if out.1 > tolerance {
+        impulses.copy_from_slice(&newton.start);
+    }
+    out
+}
+
+/// Takes up to `n_steps` steps; how many were taken, and the residual \[m/s\] they ended at.
+/// Velocities follow the impulses.
+///
+/// Whole steps first: each is a guess at which contacts are open, stick and slide, and guesses
+/// may get worse before one is right. If none of them is, the steps are taken back, and then
+/// only as far as each brings the problem nearer to its law.
+pub(super) fn descend(
+    problem: &Task<'_>,
+    impulses: &mut [f64],
+    velocities: &mut Vec<f64>,
+    tolerance: f64,
+    n_steps: usize,
+    newton: &mut Newton,
+) -> (usize, f64) {
+    let mut out = (0, f64::INFINITY);
+    let walk = Walk { problem, impulses, velocities, newton, tolerance };
+    widely(Descend { walk, n_steps, out: &mut out });
+    out
+}
+
+/// What steps are taken with.
+struct Walk<'a> {
+    problem: &'a Task<'a>,
+    impulses: &'a mut [f64],
+    velocities: &'a mut Vec<f64>,
+    newton: &'a mut Newton,
+    tolerance: f64,
+}
+
+impl Walk<'_> {
+    /// Where it begins, kept to come back to.
+    #[inline(always)]
+    fn begin(&mut self) -> Distance {
+        self.newton.start.clear();
+        self.newton.start.extend_from_slice(self.impulses);
+        self.look()
+    }
+
+    #[inline(always)]
+    fn look(&mut self) -> Distance {
+        find_velocities(self.problem, self.impulses, self.velocities);
+        distance(self.problem, self.impulses, self.velocities)
+    }
+
+    /// Takes what was tried.
+    #[inline(always)]
+    fn take(&mut self) {
+        self.impulses.copy_from_slice(&self.newton.tried);
+        self.velocities.copy_from_slice(&self.newton.velocities);
+    }
+}
+
+/// Whole steps, in instructions as wide as there are: each row of the matrix is as long as all
+/// impulses, and what is done to it is done number by number, to the same bits in any width.
+struct Guess<'a> {
+    walk: Walk<'a>,
+    out: &'a mut (usize, f64),
+}
+
+impl Kernel for Guess<'_> {
+    #[inline(always)]
+    fn run(self) {
+        let Guess { mut walk, out } = self;
+        let mut here = walk.begin();
+        let mut n_taken = 0;
+        // No sweeps come after a guess, so it ends near where rounding does: what lies still is
+        // weighed by sensors that see a thousandth of the tolerance, divided by a short step.
+        let enough = ROUNDING * walk.tolerance;
+        while n_taken < N_GUESSES && here.most > enough {
+            let is_good = here.most <= walk.tolerance;
+            let sought = if is_good { Sought::Change } else { Sought::Whole };
+            let Walk { problem, impulses, velocities, newton, tolerance } = &mut walk;
+            newton.list(problem, sought, impulses, velocities);
+            if !newton.find(problem) {
+                break;
+            }
+            let mut next = newton.try_part(problem, impulses, 1.0);
+            n_taken += 1;
+            let is_right = next.most <= *tolerance;
+            for _ in 0..N_REFINED {
+                if is_right && next.most > enough {
+                    next = newton.refine(problem, impulses, next);
+                }
+            }
+            if is_good && next.most >= here.most {
+                break;
+            }
+            walk.take();
+            here = next;
+        }
+        *out = (n_taken, here.most);
+    }
+}
+
+/// Whole steps, and careful ones where these lead nowhere.
+struct Descend<'a> {
+    walk: Walk<'a>,
+    n_steps: usize,
+    out: &'a mut (usize, f64),
+}
+
+impl Kernel for Descend<'_> {
+    #[inline(always)]
+    fn run(self) {
+        let Descend { mut walk, n_steps, out } = self;
+        let mut here = walk.begin();
+        let mut n_taken = 0;
+        for careful in [false, true] {
+            for _ in 0..n_steps {
+                if here.most <= 0.1 * walk.tolerance {
+                    break;
+                }
+                let Walk { problem, impulses, velocities, newton, .. } = &mut walk;
+                newton.list(problem, Sought::Change, impulses, velocities);
+                if !newton.find(problem) {
+                    break;
+                }
+                let next = newton.advance(problem, impulses, careful, here);
+                let Some(next) = next else { break };
+                walk.take();
+                here = next;
+                n_taken += 1;
+            }
+            if here.most <= walk.tolerance || careful {
+                break;
+            }
+            walk.impulses.copy_from_slice(&walk.newton.start);
+            here = walk.look();
+        }
+        *out = (n_taken, here.most);
+    }
+}
