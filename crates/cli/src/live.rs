@@ -348,7 +348,7 @@ fn mispredicted(code: &Code, planned_end: Option<SimTime>, end: &RunEnd) -> Opti
 
 /// When and how the simulation broke its own rules.
 fn breach(end: &RunEnd) -> Option<(SimTime, String)> {
-    let what = "position or velocity went non-finite; held at its last good pose";
+    let what = "position or velocity went non-finite or beyond measure; held at its last good pose";
     let contained = end.contained.first().map(|(name, time)| (*time, format!("{name}: {what}")));
     let fault = match &end.ending {
         Ending::Fault(fault) => Some((end.state.time, format!("engine: {}", fault.0))),

@@ -155,8 +155,11 @@ pub struct RunEnd {
     pub n_steps: u64,
     /// Why it ended.
     pub ending: Ending,
-    /// Rigids that went non-finite, by the name of their first body, with the moment.
+    /// Rigids that went non-finite or beyond measure, by the name of their first body, with the
+    /// moment.
     pub contained: Vec<(String, SimTime)>,
+    /// What the engine said as it went, with the moment; of very many the first.
+    pub remarks: Vec<(String, SimTime)>,
     /// Messages of sensors that had not arrived when it ended, and are lost.
     pub n_under_way: usize,
     /// What sensors said about themselves, each thing once.
@@ -179,8 +182,8 @@ pub fn run(
     let mut run = Run::prepare(model, setup, engine, cast, observer)?;
     let ending = run.go(tick)?;
     let n_under_way = run.mail.n_under_way();
-    let Run { state, n_steps, contained, findings, .. } = run;
-    Ok(RunEnd { state, n_steps, ending, contained, n_under_way, findings })
+    let Run { state, n_steps, contained, remarks, findings, .. } = run;
+    Ok(RunEnd { state, n_steps, ending, contained, remarks, n_under_way, findings })
 }
 
 struct Run<'a> {
@@ -200,7 +203,7 @@ struct Run<'a> {
     n_steps: u64,
     contained: Vec<(String, SimTime)>,
     watchdog_bit: bool,
-    n_remarks: usize,
+    remarks: Vec<(String, SimTime)>,
     findings: Vec<Diagnostic>,
     /// Somebody asked it to end.
     is_ending: bool,
@@ -271,7 +274,7 @@ impl<'a> Run<'a> {
             n_steps: 0,
             contained: Vec::new(),
             watchdog_bit: false,
-            n_remarks: 0,
+            remarks: Vec::new(),
             findings: Vec::new(),
             is_ending: false,
             has_contacts: true,
@@ -375,7 +378,7 @@ impl<'a> Run<'a> {
         let Run { model, engine, inputs, state, before, .. } = self;
         let done = step(model, &mut **engine, inputs, self.setup.step, state, before);
         for text in self.engine.take_remarks() {
-            let text = match self.n_remarks {
+            let text = match self.remarks.len() {
                 n if n < MOST_REMARKS => text,
                 MOST_REMARKS => {
                     format!("of more than {MOST_REMARKS} remarks the others are not kept")
@@ -383,7 +386,7 @@ impl<'a> Run<'a> {
                 _ => break,
             };
             self.observer.event(then, "engine", "remark", &text)?;
-            self.n_remarks += 1;
+            self.remarks.push((text, then));
         }
         if let Err(fault) = done {
             return Ok(Err(fault));
@@ -393,7 +396,7 @@ impl<'a> Run<'a> {
         for (i, was) in self.before.iter().enumerate() {
             if self.state.rigids[i].is_contained && !was.is_contained {
                 let name = self.model.bodies[self.model.rigids[i].body_idxs[0]].name.clone();
-                let text = "position or velocity went non-finite; held at its last good pose";
+                let text = "position or velocity went non-finite or beyond measure; held at its last good pose";
                 self.observer.event(self.state.time, &name, "non-finite", text)?;
                 self.contained.push((name, self.state.time));
             }

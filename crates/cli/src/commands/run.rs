@@ -139,13 +139,21 @@ fn faults(recorded: &Recorded) -> Vec<Diagnostic> {
         let n_more = end.contained.len() - 1;
         let others =
             if n_more == 0 { String::new() } else { format!(", and {n_more} more after it") };
-        let message =
-            format!("link `{name}` went non-finite at {time}{others}; held at the last good pose");
+        let message = format!(
+            "link `{name}` went non-finite or beyond measure at {time}{others}; held at the last good pose"
+        );
         faults.push(
             Diagnostic::warning("non-finite", message)
                 .note("what was recorded before that moment may be wrong already")
                 .help("a smaller --step often helps; `/events` in the recording has every moment"),
         );
+    }
+    if let Some((text, time)) = end.remarks.first() {
+        let said = Diagnostic::warning("engine-remark", format!("at {time}: {text}"));
+        faults.push(match end.remarks.len() - 1 {
+            0 => said,
+            n => said.note(format!("{n} more, see `/events` in the recording")),
+        });
     }
     if end.n_under_way > 0 {
         let what = headland_report::count(end.n_under_way as u64, "message");

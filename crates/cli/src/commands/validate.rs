@@ -331,7 +331,8 @@ fn repeat(
 
 fn contained(simulated: &Simulated) -> Vec<Diagnostic> {
     let told = simulated.done.contained.iter().map(|(name, time)| {
-        let message = format!("link `{name}` went non-finite at {time} and was held there");
+        let message =
+            format!("link `{name}` went non-finite or beyond measure at {time} and was held there");
         Diagnostic::warning("non-finite", message).help("try a smaller --step")
     });
     told.collect()

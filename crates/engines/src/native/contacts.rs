@@ -88,6 +88,17 @@ impl Contacts {
         Contacts { touches: Vec::new(), before: Vec::new(), laws }
     }
 
+    /// The law between the surfaces that touch.
+    pub fn law(&self, touch: &Touch) -> &SurfaceLaw {
+        let ContactPoint { body_a, body_b, shape_a, shape_b, .. } = touch.point;
+        self.laws.law((body_a, shape_a), (body_b, shape_b))
+    }
+
+    /// The stiffest spring of all laws \[N/m\].
+    pub fn stiffest(&self) -> f64 {
+        self.laws.laws().map(|law| law.stiffness).fold(0.0, f64::max)
+    }
+
     /// Takes what the detector found, as far as these two can reach each other. A point that
     /// was there in the last step keeps its impulse.
     pub fn take(
@@ -143,7 +154,7 @@ impl Contacts {
 
     /// Forces by a soft law: a spring, and friction that grows with the sliding speed, or does
     /// so up to Coulomb's limit. On the packs that take them now. Friction without limit may be
-    /// left to rows, see [`super::rows::Rows::rub`].
+    /// left to rows, see [`super::rub`].
     pub fn push_softly(
         &mut self,
         packs: &mut [Box<dyn Pack>],

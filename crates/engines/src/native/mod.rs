@@ -12,10 +12,12 @@
 
 mod contacts;
 mod crew;
+mod implausible;
 mod islands;
 mod joint_rows;
 mod packing;
 mod rows;
+mod rub;
 mod solving;
 mod stages;
 mod strength;
@@ -34,6 +36,7 @@ use headland_world::{ContactLaw, Integrator};
 
 use contacts::{Contacts, Friction, Reach};
 use crew::Crew;
+use implausible::Watch;
 use packing::Packing;
 use rows::{Hand, Rows};
 use stages::Inner;
@@ -75,6 +78,7 @@ struct Built {
     detector: Detector,
     contacts: Contacts,
     rows: Rows,
+    watch: Watch,
     law: ContactLaw,
     integrator: Integrator,
     /// Rigids that move at their own velocity, whatever pushes them.
@@ -91,10 +95,11 @@ impl Native {
 }
 
 impl Engine for Native {
-    fn check(&self, model: &Model, _options: &EngineOptions) -> Vec<Diagnostic> {
+    fn check(&self, model: &Model, options: &EngineOptions) -> Vec<Diagnostic> {
         let mut out = model.massless();
         out.extend(Scene::check(model));
         out.extend(packing::check(model));
+        out.extend(implausible::check(model, options.step.secs()));
         out
     }
 
@@ -150,6 +155,10 @@ impl Engine for Native {
     fn shortens_steps(&self) -> bool {
         true
     }
+
+    fn take_remarks(&mut self) -> Vec<String> {
+        self.built.as_mut().map_or(Vec::new(), |built| built.watch.take_remarks())
+    }
 }
 
 /// The error an inner step of the adaptive integrator may make, where nobody says.
@@ -166,12 +175,15 @@ impl Built {
         let native = &model.world.physics.native;
         let n_robots = packs.iter().map(|pack| pack.robots().len()).sum();
         let crew = Crew::of(n_robots, options.n_threads);
+        let law = native.law.unwrap_or(ContactLaw::Hard);
+        let contacts = Contacts::of(model);
         Built {
             detector: Detector::new(&scene),
-            contacts: Contacts::of(model),
+            watch: Watch::of(model, law, &contacts),
+            contacts,
             rows: Rows::of(model, &packs, crew.n_threads()),
             crew,
-            law: native.law.unwrap_or(ContactLaw::Hard),
+            law,
             integrator: native.integrator.unwrap_or(Integrator::SemiImplicit),
             led: (0..model.rigids.len())
                 .filter(|rigid| model.rigids[*rigid].motion == Motion::Kinematic)
@@ -225,6 +237,9 @@ impl Built {
 
     /// Impulses of whatever must be held.
     fn hold(&mut self, drive: &Drive<'_>, state: &State, hand: Hand) {
+        if hand == Hand::Kick {
+            self.watch.look(drive, &mut self.packs, state, &self.contacts);
+        }
         self.rows.begin();
         if self.law == ContactLaw::Hard {
             self.rows.hold_contacts(drive, &self.packs, state, &self.contacts);

@@ -22,7 +22,7 @@ use super::strength::strength_of;
 pub(super) struct Rows {
     joints: JointRows,
     numbering: Numbering,
-    held: Held,
+    pub held: Held,
     /// What was asked about the last links, by side: neighbouring contacts share them.
     asked: [Option<Asked>; 2],
     /// Scratch.
@@ -48,6 +48,8 @@ pub(super) struct Held {
     /// Per block from the first on: the contacts.
     pub contacts: Vec<Contact>,
     pub strengths: Vec<Strength>,
+    /// What rows that rub are at the points where they do, see [`Owner::Rub`] \[1/s\].
+    pub parts: Vec<Vec3>,
 }
 
 /// What a link answered in this step.
@@ -91,9 +93,10 @@ pub(super) enum Owner {
     Columns { shares: [Option<(Seat, f64)>; 2], slot: usize, stops: bool },
     /// Two links, with the force about each one's origin that a unit impulse is.
     Links(Sides),
-    /// The two sides of a contact that rub, in the same form; along what, which is nothing for
-    /// spin; and how much the row gives in \[1/kg, or 1/(kg·m²)\].
-    Rub { touch: usize, along: Vec3, sides: Sides, give: f64 },
+    /// Two links that rub, in the same form: the contacts they do it at, first and how many; where
+    /// in [`Held::parts`] the force of a unit impulse at the first of them stands, and how far on
+    /// at the next; and how much the row gives in.
+    Rub { touches: (usize, usize), parts: (usize, usize), sides: Sides, give: f64 },
 }
 
 /// Links a row acts on, each with the force about its robot's origin that a unit impulse is.
@@ -140,12 +143,13 @@ impl Rows {
     }
 
     pub fn begin(&mut self) {
-        let Held { blocks, owners, singles, contacts, strengths } = &mut self.held;
+        let Held { blocks, owners, singles, contacts, strengths, parts } = &mut self.held;
         blocks.clear();
         owners.clear();
         singles.clear();
         contacts.clear();
         strengths.clear();
+        parts.clear();
         self.asked = [None; 2];
         std::mem::swap(&mut self.last, &mut self.next);
         self.next.fill(0.0);
@@ -243,60 +247,8 @@ impl Rows {
         self.held.owners.push(Owner::Contact { touch: touch_idx, tangents, stops });
     }
 
-    /// Viscous friction of contacts, as of the end of the step: `λ = −h·c·u` is a row that holds
-    /// still and gives in by `1/(h·c)`. As a force it would throw a light foot about as soon as
-    /// `h·c` is more than twice what the foot weighs.
-    pub fn rub(&mut self, dt: f64, packs: &[Box<dyn Pack>], state: &State, contacts: &Contacts) {
-        for (i, touch) in contacts.touches.iter().enumerate() {
-            let moves =
-                |seat: &Option<Seat>| seat.is_some_and(|(pack, ..)| packs[pack].gives_way());
-            if touch.rub == [0.0; 2] || !touch.seats.iter().any(moves) {
-                continue;
-            }
-            let [sliding, spinning] = touch.rub;
-            let slip = free_velocity(packs, state, touch);
-            for along in tangents_of(touch.point.normal) {
-                self.rub_along(
-                    packs,
-                    (i, touch),
-                    (along, Vec3::ZERO),
-                    slip.dot(along),
-                    dt * sliding,
-                );
-            }
-            let spin = free_spin(packs, state, touch);
-            for about in [Vec3::X, Vec3::Y, Vec3::Z] {
-                let turn = spin.dot(about);
-                self.rub_along(packs, (i, touch), (Vec3::ZERO, about), turn, dt * spinning);
-            }
-        }
-    }
-
-    fn rub_along(
-        &mut self,
-        packs: &[Box<dyn Pack>],
-        (touch_idx, touch): (usize, &Touch),
-        (along, about): (Vec3, Vec3),
-        free: f64,
-        impulse_per_speed: f64,
-    ) {
-        if impulse_per_speed <= 0.0 {
-            return;
-        }
-        let side = |side: usize, sign: f64| {
-            let seat = touch.seats[side]?;
-            let arm = V3::of(touch.point.position - packs[seat.0].origin(seat.1));
-            Some((seat, V6::force_at(arm, V3::of(along * sign), V3::of(about * sign))))
-        };
-        let sides = [side(0, -1.0), side(1, 1.0)];
-        self.open_links(packs, &sides, free);
-        self.held.singles.push(Row::held(0.0));
-        let give = 1.0 / impulse_per_speed;
-        self.held.owners.push(Owner::Rub { touch: touch_idx, along, sides, give });
-    }
-
     /// Begins a row between links.
-    fn open_links(&mut self, packs: &[Box<dyn Pack>], sides: &Sides, free: f64) {
+    pub fn open_links(&mut self, packs: &[Box<dyn Pack>], sides: &Sides, free: f64) {
         self.held.blocks.open(1, [free, 0.0, 0.0]);
         for (i, side) in sides.iter().enumerate() {
             let Some((seat, force)) = side else { continue };
@@ -435,8 +387,11 @@ fn hand_out(
             }
         }
         Owner::Links(sides) => kick_links(packs, sides, impulse(0)),
-        Owner::Rub { touch, along, sides, .. } => {
-            contacts.touches[*touch].force += *along * (impulse(0) / dt);
+        Owner::Rub { touches: (first, n), parts: (part, stride), sides, .. } => {
+            let parts = held.parts[*part..].iter().step_by(*stride);
+            for (touch, part) in contacts.touches[*first..first + n].iter_mut().zip(parts) {
+                touch.force += *part * impulse(0);
+            }
             kick_links(packs, sides, impulse(0));
         }
     }
@@ -513,13 +468,13 @@ pub(super) fn about(packs: &[Box<dyn Pack>], seat: Seat, at: Vec3, force: Vec3) 
     V6::force_at(V3::of(arm), V3::of(force), V3::ZERO)
 }
 
-fn six(force: V6<f64>) -> [f64; 6] {
+pub(super) fn six(force: V6<f64>) -> [f64; 6] {
     let (t, l) = (force.turn, force.line);
     [t.x, t.y, t.z, l.x, l.y, l.z]
 }
 
 /// Of b against a at the contact, if nothing kicked.
-fn free_velocity(packs: &[Box<dyn Pack>], state: &State, touch: &Touch) -> Vec3 {
+pub(super) fn free_velocity(packs: &[Box<dyn Pack>], state: &State, touch: &Touch) -> Vec3 {
     let at = touch.point.position;
     let of_side = |side: usize| match touch.seats[side] {
         Some((pack, robot, node)) => {
@@ -532,7 +487,7 @@ fn free_velocity(packs: &[Box<dyn Pack>], state: &State, touch: &Touch) -> Vec3 
 }
 
 /// How fast b turns against a, if nothing kicked.
-fn free_spin(packs: &[Box<dyn Pack>], state: &State, touch: &Touch) -> Vec3 {
+pub(super) fn free_spin(packs: &[Box<dyn Pack>], state: &State, touch: &Touch) -> Vec3 {
     let of_side = |side: usize| match touch.seats[side] {
         Some((pack, robot, node)) => packs[pack].free_motion(robot, node).turn.get(0),
         None => state.rigids[touch.rigids[side]].twist.angular,
@@ -541,7 +496,7 @@ fn free_spin(packs: &[Box<dyn Pack>], state: &State, touch: &Touch) -> Vec3 {
 }
 
 /// Two directions across a normal.
-fn tangents_of(normal: Vec3) -> [Vec3; 2] {
+pub(super) fn tangents_of(normal: Vec3) -> [Vec3; 2] {
     let helper = if normal.x.abs() < 0.7 { Vec3::X } else { Vec3::Y };
     let first = normal.cross(helper).normalize();
     [first, normal.cross(first)]

@@ -107,6 +107,7 @@ impl Built {
             }
             if self.law != headland_world::ContactLaw::Hard {
                 self.find_contacts(drive, state);
+                self.watch.note(drive.dt, &self.contacts);
             }
             self.push(drive, state, |pack| pack.has_stages());
             for pack in self.packs.iter_mut().filter(|pack| pack.has_stages()) {

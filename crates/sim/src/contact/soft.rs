@@ -179,6 +179,11 @@ impl LawTable {
         LawTable { kinds, n_kinds: names.len(), laws }
     }
 
+    /// Every law between any two shapes.
+    pub fn laws(&self) -> impl Iterator<Item = &SurfaceLaw> {
+        self.laws.iter()
+    }
+
     /// The law between a shape of one body and a shape of another.
     pub fn law(&self, a: (usize, usize), b: (usize, usize)) -> &SurfaceLaw {
         let (one, other) = (self.kinds[a.0][a.1], self.kinds[b.0][b.1]);

@@ -504,7 +504,14 @@ impl<L: Lane + Send> Pack for Articulated<L> {
         L::wide(Wide(self, Job::Accelerate(drive)));
     }
 
+    fn lose(&mut self, robot: usize) {
+        self.robots[robot].is_lost = true;
+    }
+
     fn free_motion(&self, robot: usize, node: usize) -> V6<f64> {
+        if self.robots[robot].is_lost {
+            return V6::ZERO;
+        }
         self.motion_by(&self.work.next, robot, node)
     }
 

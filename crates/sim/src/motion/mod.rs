@@ -63,7 +63,7 @@ pub struct Robot {
     pub anchor: Option<usize>,
     /// Joints of the model that close its loops, cut out of its tree.
     pub loops: Vec<usize>,
-    /// It went non-finite and is held where it last was.
+    /// It went non-finite, or was thrown, and is held where it last was.
     pub is_lost: bool,
 }
 
@@ -170,6 +170,10 @@ pub trait Pack: Send {
     /// An impulse on a link, about the robot's origin, that moves it within this step and
     /// leaves no speed behind: what pushes overlapping bodies apart.
     fn nudge(&mut self, robot: usize, node: usize, impulse: V6<f64>);
+
+    /// Holds a robot where it is from this step on, as one that went non-finite is: of details
+    /// that forces move.
+    fn lose(&mut self, _robot: usize) {}
 
     /// Takes up the kicks and nudges and moves on.
     fn finish(&mut self, dt: f64);

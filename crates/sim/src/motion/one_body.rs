@@ -332,7 +332,14 @@ impl<L: Lane + Send> Pack for OneBody<L> {
         L::wide(Wide(self, Job::Gain(drive)));
     }
 
+    fn lose(&mut self, robot: usize) {
+        self.robots[robot].is_lost = true;
+    }
+
     fn free_motion(&self, robot: usize, node: usize) -> V6<f64> {
+        if self.robots[robot].is_lost {
+            return V6::ZERO;
+        }
         self.motions.velocities[node].get(robot) + self.gained_twist.get(robot)
     }
 
