@@ -90,11 +90,9 @@ pub fn run(text: &str) {
     let mut peers = peers(&model, tree, &samples);
     let mut lanes: Vec<Box<dyn Team + '_>> =
         vec![Box::new(Robots::<f64>::new("alone", &model, tree, &samples))];
-    if widest() >= 4 {
-        lanes.push(Box::new(Robots::<Lanes<4>>::new("4 lanes", &model, tree, &samples)));
-    }
-    if widest() >= 16 {
-        lanes.push(Box::new(Robots::<Lanes<16>>::new("16 lanes", &model, tree, &samples)));
+    // As wide as the engine packs robots.
+    if widest() == 8 {
+        lanes.push(Box::new(Robots::<Lanes<8>>::new("8 lanes", &model, tree, &samples)));
     }
     let builds: String = peers.iter().map(|(name, _)| format!("{name:>9}")).collect();
     let widths: String = lanes.iter().map(|team| format!("{:>10}", team.name())).collect();

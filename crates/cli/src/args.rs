@@ -305,14 +305,8 @@ pub struct TestArgs {
     /// Worlds to run first, each on every engine, and then to judge
     #[arg(long, value_name = "WORLD", num_args = 1..)]
     pub world: Vec<PathBuf>,
-    /// Engines for the worlds, or `all`
-    #[arg(
-        long,
-        value_name = "NAMES",
-        value_delimiter = ',',
-        requires = "world",
-        default_value = "rapier"
-    )]
+    /// Engines for the worlds, or `all` [default: for each world the one that `run` takes]
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', requires = "world")]
     pub engines: Vec<String>,
     /// Keep the recordings of the worlds in this folder
     #[arg(long, value_name = "FOLDER", requires = "world")]

@@ -11,7 +11,7 @@ use headland_sim::{Cast, Condition, EngineEntry, Gains, Model, Setup};
 use headland_world::{ALL_ROBOTS, World};
 
 use crate::args::HowArgs;
-use crate::context::{Context, resources};
+use crate::context::{Context, read_options, resources};
 use crate::schedule::Schedule;
 use crate::sensors;
 
@@ -106,6 +106,16 @@ fn ask_native(world: &mut World, how: &HowArgs) -> Result<(), Vec<Diagnostic>> {
 pub fn default_engine(world: &World) -> &'static EngineEntry {
     let name = if wishes(world).is_empty() { "rapier" } else { NATIVE };
     headland_engines::find(name).expect("it is part of headland")
+}
+
+/// The same of a file. One that cannot be read says why when it is run.
+pub fn default_engine_of(world: &Path, how: &HowArgs) -> &'static EngineEntry {
+    let read = headland_world::read(world, &read_options(&how.world_args)).ok();
+    let asked = read.and_then(|mut read| ask_native(&mut read.world, how).ok().map(|()| read));
+    match asked {
+        Some(read) => default_engine(&read.world),
+        None => headland_engines::find("rapier").expect("it is part of headland"),
+    }
 }
 
 /// The engine that has details, contact laws and integrators to choose from.

@@ -204,6 +204,29 @@ fn worlds_are_run_on_engines_and_judged() {
     expect(dir.path(), &["test", "green.lrp", "--world", "gone.sdf", "--engines", "all"], 2);
 }
 
+/// Where nobody names an engine, each world is run on the one that `run` takes for it.
+#[test]
+fn worlds_are_judged_on_the_engine_that_runs_them() {
+    let dir = folder();
+    let ball = format!("{ROOT}/worlds/ball.sdf");
+    let soft = fs::read_to_string(&ball)
+        .expect("shipped")
+        .replace("<sdf ", "<sdf xmlns:headland=\"urn:headland:sdf\" ")
+        .replace("</physics>", "<headland:native><law>soft</law></headland:native></physics>");
+    fs::write(dir.path().join("soft.sdf"), soft).expect("written");
+    let judged = |args: &[&str]| -> String {
+        text(
+            &expect(dir.path(), &[&["test", "green.lrp", "--duration", "1"], args].concat(), 0)
+                .stdout,
+        )
+    };
+    let shown = judged(&["--world", &ball, "soft.sdf"]);
+    assert!(shown.contains("ball-rapier") && shown.contains("soft-native"), "{shown}");
+    assert!(!shown.contains("ball-native") && !shown.contains("soft-rapier"), "{shown}");
+    let asked = judged(&["--law", "hard", "--world", &ball]);
+    assert!(asked.contains("ball-native"), "{asked}");
+}
+
 #[test]
 fn the_page_holds_everything_and_needs_nothing_else() {
     let dir = folder();

@@ -17,6 +17,7 @@ use crate::chosen::choose;
 use crate::context::{BUILD, Context, Ended, Outcome, is_stdout, refuse_same, write_file};
 use crate::judging::{Asked, Loaded, MaybeTest, Round, Unread, judge_all};
 use crate::parallel;
+use crate::prepare::default_engine_of;
 use crate::said::{self, Said};
 use crate::signals::interrupted;
 use crate::test_file::TestFile;
@@ -116,7 +117,11 @@ impl<'a> Session<'a> {
         if !args.world.is_empty() {
             // Nobody wants to hear of a misspelt name when the runs are done.
             TestFile::read_all(&args.tests)?;
-            let chosen = choose(&args.engines, Duration::from_secs(args.how.patience))?;
+            let names = match args.engines.is_empty() {
+                true => args.world.iter().map(|world| usual(world, args)).collect(),
+                false => args.engines.clone(),
+            };
+            let chosen = choose(&names, Duration::from_secs(args.how.patience))?;
             chosen.tell_missing(context);
             engines.extend(chosen.engines);
         }
@@ -250,6 +255,11 @@ struct Origin {
     fault: Option<String>,
 }
 
+/// The engine of a world where nobody names one.
+fn usual(world: &Path, args: &TestArgs) -> String {
+    default_engine_of(world, &args.how).name.to_string()
+}
+
 /// Runs every world on every engine, each in a process of its own.
 fn run_worlds(
     context: &Context,
@@ -259,7 +269,9 @@ fn run_worlds(
 ) -> Result<(Vec<Origin>, Outcome), Vec<Diagnostic>> {
     let mut cells: Vec<Cell> = Vec::new();
     for world in &args.world {
-        for (engine, found) in engines {
+        let usual = args.engines.is_empty().then(|| usual(world, args));
+        let is_meant = |engine: &EngineEntry| usual.as_ref().is_none_or(|name| engine.name == name);
+        for (engine, found) in engines.iter().filter(|(engine, _)| is_meant(engine)) {
             let stem = world.file_stem().unwrap_or(world.as_os_str()).to_string_lossy();
             let base = format!("{stem}-{}", file_name_of(engine.name));
             let numbered = (2..).map(|n| format!("{base}-{n}"));

@@ -179,7 +179,7 @@ impl Watch {
         let help = match self.law {
             ContactLaw::Hard => "take a shorter --step",
             ContactLaw::Soft | ContactLaw::SoftCoulomb => {
-                "take a shorter --step, or a stiffer surface (headland:surface_law) for this weight"
+                "take a shorter --step, or a stiffer <surface> of headland:native for this weight"
             }
         };
         self.remarks.push(format!(
