@@ -78,6 +78,7 @@ fn a_robot_alone_is_to_the_bit_the_robot_in_a_crowd() {
         (Integrator::SemiImplicit, ContactLaw::Hard),
         (Integrator::SemiImplicit, ContactLaw::Soft),
         (Integrator::Rk4, ContactLaw::SoftCoulomb),
+        (Integrator::Rk4, ContactLaw::Hard),
     ] {
         let of = |robots: &[usize], n_threads| bits(by(crowd(robots), integrator, law), n_threads);
         let alone: Vec<_> = (0..17).flat_map(|i| of(&[i], 1)).collect();
