@@ -358,3 +358,71 @@ fn what_is_too_quick_is_no_corner() {
     assert!((1000..2500).contains(&per_step), "{per_step} tries per step");
     assert!(worst < 1e-4, "{worst} m");
 }
+
+/// A slab that slides and turns across the joint of two boards of one ground, with a bystander on
+/// the first of them or alone.
+fn across_two_boards(with_bystander: bool) -> World {
+    let board = |name: &str, x: f64| {
+        format!(
+            r#"<collision name="{name}"><pose>{x} 0 -0.5 0 0 0</pose><geometry><box>
+            <size>4 8 1</size></box></geometry></collision>"#
+        )
+    };
+    let block = |name: &str, x: f64, y: f64, twist: &str| {
+        format!(
+            r#"<model name="{name}"><pose>{x} {y} 0.05 0 0 0.3</pose><link name="link">
+            <headland:twist>{twist}</headland:twist><inertial><mass>2</mass><inertia>
+            <ixx>0.02</ixx><iyy>0.03</iyy><izz>0.04</izz></inertia></inertial><collision name="c">
+            <geometry><box><size>0.6 0.4 0.1</size></box></geometry></collision></link></model>"#
+        )
+    };
+    let ground = format!(
+        r#"<model name="ground"><static>true</static><link name="link">{}{}</link></model>"#,
+        board("one", -2.0),
+        board("two", 2.0)
+    );
+    let bystander =
+        if with_bystander { block("bystander", -2.0, 2.0, "0 0 0 0 0 0") } else { String::new() };
+    let slab = block("slab", 0.0, 0.0, "0.5 0.2 0 0 0 1.5");
+    let world = sdf_world(&format!("{ground}{slab}{bystander}"));
+    let mut world = by(world, Integrator::SemiImplicit, ContactLaw::Soft);
+    world.physics.native.surface_laws = vec![numbers(1.0, 5.0, 0.02, 1.0)];
+    world
+}
+
+/// Friction is written point by point: against how the point moves at the end of the step, by what
+/// it is pressed with; all points together are what the slab slows down by. Who else stands on the
+/// same ground changes no bit of it.
+#[test]
+fn every_point_rubs_by_its_own_speed() {
+    let mut last: Option<(headland_base::Vec3, headland_base::Vec3)> = None; // place, velocity
+    let (mut n_points, mut most) = (0, 0.0_f64);
+    let mut alone = Vec::new();
+    Play::native(0.3).watch(&across_two_boards(false), |model, state| {
+        let (at, twist) = (place_of(model, state, "slab"), twist_of(model, state, "slab"));
+        alone.push((at, twist.linear, twist.angular));
+        let before = last.replace((at, twist.linear));
+        let Some((from, speed)) = before else { return };
+        let mut sum = headland_base::Vec3::ZERO;
+        for contact in &state.contacts {
+            let pressure = contact.force.dot(contact.normal);
+            let rub = contact.force - contact.normal * pressure;
+            let moves = twist.linear + twist.angular.cross(contact.position - from);
+            let slip = moves - contact.normal * moves.dot(contact.normal);
+            let off = (rub + slip * (5.0 * pressure)).length();
+            // Spin is carried on after the rows are solved, which turns it by a millionth.
+            assert!(off < 1e-5, "at {}: {off} N, {rub} N at {slip} m/s", state.time);
+            (n_points, most) = (n_points + 1, most.max(rub.length()));
+            sum += rub;
+        }
+        let wanted = (twist.linear - speed).with_z(0.0) * (2.0 / 1e-3);
+        assert!((sum.with_z(0.0) - wanted).length() < 1e-6, "{sum} N, not {wanted}");
+    });
+    assert!(n_points > 1_000 && most > 1.0, "it slid: {n_points} points, up to {most} N");
+    let mut beside = Vec::new();
+    Play::native(0.3).watch(&across_two_boards(true), |model, state| {
+        let twist = twist_of(model, state, "slab");
+        beside.push((place_of(model, state, "slab"), twist.linear, twist.angular));
+    });
+    assert_eq!(alone, beside, "a bystander changes nothing");
+}

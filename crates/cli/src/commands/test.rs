@@ -114,12 +114,17 @@ impl<'a> Session<'a> {
         };
         let mut origins: Vec<Origin> = args.on.iter().map(given).collect();
         let mut engines = Vec::new();
+        // One for each world, where nobody names any.
+        let mut usual: Vec<&EngineEntry> = Vec::new();
         if !args.world.is_empty() {
             // Nobody wants to hear of a misspelt name when the runs are done.
             TestFile::read_all(&args.tests)?;
-            let names = match args.engines.is_empty() {
-                true => args.world.iter().map(|world| usual(world, args)).collect(),
-                false => args.engines.clone(),
+            if args.engines.is_empty() {
+                usual.extend(args.world.iter().map(|world| default_engine_of(world, &args.how)));
+            }
+            let names = match usual.is_empty() {
+                true => args.engines.clone(),
+                false => usual.iter().map(|engine| engine.name.to_string()).collect(),
             };
             let chosen = choose(&names, Duration::from_secs(args.how.patience))?;
             chosen.tell_missing(context);
@@ -133,7 +138,7 @@ impl<'a> Session<'a> {
             let place = args.keep.as_deref().or(folder.as_ref().map(|f| f.path()));
             let place = place.expect("a folder to keep or a temporary one");
             make_folder(place)?;
-            let (made, ended) = run_worlds(context, args, &engines, place)?;
+            let (made, ended) = run_worlds(context, args, (&engines, &usual), place)?;
             origins.extend(made);
             outcome = outcome.max(ended);
         }
@@ -255,22 +260,17 @@ struct Origin {
     fault: Option<String>,
 }
 
-/// The engine of a world where nobody names one.
-fn usual(world: &Path, args: &TestArgs) -> String {
-    default_engine_of(world, &args.how).name.to_string()
-}
-
-/// Runs every world on every engine, each in a process of its own.
+/// Runs every world on every engine, or on its usual one, each in a process of its own.
 fn run_worlds(
     context: &Context,
     args: &TestArgs,
-    engines: &[(&'static EngineEntry, Result<Found, Unusable>)],
+    (engines, usual): (&[(&'static EngineEntry, Result<Found, Unusable>)], &[&EngineEntry]),
     folder: &Path,
 ) -> Result<(Vec<Origin>, Outcome), Vec<Diagnostic>> {
     let mut cells: Vec<Cell> = Vec::new();
-    for world in &args.world {
-        let usual = args.engines.is_empty().then(|| usual(world, args));
-        let is_meant = |engine: &EngineEntry| usual.as_ref().is_none_or(|name| engine.name == name);
+    for (i, world) in args.world.iter().enumerate() {
+        let is_meant =
+            |engine: &EngineEntry| usual.get(i).is_none_or(|usual| usual.name == engine.name);
         for (engine, found) in engines.iter().filter(|(engine, _)| is_meant(engine)) {
             let stem = world.file_stem().unwrap_or(world.as_os_str()).to_string_lossy();
             let base = format!("{stem}-{}", file_name_of(engine.name));

@@ -94,9 +94,9 @@ impl Contacts {
         self.laws.law((body_a, shape_a), (body_b, shape_b))
     }
 
-    /// The stiffest spring of all laws \[N/m\].
-    pub fn stiffest(&self) -> f64 {
-        self.laws.laws().map(|law| law.stiffness).fold(0.0, f64::max)
+    /// The stiffest spring a body may meet \[N/m\]; none of one without shapes.
+    pub fn stiffest_of(&self, body: usize) -> f64 {
+        self.laws.of_body(body).map(|law| law.stiffness).fold(0.0, f64::max)
     }
 
     /// Takes what the detector found, as far as these two can reach each other. A point that

@@ -9,81 +9,105 @@
 
 use std::collections::BTreeSet;
 
-use headland_base::Diagnostic;
 use headland_base::maths::sqrt;
-use headland_sim::contact::soft::SurfaceLaw;
+use headland_base::{Diagnostic, Vec3};
 use headland_sim::motion::{Drive, Pack};
-use headland_sim::tree::{Forest, Half, Tree, V6};
+use headland_sim::tree::{Forest, Half, V6};
 use headland_sim::{Model, Motion, State};
-use headland_world::ContactLaw;
+use headland_world::{ContactLaw, Integrator};
 
 use super::contacts::{Contacts, Touch, velocity_at};
-use super::packing::Seat;
+use super::packing::{self, Seat};
 use super::rows::{about, free_velocity, six};
 
 /// What was told, and what is known to tell by.
 pub(super) struct Watch {
     law: ContactLaw,
+    /// Whether the steps are those of the run. An integrator that shortens them until a spring is
+    /// followed throws nobody.
+    is_stepped: bool,
     /// By body and shape: half of the least thickness, endless for planes \[m\].
     cores: Vec<Vec<f64>>,
     /// The stiffest spring against the lightest thing \[1/s²\].
-    stiffest: f64,
+    quickest: f64,
     /// Pairs of rigids that were told to lie in each other.
     sunk: BTreeSet<[usize; 2]>,
     remarks: Vec<String>,
-    /// Contacts that were there within the step only.
+    /// Of every pair that touched anywhere in the step the deepest point.
     noted: Vec<Touch>,
+    suspects: Vec<Suspect>,
     /// Scratch.
     half: Half,
 }
 
+/// A point that may have thrown.
+struct Suspect {
+    touch: Touch,
+    /// The speed apart that is no wonder \[m/s\].
+    explained: f64,
+    /// From each rigid's origin to it, before the step \[m\].
+    arms: [Vec3; 2],
+    /// How fast a unit impulse makes each side \[1/kg\].
+    gives: [f64; 2],
+    /// Of its spring \[N/m\].
+    stiffness: f64,
+}
+
 /// Robots for which the step of a run is so long that springs no longer do what their law says.
 pub(super) fn check(model: &Model, step_secs: f64) -> Option<Diagnostic> {
-    let law = model.world.physics.native.law?;
-    if law == ContactLaw::Hard {
+    let native = &model.world.physics.native;
+    let law = native.law.filter(|law| *law != ContactLaw::Hard)?;
+    if matches!(native.integrator, Some(Integrator::Adaptive { .. })) {
         return None;
     }
-    let stiffest = Contacts::of(model).stiffest();
-    let forest = Forest::of(model);
-    let swing = |tree: &Tree| {
-        let links = tree.nodes.iter().filter_map(|node| node.rigid_idx);
-        let mass: f64 = links.map(|link| model.rigids[link].mass).sum();
-        step_secs * sqrt(stiffest / mass)
-    };
-    let all = forest.trees.iter().map(|tree| (tree.robot.as_str(), swing(tree)));
-    let mut robots: Vec<(&str, f64)> = all.filter(|(_, swing)| *swing > SWING_TOLD).collect();
-    robots.sort_by(|one, other| other.1.total_cmp(&one.1));
-    let (worst, swing) = *robots.first()?;
-    let suits = 1e3 * step_secs * SWING_KEPT / swing;
+    let (contacts, forest) = (Contacts::of(model), Forest::of(model));
+    let mut worst: Option<(f64, f64, &str)> = None; // swing, stiffness, robot
+    let mut n_told = 0;
+    for tree in forest.trees.iter().filter(|tree| packing::is_moved_by_forces(model, tree)) {
+        let links = || tree.nodes.iter().filter_map(|node| node.rigid_idx);
+        let mass: f64 = links().map(|link| model.rigids[link].mass).sum();
+        let bodies = links().flat_map(|link| model.rigids[link].body_idxs.iter().copied());
+        let stiffness = bodies.map(|body| contacts.stiffest_of(body)).fold(0.0, f64::max);
+        let swing = step_secs * sqrt(stiffness / mass);
+        if swing > SWING_TOLD {
+            n_told += 1;
+            if worst.is_none_or(|(most, ..)| swing > most) {
+                worst = Some((swing, stiffness, &tree.robot));
+            }
+        }
+    }
+    let (swing, stiffness, robot) = worst?;
+    let others = if n_told == 1 { String::new() } else { format!(" and {} more", n_told - 1) };
     let message = format!(
-        "a step of {} ms is too long for a spring of {stiffest} N/m under {}: hits will throw",
-        1e3 * step_secs,
-        match robots.len() {
-            1 => format!("`{worst}`"),
-            n => format!("`{worst}` and {} more", n - 1),
-        },
+        "a step of {} s is too long for a spring of {stiffness} N/m under `{robot}`{others}: hits \
+         may throw",
+        two_digits(step_secs),
     );
-    Some(
-        Diagnostic::warning("step-too-long", message)
-            .note(format!(
-                "a mass on one point swings {swing:.2} rad in a step; 0.17 keep its restitution"
-            ))
-            .help(format!(
-                "--step {:.5} suits it, or a softer surface, or --law hard",
-                1e-3 * suits
-            )),
-    )
+    let note = format!(
+        "law `{}`: a mass on one point swings {swing:.2} rad in a step; {SWING_KEPT} keep its \
+         restitution",
+        law.word()
+    );
+    let suits = two_digits(step_secs * SWING_KEPT / swing);
+    let help = format!("--step {suits} suits it, or a softer surface, or --law hard");
+    Some(Diagnostic::warning("step-too-long", message).note(note).help(help))
+}
+
+/// Two digits of a number, as people write it.
+fn two_digits(number: f64) -> f64 {
+    format!("{number:.1e}").parse().unwrap_or(number)
 }
 
 /// Slower than this nobody was thrown \[m/s\]: the speed of a fall of a metre.
 const THROW: f64 = 4.5;
 
-/// As many times what explains a speed, and it is not explained: what came in, and the way out
-/// of the overlap within one step.
+/// As many times what explains a speed, and it is not explained: what was there before, and the
+/// way out of the overlap within one step.
 const UNEXPLAINED: f64 = 4.0;
 
-/// A spring that could swing more than this within a step, in radians, may be what threw.
-const SWING: f64 = 1.0;
+/// A spring that swings less than this within a step, in radians, follows its law and throws
+/// nobody. On one point: on four it is twice that.
+const SWING: f64 = 0.5;
 
 /// What answers with less than this share of both was not thrown, the other was.
 const SHARE: f64 = 0.1;
@@ -95,7 +119,12 @@ const SWING_TOLD: f64 = 0.6;
 const SWING_KEPT: f64 = 0.17;
 
 impl Watch {
-    pub fn of(model: &Model, law: ContactLaw, contacts: &Contacts) -> Watch {
+    pub fn of(
+        model: &Model,
+        law: ContactLaw,
+        integrator: Integrator,
+        contacts: &Contacts,
+    ) -> Watch {
         let core = |geometry: &headland_world::Geometry| {
             let thickness = geometry.bounds().map(|(low, high)| (high - low).min_element());
             thickness.filter(|thickness| *thickness > 0.0).map_or(f64::INFINITY, |t| 0.5 * t)
@@ -105,13 +134,17 @@ impl Watch {
         };
         let moved = model.rigids.iter().filter(|rigid| rigid.motion == Motion::Dynamic);
         let lightest = moved.map(|rigid| rigid.mass).fold(f64::INFINITY, f64::min);
+        let stiffest =
+            (0..model.bodies.len()).map(|body| contacts.stiffest_of(body)).fold(0.0, f64::max);
         Watch {
             law,
+            is_stepped: !matches!(integrator, Integrator::Adaptive { .. }),
             cores: model.bodies.iter().map(cores_of).collect(),
-            stiffest: contacts.stiffest() / lightest,
+            quickest: stiffest / lightest,
             sunk: BTreeSet::new(),
             remarks: Vec::new(),
             noted: Vec::new(),
+            suspects: Vec::new(),
             half: Half::default(),
         }
     }
@@ -122,8 +155,15 @@ impl Watch {
 
     /// Contacts of a stage within a step: what hits there is not there at its beginning.
     pub fn note(&mut self, dt: f64, contacts: &Contacts) {
-        if self.can_throw(dt) {
-            self.noted.extend(contacts.touches.iter().filter(|touch| touch.point.depth > 0.0));
+        if !self.can_throw(dt) {
+            return;
+        }
+        for touch in contacts.touches.iter().filter(|touch| touch.point.depth > 0.0) {
+            match self.noted.iter_mut().find(|noted| noted.rigids == touch.rigids) {
+                Some(noted) if noted.point.depth < touch.point.depth => *noted = *touch,
+                Some(_) => {}
+                None => self.noted.push(*touch),
+            }
         }
     }
 
@@ -131,7 +171,7 @@ impl Watch {
     pub fn look(
         &mut self,
         drive: &Drive<'_>,
-        packs: &mut [Box<dyn Pack>],
+        packs: &[Box<dyn Pack>],
         state: &State,
         contacts: &Contacts,
     ) {
@@ -140,24 +180,46 @@ impl Watch {
                 self.see_sunk(drive, packs, touch);
             }
         }
-        if !self.can_throw(drive.dt) {
-            return;
-        }
         self.note(drive.dt, contacts);
-        let noted = std::mem::take(&mut self.noted);
-        for touches in noted.chunk_by(|a, b| a.rigids == b.rigids) {
-            let depth = |touch: &&Touch| touch.point.depth;
-            let deepest = touches.iter().max_by(|a, b| depth(a).total_cmp(&depth(b)));
-            let touch = deepest.expect("a chunk has one");
-            self.see_thrown(drive, packs, state, (touch, touches.len()), contacts.law(touch));
+        let mut noted = std::mem::take(&mut self.noted);
+        for touch in noted.drain(..) {
+            let (at, normal) = (touch.point.position, touch.point.normal);
+            let [u, v] = touch.rigids.map(|rigid| velocity_at(state, rigid, at));
+            let explained = (u - v).dot(normal).abs() + touch.point.depth / drive.dt;
+            if !is_thrown(free_velocity(packs, state, &touch).dot(normal), explained) {
+                continue;
+            }
+            let give = |seat: Option<Seat>| seat.map_or(0.0, |seat| self.give(packs, seat, &touch));
+            let (gives, stiffness) = (touch.seats.map(give), contacts.law(&touch).stiffness);
+            if (gives[0] + gives[1]) * stiffness * drive.dt * drive.dt > SWING * SWING {
+                let arm = |rigid: usize| at - state.rigids[rigid].world_from_rigid.translation;
+                let arms = touch.rigids.map(arm);
+                self.suspects.push(Suspect { touch, explained, arms, gives, stiffness });
+            }
         }
         self.noted = noted;
-        self.noted.clear();
+    }
+
+    /// Holds whoever was thrown, when the step is made: what joints and loops held was not.
+    pub fn confirm(&mut self, drive: &Drive<'_>, packs: &mut [Box<dyn Pack>], state: &mut State) {
+        let mut suspects = std::mem::take(&mut self.suspects);
+        for suspect in suspects.drain(..) {
+            let point = &suspect.touch.point;
+            let [u, v] =
+                suspect.touch.rigids.map(|rigid| velocity_at(state, rigid, point.position));
+            let left = (v - u).dot(point.normal);
+            if is_thrown(left, suspect.explained) {
+                self.hold(drive, packs, state, (&suspect, left));
+            }
+        }
+        self.suspects = suspects;
     }
 
     /// Whether any spring could. Four times: a rod answers at its end as a quarter of its mass.
     fn can_throw(&self, dt: f64) -> bool {
-        self.law != ContactLaw::Hard && 4.0 * self.stiffest * dt * dt > SWING * SWING
+        self.is_stepped
+            && self.law != ContactLaw::Hard
+            && 4.0 * self.quickest * dt * dt > SWING * SWING
     }
 
     fn core(&self, touch: &Touch) -> f64 {
@@ -188,32 +250,22 @@ impl Watch {
         ));
     }
 
-    fn see_thrown(
+    fn hold(
         &mut self,
         drive: &Drive<'_>,
         packs: &mut [Box<dyn Pack>],
-        state: &State,
-        (touch, n_points): (&Touch, usize),
-        law: &SurfaceLaw,
+        state: &mut State,
+        (suspect, left): (&Suspect, f64),
     ) {
-        let (at, normal, dt) = (touch.point.position, touch.point.normal, drive.dt);
-        let [u, v] = touch.rigids.map(|rigid| velocity_at(state, rigid, at));
-        let came = (u - v).dot(normal).max(0.0) + touch.point.depth / dt;
-        let left = free_velocity(packs, state, touch).dot(normal);
-        if left.is_nan() || left <= THROW.max(UNEXPLAINED * came) {
-            return;
-        }
-        let gives = touch.seats.map(|seat| seat.map_or(0.0, |seat| self.give(packs, seat, touch)));
+        let Suspect { touch, gives, stiffness, .. } = suspect;
         let give = gives[0] + gives[1];
-        let stiffness = law.stiffness * n_points as f64;
-        if give * stiffness * dt * dt <= SWING * SWING {
-            return;
-        }
         let mut held = Vec::new();
         for (side, seat) in touch.seats.iter().enumerate() {
             let Some((pack, robot, _)) = *seat else { continue };
             if gives[side] >= SHARE * give && !packs[pack].robots()[robot].is_lost {
                 packs[pack].lose(robot);
+                packs[pack].place(state);
+                packs[pack].write(state);
                 held.push(format!("`{}`", name(drive.model, touch.rigids[side])));
             }
         }
@@ -221,14 +273,13 @@ impl Watch {
             return;
         }
         let [a, b] = touch.rigids.map(|rigid| name(drive.model, rigid));
-        let suits = 1e3 * SWING_KEPT / sqrt(give * stiffness);
         self.remarks.push(format!(
             "the contact of `{a}` and `{b}` threw them apart at {left:.0} m/s within one step of \
-             {:.3} ms, so {} is held where it was; a --step of {suits:.2} ms suits a stiffness of \
-             {} N/m here",
-            1e3 * dt,
+             {} s, so {} {} held; --step {} suits a stiffness of {stiffness} N/m here",
+            two_digits(drive.dt),
             held.join(" and "),
-            law.stiffness,
+            if held.len() == 1 { "is" } else { "are" },
+            two_digits(SWING_KEPT / sqrt(give * stiffness)),
         ));
     }
 
@@ -244,6 +295,12 @@ impl Watch {
         })
         .sum()
     }
+}
+
+/// Whether a speed apart is more than what explains it \[m/s\]. What is no number is not thrown
+/// but lost.
+fn is_thrown(left: f64, explained: f64) -> bool {
+    left > THROW.max(UNEXPLAINED * explained)
 }
 
 fn name(model: &Model, rigid: usize) -> &str {

@@ -176,15 +176,16 @@ impl Built {
         let n_robots = packs.iter().map(|pack| pack.robots().len()).sum();
         let crew = Crew::of(n_robots, options.n_threads);
         let law = native.law.unwrap_or(ContactLaw::Hard);
+        let integrator = native.integrator.unwrap_or(Integrator::SemiImplicit);
         let contacts = Contacts::of(model);
         Built {
             detector: Detector::new(&scene),
-            watch: Watch::of(model, law, &contacts),
+            watch: Watch::of(model, law, integrator, &contacts),
             contacts,
             rows: Rows::of(model, &packs, crew.n_threads()),
             crew,
             law,
-            integrator: native.integrator.unwrap_or(Integrator::SemiImplicit),
+            integrator,
             led: (0..model.rigids.len())
                 .filter(|rigid| model.rigids[*rigid].motion == Motion::Kinematic)
                 .collect(),
@@ -238,7 +239,7 @@ impl Built {
     /// Impulses of whatever must be held.
     fn hold(&mut self, drive: &Drive<'_>, state: &State, hand: Hand) {
         if hand == Hand::Kick {
-            self.watch.look(drive, &mut self.packs, state, &self.contacts);
+            self.watch.look(drive, &self.packs, state, &self.contacts);
         }
         self.rows.begin();
         if self.law == ContactLaw::Hard {
@@ -279,6 +280,7 @@ impl Built {
             });
             self.packs.iter().for_each(|pack| pack.write(state));
         }
+        self.watch.confirm(drive, &mut self.packs, state);
         for joint_idx in self.packs.iter().flat_map(|pack| pack.robots()).flat_map(|r| &r.loops) {
             state.measure_joint(drive.model, &drive.model.joints[*joint_idx]);
         }

@@ -89,6 +89,11 @@ fn detail_of(model: &Model, tree: &Tree) -> Detail {
     }
 }
 
+/// Whether forces move a robot, and it does not do as it is told.
+pub(super) fn is_moved_by_forces(model: &Model, tree: &Tree) -> bool {
+    !matches!(detail_of(model, tree), Detail::Kinematic | Detail::Vehicle)
+}
+
 fn is_single(tree: &Tree) -> bool {
     tree.nodes.len() == 1 && tree.nodes[0].kind == NodeKind::Free
 }

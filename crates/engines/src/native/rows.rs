@@ -48,6 +48,8 @@ pub(super) struct Held {
     /// Per block from the first on: the contacts.
     pub contacts: Vec<Contact>,
     pub strengths: Vec<Strength>,
+    /// Contacts that rub, those of two links together.
+    pub rubbing: Vec<usize>,
     /// What rows that rub are at the points where they do, see [`Owner::Rub`] \[1/s\].
     pub parts: Vec<Vec3>,
 }
@@ -93,10 +95,10 @@ pub(super) enum Owner {
     Columns { shares: [Option<(Seat, f64)>; 2], slot: usize, stops: bool },
     /// Two links, with the force about each one's origin that a unit impulse is.
     Links(Sides),
-    /// Two links that rub, in the same form: the contacts they do it at, first and how many; where
-    /// in [`Held::parts`] the force of a unit impulse at the first of them stands, and how far on
-    /// at the next; and how much the row gives in.
-    Rub { touches: (usize, usize), parts: (usize, usize), sides: Sides, give: f64 },
+    /// Two links that rub, in the same form: the contacts they do it at, first and how many in
+    /// [`Held::rubbing`]; where in [`Held::parts`] the force of a unit impulse at the first of
+    /// them stands, and how far on at the next; and how much the row gives in.
+    Rub { points: (usize, usize), parts: (usize, usize), sides: Sides, give: f64 },
 }
 
 /// Links a row acts on, each with the force about its robot's origin that a unit impulse is.
@@ -143,12 +145,13 @@ impl Rows {
     }
 
     pub fn begin(&mut self) {
-        let Held { blocks, owners, singles, contacts, strengths, parts } = &mut self.held;
+        let Held { blocks, owners, singles, contacts, strengths, rubbing, parts } = &mut self.held;
         blocks.clear();
         owners.clear();
         singles.clear();
         contacts.clear();
         strengths.clear();
+        rubbing.clear();
         parts.clear();
         self.asked = [None; 2];
         std::mem::swap(&mut self.last, &mut self.next);
@@ -387,10 +390,10 @@ fn hand_out(
             }
         }
         Owner::Links(sides) => kick_links(packs, sides, impulse(0)),
-        Owner::Rub { touches: (first, n), parts: (part, stride), sides, .. } => {
+        Owner::Rub { points: (first, n), parts: (part, stride), sides, .. } => {
             let parts = held.parts[*part..].iter().step_by(*stride);
-            for (touch, part) in contacts.touches[*first..first + n].iter_mut().zip(parts) {
-                touch.force += *part * impulse(0);
+            for (touch, part) in held.rubbing[*first..first + n].iter().zip(parts) {
+                contacts.touches[*touch].force += *part * impulse(0);
             }
             kick_links(packs, sides, impulse(0));
         }

@@ -179,9 +179,10 @@ impl LawTable {
         LawTable { kinds, n_kinds: names.len(), laws }
     }
 
-    /// Every law between any two shapes.
-    pub fn laws(&self) -> impl Iterator<Item = &SurfaceLaw> {
-        self.laws.iter()
+    /// Every law between a shape of one body and any other shape.
+    pub fn of_body(&self, body: usize) -> impl Iterator<Item = &SurfaceLaw> {
+        let of_kind = |kind: &usize| &self.laws[kind * self.n_kinds..(kind + 1) * self.n_kinds];
+        self.kinds[body].iter().flat_map(of_kind)
     }
 
     /// The law between a shape of one body and a shape of another.

@@ -343,8 +343,13 @@ impl<L: Lane> Articulated<L> {
 
     /// Holds robots whose numbers left the finite; the others do not notice.
     fn contain(&mut self) {
+        let alarm = self.work.alarm;
+        self.hold_where_lost(|robot, lane| robot.is_lost || is_alarmed(alarm, lane));
+    }
+
+    fn hold_where_lost(&mut self, is_lost: impl Fn(&Robot, usize) -> bool) {
         for (lane, robot) in self.robots.iter_mut().enumerate() {
-            if robot.is_lost || is_alarmed(self.work.alarm, lane) {
+            if is_lost(robot, lane) {
                 robot.is_lost = true;
                 let held = self.positions.iter_mut().zip(&self.held);
                 held.for_each(|(q, held)| q.set(lane, held.get(lane)));
@@ -506,11 +511,12 @@ impl<L: Lane + Send> Pack for Articulated<L> {
 
     fn lose(&mut self, robot: usize) {
         self.robots[robot].is_lost = true;
+        self.contain();
     }
 
     fn free_motion(&self, robot: usize, node: usize) -> V6<f64> {
         if self.robots[robot].is_lost {
-            return V6::ZERO;
+            return self.work.anchor_motion.get(robot);
         }
         self.motion_by(&self.work.next, robot, node)
     }
@@ -609,6 +615,7 @@ impl<L: Lane + Send> Pack for Articulated<L> {
 
     fn set_stage(&mut self, weights: &[f64], dt: f64) {
         L::wide(Wide(self, Job::SetStage(weights, dt)));
+        self.hold_where_lost(|robot, _| robot.is_lost);
     }
 
     fn error(&self, robot: usize, weights: &[f64], dt: f64) -> f64 {

@@ -171,8 +171,8 @@ pub trait Pack: Send {
     /// leaves no speed behind: what pushes overlapping bodies apart.
     fn nudge(&mut self, robot: usize, node: usize, impulse: V6<f64>);
 
-    /// Holds a robot where it is from this step on, as one that went non-finite is: of details
-    /// that forces move.
+    /// Takes the last step of a robot back and holds it there from now on, as one that went
+    /// non-finite: of details that forces move. To be placed and written again.
     fn lose(&mut self, _robot: usize) {}
 
     /// Takes up the kicks and nudges and moves on.

@@ -334,6 +334,7 @@ impl<L: Lane + Send> Pack for OneBody<L> {
 
     fn lose(&mut self, robot: usize) {
         self.robots[robot].is_lost = true;
+        self.contain();
     }
 
     fn free_motion(&self, robot: usize, node: usize) -> V6<f64> {

@@ -333,7 +333,8 @@ fn search(
     scratch: &mut Scratch,
 ) -> Outcome {
     let mut outcome = Outcome { n_sweeps: 0, n_newton: 0, residual: 0.0 };
-    // Single rows alone are nearly linear, so the first guess is right whatever their number.
+    // Rows that rub are linear, so the first guess is right, and sweeps would crawl; stops and dry
+    // friction beside them change little of that.
     let n_most = if problem.contacts.is_empty() { usize::MAX } else { N_GUESSED_MAX };
     let may_guess = 0 < problem.n() && problem.n() <= n_most.min(tuning.n_newton_max);
     if may_guess && problem.has_a_guess(impulses) {

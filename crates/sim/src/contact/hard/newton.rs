@@ -13,7 +13,7 @@
 //! the smallest. Guesses are whole steps; later ones are taken only as far as they bring the
 //! problem nearer to its law.
 //!
-//! Of contacts that are open and stops that nothing rests on the change is known, so only the
+//! Of contacts that are open and stops that nothing rests on what is sought is known, so only the
 //! others are left as equations.
 
 use headland_base::maths::sqrt;
@@ -139,7 +139,10 @@ impl Newton {
     pub fn try_part(&mut self, problem: &Task<'_>, impulses: &[f64], part: f64) -> Distance {
         self.tried.clear();
         match self.sought {
-            Sought::Whole => self.tried.extend_from_slice(&self.found),
+            Sought::Whole => {
+                debug_assert!(part == 1.0, "a part of all is nowhere on the way");
+                self.tried.extend_from_slice(&self.found);
+            }
             Sought::Change => {
                 let both = impulses.iter().zip(&self.found);
                 self.tried.extend(both.map(|(impulse, change)| impulse + part * change));

@@ -113,9 +113,14 @@ impl Kernel for Guess<'_> {
             n_taken += 1;
             let is_right = next.most <= *tolerance;
             for _ in 0..N_REFINED {
-                if is_right && next.most > enough {
-                    next = newton.refine(problem, impulses, next);
+                if !is_right || next.most <= enough {
+                    break;
                 }
+                let refined = newton.refine(problem, impulses, next);
+                if refined.most >= next.most {
+                    break;
+                }
+                next = refined;
             }
             if is_good && next.most >= here.most {
                 break;
