@@ -33,8 +33,19 @@ fn arm(name: &str, x: f64, lean: f64) -> String {
     )
 }
 
+/// Whatever joints are told to be at is a number, and of who was lost the same for ever.
+fn dofs_stay(ran: &Ran, states: &[Vec<headland_sim::DofState>], what: &str) {
+    let lost = ran.model.dof("mid::elbow").expect("an elbow");
+    assert!(states.iter().flatten().all(|dof| dof.position.is_finite()), "{what}");
+    let held = states.last().expect("states")[lost].position;
+    assert!(states[102..].iter().all(|dofs| dofs[lost].position == held), "{what}");
+}
+
 /// Three arms that swing, of which one is told `poison` at its elbow after 0.1 s; and every state.
-fn swing(poison: Option<f64>, integrator: Integrator) -> (Ran, Vec<Vec<RigidState>>) {
+fn swing(
+    poison: Option<f64>,
+    integrator: Integrator,
+) -> (Ran, Vec<Vec<RigidState>>, Vec<Vec<headland_sim::DofState>>) {
     let arms = [arm("left", 0.0, 0.1), arm("mid", 3.0, 0.2), arm("right", 6.0, 0.3)].concat();
     let world = by(sdf_world(&arms), integrator, ContactLaw::Hard);
     let push = By(move |now: f64, model: &Model, _: &State| {
@@ -43,11 +54,12 @@ fn swing(poison: Option<f64>, integrator: Integrator) -> (Ran, Vec<Vec<RigidStat
         let of_mid = if now < 0.1 - 1e-9 { 0.5 } else { poison.unwrap_or(0.5) };
         vec![effort("left::elbow", 0.5), effort("mid::elbow", of_mid), effort("right::elbow", -0.7)]
     });
-    let mut states = Vec::new();
+    let (mut states, mut dofs) = (Vec::new(), Vec::new());
     let ran = Play::native(0.5).with(push).watch(&world, |_, state| {
         states.push(state.rigids.clone());
+        dofs.push(state.dofs.clone());
     });
-    (ran, states)
+    (ran, states, dofs)
 }
 
 /// An effort without bounds takes one robot of three out of the motion, in
@@ -57,11 +69,12 @@ fn a_robot_that_leaves_the_finite_leaves_alone() {
     for integrator in
         [Integrator::SemiImplicit, Integrator::Rk4, Integrator::Adaptive { tolerance: Some(1e-6) }]
     {
-        let (sound, whole_run) = swing(None, integrator);
+        let (sound, whole_run, _) = swing(None, integrator);
         assert!(sound.end.contained.is_empty() && sound.events.is_empty());
         for poison in [f64::INFINITY, f64::NEG_INFINITY, 1e300] {
             let what = format!("{poison} by {}", integrator.word());
-            let (ran, states) = swing(Some(poison), integrator);
+            let (ran, states, dofs) = swing(Some(poison), integrator);
+            dofs_stay(&ran, &dofs, &what);
             // Who, and when: every link of the one, and nobody else.
             let mut left: Vec<&str> =
                 ran.end.contained.iter().map(|(who, _)| who.as_str()).collect();
@@ -164,6 +177,30 @@ fn a_ton_stands_on_a_gram() {
     eprintln!("a ton on a gram: {worst:e} m, {fastest:e} m/s");
     assert!(ran.end.contained.is_empty(), "{:?}", ran.end.contained);
     assert!(worst < 1e-4 && fastest < 0.02, "{worst} m, {fastest} m/s");
+}
+
+/// Ladders of masses up to a ton on a gram, by several factors: every box stays where it was put.
+#[test]
+fn ladders_of_masses_stand() {
+    for factors in [[1.0, 1e3, 1e6], [1.0, 10.0, 1e5]] {
+        let boxes: String = factors
+            .iter()
+            .enumerate()
+            .map(|(i, factor)| {
+                block(&format!("b{i}"), 0.0, 0.25 + 0.5 * i as f64, 0.5, 1e-3 * factor)
+            })
+            .collect();
+        let mut worst = 0.0_f64;
+        let ran =
+            Play::native(2.0).watch(&sdf_world(&format!("{GROUND}{boxes}")), |model, state| {
+                for i in 0..factors.len() {
+                    let at = place_of(model, state, &format!("b{i}"));
+                    worst = worst.max(at.distance(Vec3::Z * (0.25 + 0.5 * i as f64)));
+                }
+            });
+        assert!(worst < 1e-6, "{factors:?}: {worst} m off");
+        assert!(ran.end.remarks.is_empty(), "{:?}", ran.end.remarks);
+    }
 }
 
 /// Steps of 100 ms, a hundred times too long for servos and soles: nothing leaves the finite

@@ -410,13 +410,17 @@ fn every_point_rubs_by_its_own_speed() {
             let moves = twist.linear + twist.angular.cross(contact.position - from);
             let slip = moves - contact.normal * moves.dot(contact.normal);
             let off = (rub + slip * (5.0 * pressure)).length();
-            // Spin is carried on after the rows are solved, which turns it by a millionth.
-            assert!(off < 1e-5, "at {}: {off} N, {rub} N at {slip} m/s", state.time);
+            // Spin is carried on after the rows are solved, which changes speeds by some µm/s.
+            assert!(
+                off < 5.0 * pressure * 1e-5,
+                "at {}: {off} N, {rub} N at {slip} m/s",
+                state.time
+            );
             (n_points, most) = (n_points + 1, most.max(rub.length()));
-            sum += rub;
+            sum += contact.force;
         }
-        let wanted = (twist.linear - speed).with_z(0.0) * (2.0 / 1e-3);
-        assert!((sum.with_z(0.0) - wanted).length() < 1e-6, "{sum} N, not {wanted}");
+        let wanted = ((twist.linear - speed) / 1e-3 + headland_base::Vec3::Z * GRAVITY) * 2.0;
+        assert!((sum - wanted).length() < 1e-8, "{sum} N, not {wanted}");
     });
     assert!(n_points > 1_000 && most > 1.0, "it slid: {n_points} points, up to {most} N");
     let mut beside = Vec::new();

@@ -10,7 +10,7 @@
 use std::collections::BTreeSet;
 
 use headland_base::maths::sqrt;
-use headland_base::{Diagnostic, Vec3};
+use headland_base::{Diagnostic, SimTime, Vec3};
 use headland_sim::motion::{Drive, Pack};
 use headland_sim::tree::{Forest, Half, V6};
 use headland_sim::{Model, Motion, State};
@@ -43,8 +43,8 @@ pub(super) struct Watch {
 /// A point that may have thrown.
 struct Suspect {
     touch: Touch,
-    /// The speed apart that is no wonder \[m/s\].
-    explained: f64,
+    /// How fast the two moved apart before the step \[m/s\].
+    before: f64,
     /// From each rigid's origin to it, before the step \[m\].
     arms: [Vec3; 2],
     /// How fast a unit impulse makes each side \[1/kg\].
@@ -98,15 +98,18 @@ fn two_digits(number: f64) -> f64 {
     format!("{number:.1e}").parse().unwrap_or(number)
 }
 
-/// Slower than this nobody was thrown \[m/s\]: the speed of a fall of a metre.
-const THROW: f64 = 4.5;
+/// Slower than this nobody was thrown \[m/s\]: the speed of a fall of 0.2 m. What other forces
+/// add in a step is less.
+const THROW: f64 = 2.0;
 
-/// As many times what explains a speed, and it is not explained: what was there before, and the
-/// way out of the overlap within one step.
-const UNEXPLAINED: f64 = 4.0;
+/// A spring that swings by ω·h in a step adds (ω·h)² times the way out of the overlap in one step
+/// to the speed, and from 4 on its swings build up whatever is done.
+const UNSTABLE: f64 = 4.0;
 
-/// A spring that swings less than this within a step, in radians, follows its law and throws
-/// nobody. On one point: on four it is twice that.
+/// Less than this \[m/s\] is not what threw: a foot that is whipped up by the knee beside it.
+const OWN: f64 = 0.5;
+
+/// Springs that swing less than this in a step, on one point, throw nobody.
 const SWING: f64 = 0.5;
 
 /// What answers with less than this share of both was not thrown, the other was.
@@ -177,7 +180,7 @@ impl Watch {
     ) {
         for touch in &contacts.touches {
             if touch.point.depth > self.core(touch) {
-                self.see_sunk(drive, packs, touch);
+                self.see_sunk(drive, packs, state, touch);
             }
         }
         self.note(drive.dt, contacts);
@@ -185,16 +188,18 @@ impl Watch {
         for touch in noted.drain(..) {
             let (at, normal) = (touch.point.position, touch.point.normal);
             let [u, v] = touch.rigids.map(|rigid| velocity_at(state, rigid, at));
-            let explained = (u - v).dot(normal).abs() + touch.point.depth / drive.dt;
-            if !is_thrown(free_velocity(packs, state, &touch).dot(normal), explained) {
+            let before = (v - u).dot(normal);
+            let left = free_velocity(packs, state, &touch).dot(normal);
+            if !is_thrown(&touch, [before, left], drive.dt) {
                 continue;
             }
             let give = |seat: Option<Seat>| seat.map_or(0.0, |seat| self.give(packs, seat, &touch));
             let (gives, stiffness) = (touch.seats.map(give), contacts.law(&touch).stiffness);
-            if (gives[0] + gives[1]) * stiffness * drive.dt * drive.dt > SWING * SWING {
+            let own = (gives[0] + gives[1]) * stiffness * touch.point.depth * drive.dt;
+            if own > OWN {
                 let arm = |rigid: usize| at - state.rigids[rigid].world_from_rigid.translation;
                 let arms = touch.rigids.map(arm);
-                self.suspects.push(Suspect { touch, explained, arms, gives, stiffness });
+                self.suspects.push(Suspect { touch, before, arms, gives, stiffness });
             }
         }
         self.noted = noted;
@@ -204,22 +209,24 @@ impl Watch {
     pub fn confirm(&mut self, drive: &Drive<'_>, packs: &mut [Box<dyn Pack>], state: &mut State) {
         let mut suspects = std::mem::take(&mut self.suspects);
         for suspect in suspects.drain(..) {
-            let point = &suspect.touch.point;
-            let [u, v] =
-                suspect.touch.rigids.map(|rigid| velocity_at(state, rigid, point.position));
-            let left = (v - u).dot(point.normal);
-            if is_thrown(left, suspect.explained) {
+            // Of the points that touched: by now they may be elsewhere.
+            let [u, v] = [0, 1].map(|side| {
+                let twist = state.rigids[suspect.touch.rigids[side]].twist;
+                twist.linear + twist.angular.cross(suspect.arms[side])
+            });
+            let left = (v - u).dot(suspect.touch.point.normal);
+            if is_thrown(&suspect.touch, [suspect.before, left], drive.dt) {
                 self.hold(drive, packs, state, (&suspect, left));
             }
         }
         self.suspects = suspects;
     }
 
-    /// Whether any spring could. Four times: a rod answers at its end as a quarter of its mass.
+    /// Whether any spring could: four times, since a rod answers at its end as a quarter of its
+    /// mass.
     fn can_throw(&self, dt: f64) -> bool {
-        self.is_stepped
-            && self.law != ContactLaw::Hard
-            && 4.0 * self.quickest * dt * dt > SWING * SWING
+        let swing_squared = 4.0 * self.quickest * dt * dt;
+        self.is_stepped && self.law != ContactLaw::Hard && swing_squared > SWING * SWING
     }
 
     fn core(&self, touch: &Touch) -> f64 {
@@ -228,7 +235,13 @@ impl Watch {
     }
 
     /// Limbs that move as they are told overlap with what gives way no further: that is theirs.
-    fn see_sunk(&mut self, drive: &Drive<'_>, packs: &[Box<dyn Pack>], touch: &Touch) {
+    fn see_sunk(
+        &mut self,
+        drive: &Drive<'_>,
+        packs: &[Box<dyn Pack>],
+        state: &State,
+        touch: &Touch,
+    ) {
         let gives_way = |seat: &Option<Seat>| seat.is_some_and(|(p, ..)| packs[p].gives_way());
         let is_led = |seat: &Option<Seat>| seat.is_some_and(|(p, ..)| !packs[p].joints_give_way());
         let both_move = touch.seats.iter().all(Option::is_some);
@@ -237,16 +250,17 @@ impl Watch {
             return;
         }
         let [a, b] = touch.rigids.map(|rigid| name(drive.model, rigid));
-        let depth = millimetres(touch.point.depth);
-        let help = match self.law {
-            ContactLaw::Hard => "take a shorter --step",
-            ContactLaw::Soft | ContactLaw::SoftCoulomb => {
-                "take a shorter --step, or a stiffer <surface> of headland:native for this weight"
+        let depth = two_digits(touch.point.depth);
+        let help = match (state.time == SimTime::ZERO, self.law) {
+            (true, _) => "start them apart",
+            (false, ContactLaw::Hard) => "a shorter --step may help",
+            (false, ContactLaw::Soft | ContactLaw::SoftCoulomb) => {
+                "a shorter --step, or a stiffer <surface> of headland:native, may help"
             }
         };
         self.remarks.push(format!(
-            "`{a}` and `{b}` overlap by {depth}, more than half of the thinner one: what comes of \
-             it means nothing; {help}"
+            "`{a}` and `{b}` overlap by {depth} m, more than half of the thinner one, and may come \
+             out on the wrong side; {help}"
         ));
     }
 
@@ -297,16 +311,12 @@ impl Watch {
     }
 }
 
-/// Whether a speed apart is more than what explains it \[m/s\]. What is no number is not thrown
-/// but lost.
-fn is_thrown(left: f64, explained: f64) -> bool {
-    left > THROW.max(UNEXPLAINED * explained)
+/// Whether a contact parts faster than any spring that keeps to its law makes it, seen from the
+/// speeds apart before and after a step \[m/s\]. What is no number is not thrown but lost.
+fn is_thrown(touch: &Touch, [before, after]: [f64; 2], dt: f64) -> bool {
+    after > THROW && after - before > UNSTABLE * touch.point.depth / dt + THROW
 }
 
 fn name(model: &Model, rigid: usize) -> &str {
     &model.bodies[model.rigids[rigid].body_idxs[0]].name
-}
-
-fn millimetres(depth: f64) -> String {
-    format!("{:.3} mm", 1e3 * depth)
 }

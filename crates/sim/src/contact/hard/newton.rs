@@ -274,9 +274,11 @@ impl Newton {
         }
     }
 
-    /// Solves the equations; `false` where that fails.
+    /// Solves the equations, where asked for or where contacts slide with exchanges of rows;
+    /// `false` where that fails. Rows that answer each other equally need none, but where a gram
+    /// carries a ton they are what keeps the digits.
     #[inline(always)]
-    pub fn find(&mut self, problem: &Task<'_>) -> bool {
+    pub fn find(&mut self, problem: &Task<'_>, exchanges: bool) -> bool {
         let Newton { equations, rows, known, matrix, right, found, .. } = self;
         matrix.clear(equations.len());
         right.clear();
@@ -305,9 +307,8 @@ impl Newton {
             into[e] += WHISPER;
             right.push(lacking);
         }
-        // Rows that answer each other equally need no exchange.
         let slides = |equation: &Equation| matches!(equation.left, Left::Slip { .. });
-        let is_solved = matrix.solve(right, equations.iter().any(slides));
+        let is_solved = matrix.solve(right, exchanges || equations.iter().any(slides));
         equations.iter().zip(&*right).for_each(|(equation, sought)| found[equation.row] = *sought);
         is_solved
     }

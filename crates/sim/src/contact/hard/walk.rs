@@ -106,7 +106,8 @@ impl Kernel for Guess<'_> {
             let sought = if is_good { Sought::Change } else { Sought::Whole };
             let Walk { problem, impulses, velocities, newton, tolerance } = &mut walk;
             newton.list(problem, sought, impulses, velocities);
-            if !newton.find(problem) {
+            // A guess is checked in any case, and goes the quick way.
+            if !newton.find(problem, false) {
                 break;
             }
             let mut next = newton.try_part(problem, impulses, 1.0);
@@ -152,7 +153,7 @@ impl Kernel for Descend<'_> {
                 }
                 let Walk { problem, impulses, velocities, newton, .. } = &mut walk;
                 newton.list(problem, Sought::Change, impulses, velocities);
-                if !newton.find(problem) {
+                if !newton.find(problem, true) {
                     break;
                 }
                 let next = newton.advance(problem, impulses, careful, here);
