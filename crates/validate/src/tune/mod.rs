@@ -27,6 +27,8 @@ mod elsewhere;
 mod given;
 mod residuals;
 mod saved;
+mod scan;
+mod starting_noise;
 mod starts;
 mod tuned;
 mod wanted;
@@ -304,9 +306,26 @@ impl<'a> Tuning<'a> {
         let least = |i: usize| match self.wanted.get(i) {
             Some(one) if is_delay(one) => f64::max(1e-6, 0.05 * self.step().secs()),
             Some(one) if one.parameters.iter().any(is_time) => 1e-6,
+            // Contacts jump; over less a jump is taken for a slope.
+            Some(one) if one.parameters.iter().any(Parameter::is_of_surface) => {
+                1e-3 * bounds.width(i, 1.0)
+            }
             _ => 0.0,
         };
         (0..self.n()).map(|i| f64::max(1e-6 * bounds.width(i, 1.0), least(i))).collect()
+    }
+
+    /// Over how much of each number slopes are taken at least to tell how sure it is: a fiftieth
+    /// of the range of what contacts depend on, whose error has jumps closer together than that.
+    pub(crate) fn least_of_surfaces(&self) -> Vec<f64> {
+        let bounds = self.bounds();
+        let least = |i: usize| match self.wanted.get(i) {
+            Some(one) if one.parameters.iter().any(Parameter::is_of_surface) => {
+                0.02 * bounds.width(i, 1.0)
+            }
+            _ => 0.0,
+        };
+        (0..self.n()).map(least).collect()
     }
 
     /// What moves the model, in words.
