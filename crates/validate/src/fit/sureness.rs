@@ -453,15 +453,16 @@ fn short(x: f64) -> f64 {
 }
 
 /// What a person is told of parameters at a bound and of what was not seen, in a search that came
-/// from `start`.
+/// from `start`. Of intervals only where they are told.
 pub fn warnings(
-    names: &[String],
-    x: &[f64],
+    (names, x): (&[String], &[f64]),
     start: &[f64],
     bounds: &Bounds,
     worth: &Worth,
+    tells_intervals: bool,
 ) -> Vec<(&'static str, String)> {
     let mut out = Vec::new();
+    let told = |sureness: &Sureness| sureness.half_width.filter(|_| tells_intervals);
     for (i, sureness) in worth.parameters.iter().enumerate() {
         let Some(is_upper) = sureness.at_bound else { continue };
         // What nobody sees stands where it was put.
@@ -470,12 +471,12 @@ pub fn warnings(
         }
         let (word, bound) =
             if is_upper { ("upper", bounds.upper[i]) } else { ("lower", bounds.lower[i]) };
-        let (place, reached) = match (x[i] == bound, sureness.half_width) {
+        let (place, reached) = match (x[i] == bound, told(sureness)) {
             (true, _) => ("stands at", ""),
             (false, Some(_)) => ("is near", ", which its interval reaches"),
             (false, None) => ("is near", ""),
         };
-        let little = match sureness.half_width {
+        let little = match told(sureness) {
             Some(_) => ", and its interval means little",
             None => "",
         };
@@ -491,7 +492,7 @@ pub fn warnings(
         // What slopes cannot see is told below.
         let is_seen = worth.unseen.iter().all(|unseen| unseen.direction[i].abs() <= 0.05);
         let width = bounds.upper[i] - bounds.lower[i];
-        if sureness.half_width.is_some_and(|half| half > width) && is_seen {
+        if told(sureness).is_some_and(|half| half > width) && is_seen {
             let message = format!(
                 "the data cannot decide about `{}`: its interval is wider than {} to {}, in which \
                  it was sought",
@@ -501,7 +502,7 @@ pub fn warnings(
             );
             out.push(("not-seen", message));
         }
-        if sureness.n_windows.is_some_and(|n| n < FEW_WINDOWS) && sureness.half_width.is_some() {
+        if sureness.n_windows.is_some_and(|n| n < FEW_WINDOWS) && told(sureness).is_some() {
             let message = format!(
                 "nearly all that is known of `{}` comes from one window: how far windows disagree \
                  about it cannot be told, and its interval heeds noise alone",

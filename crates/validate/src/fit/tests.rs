@@ -352,7 +352,7 @@ fn what_is_not_seen_is_named() {
     let bounds = Bounds { lower: vec![0.0; 4], upper: vec![2.0, 2.0, 2.0, 1.0] };
     let x = [1.0, 1.0, 1.0, 0.9999];
     let found = worth(&x, &bounds, &residuals, &slopes, (&moments(50), false), 0.95);
-    let told = sureness::warnings(&names, &x, &x, &bounds, &found);
+    let told = sureness::warnings((&names, &x), &x, &bounds, &found, true);
     let all = told.iter().map(|(_, text)| text.as_str()).collect::<Vec<_>>().join("\n");
     assert_eq!(told.iter().filter(|(code, _)| *code == "not-seen").count(), 2, "{all}");
     assert!(
@@ -365,7 +365,7 @@ fn what_is_not_seen_is_named() {
     // What nobody sees and the search has still put on a bound is told; what stood there is not.
     let x = [2.0, 0.0, 1.0, 0.5];
     let found = worth(&x, &bounds, &residuals, &slopes, (&moments(50), false), 0.95);
-    let told = sureness::warnings(&names, &x, &[1.0, 0.0, 1.0, 0.5], &bounds, &found);
+    let told = sureness::warnings((&names, &x), &[1.0, 0.0, 1.0, 0.5], &bounds, &found, true);
     let at: Vec<&str> = told
         .iter()
         .filter(|(code, _)| *code == "at-bound")

@@ -17,10 +17,10 @@ const N_DELAYS: usize = 24;
 const N_SURFACES: usize = 24;
 
 /// Numbers of surfaces that are looked at; more would take thousands of points to be any use.
-const MOST_SURFACES: usize = 4;
+pub(super) const MOST_SURFACES: usize = 4;
 
 /// Which numbers are of surfaces.
-fn surfaces(tuning: &Tuning<'_>) -> Vec<usize> {
+pub(super) fn surfaces(tuning: &Tuning<'_>) -> Vec<usize> {
     let is_surface = |one: &Wanted| one.parameters.iter().any(|number| number.is_of_surface());
     (0..tuning.wanted.len()).filter(|i| is_surface(&tuning.wanted[*i])).collect()
 }
@@ -40,17 +40,26 @@ pub(super) fn scanned(tuning: &Tuning<'_>, method: Method, start: &[f64]) -> Vec
             points.push(point);
         }
     }
-    let surfaces = surfaces(tuning);
-    if surfaces.len() <= MOST_SURFACES {
-        for k in 0..N_SURFACES * surfaces.len() {
-            let mut point = start.to_vec();
-            for (base, i) in [2, 3, 5, 7].into_iter().zip(&surfaces) {
-                place(&mut point, *i, radical_inverse(k + 1, base));
-            }
-            points.push(point);
-        }
-    }
+    points.extend(surface_points(tuning, start));
     points
+}
+
+/// Points all over the ranges of surfaces, around a start; none where none, or too many, are
+/// sought.
+pub(super) fn surface_points(tuning: &Tuning<'_>, start: &[f64]) -> Vec<Vec<f64>> {
+    let (bounds, surfaces) = (tuning.bounds(), surfaces(tuning));
+    if surfaces.len() > MOST_SURFACES {
+        return Vec::new();
+    }
+    let point = |k: usize| {
+        let mut point = start.to_vec();
+        for (base, i) in [2, 3, 5, 7].into_iter().zip(&surfaces) {
+            let share = radical_inverse(k + 1, base);
+            point[*i] = bounds.lower[*i] + (bounds.upper[*i] - bounds.lower[*i]) * share;
+        }
+        point
+    };
+    (0..N_SURFACES * surfaces.len()).map(point).collect()
 }
 
 /// Begins at the best of them, or stays where it is.

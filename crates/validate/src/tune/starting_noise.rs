@@ -4,16 +4,20 @@
 //! of a fraction of a millimetre between two rows is a velocity that is wrong by centimetres a
 //! second. All that follows is wrong with it, in a way that residuals do not show: it looks like
 //! what the model does. So the measurement is repeated some times with as much noise again laid
-//! over it, and how far the answer would go each time, by its slopes, says how far the noise that
-//! is in it has moved it (the parametric bootstrap, linearised).
+//! over it, and how far the answer would go each time says how far the noise that is in it has
+//! moved it (the parametric bootstrap). By slopes where these hold; numbers of surfaces, whose
+//! error jumps, are looked for anew. Noise moves those one way: a cube at rest that is said to
+//! move is stopped best by more friction than there is. So it counts how far answers go, and not
+//! how far they are from each other.
 
 use std::sync::Arc;
 
-use headland_base::maths::sqrt;
+use headland_base::maths::{dot, sqrt};
 use headland_base::{Seed, SimTime};
 use headland_sense::noise::Dice;
 
 use super::Tuning;
+use super::scan::surface_points;
 use crate::fit::{BrokenOff, Problem};
 use crate::{Experiment, Signal};
 
@@ -26,34 +30,52 @@ impl Tuning<'_> {
         self.plan.options.window.is_some() || !self.plan.fits_start
     }
 
-    /// What more noise changes of the residuals at a point, draw by draw; none where starts are
-    /// fitted. The same for the same problem.
+    /// What more noise does at a point; nothing where starts are fitted. The same for the same
+    /// problem.
     pub(super) fn noise_of_starts(
         &self,
         x: &[f64],
         residuals: &[f64],
-    ) -> Result<Vec<Vec<f64>>, BrokenOff> {
+    ) -> Result<Vec<Noisier>, BrokenOff> {
         if !self.starts_noisy() {
             return Ok(Vec::new());
         }
-        let mut changes = Vec::new();
+        let points = surface_points(self, x);
+        let mut out = Vec::new();
         for draw in 0..N_DRAWS {
             let seed = Seed::new(0).child(&format!("start noise {draw}"));
             let mut noisy = self.clone();
             let each = noisy.fitted.iter_mut().flatten();
             each.for_each(|experiment| *experiment = Arc::new(with_noise(experiment, &seed)));
             noisy.starts_untuned = false;
-            let found = noisy.alone(x);
+            let Some(mut worker) = noisy.worker() else { break };
+            let there = noisy.residuals(&mut worker, x);
+            let cost = |r: &Vec<f64>| dot(r, r);
+            let mut best = (x, there.as_ref().map_or(f64::INFINITY, cost));
+            for point in &points {
+                let found = noisy.residuals(&mut worker, point);
+                let found = found.as_ref().map_or(f64::INFINITY, cost);
+                best = if found < best.1 { (point, found) } else { best };
+            }
             if self.is_broken_off() {
                 return Err(BrokenOff);
             }
-            let change = |(found, _): (Vec<f64>, _)| -> Vec<f64> {
-                found.iter().zip(residuals).map(|(new, old)| new - old).collect()
-            };
-            changes.extend(found.map(change));
+            let Some(there) = there else { continue };
+            let change = there.iter().zip(residuals).map(|(new, old)| new - old).collect();
+            let gone = best.0.iter().zip(x).map(|(new, x)| new - x).collect();
+            out.push(Noisier { change, gone, n_simulations: 1 + points.len() });
         }
-        Ok(changes)
+        Ok(out)
     }
+}
+
+/// What one more measurement says.
+pub(super) struct Noisier {
+    /// How residuals change.
+    pub change: Vec<f64>,
+    /// How far the best of the points that were looked at is; of surfaces alone.
+    pub gone: Vec<f64>,
+    pub n_simulations: usize,
 }
 
 /// The same measurement with as much noise again.

@@ -11,6 +11,8 @@ use super::derived::{Derived, derived};
 use super::elsewhere::{has_waves, waves_left};
 use super::residuals::Used;
 use super::saved::lm_options;
+use super::scan::{MOST_SURFACES, surfaces};
+use super::starting_noise::Noisier;
 use super::{Course, Method, Search, Tuning};
 use crate::fit::dense::Columns;
 use crate::fit::marquardt::Linear;
@@ -100,6 +102,20 @@ pub struct Tuned {
     pub worth: Option<Worth>,
 }
 
+/// Warnings that say that the answer is not to be trusted: the best values may be elsewhere, or
+/// intervals do not say how far off they are.
+pub const UNTRUSTED: &[&str] =
+    &["worse-than-given", "at-bound", "not-seen", "rough-error", "waves-left"];
+
+impl Tuned {
+    /// Whether the search has ended by itself and nothing says that its answer is not to be
+    /// trusted.
+    pub fn is_trusted(&self) -> bool {
+        let is_found = self.worth.is_some() && self.ended.is_some_and(Ended::is_converged);
+        is_found && self.warnings.iter().all(|warning| !UNTRUSTED.contains(&warning.code))
+    }
+}
+
 /// Looks at the best point of a search: errors, slopes, intervals. `linear` is what the search
 /// came back with. Nothing where the model cannot be simulated there, or no point is known yet;
 /// of a search that was broken off, the numbers alone.
@@ -163,7 +179,8 @@ pub fn tuned(
     let mut told = Vec::new();
     if let Some(worth) = worth {
         let said = |(code, text): (&'static str, String)| Diagnostic::warning(code, text);
-        told.extend(warnings(&names, x, &tuning.start(), &bounds, worth).into_iter().map(said));
+        let all = warnings((&names, x), &tuning.start(), &bounds, worth, is_found);
+        told.extend(all.into_iter().map(said));
     }
     let rms_after = sqrt(cost? / n_residuals.max(1) as f64);
     let rms_before = looked.as_ref().and_then(|looked| Some(tuning.rms(looked.before.as_ref()?)));
@@ -298,6 +315,10 @@ fn looked_around(
     let bounds = tuning.bounds();
     let moments = (tuning.moments(), tuning.plan.options.window.is_some());
     let more_noise = tuning.noise_of_starts(x, residuals)?;
+    // Where they were looked for anew.
+    let surfaces = surfaces(tuning);
+    let surfaces = if surfaces.len() > MOST_SURFACES { Vec::new() } else { surfaces };
+    let n_beside = more_noise.iter().map(|noisier| noisier.n_simulations).sum();
     let mut n_longer = 0;
     // Between two jumps of a contact the error may be even, and rough about them.
     let least = tuning.least_of_surfaces();
@@ -308,11 +329,16 @@ fn looked_around(
     }
     loop {
         let mut worth = worth(x, &bounds, residuals, &slopes, moments, confidence);
-        let answers = more_noise.iter().map(|change| worth.answer(&slopes, change));
-        worth.widen(&answers.collect::<Vec<_>>(), confidence);
+        let answer = |noisier: &Noisier| {
+            let mut answer = worth.answer(&slopes, &noisier.change);
+            surfaces.iter().for_each(|i| answer[*i] = noisier.gone[*i]);
+            answer
+        };
+        let answers: Vec<Vec<f64>> = more_noise.iter().map(answer).collect();
+        worth.widen(&answers, confidence);
         let times = roughness(tuning, x, residuals, &worth, crew)?;
-        if n_longer == MOST_LONGER || times.is_none_or(|times| is_even(times)) {
-            return Ok(Around { slopes, worth, roughness: times, n_beside: more_noise.len() });
+        if n_longer == MOST_LONGER || times.is_none_or(is_even) {
+            return Ok(Around { slopes, worth, roughness: times, n_beside });
         }
         let far = |i: usize| {
             let most = 0.25 * bounds.width(i, x[i]);
