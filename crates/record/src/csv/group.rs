@@ -100,7 +100,11 @@ pub(super) fn groups(
                 "`{name}`: columns `{:.60}` and `{:.60}` are both the same signal",
                 heads[first].key, head.key
             );
-            findings.push(Diagnostic::error("column-repeated", message).help("keep one of them"));
+            findings.push(
+                Diagnostic::error("column-repeated", message)
+                    .note("only the first is read")
+                    .help("keep one of them"),
+            );
             continue;
         }
         if !known.join(columns) {
