@@ -485,6 +485,16 @@ pub(crate) mod tests {
         assert_eq!(json["errors"][0]["rmse_held_out"]["after"], 0.02);
     }
 
+    /// Somebody ended it while the answer was looked at: no cell is left empty for that.
+    #[test]
+    fn errors_that_nobody_looked_at_are_not_known() {
+        let mut report = report();
+        let error = &mut report.errors[0];
+        (error.fitted, error.held_out) = (None, None);
+        let cells = &report.error_rows()[0];
+        assert_eq!(cells[3..5], ["not known", "not known"], "{cells:?}");
+    }
+
     /// One number has one interval; several have another that holds them together.
     #[test]
     fn intervals_that_hold_all_at_once_are_told_where_there_are_several_numbers() {

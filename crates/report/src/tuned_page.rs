@@ -28,9 +28,10 @@ const AFTER: &str = "curve l0";
 /// All of it as one page. `build` says who made it.
 pub fn tuned_page(report: &TuneReport, build: &str) -> String {
     let title = format!("{} tuned", report.model);
-    let pill = match report.is_converged {
-        true => "<span class=\"pill green\">converged</span>",
-        false => "<span class=\"pill red\">not converged</span>",
+    let pill = match (report.is_converged, report.is_trusted) {
+        (true, true) => "<span class=\"pill green\">converged</span>",
+        (true, false) => "<span class=\"pill inconclusive\">converged, not to be trusted</span>",
+        (false, _) => "<span class=\"pill red\">not converged</span>",
     };
     let mut out = format!("<h1>{} {pill}</h1>\n", escaped(&title));
     _ = writeln!(out, "<p>{}</p>\n<ul class=\"facts\">", escaped(&report.headline()));
@@ -345,6 +346,15 @@ mod tests {
         for said in ["1.23457", "all ± 95 %", "Where recordings start", "held out from here"] {
             assert!(page.contains(said), "{said}");
         }
+    }
+
+    #[test]
+    fn an_answer_that_is_not_to_be_trusted_is_not_green() {
+        let mut report = report();
+        assert!(tuned_page(&report, "test").contains("pill green"));
+        report.is_trusted = false;
+        let page = tuned_page(&report, "test");
+        assert!(!page.contains("pill green") && page.contains("not to be trusted</span>"));
     }
 
     /// The curve begins where the search did, and the head tells of another start: it says so.
