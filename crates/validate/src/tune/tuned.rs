@@ -8,7 +8,7 @@ use headland_world::parameter::Subject;
 
 use super::curves::units;
 use super::derived::{Derived, derived};
-use super::elsewhere::{has_waves, waves_left};
+use super::elsewhere::{NOTHING, has_waves, waves_left};
 use super::residuals::Used;
 use super::saved::lm_options;
 use super::scan::{MOST_SURFACES, surfaces};
@@ -187,7 +187,9 @@ pub fn tuned(
     told.extend(rms_before.and_then(|before| worse(before, rms_after)));
     if let Some(worth) = worth.filter(|_| is_found) {
         told.extend(coarse_step(tuning, &numbers, worth));
-        let roughness = looked.as_ref().and_then(|looked| looked.roughness);
+        // Where nothing is left there is nothing but rounding to be rough.
+        let is_left = rms_after > NOTHING;
+        let roughness = looked.as_ref().and_then(|looked| looked.roughness.filter(|_| is_left));
         told.extend(roughness.and_then(|times| rough_error(search.method(), times)));
         told.extend(looked.as_ref().filter(|looked| looked.has_waves).map(|_| waves_left()));
     }
