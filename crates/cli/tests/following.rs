@@ -364,7 +364,6 @@ fn the_help_of_live_names_what_it_refuses() {
             ("--report", "r.json"),
             ("--plot", "plots"),
             ("--phases", "t.csv"),
-            ("--bootstrap", "100"),
             ("--time-unit", "s"),
             ("--outfile", "o.csv"),
             ("--sampling", "exact"),
