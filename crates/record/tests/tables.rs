@@ -201,12 +201,12 @@ fn cells_without_a_number_are_told_with_line_and_column() {
 /// Of a table that is more than memory may hold nobody has counted the rows.
 #[test]
 fn rows_of_a_table_that_is_cut_are_the_first() {
-    let path = std::env::temp_dir().join(format!("headland_cut_{}.csv", std::process::id()));
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("cut.csv");
     let rows: String = (0..100).map(|i| format!("{},{i}\n", (i / 2) as f64)).collect();
     std::fs::write(&path, format!("time,a\n{rows}")).unwrap();
     let load = LoadOptions { n_values_max: 10, ..LoadOptions::default() };
     let read = import(&path, &ImportOptions { load, ..ImportOptions::default() });
-    std::fs::remove_file(&path).unwrap();
     let found = read.unwrap().findings.into_vec();
     let repeated = found.iter().find(|one| one.code == "time-repeated").unwrap();
     assert!(repeated.message.contains(" of the first "), "{}", repeated.message);
