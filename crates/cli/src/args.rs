@@ -527,6 +527,41 @@ fn statistic_name() -> impl TypedValueParser<Value = String> {
     PossibleValuesParser::new(statistic_names().collect::<Vec<_>>())
 }
 
+/// What `--live` takes none of, by the names of fields: all that needs every row at once.
+const REFUSED_BY_LIVE: &[&str] = &[
+    "stats",
+    "fail_if",
+    "report",
+    "plot",
+    "phases",
+    "align",
+    "delta",
+    "estimate_lag",
+    "pairing",
+    "bootstrap",
+    "confidence",
+    "seed",
+    "time_unit",
+    "columns",
+    "strict_time",
+];
+
+/// What it takes none of beside these where a model follows.
+const REFUSED_BY_LIVE_MODEL: &[&str] =
+    &["outfile", "start", "end", "object", "sampling", "tolerance", "t_offset"];
+
+/// The help of `--live`, with the list it goes by.
+fn live_help(what: &str, refused: &[&str], engines: &str) -> String {
+    let options: Vec<String> =
+        refused.iter().map(|field| format!("--{}", field.replace('_', "-"))).collect();
+    let (last, others) = options.split_last().expect("some are refused");
+    format!(
+        "{what}, a table or an MCAP, still grows, or is \"-\" for standard input: figures as rows \
+         come, until Ctrl-C, its end, or nothing has come for SECS. Takes no {} or {last}{engines}",
+        others.join(", ")
+    )
+}
+
 /// `headland compare`
 #[derive(Debug, Args)]
 #[command(after_help = COMPARE_HELP.as_str())]
@@ -543,10 +578,8 @@ pub struct CompareArgs {
     /// Both begin at zero: for logs of different clocks that start with the same moment
     #[arg(long)]
     pub relative: bool,
-    /// B, a table or an MCAP, still grows, or is "-" for standard input: figures as rows come, until Ctrl-C, its end, or nothing has come for SECS. Takes no --stats, --fail-if, --report, --plot, --phases, --align, --delta, --estimate-lag, --pairing, --bootstrap, --confidence, --seed, --time-unit, --columns or --strict-time
     #[arg(long, value_name = "SECS", num_args = 0..=1, require_equals = true, value_parser = above_zero,
-        conflicts_with_all = ["time_unit", "columns", "strict_time", "pairing", "estimate_lag", "phases", "align", "delta", "stats", "bootstrap",
-            "confidence", "seed", "fail_if", "report", "plot"])]
+        conflicts_with_all = REFUSED_BY_LIVE, help = live_help("B", REFUSED_BY_LIVE, ""))]
     pub live: Option<Option<SimDuration>>,
     #[command(flatten)]
     pub by: ComparisonArgs,
@@ -684,17 +717,16 @@ pub struct ValidateArgs {
     /// Save the simulated signals as a table that `compare` reads, "-" for stdout
     #[arg(long, short = 'f', value_name = "FILE")]
     pub outfile: Option<PathBuf>,
-    /// The state to start from: a table of one row, or SDF with a <state> [default: the first rows of TABLE]
+    /// The state to start from: a table of one row, which needs no time, or SDF with a <state> [default: the first rows of TABLE]
     #[arg(long, short, value_name = "FILE")]
     pub state: Option<PathBuf>,
     /// How the model meets a sample: by shortening steps, at the nearest step, or on the way between two [default: exact, or interp where the engine cannot shorten a step]
     #[arg(long, value_name = "HOW", value_parser = ["exact", "nearest", "interp"])]
     pub sampling: Option<String>,
-    /// TABLE, a table or an MCAP, still grows, or is "-" for standard input: figures as rows come, until Ctrl-C, its end, or nothing has come for SECS. Takes no --stats, --fail-if, --report, --plot, --outfile, --start, --end, --phases, --align, --delta, --object, --estimate-lag, --sampling, --tolerance, --t-offset, --pairing, --bootstrap, --confidence, --seed, --time-unit, --columns or --strict-time
     #[arg(long, value_name = "SECS", num_args = 0..=1, require_equals = true, value_parser = above_zero,
-        conflicts_with_all = ["outfile", "sampling", "tolerance", "pairing", "t_offset", "estimate_lag", "start",
-            "end", "phases", "align", "delta", "object", "time_unit", "columns", "strict_time", "stats", "bootstrap", "confidence", "seed", "fail_if",
-            "report", "plot"])]
+        conflicts_with_all = [REFUSED_BY_LIVE, REFUSED_BY_LIVE_MODEL].concat(),
+        help = live_help("TABLE", &[REFUSED_BY_LIVE, REFUSED_BY_LIVE_MODEL].concat(),
+            ", and no engine that keeps its own step, such as mujoco and programs at the other end of a pipe"))]
     pub live: Option<Option<SimDuration>>,
     /// Leave the engine at its own defaults: what somebody gets who only loads the model
     #[arg(long)]
@@ -723,8 +755,9 @@ pub struct ValidateArgs {
     Every sample counts; each key is divided by its standard deviation. Errors before and after are \
     both from the start that fits best. The same files, options and seed give the same numbers, on \
     any number of threads.\n\n\
-    Exit codes: 2 bad usage or input · 3 not converged, interrupted, or too few samples to tell · 4 an \
-    engine broke · 0 done.")]
+    Exit codes: 2 bad usage or input · 3 not converged, interrupted, too few samples to tell, or an \
+    answer that is not to be trusted: warnings worse-than-given, at-bound, not-seen, rough-error and \
+    waves-left · 4 an engine broke · 0 done.")]
 pub struct TuneArgs {
     /// The model: SDF, URDF or MJCF
     pub model: PathBuf,
@@ -743,7 +776,7 @@ pub struct TuneArgs {
     /// What joints were told: once for all tables, or once for each
     #[arg(long, short, value_name = "FILE")]
     pub command: Vec<PathBuf>,
-    /// The state tables start from: once for all, or once for each [default: found, near the first rows]
+    /// The state tables start from, a table of one row, which needs no time, or SDF with a <state>: once for all, or once for each [default: found, near the first rows]
     #[arg(long, short, value_name = "FILE")]
     pub state: Vec<PathBuf>,
     /// A table that is not fitted, only looked at, from where it was measured to start; may be given again
@@ -767,7 +800,7 @@ pub struct TuneArgs {
     /// Write the search here after every round, and go on from it where it is there
     #[arg(long, value_name = "FILE")]
     pub resume: Option<PathBuf>,
-    /// The tuned model as SDF, "-" for stdout
+    /// The tuned model as SDF, "-" for stdout: MODEL itself with other numbers in it where it is SDF and they stand in it, else written anew without its comments
     #[arg(long, short, value_name = "FILE")]
     pub out: Option<PathBuf>,
     /// What changed, as .json, .md, .html or .txt; may be given again
@@ -788,7 +821,7 @@ pub struct TuneArgs {
     /// Only samples up to this time, in seconds of the table's own clock
     #[arg(long, value_name = "SECS", allow_negative_numbers = true, value_parser = moment)]
     pub end: Option<SimTime>,
-    /// Where all chance comes from
+    /// Where all chance of `--method cma` comes from
     #[arg(long, default_value_t = 0)]
     pub seed: u64,
     /// Simulations side by side; the result is the same

@@ -15,11 +15,11 @@
 use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::{BufRead, BufReader, Cursor, Read};
-use std::path::Path;
-use std::sync::Arc;
+use std::io::{BufRead, BufReader, Cursor, Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use headland_base::{Diagnostic, Findings, SimDuration, SimTime};
@@ -101,7 +101,7 @@ impl Rows {
         let is_stdin = is_stdout(path);
         let source = match is_stdin {
             true => Source::Pipe(pieces_of_stdin(), Cursor::default()),
-            false => Source::File(open_file(path, &name).map_err(|fault| vec![fault])?),
+            false => Source::File(Followed::open(path, &name).map_err(|fault| vec![fault])?),
         };
         let idle_most = idle_most.map(|most| Duration::from_nanos(most.nanos().unsigned_abs()));
         let ends = Arc::clone(&stop);
@@ -111,11 +111,13 @@ impl Rows {
             stop: ends,
             is_over: false,
             is_cut: false,
+            broken: Arc::default(),
         });
         let (to, said) = sync_channel(if is_stdin { MOST_WAITING } else { FILE_WAITING });
         let lost = Arc::new(Lost::default());
         let queue = Queue { to, may_lose: is_stdin, lost: Arc::clone(&lost) };
-        std::thread::spawn(move || read(input, &name, stamp, &queue));
+        let broken = Arc::clone(&input.get_ref().broken);
+        std::thread::spawn(move || read(input, &name, stamp, &queue, &broken));
         Ok(Rows { said, lost, stop, findings: Findings::new() })
     }
 
@@ -213,6 +215,91 @@ impl Queue {
     }
 }
 
+/// A file that others write to, and what was read of it.
+struct Followed {
+    file: File,
+    path: PathBuf,
+    name: String,
+    /// Bytes that were read.
+    n_read: u64,
+    /// The last of them: where they are no more, somebody wrote the file anew.
+    last: Vec<u8>,
+}
+
+/// So many bytes are looked at again.
+const LAST_BYTES: usize = 64;
+
+impl Followed {
+    fn open(path: &Path, name: &str) -> Result<Followed, Diagnostic> {
+        let file = open_file(path, name)?;
+        Ok(Followed {
+            file,
+            path: path.to_path_buf(),
+            name: name.to_string(),
+            n_read: 0,
+            last: Vec::new(),
+        })
+    }
+
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        let n = self.file.read(buffer)?;
+        self.n_read += n as u64;
+        self.last.extend_from_slice(&buffer[n.saturating_sub(LAST_BYTES)..n]);
+        self.last.drain(..self.last.len().saturating_sub(LAST_BYTES));
+        Ok(n)
+    }
+
+    /// What happened to the file that was being followed, where something did: rows that were to
+    /// come come no more, or are others.
+    fn broken(&mut self) -> Option<Diagnostic> {
+        let (name, n_read) = (self.name.clone(), self.n_read);
+        let size = self.file.metadata().map_or(n_read, |known| known.len());
+        let (what, how) = match std::fs::metadata(&self.path) {
+            Err(fault) if fault.kind() == std::io::ErrorKind::NotFound => {
+                ("was removed", "its name is gone".to_string())
+            }
+            Ok(now) if !self.is_same(&now) => {
+                ("was replaced", "another file has its name".to_string())
+            }
+            _ if size < n_read => ("was cut", format!("it has {size} bytes now")),
+            _ if !self.is_there() => {
+                ("was written anew", "other bytes stand there now".to_string())
+            }
+            _ => return None,
+        };
+        let message = format!(
+            "`{name}` {what} while it was followed, after {n_read} bytes of it: {how}; what came \
+             until then was compared, and nothing after it"
+        );
+        Some(
+            Diagnostic::error("log-broken", message)
+                .help("start again; whoever writes it has to append to it"),
+        )
+    }
+
+    #[cfg(unix)]
+    fn is_same(&self, now: &std::fs::Metadata) -> bool {
+        use std::os::unix::fs::MetadataExt;
+        self.file.metadata().is_ok_and(|own| (own.dev(), own.ino()) == (now.dev(), now.ino()))
+    }
+
+    #[cfg(not(unix))]
+    fn is_same(&self, _: &std::fs::Metadata) -> bool {
+        true
+    }
+
+    /// Whether the last bytes that were read still stand where they stood.
+    fn is_there(&mut self) -> bool {
+        let mut now = vec![0; self.last.len()];
+        let from = self.n_read - self.last.len() as u64;
+        let back = SeekFrom::Start(self.n_read);
+        let read =
+            self.file.seek(SeekFrom::Start(from)).and_then(|_| self.file.read_exact(&mut now));
+        _ = self.file.seek(back);
+        read.is_err() || now == self.last
+    }
+}
+
 /// A file that may grow. What is none would keep everybody waiting.
 fn open_file(path: &Path, name: &str) -> Result<File, Diagnostic> {
     let fault = |fault: std::io::Error| {
@@ -226,13 +313,21 @@ fn open_file(path: &Path, name: &str) -> Result<File, Diagnostic> {
 }
 
 /// Reads to the end, and hands on.
-fn read(mut input: BufReader<Growing>, name: &str, stamp: Stamp, queue: &Queue) {
+fn read(
+    mut input: BufReader<Growing>,
+    name: &str,
+    stamp: Stamp,
+    queue: &Queue,
+    broken: &Mutex<Option<Diagnostic>>,
+) {
     // The first byte of an MCAP is no letter.
     let is_mcap = input.fill_buf().is_ok_and(|bytes| bytes.first() == Some(&0x89));
-    let findings = match is_mcap {
+    let mut findings = match is_mcap {
         true => read_messages(input, name, stamp, queue),
         false => read_table(input, name, queue),
     };
+    // What is half there because somebody took the rest away is told of as that.
+    findings.extend(broken.lock().unwrap_or_else(PoisonError::into_inner).take());
     _ = queue.to.send(Said::End(findings));
 }
 
@@ -245,7 +340,7 @@ fn read_table(input: BufReader<Growing>, name: &str, queue: &Queue) -> Findings 
             let message = format!("`{name}` has no column of times");
             Diagnostic::error("no-time-column", message).help("name the first column `time`")
         })?;
-        columns[time].no_time.clone().map_or(Ok(()), Err)?;
+        columns[time].no_time(name).map_or(Ok(()), Err)?;
         let others = (0..columns.len()).filter(|column| *column != time);
         let numbers: Vec<usize> = [time].into_iter().chain(others).collect();
         let heading = |column: &usize| Heading {
@@ -418,7 +513,7 @@ impl Moments {
 /// Where bytes come from.
 enum Source {
     /// A file that others write to.
-    File(File),
+    File(Followed),
     /// Pieces of a pipe, and the one at hand.
     Pipe(Receiver<std::io::Result<Vec<u8>>>, Cursor<Vec<u8>>),
 }
@@ -451,6 +546,8 @@ struct Growing {
     is_over: bool,
     /// It was over before the log was.
     is_cut: bool,
+    /// What happened to it, where it cannot be followed any more.
+    broken: Arc<Mutex<Option<Diagnostic>>>,
 }
 
 impl Growing {
@@ -458,6 +555,12 @@ impl Growing {
     fn look(&mut self, buffer: &mut [u8]) -> std::io::Result<Option<usize>> {
         match &mut self.source {
             Source::File(file) => {
+                // Before more is read: behind what is no more there anything may stand.
+                if let Some(fault) = file.broken() {
+                    *self.broken.lock().unwrap_or_else(PoisonError::into_inner) = Some(fault);
+                    self.is_cut = true;
+                    return Ok(None);
+                }
                 let n = file.read(buffer)?;
                 if n == 0 {
                     std::thread::sleep(LOOK);

@@ -5,10 +5,11 @@ use std::path::Path;
 
 use headland_base::{Diagnostic, SimDuration};
 use headland_judge::compare::is_of_units;
+use headland_record::csv::{self, TableOptions};
 use headland_record::{ImportOptions, Recording, import};
 use headland_report::count;
 use headland_sim::{EngineEntry, Gains, Model};
-use headland_validate::{Between, Experiment, ReplayOptions, Told, given};
+use headland_validate::{Between, Experiment, ReplayOptions, SIGNAL_TWICE, Told, given};
 use headland_world::parameter::{self, Parameter, Settings, Subject};
 use headland_world::{Integrator, Places, World};
 
@@ -24,7 +25,8 @@ pub fn leave_out(
     unread: Vec<Diagnostic>,
     ignores_unknown: bool,
 ) -> Result<(), Vec<Diagnostic>> {
-    if unread.iter().any(|fault| !ignores_unknown || is_of_units(fault)) {
+    let is_known = |fault: &Diagnostic| is_of_units(fault) || fault.code == SIGNAL_TWICE;
+    if unread.iter().any(|fault| !ignores_unknown || is_known(fault)) {
         return Err(unread);
     }
     if !unread.is_empty() {
@@ -116,7 +118,15 @@ pub fn integrator_of(engine: &EngineEntry, world: &World) -> Option<String> {
 
 /// A table without errors; the rest that was found in it is shown.
 pub fn read_table(context: &Context, path: &Path) -> Result<Recording, Vec<Diagnostic>> {
-    let read = import(path, &ImportOptions::default())?;
+    read_by(context, path, &ImportOptions::default())
+}
+
+fn read_by(
+    context: &Context,
+    path: &Path,
+    options: &ImportOptions,
+) -> Result<Recording, Vec<Diagnostic>> {
+    let read = import(path, options)?;
     if read.findings.has_errors() {
         return Err(read.findings.into_vec());
     }
@@ -126,7 +136,9 @@ pub fn read_table(context: &Context, path: &Path) -> Result<Recording, Vec<Diagn
 
 /// What joints were told.
 pub fn read_told(context: &Context, path: &Path, model: &Model) -> Result<Told, Vec<Diagnostic>> {
-    let (table, name) = (read_table(context, path)?, path.display().to_string());
+    let options = TableOptions { tells_nan: true, ..TableOptions::default() };
+    let options = ImportOptions { table: options, ..ImportOptions::default() };
+    let (table, name) = (read_by(context, path, &options)?, path.display().to_string());
     context.show(Told::ignored_columns(&table, &name).as_slice());
     Told::read(&table, &name, model)
 }
@@ -162,8 +174,38 @@ pub fn read_state(
     let ending = path.extension().map(|end| end.to_string_lossy().to_lowercase());
     match ending.as_deref() {
         Some("sdf" | "xml" | "world") => given::of_sdf(&text(path)?, &name),
-        _ => given::of_table(&read_table(context, path)?, &name, model),
+        _ => given::of_table(&read_row(context, path)?, &name, model),
     }
+}
+
+/// A table of one row: a moment, which needs no time.
+fn read_row(context: &Context, path: &Path) -> Result<Recording, Vec<Diagnostic>> {
+    let timeless = |fault: &Diagnostic| fault.code == "no-time-column";
+    match import(path, &ImportOptions::default()) {
+        Err(faults) if faults.iter().all(timeless) => {}
+        _ => return read_table(context, path),
+    }
+    // The same with a time before it.
+    let (text, mut is_headed) = (text(path)?, false);
+    let mut with_time = String::new();
+    for line in text.trim_start_matches('\u{feff}').lines() {
+        let is_said = !(line.trim().is_empty() || line.trim_start().starts_with('#'));
+        if is_said {
+            let sign = [',', '\t', ';'].into_iter().find(|sign| text.contains(*sign));
+            let sign = sign.unwrap_or(' ');
+            with_time += &format!("{}{sign}", if is_headed { "0" } else { "time" });
+            is_headed = true;
+        }
+        with_time += line;
+        with_time.push('\n');
+    }
+    let name = path.display().to_string();
+    let (recording, _, findings) = csv::read(with_time.as_bytes(), &name, &TableOptions::default());
+    if findings.has_errors() {
+        return Err(findings.into_vec());
+    }
+    context.show(&findings.into_vec());
+    Ok(recording)
 }
 
 /// How it is repeated; `step` is the model's own.

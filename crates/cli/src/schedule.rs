@@ -28,7 +28,8 @@ impl Schedule {
     ) -> Result<(Schedule, Vec<Diagnostic>, Vec<u8>), Vec<Diagnostic>> {
         let name = path.display().to_string();
         let text = read_bytes(path)?;
-        let (table, _, mut findings) = csv::read(&text[..], &name, &TableOptions::default());
+        let options = TableOptions { tells_nan: true, ..TableOptions::default() };
+        let (table, _, mut findings) = csv::read(&text[..], &name, &options);
         if findings.has_errors() {
             return Err(findings.into_vec());
         }

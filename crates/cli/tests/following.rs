@@ -302,3 +302,84 @@ fn what_would_be_waited_for_in_vain_is_refused() {
     assert_eq!(output.status.code(), Some(2));
     assert!(text(&output.stderr).contains("hinge/position"), "{}", text(&output.stderr));
 }
+
+/// Somebody takes the table away, or writes another in its place: what came until then is told,
+/// and that nothing after it was.
+#[test]
+fn a_table_that_is_cut_replaced_or_removed_while_it_is_followed_is_told() {
+    type Breaks = fn(&Path);
+    let breaks: [(&str, Breaks); 4] = [
+        ("was removed", |table| fs::remove_file(table).expect("removed")),
+        ("was cut", |table| fs::write(table, "time,hinge/position\n").expect("written")),
+        ("was replaced", |table| {
+            let other = table.with_extension("new");
+            fs::write(&other, swing(500)).expect("written");
+            fs::rename(&other, table).expect("moved");
+        }),
+        ("was written anew", |table| {
+            let other = swing(500).replace(",0.", ",0.1").replace("0.1499", "0.7");
+            fs::write(table, other).expect("written");
+        }),
+    ];
+    for (what, breaks) in breaks {
+        let dir = folder(&[("t.csv", &swing(50))]);
+        let model = world("pendulum");
+        let child = start(dir.path(), &["validate", &model, "t.csv", "--live=20", "--json"]);
+        std::thread::sleep(Duration::from_millis(1500));
+        breaks(&dir.path().join("t.csv"));
+        let output = ended(child);
+        let said = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(3), "{what}: {said}");
+        assert!(said.contains("log-broken") && said.contains(what), "{what}: {said}");
+        assert_eq!(key(&last(&output), "hinge/position")["n"], 50, "{what}");
+    }
+}
+
+/// As where nothing still grows.
+#[test]
+fn where_nothing_that_comes_has_a_pair_both_time_ranges_are_told() {
+    let later = "time,hinge/position\n100,1\n101,2\n";
+    let dir = folder(&[("a.csv", &swing(50)), ("b.csv", later)]);
+    for live in [&[][..], &["--live=0.2"]] {
+        let args = [&["compare", "a.csv", "b.csv"][..], live].concat();
+        let said = text(&expect(dir.path(), &args, 3).stderr);
+        for range in ["A has from 0.000 s to 0.490 s", "B has from 100.000 s to 101.000 s"] {
+            assert!(said.contains(range), "{live:?}: {said}");
+        }
+    }
+}
+
+/// What help says that `--live` does not take is what it refuses: both are made of one list.
+#[test]
+fn the_help_of_live_names_what_it_refuses() {
+    let dir = folder(&[("t.csv", &swing(50))]);
+    let model = world("pendulum");
+    for (command, first) in [("validate", model.as_str()), ("compare", "t.csv")] {
+        let help = text(&expect(dir.path(), &[command, "--help"], 0).stdout);
+        let help = help.split_whitespace().collect::<Vec<_>>().join(" ");
+        let (_, list) = help.split_once("Takes no ").expect("a list");
+        for (option, value) in [
+            ("--stats", "n"),
+            ("--fail-if", "*:rmse>1"),
+            ("--report", "r.json"),
+            ("--plot", "plots"),
+            ("--phases", "t.csv"),
+            ("--time-unit", "s"),
+            ("--outfile", "o.csv"),
+            ("--sampling", "exact"),
+            ("--start", "0.1"),
+        ] {
+            let is_taken = command == "compare" && matches!(option, "--sampling" | "--start");
+            if command == "compare" && option == "--outfile" {
+                continue;
+            }
+            let args = [command, first, "t.csv", "--live=0.1", option, value];
+            let output = headland(dir.path()).args(args).output().expect("it runs");
+            let said = text(&output.stderr);
+            assert_eq!(!is_taken, said.contains("cannot be used with"), "{args:?}: {said}");
+            let listed = list.split("--").any(|one| one.starts_with(&option[2..]));
+            assert!(is_taken || listed, "{option} in {list}");
+        }
+        assert_eq!(command == "validate", help.contains("no engine that keeps its own step"));
+    }
+}

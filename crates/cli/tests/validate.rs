@@ -487,3 +487,52 @@ fn tables_say_what_they_are_in() {
     assert!(words(&["one.csv", "--fail-if", "*:rmse>1"], 3).contains("one-moment"));
     assert!(words(&["swing.csv", "-c", "late.csv"], 0).contains("clocks-apart"));
 }
+
+/// `pos` and `position` are one signal: neither is left out without a word, growing or not.
+#[test]
+fn two_columns_of_one_signal_are_told_by_name() {
+    let table = "time,hinge/pos,hinge/position\n0,0.5,0.5\n0.1,0.4,0.4\n0.2,0.3,0.3\n";
+    let dir = folder(&[("t.csv", table)]);
+    let model = world("pendulum");
+    for (live, code) in [(&[][..], 3), (&["--live=0.2"], 2)] {
+        let args = [&["validate", &model, "t.csv", "--ignore-unknown"][..], live].concat();
+        let said = text(&expect(dir.path(), &args, code).stderr);
+        assert!(said.contains("`hinge/pos` and `hinge/position`"), "{live:?}: {said}");
+    }
+}
+
+/// A state is of one moment: with a time or without, in any delimiter.
+#[test]
+fn a_state_needs_no_time() {
+    let row = "time,hinge/position,hinge/velocity\n0,0.5,0\n";
+    let dir = folder(&[
+        ("timed.csv", row),
+        ("commas.csv", "# released\nhinge/position [deg],hinge/velocity\n28.64788975654116,0\n"),
+        ("blanks.txt", "hinge/position  hinge/velocity\n0.5 0\n"),
+    ]);
+    let found = |state: &str| {
+        let more = ["--state", state];
+        let found = validated(&dir, &world("pendulum"), &measured("pendulum.csv"), &more, 0);
+        rmse(&found, "hinge/position")
+    };
+    let timed = found("timed.csv");
+    assert!((found("commas.csv") - timed).abs() < 1e-9 && found("blanks.txt") == timed);
+}
+
+/// Of a measurement `nan` is a sample that is not there; in commands somebody meant something.
+#[test]
+fn nan_in_commands_is_told_with_line_and_column() {
+    let table = "time,hinge/position\n0,0.5\n0.1,0.4\n0.2,nan\n0.3,0.3\n";
+    let told = "time,hinge/effort\n0,0.1\n0.1,nan\n";
+    let dir = folder(&[("t.csv", table), ("told.csv", told)]);
+    let model = world("pendulum");
+    let wanted = "`told.csv` line 3: `nan` in column `hinge/effort`";
+    for args in [
+        &["validate", &model, "t.csv", "-c", "told.csv"][..],
+        &["run", &model, "--duration", "0.1", "--command", "told.csv"],
+    ] {
+        let said = text(&expect(dir.path(), args, 0).stderr);
+        assert!(said.contains("warning[nan-cell]") && said.contains(wanted), "{said}");
+        assert!(!said.contains("t.csv` line 4"), "{said}");
+    }
+}

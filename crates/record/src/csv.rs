@@ -51,6 +51,9 @@ pub struct TableOptions {
     pub euroc_object: Option<String>,
     /// Which columns are kept; by default all. What is not kept is not even read.
     pub keep: Option<ColumnFilter>,
+    /// A cell that says `nan` is told of. In a measurement it is a sample that is not there; in a
+    /// table of commands somebody meant to say something.
+    pub tells_nan: bool,
 }
 
 /// Says of the keys of a table which are wanted.
@@ -83,9 +86,17 @@ pub struct TableReport {
     pub n_duplicate: usize,
     /// Rows of which at least one value came earlier than the one before and was dropped.
     pub n_backward: usize,
+    /// There are more rows, which nobody read: what was read is more than memory may hold.
+    pub is_cut: bool,
 }
 
 impl TableReport {
+    /// How many rows there are, in words; of a table that is cut nobody knows.
+    fn rows(&self) -> String {
+        let first = if self.is_cut { "the first " } else { "" };
+        format!("{first}{} rows", self.n_rows)
+    }
+
     /// What was left out, in words.
     fn warnings(&self, name: &str) -> Vec<Diagnostic> {
         let counts = [
@@ -93,7 +104,7 @@ impl TableReport {
             (self.n_backward, "time-went-back", "are earlier than the row before"),
         ];
         let warning = |(count, code, what): (usize, _, &str)| {
-            let message = format!("{count} of {} rows of `{name}` {what}", self.n_rows);
+            let message = format!("{count} of {} of `{name}` {what}", self.rows());
             Diagnostic::warning(code, message).note("their values were left out")
         };
         counts.into_iter().filter(|(count, ..)| *count > 0).map(warning).collect()
@@ -130,8 +141,10 @@ pub(crate) fn read_samples(
         goal.track(&group.topic, kind.name(), sort)?;
     }
     for head in table.heads.iter().filter(|head| !head.is_time()) {
-        if let Some(unit) = head.si_unit() {
-            goal.unit(&head.key, unit);
+        match (head.unknown_unit(), head.si_unit()) {
+            (Some(word), _) => goal.unknown_unit(&head.key, word),
+            (None, Some(unit)) => goal.unit(&head.key, unit),
+            (None, None) => {}
         }
     }
     if let Some((number, text)) = table.first_row.take() {
@@ -139,6 +152,7 @@ pub(crate) fn read_samples(
     }
     while let Some(line) = lines.next(&mut findings) {
         if goal.is_full() || table.is_refused {
+            table.report.is_cut = goal.is_full();
             break;
         }
         if !line.text.trim().is_empty() && !line.text.trim_start().starts_with('#') {
@@ -200,6 +214,7 @@ struct Table {
     cells: Vec<Option<f64>>,
     /// Whether there was any, beside times.
     has_number: bool,
+    tells_nan: bool,
 }
 
 impl Table {
@@ -261,6 +276,7 @@ impl Table {
             is_refused: false,
             first_row,
             has_number: false,
+            tells_nan: options.tells_nan,
         })
     }
 
@@ -323,6 +339,16 @@ impl Table {
                     None
                 }
                 Ok(value) => {
+                    if value.is_none() && self.tells_nan && !cell.is_empty() {
+                        let message =
+                            format!("`{cell:.40}` in column `{:.60}` is no number", head.key);
+                        let message = format!("`{}` line {number}: {message}", self.name);
+                        findings.push(
+                            Diagnostic::warning("nan-cell", message)
+                                .note("it says nothing: what was said before it stays in force")
+                                .help("leave the cell empty where that is meant"),
+                        );
+                    }
                     self.has_number |= value.is_some() && i != self.time_column;
                     value.map(|value| value * head.factor)
                 }
@@ -377,8 +403,11 @@ impl Table {
         let lacking = self.groups.iter().filter(|group| group.n_incomplete > 0);
         let warning = |group: &Group| {
             let message = format!(
-                "{} of {} rows of `{}` have only a part of `{}`",
-                group.n_incomplete, self.report.n_rows, self.name, group.topic
+                "{} of {} of `{}` have only a part of `{}`",
+                group.n_incomplete,
+                self.report.rows(),
+                self.name,
+                group.topic
             );
             let note =
                 format!("they were left out of it: every cell of {} is needed", group.what());

@@ -32,7 +32,7 @@ pub(crate) struct Layout {
     /// stamps are set where things are measured and written where they arrive.
     pub lateness: SimDuration,
     /// What keys are measured in, where the source says so.
-    pub units: BTreeMap<String, &'static str>,
+    pub units: BTreeMap<String, String>,
     newest: Option<SimTime>,
 }
 
@@ -101,7 +101,11 @@ impl Goal for Layout {
     }
 
     fn unit(&mut self, key: &str, unit: &'static str) {
-        self.units.insert(key.to_string(), unit);
+        self.units.insert(key.to_string(), unit.to_string());
+    }
+
+    fn unknown_unit(&mut self, key: &str, word: &str) {
+        self.units.insert(key.to_string(), word.to_string());
     }
 
     fn sample(

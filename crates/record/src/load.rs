@@ -99,6 +99,10 @@ impl Goal for Columns {
         self.recording.say_unit(key, unit);
     }
 
+    fn unknown_unit(&mut self, key: &str, word: &str) {
+        self.recording.say_unknown_unit(key, word);
+    }
+
     fn sample(
         &mut self,
         track: usize,

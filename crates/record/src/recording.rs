@@ -16,6 +16,7 @@ use std::collections::BTreeMap;
 use headland_base::names::suggestion;
 use headland_base::{Diagnostic, SimDuration, SimTime, Transform};
 
+use crate::csv::UNKNOWN_UNIT;
 use crate::messages::Contact;
 use crate::reader::Attachment;
 use crate::sample::Sort;
@@ -67,6 +68,8 @@ pub struct Recording {
     tracks: BTreeMap<String, Track>,
     /// What keys are measured in, where the source says so and its form does not.
     units: BTreeMap<String, &'static str>,
+    /// Those of `units` that nobody knows, as they were written.
+    unknown_units: BTreeMap<String, String>,
 }
 
 /// One quantity over time.
@@ -109,12 +112,26 @@ impl Recording {
 
     /// Says what a key is measured in: of joints nothing else does.
     pub fn say_unit(&mut self, key: &str, unit: &'static str) {
+        self.unknown_units.remove(key);
         self.units.insert(key.to_string(), unit);
     }
 
-    /// What was said so.
+    /// Says that a key is measured in what nobody knows, and how that was written: it is compared
+    /// with nothing.
+    pub fn say_unknown_unit(&mut self, key: &str, word: &str) {
+        self.units.insert(key.to_string(), UNKNOWN_UNIT);
+        self.unknown_units.insert(key.to_string(), word.to_string());
+    }
+
+    /// What was said so, and is known.
     pub fn said_units(&self) -> impl Iterator<Item = (&str, &'static str)> {
-        self.units.iter().map(|(key, unit)| (key.as_str(), *unit))
+        let known = self.units.iter().filter(|(key, _)| !self.unknown_units.contains_key(*key));
+        known.map(|(key, unit)| (key.as_str(), *unit))
+    }
+
+    /// What was said so, and nobody knows.
+    pub fn unknown_units(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.unknown_units.iter().map(|(key, word)| (key.as_str(), word.as_str()))
     }
 
     /// Every track by its topic.

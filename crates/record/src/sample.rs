@@ -57,6 +57,9 @@ pub(crate) trait Goal {
     /// What a key is measured in, where the source says so. Most goals have no place for it.
     fn unit(&mut self, _key: &str, _unit: &'static str) {}
 
+    /// What a key is measured in, in a word that nobody knows.
+    fn unknown_unit(&mut self, _key: &str, _word: &str) {}
+
     /// One sample of an announced track.
     fn sample(
         &mut self,

@@ -149,6 +149,9 @@ pub(crate) fn for_each_sample(
     for (key, unit) in recording.said_units() {
         goal.unit(key, unit);
     }
+    for (key, word) in recording.unknown_units() {
+        goal.unknown_unit(key, word);
+    }
     let first =
         |(at, (_, track)): (usize, &(_, &Track))| Some(Reverse((*track.times().first()?, at, 0)));
     let mut waiting: BinaryHeap<Reverse<(SimTime, usize, usize)>> =

@@ -4,7 +4,7 @@
 use headland_base::maths::{PI, rpy_from_quat};
 use headland_base::{Findings, SimTime};
 use headland_record::csv::{self, TableOptions, TableReport};
-use headland_record::{Recording, TimeUnit, tum};
+use headland_record::{ImportOptions, LoadOptions, Recording, TimeUnit, import, tum};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 
@@ -90,7 +90,8 @@ fn repeated_and_backward_times_are_counted() {
     let (recording, report, findings) = read(text);
     assert_eq!(values(&recording, "a"), [1.0, 4.0, 9.0]);
     assert_eq!(values(&recording, "b"), [3.0, 5.0, 10.0]);
-    assert_eq!(report, TableReport { n_rows: 7, n_duplicate: 2, n_backward: 2 });
+    let counted = TableReport { n_rows: 7, n_duplicate: 2, n_backward: 2, is_cut: false };
+    assert_eq!(report, counted);
     assert_eq!(codes(findings), ["time-repeated", "time-went-back"]);
     // Joints share a track and still keep the first value of each key.
     let text = "time,a/position,b/position\n0,1,\n0,2,3\n";
@@ -157,6 +158,59 @@ fn every_defect_is_named_with_its_line() {
     assert!(findings[1].message.contains("line 2") && findings[1].message.contains("`one`"));
     assert!(findings[2].message.contains("line 3"));
     assert_eq!(values(&recording, "x"), [3.0, 4.0]);
+}
+
+/// `pos` and `position` are one signal: neither is dropped without a word.
+#[test]
+fn two_columns_of_one_signal_are_named() {
+    let (_, _, findings) = read("time,hinge/pos,hinge/position,hinge/vel\n0,1,2,3\n");
+    let found = findings.into_vec();
+    assert_eq!(found.iter().map(|one| one.code).collect::<Vec<_>>(), ["column-repeated"]);
+    assert!(found[0].message.contains("`hinge/pos` and `hinge/position`"), "{}", found[0].message);
+    let (_, _, findings) = read("time,a/pos,b/pos,a/vel,r::a/position\n0,1,2,3,4\n");
+    assert!(findings.is_empty(), "{:?}", findings.into_vec());
+}
+
+/// What was written in the header is written again, and not what is said about it.
+#[test]
+fn a_unit_that_nobody_knows_is_exported_as_it_was_written() {
+    let (recording, ..) = read("time,x [furlong],y [mm]\n0,1,2\n1,2,3\n");
+    let mut out = Vec::new();
+    headland_record::csv::write(&mut out, &recording).unwrap();
+    let out = String::from_utf8(out).unwrap();
+    assert!(out.starts_with("time,x [furlong],y [m]\n"), "{out}");
+    let (again, ..) = read(&out);
+    assert_eq!(again, recording);
+}
+
+/// In a measurement `nan` is a sample that is not there; whoever reads commands wants to know.
+#[test]
+fn cells_without_a_number_are_told_with_line_and_column() {
+    let table = "time,a/effort,b/effort\n0,1,\n1,nan,2\n";
+    let told = |tells_nan: bool| {
+        let options = TableOptions { tells_nan, ..TableOptions::default() };
+        headland_record::csv::read(table.as_bytes(), "t.csv", &options).2.into_vec()
+    };
+    assert!(told(false).is_empty(), "{:?}", told(false));
+    let found = told(true);
+    assert_eq!(found.len(), 1, "an empty cell says nothing and is not told of: {found:?}");
+    assert_eq!(found[0].code, "nan-cell");
+    assert_eq!(found[0].message, "`t.csv` line 3: `nan` in column `a/effort` is no number");
+}
+
+/// Of a table that is more than memory may hold nobody has counted the rows.
+#[test]
+fn rows_of_a_table_that_is_cut_are_the_first() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("cut.csv");
+    let rows: String = (0..100).map(|i| format!("{},{i}\n", (i / 2) as f64)).collect();
+    std::fs::write(&path, format!("time,a\n{rows}")).unwrap();
+    let load = LoadOptions { n_values_max: 10, ..LoadOptions::default() };
+    let read = import(&path, &ImportOptions { load, ..ImportOptions::default() });
+    let found = read.unwrap().findings.into_vec();
+    let repeated = found.iter().find(|one| one.code == "time-repeated").unwrap();
+    assert!(repeated.message.contains(" of the first "), "{}", repeated.message);
+    assert!(!repeated.message.contains("100"), "{}", repeated.message);
 }
 
 #[test]

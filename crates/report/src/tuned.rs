@@ -103,6 +103,8 @@ pub struct TuneReport {
     pub ended: String,
     /// Whether it ended at a least point.
     pub is_converged: bool,
+    /// Whether it did, and no warning says that the answer is not to be trusted.
+    pub is_trusted: bool,
     /// What to be careful with: codes and words.
     pub warnings: Vec<(String, String)>,
     /// How often intervals hold the truth: 0.95.
@@ -186,7 +188,12 @@ impl TuneReport {
         };
         let row = |error: &TunedError| {
             let mut cells = vec![error.recording.clone(), error.key.clone(), error.unit.clone()];
-            cells.extend(pair(error.fitted));
+            // Somebody broke the look at the answer off. What is held out has no fitted error.
+            let is_unknown = error.fitted.is_none() && error.held_out.is_none();
+            cells.extend(match is_unknown {
+                true => ["not known", "not known"].map(str::to_string),
+                false => pair(error.fitted),
+            });
             if self.has_held_out() {
                 cells.extend(pair(error.held_out));
             }
@@ -324,6 +331,7 @@ pub fn tuned_json(report: &TuneReport) -> Value {
         "n_samples": report.n_residuals, "n_simulations": report.n_evaluations,
         "n_simulations_after": report.n_after,
         "ended": report.ended, "converged": report.is_converged,
+        "trusted": report.is_trusted,
         "confidence": report.confidence, "warnings": warnings,
     })
 }
@@ -423,6 +431,7 @@ pub(crate) mod tests {
             n_after: 5,
             ended: "converged: the error no longer changes".to_string(),
             is_converged: true,
+            is_trusted: true,
             warnings: vec![("at-bound".to_string(), "`x` stands at its <bound>".to_string())],
             confidence: 0.95,
         }
@@ -474,6 +483,16 @@ pub(crate) mod tests {
         assert_eq!(json["parameters"][1]["half_width"], Value::Null);
         assert_eq!(json["search"][1]["simulations"], 8);
         assert_eq!(json["errors"][0]["rmse_held_out"]["after"], 0.02);
+    }
+
+    /// Somebody ended it while the answer was looked at: no cell is left empty for that.
+    #[test]
+    fn errors_that_nobody_looked_at_are_not_known() {
+        let mut report = report();
+        let error = &mut report.errors[0];
+        (error.fitted, error.held_out) = (None, None);
+        let cells = &report.error_rows()[0];
+        assert_eq!(cells[3..5], ["not known", "not known"], "{cells:?}");
     }
 
     /// One number has one interval; several have another that holds them together.

@@ -28,9 +28,10 @@ const AFTER: &str = "curve l0";
 /// All of it as one page. `build` says who made it.
 pub fn tuned_page(report: &TuneReport, build: &str) -> String {
     let title = format!("{} tuned", report.model);
-    let pill = match report.is_converged {
-        true => "<span class=\"pill green\">converged</span>",
-        false => "<span class=\"pill red\">not converged</span>",
+    let pill = match (report.is_converged, report.is_trusted) {
+        (true, true) => "<span class=\"pill green\">converged</span>",
+        (true, false) => "<span class=\"pill inconclusive\">converged, not to be trusted</span>",
+        (false, _) => "<span class=\"pill red\">not converged</span>",
     };
     let mut out = format!("<h1>{} {pill}</h1>\n", escaped(&title));
     _ = writeln!(out, "<p>{}</p>\n<ul class=\"facts\">", escaped(&report.headline()));
@@ -190,9 +191,26 @@ fn search(report: &TuneReport) -> String {
         first.0
     );
     _ = write!(inside, "<g transform=\"translate(0 {SEARCH_HEIGHT})\">{ends}</g>");
+    // What stands at the head as before is the given model from the start that fits it best.
+    let begun = pow(10.0, first.1);
+    let is_other = report.rms.0.is_some_and(|before| (begun / before - 1.0).abs() > 1e-6);
+    let otherwise = match (report.rms.0, report.starts.is_empty()) {
+        (Some(before), false) if is_other => format!(
+            " It begins at {}, where the recordings start as they were measured; the {} before at \
+             the head of this page are from the start that fits the given model best.",
+            short(begun),
+            short(before)
+        ),
+        (Some(before), true) if is_other => format!(
+            " It begins at {}, the best of some points all over the ranges; the given model has {}.",
+            short(begun),
+            short(before)
+        ),
+        _ => String::new(),
+    };
     format!(
         "<section>\n<h2>The search</h2>\n<p>Root mean square of all residuals, from where the \
-         search began to the values above. Where the line stays level the search looks around: one \
+         search began to the values above.{otherwise} Where the line stays level the search looks around: one \
          simulation per number says which way is down.</p>\n{}</section>\n",
         svg(SEARCH_HEIGHT + 16.0, "how the error went down", &inside)
     )
@@ -328,6 +346,27 @@ mod tests {
         for said in ["1.23457", "all ± 95 %", "Where recordings start", "held out from here"] {
             assert!(page.contains(said), "{said}");
         }
+    }
+
+    #[test]
+    fn an_answer_that_is_not_to_be_trusted_is_not_green() {
+        let mut report = report();
+        assert!(tuned_page(&report, "test").contains("pill green"));
+        report.is_trusted = false;
+        let page = tuned_page(&report, "test");
+        assert!(!page.contains("pill green") && page.contains("not to be trusted</span>"));
+    }
+
+    /// The curve begins where the search did, and the head tells of another start: it says so.
+    #[test]
+    fn where_the_curve_begins_is_told_where_the_head_says_otherwise() {
+        let mut report = report();
+        report.rms.0 = Some(report.search[0].1);
+        assert!(!tuned_page(&report, "test").contains("It begins at"));
+        report.rms.0 = Some(0.5 * report.search[0].1);
+        let page = tuned_page(&report, "test");
+        let begun = format!("It begins at {}", short(report.search[0].1));
+        assert!(page.contains(&begun) && page.contains(&short(report.rms.0.unwrap_or(0.0))));
     }
 
     /// Measured, before and after over one another, before and after below, what is left at the

@@ -138,7 +138,7 @@ fn scipy_ends_where_we_end() {
                 lower: search.best().0.iter().map(|x| x - x.abs()).collect(),
                 upper: search.best().0.iter().map(|x| x + x.abs()).collect(),
             };
-            let found = worth(search.best().0, &range, &r, &slopes, &moments, 0.95);
+            let found = worth(search.best().0, &range, &r, &slopes, (&moments, false), 0.95);
             for (ours, their) in found.parameters.iter().zip(half) {
                 let (ours, their) = (ours.textbook_half_width.unwrap(), their.as_f64().unwrap());
                 assert!((ours / their - 1.0).abs() < 1e-3, "{name} {i}: {ours} {their}");

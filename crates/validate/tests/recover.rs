@@ -320,3 +320,86 @@ fn an_arm_measured_on_another_engine_is_found() {
     println!("{}", held.shown());
     assert!(held.each.iter().all(|(_, n)| *n >= 5), "{}", held.shown());
 }
+
+/// How often a cube that is tossed on another engine is measured anew.
+const N_TOSSES: u64 = 10;
+
+/// The friction of a tossed cube, two of whose tosses are fitted without slopes. The model is put
+/// back to what was measured every 0.3 s, velocities are slopes of three noisy samples, and the
+/// error jumps with every edge that lands: an interval by slopes alone was a hundred times too
+/// narrow.
+#[test]
+fn the_friction_of_a_tossed_cube_lies_in_its_interval() {
+    const NOISE: [(&str, f64, f64); 7] = [
+        ("cube/pose/qw", 1.0, 0.0005),
+        ("cube/pose/qx", 0.0, 0.0005),
+        ("cube/pose/qy", 0.0, 0.0005),
+        ("cube/pose/qz", 0.0, 0.0005),
+        ("cube/pose/x", 0.0, 0.0002),
+        ("cube/pose/y", 0.0, 0.0002),
+        ("cube/pose/z", 0.4, 0.0002),
+    ];
+    let path = "surface/*/mu*";
+    let untuned = Subject { world: shipped("measured/cube.sdf"), settings: Settings::default() };
+    let mut planted = untuned.clone();
+    set(&mut planted, path, 0.25);
+    let toss = |trial: u64| {
+        let seed = Seed::new(first_seed() + trial).child("toss");
+        let mut dice = dice(&seed.child("throw"));
+        let mut throw = |key: &str, fastest: f64| (key.to_string(), fastest * (dice() - 0.5));
+        let known = vec![
+            ("cube/linear_vel/x".to_string(), 1.0),
+            throw("cube/linear_vel/y", 0.6),
+            ("cube/linear_vel/z".to_string(), 0.5),
+            throw("cube/angular_vel/x", 8.0),
+            throw("cube/angular_vel/y", 8.0),
+            throw("cube/angular_vel/z", 4.0),
+        ];
+        let times: Vec<SimTime> = (0..222).map(|i| time(f64::from(i) * 0.006757)).collect();
+        let signal = |key: &str, values: Vec<f64>| Signal {
+            key: key.to_string(),
+            series: Series { times: times.clone(), values, ..Series::default() },
+        };
+        let blank = NOISE.map(|(key, start, _)| signal(key, vec![start; times.len()]));
+        let blank = Experiment { signals: blank.into(), told: Told::default(), known };
+        let model = Model::compile(&Arc::new(planted.world.clone())).unwrap();
+        let options = ReplayOptions::new(ms(0.5));
+        let mut replay = Replay::new(model, engine("rapier"), Arc::new(blank), options).unwrap();
+        let values = replay.run().unwrap().values.clone();
+        let mut noise = Dice::new(&seed.child("noise"));
+        let noisy = |(values, (key, _, size)): (Vec<f64>, (&str, f64, f64))| {
+            signal(key, values.iter().map(|v| v + size * noise.normal()).collect())
+        };
+        let signals = values.into_iter().zip(NOISE).map(noisy).collect();
+        let experiment = Experiment { signals, ..Experiment::default() };
+        let course =
+            Course { name: "toss".into(), experiment: Arc::new(experiment), is_held_out: false };
+        let options = ReplayOptions { window: Some(ms(300.0)), ..ReplayOptions::new(ms(1.0)) };
+        let plan = Plan { engine: "native".into(), options, train_share: 1.0, fits_start: true };
+        let make = || engine("native");
+        let wanted = vec![Wanted::new(&untuned, path, 0.05, 1.0).unwrap()];
+        let tuning = Tuning::new(untuned.clone(), wanted, vec![course], plan, &make).unwrap();
+        let method = if trial % 5 == 1 { Method::Cma } else { Method::Lm };
+        with_crew(&tuning, 1, |crew| {
+            let mut saved = Saved::new(method, &tuning, trial);
+            let watch = &mut |_: &Saved| ControlFlow::Continue(());
+            let linear = search(&mut saved, &tuning, crew, 2_000, watch);
+            tuned(&tuning, &saved.search, linear, crew, 0.95).unwrap()
+        })
+    };
+    let found: Vec<(f64, f64)> = std::thread::scope(|scope| {
+        let half = |first: u64| (first..N_TOSSES).step_by(2).map(toss).collect::<Vec<Tuned>>();
+        let other = scope.spawn(move || half(1));
+        let all = [half(0), other.join().unwrap()].concat();
+        let numbers = all.iter().map(|found| &found.numbers[0]);
+        numbers.map(|one| (one.value, one.half_width.unwrap_or(f64::MAX))).collect()
+    });
+    let n_held = found.iter().filter(|(value, half)| (value - 0.25).abs() <= *half).count();
+    println!("{n_held} of {N_TOSSES}: {found:?}");
+    // Of others, made with another generator, 18 of 20 held it; by slopes alone it was every second.
+    assert!(n_held as f64 >= 0.85 * N_TOSSES as f64, "{n_held} of {N_TOSSES}: {found:?}");
+    // Intervals that hold the truth by being wide are worth nothing. Not every toss slides far
+    // enough to tell; some do.
+    let n_narrow = found.iter().filter(|(_, half)| *half < 0.475).count();
+    assert!(4 * n_narrow as u64 > N_TOSSES, "{found:?}");
+}

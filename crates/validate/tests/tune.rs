@@ -464,3 +464,45 @@ fn what_cannot_be_sought_is_refused() {
     assert_eq!(refused(vec![one()], 0.05), Some("too-few-samples"));
     assert_eq!(refused(vec![one()], 1.0), None);
 }
+
+/// An engine that cannot have the model any more, as where memory has run out.
+struct Spent;
+
+impl Engine for Spent {
+    fn check(&self, _: &Model, _: &EngineOptions) -> Vec<Diagnostic> {
+        vec![Diagnostic::error("spent", "there is no memory left")]
+    }
+
+    fn start(&mut self, _: &Model, _: &State, _: &EngineOptions) -> Result<(), Fault> {
+        Err(Fault("spent".to_string()))
+    }
+
+    fn step(&mut self, _: &Model, _: &Inputs, _: SimDuration, _: &mut State) -> Result<(), Fault> {
+        Err(Fault("spent".to_string()))
+    }
+}
+
+/// The answer is the same, and why a thread had no part in it is told.
+#[test]
+fn why_a_thread_has_nothing_to_simulate_with_is_told() {
+    let wanted = || vec![Wanted::new(&pendulum(), DAMPING, 0.0, 1.0).unwrap()];
+    let courses = || vec![course("swing", swings(0.05, 0.2, 4.0), false)];
+    let all = || engine("native");
+    let tuning = Tuning::new(pendulum(), wanted(), courses(), plan(), &all).unwrap();
+    let (_, whole) = solved(&tuning, Method::Lm, 3);
+    assert_eq!(tuning.lacking(), None);
+    // One for the checks, one for the first of three threads.
+    let n_left = AtomicUsize::new(2);
+    let few = || -> Box<dyn Engine> {
+        match n_left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |n| n.checked_sub(1)) {
+            Ok(_) => engine("native"),
+            Err(_) => Box::new(Spent),
+        }
+    };
+    let tuning = Tuning::new(pendulum(), wanted(), courses(), plan(), &few).unwrap();
+    let (_, found) = solved(&tuning, Method::Lm, 3);
+    assert_eq!(found.numbers[0].value, whole.numbers[0].value);
+    let told = tuning.lacking().unwrap();
+    assert_eq!(told.code, "threads-lacking");
+    assert!(told.message.contains("there is no memory left"), "{}", told.message);
+}

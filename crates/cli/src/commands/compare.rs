@@ -5,7 +5,7 @@
 use std::path::Path;
 
 use headland_base::{Diagnostic, SimDuration, SimTime};
-use headland_judge::compare::{Following, KeyMap, Sampling, Side, Unmatched};
+use headland_judge::compare::{Following, KeyMap, Sampling, Side, Unmatched, no_pair};
 use headland_record::Recording;
 
 use crate::args::CompareArgs;
@@ -59,13 +59,15 @@ fn follow(context: &Context, args: &CompareArgs, idle_most: Option<SimDuration>)
     columns.iter_mut().for_each(|column| column.key = map.renamed(&column.key));
     let mut following = Following::new(&side, &columns, &options)?;
     let mut figures = Figures::new(context);
-    let mut first = None;
+    let (mut first, mut span) = (None, None::<(SimTime, SimTime)>);
     loop {
         match rows.next() {
             Next::Row(time, numbers) => {
                 let start = SimTime::ZERO - *first.get_or_insert(time);
                 let shift = if args.relative { start } else { SimDuration::ZERO };
-                following.row(time + shift + by.t_offset.unwrap_or_default(), &numbers);
+                let time = time + shift + by.t_offset.unwrap_or_default();
+                span = Some(span.map_or((time, time), |(a, b)| (a.min(time), b.max(time))));
+                following.row(time, &numbers);
             }
             Next::Nothing => {}
             Next::End => break,
@@ -79,8 +81,7 @@ fn follow(context: &Context, args: &CompareArgs, idle_most: Option<SimDuration>)
     figures.finish(&standing(&following, &rows));
     let is_any = following.figures().any(|(_, running)| running.n > 0);
     if !is_any {
-        let message = "no sample that came has one of A";
-        context.show(&[Diagnostic::error("no-pair", message)]);
+        context.show(&[no_pair("no sample that came has one of A", side.span(), span)]);
     }
     Ok(if has_errors || !is_any || rows.has_lost() { read.max(Outcome::Partial) } else { read })
 }

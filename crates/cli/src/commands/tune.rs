@@ -7,7 +7,7 @@ mod measured;
 mod outcome;
 
 use std::ops::ControlFlow;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -16,7 +16,7 @@ use headland_base::Diagnostic;
 use headland_report::{count, tuned as tuned_text, tuned_json};
 use headland_sim::{EngineEntry, Housing};
 use headland_validate::fit::crew::with_crew;
-use headland_validate::tune::{Method, Plan, Saved, Tuning, Wanted, curves, search, tuned};
+use headland_validate::tune::{Method, Plan, Saved, Tuned, Tuning, Wanted, curves, search, tuned};
 use headland_world::parameter::{Parameter, Subject};
 use indicatif::{ProgressBar, ProgressStyle};
 
@@ -49,6 +49,7 @@ pub fn run(context: &Context, args: &TuneArgs) -> Ended {
     let wanted = wanted(args, &subject)?;
     let has_commands = !args.command.is_empty();
     context.show(&without_effect(&args.how, engine, &subject.world, has_commands));
+    context.show(&idle_options(args));
     let courses = match courses(context, args, &subject) {
         // One table without a sample is a slip; where none has any, nothing can be said.
         Err(faults)
@@ -63,14 +64,9 @@ pub fn run(context: &Context, args: &TuneArgs) -> Ended {
     let plan = plan(args, &subject)?;
     let make = || (engine.make)(engine);
     let stop = interrupted();
-    let nothing_found = || {
-        let message = "interrupted before the first simulation had ended: nothing was found";
-        context.show(&[Diagnostic::warning("interrupted", message)]);
-        Ok(Outcome::Partial)
-    };
     let tuning = Tuning::heeding(Arc::clone(&stop), subject, wanted, courses, plan, &make);
     if stop.load(Ordering::Relaxed) {
-        return nothing_found();
+        return nothing_found(context);
     }
     let mut tuning = match tuning {
         // Data that say too little are no fault of theirs: nothing can be said.
@@ -86,42 +82,13 @@ pub fn run(context: &Context, args: &TuneArgs) -> Ended {
         tuning.on_step(Arc::new(move || watchdog.tick()));
     }
     context.show(tuning.notes());
-    let is_surface =
-        |(path, ..): &(String, f64, f64)| path.split('/').any(|part| part == "surface");
-    if method(args) == Method::Lm && args.param.iter().any(is_surface) {
-        let message =
-            "errors of contacts jump and have many dips, and slopes lead into the nearest";
-        context.show(&[Diagnostic::remark("slopes-of-contacts", message)
-            .help("`--method cma` looks further, and needs more simulations")]);
-    }
-    if args.start_as_measured && args.how.window.is_none() {
-        let message = "the noise of the first rows is taken for where things started; intervals do \
-                       not heed it";
-        context.show(&[Diagnostic::warning("start-as-measured", message)
-            .help("leave --start-as-measured out where the first rows are noisy")]);
-    }
-    let mut saved = match args.resume.as_deref().filter(|path| path.exists()) {
-        Some(path) => Saved::from_json(&text(path)?, method(args), &tuning, args.seed)?,
-        None => Saved::new(method(args), &tuning, args.seed),
-    };
-    let mut watched = Watched::new(context, args.resume.as_deref());
-    let found = with_crew(&tuning, usize::from(args.threads), |crew| {
-        let watch = &mut |saved: &Saved| watched.look(saved);
-        let linear = search(&mut saved, &tuning, crew, args.most as usize, watch);
-        watched.look_at_answer();
-        tuned(&tuning, &saved.search, linear, crew, args.confidence)
-    });
-    watched.finish();
-    // A search that cannot be put away has still found something: that is told first.
-    let put_away = match &args.resume {
-        Some(path) => write_file(path, saved.to_json())
-            .inspect(|()| context.say(&format!("wrote {}", path.display()))),
-        None => Ok(()),
-    };
+    context.show(&beforehand(args));
+    let (saved, found, put_away) = sought(context, args, &tuning)?;
+    context.show(tuning.lacking().as_slice());
     let Some(found) = found else {
         put_away?;
         if stop.load(Ordering::Relaxed) {
-            return nothing_found();
+            return nothing_found(context);
         }
         let message = "the model cannot be simulated with any of the values that were tried";
         return Err(vec![
@@ -130,16 +97,105 @@ pub fn run(context: &Context, args: &TuneArgs) -> Ended {
             ),
         ]);
     };
+    told(context, args, &outputs, (&tuning, engine), &saved, &found)?;
+    put_away?;
+    ended(context, args, &found)
+}
+
+fn nothing_found(context: &Context) -> Ended {
+    let message = "interrupted before the first simulation had ended: nothing was found";
+    context.show(&[Diagnostic::warning("interrupted", message)]);
+    Ok(Outcome::Partial)
+}
+
+/// What is worth knowing before the search.
+fn beforehand(args: &TuneArgs) -> Vec<Diagnostic> {
+    let mut told = Vec::new();
+    let is_surface =
+        |(path, ..): &(String, f64, f64)| path.split('/').any(|part| part == "surface");
+    if method(args) == Method::Lm && args.param.iter().any(is_surface) {
+        let message =
+            "errors of contacts jump and have many dips, and slopes lead into the nearest";
+        told.push(
+            Diagnostic::remark("slopes-of-contacts", message)
+                .help("`--method cma` looks further, and needs more simulations"),
+        );
+    }
+    if args.start_as_measured && args.how.window.is_none() {
+        let message = "the noise of the first rows is taken for where things started; what that \
+                       does to the answer widens its intervals";
+        told.push(
+            Diagnostic::warning("start-as-measured", message)
+                .help("leave --start-as-measured out where the first rows are noisy"),
+        );
+    }
+    told
+}
+
+/// Options that change nothing here.
+fn idle_options(args: &TuneArgs) -> Vec<Diagnostic> {
+    let idle = [
+        (
+            args.seed != 0 && method(args) == Method::Lm,
+            "`--seed` is for `--method cma`: nothing is left to chance here",
+        ),
+        (
+            args.start_as_measured && args.how.window.is_some(),
+            "`--start-as-measured` changes nothing with `--window`, which does that anyway",
+        ),
+    ];
+    let remark = |(_, words): (bool, &str)| Diagnostic::remark("option-ignored", words);
+    idle.into_iter().filter(|(is_idle, _)| *is_idle).map(remark).collect()
+}
+
+/// What came of a search: where it is, what it found, and whether it could be put away.
+type Sought = (Saved, Option<Tuned>, Result<(), Vec<Diagnostic>>);
+
+fn sought(
+    context: &Context,
+    args: &TuneArgs,
+    tuning: &Tuning<'_>,
+) -> Result<Sought, Vec<Diagnostic>> {
+    let mut saved = match args.resume.as_deref().filter(|path| path.exists()) {
+        Some(path) => Saved::from_json(&text(path)?, method(args), tuning, args.seed)?,
+        None => Saved::new(method(args), tuning, args.seed),
+    };
+    let mut watched = Watched::new(context, args.resume.as_deref());
+    let found = with_crew(tuning, usize::from(args.threads), |crew| {
+        let watch = &mut |saved: &Saved| watched.look(saved);
+        let linear = search(&mut saved, tuning, crew, args.most as usize, watch);
+        watched.look_at_answer();
+        tuned(tuning, &saved.search, linear, crew, args.confidence)
+    });
+    watched.finish();
+    // A search that cannot be put away has still found something: that is told first.
+    let put_away = match &args.resume {
+        Some(path) => write_file(path, saved.to_json())
+            .inspect(|()| context.say(&format!("wrote {}", path.display()))),
+        None => Ok(()),
+    };
+    Ok((saved, found, put_away))
+}
+
+/// Warnings, files and figures.
+fn told(
+    context: &Context,
+    args: &TuneArgs,
+    outputs: &[(PathBuf, Form)],
+    (tuning, engine): (&Tuning<'_>, &EngineEntry),
+    saved: &Saved,
+    found: &Tuned,
+) -> Result<(), Vec<Diagnostic>> {
     context.show(&found.warnings);
     let is_drawn = outputs.iter().any(|(_, form)| *form == Form::Page);
     let drawn = match is_drawn && found.worth.is_some() {
-        true => curves(&tuning, &found.given, saved.search.best().0),
+        true => curves(tuning, &found.given, saved.search.best().0),
         false => Vec::new(),
     };
-    let report = report(args, &saved.search, (&tuning, engine), &found, drawn);
+    let report = report(args, &saved.search, (tuning, engine), found, drawn);
     // Files first, since whoever reads the figures may go away; and figures even where a file
     // cannot be written.
-    let written = write_all(context, args, &outputs, &found, &report);
+    let written = write_all(context, args, outputs, found, &report);
     if !outputs.iter().any(|(path, _)| is_stdout(path)) {
         context.print(&match context.json() {
             true => format!("{}\n", tuned_json(&report)),
@@ -148,27 +204,30 @@ pub fn run(context: &Context, args: &TuneArgs) -> Ended {
     } else {
         context.say(tuned_text(&report).trim_end());
     }
-    written?;
-    put_away?;
-    match found.ended {
-        Some(ended) if found.worth.is_some() && ended.is_converged() => Ok(Outcome::Passed),
-        Some(_) if found.worth.is_some() => Ok(Outcome::Partial),
-        ended => {
-            let help = match &args.resume {
-                Some(path) => format!("the same command goes on from {}", path.display()),
-                None => "with --resume FILE the same command would go on from there".to_string(),
-            };
-            let message = match ended {
-                Some(_) => {
-                    "interrupted after the search had ended: these are its values, without \
-                            intervals"
-                }
-                None => "interrupted: these are the best values so far, without intervals",
-            };
-            context.show(&[Diagnostic::warning("interrupted", message).help(help)]);
-            Ok(Outcome::Partial)
-        }
+    written
+}
+
+/// How it ended: an answer that is not to be trusted says nothing for certain.
+fn ended(context: &Context, args: &TuneArgs, found: &Tuned) -> Ended {
+    if found.is_trusted() {
+        return Ok(Outcome::Passed);
     }
+    if found.ended.is_some() && found.worth.is_some() {
+        return Ok(Outcome::Partial);
+    }
+    let help = match &args.resume {
+        Some(path) => format!("the same command goes on from {}", path.display()),
+        None => "with --resume FILE the same command would go on from there".to_string(),
+    };
+    let message = match found.ended {
+        Some(_) => {
+            "interrupted after the search had ended: these are its values, without intervals, and \
+             what they leave of the errors is not known"
+        }
+        None => "interrupted: these are the best values so far, without intervals",
+    };
+    context.show(&[Diagnostic::warning("interrupted", message).help(help)]);
+    Ok(Outcome::Partial)
 }
 
 // --- what goes in ------------------------------------------------------------------------

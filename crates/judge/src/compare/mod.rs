@@ -25,6 +25,7 @@ mod pairing;
 mod path;
 mod phases;
 mod running;
+mod samples;
 mod side;
 mod statistics;
 mod threshold;
@@ -275,22 +276,30 @@ impl Compared {
 
     /// Nothing could be paired: in words, with what is there.
     pub fn no_pair(&self) -> Diagnostic {
-        let range = |span: Option<(SimTime, SimTime)>| match span {
-            Some((first, last)) => format!("from {first} to {last}"),
-            None => "no sample".to_string(),
-        };
         let tolerances = self.keys.iter().filter_map(|key| key.tolerance).max();
         let within = tolerances.map_or(String::new(), |most| format!(" within {most}"));
-        let message = format!("no sample of A has one of B{within}");
-        let fault = Diagnostic::error("no-pair", message)
-            .note(format!("A has {}", range(self.span_a)))
-            .note(format!("B has {}", range(self.span_b)));
-        let overlap = self.span_a.zip(self.span_b).is_some_and(|(a, b)| a.0 <= b.1 && b.0 <= a.1);
-        fault.help(match overlap {
-            true => "give a larger `--tolerance`, or `--sampling interp`",
-            false => "shift B: `--t-offset`; `compare` has `--relative` where both begin alike",
-        })
+        no_pair(&format!("no sample of A has one of B{within}"), self.span_a, self.span_b)
     }
+}
+
+/// Nothing could be paired: in words, with the first and the last moment of either side.
+pub fn no_pair(
+    message: &str,
+    a: Option<(SimTime, SimTime)>,
+    b: Option<(SimTime, SimTime)>,
+) -> Diagnostic {
+    let range = |span: Option<(SimTime, SimTime)>| match span {
+        Some((first, last)) => format!("from {first} to {last}"),
+        None => "no sample".to_string(),
+    };
+    let fault = Diagnostic::error("no-pair", message)
+        .note(format!("A has {}", range(a)))
+        .note(format!("B has {}", range(b)));
+    let overlap = a.zip(b).is_some_and(|(a, b)| a.0 <= b.1 && b.0 <= a.1);
+    fault.help(match overlap {
+        true => "give a larger `--tolerance`, or `--sampling interp`",
+        false => "shift B: `--t-offset`; `compare` has `--relative` where both begin alike",
+    })
 }
 
 /// Compares B with A. An error is a key nobody knows.

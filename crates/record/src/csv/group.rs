@@ -95,6 +95,18 @@ pub(super) fn groups(
             groups.insert(topic, columns);
             continue;
         };
+        if let Some(first) = known.same_signal(&columns) {
+            let message = format!(
+                "`{name}`: columns `{:.60}` and `{:.60}` are both the same signal",
+                heads[first].key, head.key
+            );
+            findings.push(
+                Diagnostic::error("column-repeated", message)
+                    .note("only the first is read")
+                    .help("keep one of them"),
+            );
+            continue;
+        }
         if !known.join(columns) {
             let message = format!(
                 "`{name}`: column `{:.60}` and another would both be topic `{topic:.60}`",
@@ -166,6 +178,21 @@ impl Columns {
             }
             _ => false,
         }
+    }
+
+    /// The column that says what one of another joint column says: `hinge/pos` beside
+    /// `hinge/position`.
+    fn same_signal(&self, other: &Columns) -> Option<usize> {
+        let (Columns::Joints { names, columns }, Columns::Joints { names: of, columns: new }) =
+            (self, other)
+        else {
+            return None;
+        };
+        let is_same = |known: &&JointColumn| {
+            new.iter()
+                .any(|new| names[known.joint] == of[new.joint] && known.property == new.property)
+        };
+        columns.iter().find(is_same).map(|known| known.column)
     }
 
     fn all(&self) -> Vec<usize> {

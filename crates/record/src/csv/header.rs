@@ -104,9 +104,12 @@ impl ColumnHead {
     /// What to say of a column of times whose unit is none of time.
     pub fn no_time(&self, name: &str) -> Option<Diagnostic> {
         let unit = self.si_unit().filter(|unit| *unit != "s").and(self.unit.as_deref())?;
-        let message = format!("`{name}`: times in `{unit:.40}`");
-        let help = "times are in s, ms, us, ns, min or h: `time [ms]`";
-        Some(Diagnostic::error("which-time-unit", message).help(help))
+        Some(no_time(name, unit))
+    }
+
+    /// The unit as it was written, where it is one that nobody knows.
+    pub fn unknown_unit(&self) -> Option<&str> {
+        self.unit.as_deref().filter(|unit| known_unit(unit).is_none())
     }
 
     /// Whether this is the column of times.
@@ -115,8 +118,15 @@ impl ColumnHead {
     }
 }
 
+/// What to say of times in a unit that is none of time.
+pub(super) fn no_time(table: &str, unit: &str) -> Diagnostic {
+    let help = "times are in s, ms, us, ns, min or h: `time [ms]`";
+    Diagnostic::error("which-time-unit", format!("`{table}`: times in `{unit:.40}`")).help(help)
+}
+
 /// The unit of a column that says one which is not among [`UNITS`]: what is compared with it, or
-/// with a model, is refused.
+/// with a model, is refused. It stands for the unit wherever units are compared, and is never
+/// written: a recording keeps the word itself beside it.
 pub const UNKNOWN_UNIT: &str = "a unit that nobody knows";
 
 /// What is behind names in brackets: words, how many SI are in one, and the SI unit. A degree of

@@ -18,11 +18,17 @@ pub struct NumberColumn {
     pub unit: Option<String>,
     /// SI in one of that unit; 1 without one.
     pub factor: f64,
-    /// What to say of it where it is taken for one of times, and its unit is none of time.
-    pub no_time: Option<Diagnostic>,
     /// What its numbers are in once they are SI; nothing where nobody said, or they have no unit,
     /// [`super::UNKNOWN_UNIT`] where nobody knows the one that was said.
     pub si_unit: Option<&'static str>,
+}
+
+impl NumberColumn {
+    /// What to say of it where it is taken for one of times, and its unit is none of time.
+    pub fn no_time(&self, table: &str) -> Option<Diagnostic> {
+        let unit = self.si_unit.filter(|unit| *unit != "s").and(self.unit.as_deref())?;
+        Some(header::no_time(table, unit))
+    }
 }
 
 /// One row of the columns that were chosen.
@@ -71,7 +77,6 @@ pub fn read_numbers(
         name: head.key.clone(),
         unit: head.unit.clone(),
         factor: head.factor,
-        no_time: head.no_time(name),
         si_unit: head.si_unit(),
     };
     let chosen = match choose(&heads.iter().map(column).collect::<Vec<_>>()) {
@@ -122,9 +127,9 @@ mod tests {
         let choose = |columns: &[NumberColumn]| {
             let unit = Some("mm".into());
             let si_unit = Some("m");
-            let no_time = columns[1].no_time.clone();
-            assert!(no_time.as_ref().is_some_and(|fault| fault.code == "which-time-unit"));
-            let wanted = NumberColumn { name: "x".into(), unit, factor: 1e-3, no_time, si_unit };
+            let no_time = columns[1].no_time("t.csv");
+            assert!(no_time.is_some_and(|fault| fault.code == "which-time-unit"));
+            let wanted = NumberColumn { name: "x".into(), unit, factor: 1e-3, si_unit };
             assert_eq!(columns[1], wanted);
             Ok(NumberChoice { numbers: vec![2, 1], word: Some(0) })
         };

@@ -96,6 +96,15 @@ impl Search {
         }
     }
 
+    /// Begins at a point that was found the best of `n` all over the range, of this cost: near it,
+    /// since the others are worse.
+    pub fn move_to(&mut self, x: &[f64], cost: f64, n: usize, bounds: &Bounds) {
+        let n_evaluations = self.n_evaluations + n;
+        let cost = Some(cost).filter(|cost| cost.is_finite());
+        let history = cost.map(|cost| (n_evaluations, cost)).into_iter().collect();
+        *self = Search { cost, n_evaluations, history, sigma: 0.1, ..Search::new(x, bounds) };
+    }
+
     /// Whether it is one of so many parameters, whoever wrote it.
     pub fn is_sound(&self, n: usize) -> bool {
         let rows = [&self.x, &self.mean, &self.sigma_path, &self.covariance_path];

@@ -28,6 +28,7 @@ mod reduced;
 pub mod slopes;
 pub mod student;
 pub mod sureness;
+mod windows;
 
 use std::ops::ControlFlow;
 

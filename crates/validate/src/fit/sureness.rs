@@ -7,13 +7,15 @@
 //! the sandwich `(JᵀJ)⁻¹·M·(JᵀJ)⁻¹` whose middle sums the products of `Jᵀr` at moments up to some
 //! lag apart (Newey and West, 1987; the lag by Andrews' rule, 1991, after prewhitening). The wider
 //! of the two is what is told, and the degrees of freedom are those of so many independent samples
-//! as would give it.
+//! as would give it. Where a recording is repeated in windows, each from a start of its own, how
+//! far windows disagree is a third, which `windows` has.
 
 use headland_base::maths::{cbrt, dot, pow, sqrt};
 
 use super::Bounds;
 use super::dense::{Columns, singular, slices, triangle};
 use super::student::quantile;
+use super::windows;
 
 /// To which moment a residual belongs. Residuals are correlated within a series (a recording, or
 /// a window of one), not across.
@@ -38,6 +40,9 @@ pub struct Sureness {
     pub degrees: f64,
     /// So many independent samples would say as much.
     pub n_effective: f64,
+    /// So many windows say something of it, where there are any: their starts are as they were
+    /// measured, and how far they disagree is heeded.
+    pub n_windows: Option<f64>,
     /// It stands at the lower (false) or upper (true) bound, or near it and its interval, where it
     /// has one, reaches it.
     pub at_bound: Option<bool>,
@@ -82,14 +87,18 @@ const NOISE: f64 = 1e-7;
 /// the other.
 const UNSEEN: f64 = 0.5;
 
+/// With fewer windows that say something of a parameter there is no telling how far they disagree.
+const FEW_WINDOWS: f64 = 1.5;
+
 /// What a fit at `x` is worth, from its residuals, their slopes and to which moments they belong.
-/// `confidence` is 0.95 for intervals that hold the truth in 95 of 100 experiments.
+/// `are_windows` where each series starts from what was measured, noise and all. `confidence` is
+/// 0.95 for intervals that hold the truth in 95 of 100 experiments.
 pub fn worth(
     x: &[f64],
     bounds: &Bounds,
     residuals: &[f64],
     slopes: &Columns,
-    moments: &[Moment],
+    (moments, are_windows): (&[Moment], bool),
     confidence: f64,
 ) -> Worth {
     let (n, p) = (residuals.len(), x.len());
@@ -123,6 +132,12 @@ pub fn worth(
     let small = if degrees > 0.0 { n as f64 / degrees } else { 1.0 };
     let sandwich = product(&product(&bread, &middle), &bread);
 
+    let windows = are_windows.then(|| {
+        let in_shares = slopes.iter().zip(&widths);
+        let in_shares = in_shares.map(|(column, width)| column.iter().map(|s| s * width).collect());
+        windows::spread(&in_shares.collect(), residuals, moments, &bread)
+    });
+
     let mut is_lost = vec![false; p];
     let mut unseen = Vec::new();
     for (value, vector) in values.iter().zip(&vectors).rev() {
@@ -153,13 +168,20 @@ pub fn worth(
             // Never fewer than two: what comes out of so few is wide enough.
             let n_effective = n as f64 * (plain / robust.max(plain)).clamp(2.0 / n as f64, 1.0);
             let told = robust.max(plain);
-            deviations[i] = sqrt(told);
             let level = 0.5 + 0.5 * confidence;
             let half = |variance: f64, degrees: f64| {
                 let half = widths[i] * sqrt(variance) * quantile(level, degrees);
                 (!is_lost[i] && half.is_finite()).then_some(half)
             };
             let own_degrees = (n_effective - p as f64).max(1.0).min(degrees);
+            let by_windows =
+                windows.as_ref().map(|w| (w.variance[i], (w.n_windows[i] - 1.0).max(1.0)));
+            let wide = |(variance, degrees): (f64, f64)| sqrt(variance) * quantile(level, degrees);
+            let (told, own_degrees) = match by_windows {
+                Some(by_windows) if wide(by_windows) > wide((told, own_degrees)) => by_windows,
+                _ => (told, own_degrees),
+            };
+            deviations[i] = sqrt(told);
             let half_width = half(told, own_degrees);
             // In a wide range a thousandth of it is not near.
             let room = NEAR_BOUND * (bounds.upper[i] - bounds.lower[i]);
@@ -176,6 +198,7 @@ pub fn worth(
                 standard_error: widths[i] * deviations[i],
                 degrees: own_degrees,
                 n_effective,
+                n_windows: windows.as_ref().map(|windows| windows.n_windows[i]),
                 at_bound,
             }
         })
@@ -210,6 +233,31 @@ impl Sureness {
 }
 
 impl Worth {
+    /// With what the noise of starts does to each estimate, which slopes know nothing of: some
+    /// answers to more such noise. Half widths grow as errors of two sources do.
+    pub fn widen(&mut self, answers: &[Vec<f64>], confidence: f64) {
+        let n = answers.len() as f64;
+        let mean_square = |i: usize| answers.iter().map(|a| a[i] * a[i]).sum::<f64>() / n;
+        for i in (0..self.parameters.len()).filter(|_| !answers.is_empty()) {
+            let sure = &mut self.parameters[i];
+            let (own, other) = (sure.standard_error * sure.standard_error, mean_square(i));
+            let both = own + other;
+            if !(other > 0.0 && both.is_finite()) {
+                continue;
+            }
+            // Of a sum of two variances (Satterthwaite, 1946).
+            sure.degrees = both * both / (own * own / sure.degrees + other * other / n);
+            sure.standard_error = sqrt(both);
+            let level = 0.5 + 0.5 * confidence;
+            let half = sure.standard_error * quantile(level, sure.degrees);
+            sure.half_width = sure.half_width.map(|narrow| narrow.max(half));
+            // Correlations stay: a row and a column, their crossing twice.
+            let times = sqrt(both / own.max(f64::MIN_POSITIVE));
+            self.covariance[i].iter_mut().for_each(|entry| *entry *= times);
+            self.covariance.iter_mut().for_each(|column| column[i] *= times);
+        }
+    }
+
     /// By how much the sum of squared residuals rises on the way `gone`, as slopes tell it.
     pub fn rise(&self, gone: &[f64]) -> f64 {
         let (r, right) = &self.triangle;
@@ -405,15 +453,16 @@ fn short(x: f64) -> f64 {
 }
 
 /// What a person is told of parameters at a bound and of what was not seen, in a search that came
-/// from `start`.
+/// from `start`. Of intervals only where they are told.
 pub fn warnings(
-    names: &[String],
-    x: &[f64],
+    (names, x): (&[String], &[f64]),
     start: &[f64],
     bounds: &Bounds,
     worth: &Worth,
+    tells_intervals: bool,
 ) -> Vec<(&'static str, String)> {
     let mut out = Vec::new();
+    let told = |sureness: &Sureness| sureness.half_width.filter(|_| tells_intervals);
     for (i, sureness) in worth.parameters.iter().enumerate() {
         let Some(is_upper) = sureness.at_bound else { continue };
         // What nobody sees stands where it was put.
@@ -422,12 +471,12 @@ pub fn warnings(
         }
         let (word, bound) =
             if is_upper { ("upper", bounds.upper[i]) } else { ("lower", bounds.lower[i]) };
-        let (place, reached) = match (x[i] == bound, sureness.half_width) {
+        let (place, reached) = match (x[i] == bound, told(sureness)) {
             (true, _) => ("stands at", ""),
             (false, Some(_)) => ("is near", ", which its interval reaches"),
             (false, None) => ("is near", ""),
         };
-        let little = match sureness.half_width {
+        let little = match told(sureness) {
             Some(_) => ", and its interval means little",
             None => "",
         };
@@ -438,6 +487,29 @@ pub fn warnings(
             short(bound)
         );
         out.push(("at-bound", message));
+    }
+    for (i, sureness) in worth.parameters.iter().enumerate() {
+        // What slopes cannot see is told below.
+        let is_seen = worth.unseen.iter().all(|unseen| unseen.direction[i].abs() <= 0.05);
+        let width = bounds.upper[i] - bounds.lower[i];
+        if told(sureness).is_some_and(|half| half > width) && is_seen {
+            let message = format!(
+                "the data cannot decide about `{}`: its interval is wider than {} to {}, in which \
+                 it was sought",
+                names[i],
+                short(bounds.lower[i]),
+                short(bounds.upper[i]),
+            );
+            out.push(("not-seen", message));
+        }
+        if sureness.n_windows.is_some_and(|n| n < FEW_WINDOWS) && told(sureness).is_some() {
+            let message = format!(
+                "nearly all that is known of `{}` comes from one window: how far windows disagree \
+                 about it cannot be told, and its interval heeds noise alone",
+                names[i]
+            );
+            out.push(("few-windows", message));
+        }
     }
     for unseen in &worth.unseen {
         let parts: Vec<(usize, f64)> = unseen

@@ -288,7 +288,7 @@ fn intervals_of_a_line_are_the_textbooks() {
     let slopes: Columns = vec![vec![1.0; n], t.clone()];
     let x = linear_solution(&slopes, &y);
     let residuals: Vec<f64> = (0..n).map(|i| x[0] + x[1] * t[i] - y[i]).collect();
-    let found = worth(&x, &Bounds::none(2), &residuals, &slopes, &moments(n), 0.95);
+    let found = worth(&x, &Bounds::none(2), &residuals, &slopes, (&moments(n), false), 0.95);
     let mean = t.iter().sum::<f64>() / n as f64;
     let sxx: f64 = t.iter().map(|t| (t - mean) * (t - mean)).sum();
     let s2 = dot(&residuals, &residuals) / (n as f64 - 2.0);
@@ -332,7 +332,7 @@ fn intervals_hold_the_truth_although_residuals_hang_together() {
         let x = linear_solution(&slopes, &y);
         let residuals: Vec<f64> =
             (0..n).map(|i| (0..3).map(|k| x[k] * slopes[k][i]).sum::<f64>() - y[i]).collect();
-        let found = worth(&x, &Bounds::none(3), &residuals, &slopes, &moments(n), 0.95);
+        let found = worth(&x, &Bounds::none(3), &residuals, &slopes, (&moments(n), false), 0.95);
         let error = (x[2] - 0.5).abs();
         ours += usize::from(error <= found.parameters[2].half_width.unwrap());
         textbook += usize::from(error <= found.parameters[2].textbook_half_width.unwrap());
@@ -351,8 +351,8 @@ fn what_is_not_seen_is_named() {
     let residuals: Vec<f64> = t.iter().map(|_| 0.01 * dice.normal()).collect();
     let bounds = Bounds { lower: vec![0.0; 4], upper: vec![2.0, 2.0, 2.0, 1.0] };
     let x = [1.0, 1.0, 1.0, 0.9999];
-    let found = worth(&x, &bounds, &residuals, &slopes, &moments(50), 0.95);
-    let told = sureness::warnings(&names, &x, &x, &bounds, &found);
+    let found = worth(&x, &bounds, &residuals, &slopes, (&moments(50), false), 0.95);
+    let told = sureness::warnings((&names, &x), &x, &bounds, &found, true);
     let all = told.iter().map(|(_, text)| text.as_str()).collect::<Vec<_>>().join("\n");
     assert_eq!(told.iter().filter(|(code, _)| *code == "not-seen").count(), 2, "{all}");
     assert!(
@@ -364,8 +364,8 @@ fn what_is_not_seen_is_named() {
     assert_eq!(widths, [false, false, false, true]);
     // What nobody sees and the search has still put on a bound is told; what stood there is not.
     let x = [2.0, 0.0, 1.0, 0.5];
-    let found = worth(&x, &bounds, &residuals, &slopes, &moments(50), 0.95);
-    let told = sureness::warnings(&names, &x, &[1.0, 0.0, 1.0, 0.5], &bounds, &found);
+    let found = worth(&x, &bounds, &residuals, &slopes, (&moments(50), false), 0.95);
+    let told = sureness::warnings((&names, &x), &[1.0, 0.0, 1.0, 0.5], &bounds, &found, true);
     let at: Vec<&str> = told
         .iter()
         .filter(|(code, _)| *code == "at-bound")

@@ -8,7 +8,7 @@ use headland_record::csv::UNKNOWN_UNIT;
 use headland_sim::{Commands, Engine, Mode, Model, State};
 
 use super::ReplayOptions;
-use crate::experiment::Experiment;
+use crate::experiment::{Experiment, Signal};
 use crate::given;
 use crate::placing::{Known, place};
 use crate::plan::Plan;
@@ -84,22 +84,37 @@ pub fn known_signals(model: &Model, experiment: Experiment) -> (Experiment, Vec<
     let sensors = Sensors::of(model, &State::initial(model));
     let mut unread = Vec::new();
     let Experiment { signals, told, known } = experiment;
-    let signals =
-        signals.into_iter().filter(|signal| match meaning(&names, &sensors, &signal.key) {
-            Ok(source) => match wrong_unit(&signal.key, signal.series.unit, source.unit(model)) {
-                Some(fault) => {
-                    unread.push(fault);
-                    false
-                }
-                None => true,
-            },
-            Err(why) => {
-                unread.push(why.told(&signal.key));
-                false
+    let mut taken: Vec<(Source, String)> = Vec::new();
+    let mut is_known = |signal: &Signal| {
+        let key = &signal.key;
+        let fault = match meaning(&names, &sensors, key) {
+            Ok(source) => {
+                // A model and its link may stand at one place, and both be recorded.
+                let is_joint = matches!(source, Source::Joint(..));
+                let twice = taken.iter().find(|(known, _)| is_joint && *known == source);
+                let twice = twice.map(|(_, other)| signal_twice(other, key));
+                let fault =
+                    twice.or_else(|| wrong_unit(key, signal.series.unit, source.unit(model)));
+                taken.push((source, key.clone()));
+                fault
             }
-        });
-    let signals = signals.collect();
+            Err(why) => Some(why.told(key)),
+        };
+        let is_fine = fault.is_none();
+        unread.extend(fault);
+        is_fine
+    };
+    let signals = signals.into_iter().filter(|signal| is_known(signal)).collect();
     (Experiment { signals, told, known }, unread)
+}
+
+/// The code of what is said of two keys that mean one signal.
+pub const SIGNAL_TWICE: &str = "signal-twice";
+
+fn signal_twice(first: &str, second: &str) -> Diagnostic {
+    let message = format!("`{first:.120}` and `{second:.120}` are the same signal of the model");
+    Diagnostic::error(SIGNAL_TWICE, message)
+        .help("keep one of these columns; --key selects, --map gives new names")
 }
 
 /// What a table says a key is in, where the model has it in something else.

@@ -39,8 +39,8 @@ use crate::told::{Between, Script};
 use going::At;
 use meaning::{initial, meanings, motors, sampling_of};
 
-pub use meaning::known_signals;
 pub(crate) use meaning::wrong_unit;
+pub use meaning::{SIGNAL_TWICE, known_signals};
 
 /// How an experiment is repeated.
 #[derive(Clone, Debug, PartialEq)]

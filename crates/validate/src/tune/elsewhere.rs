@@ -143,7 +143,7 @@ pub(super) fn has_waves(residuals: &[f64], moments: &[Moment]) -> bool {
 }
 
 /// Residuals are in standard deviations of their key; a millionth of one is nothing.
-const NOTHING: f64 = 1e-6;
+pub(super) const NOTHING: f64 = 1e-6;
 
 /// A tenth of what noise has. Of the shipped arm at its own step it is a quarter.
 const WAVES: f64 = 0.2;

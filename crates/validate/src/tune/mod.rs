@@ -27,12 +27,14 @@ mod elsewhere;
 mod given;
 mod residuals;
 mod saved;
+mod scan;
+mod starting_noise;
 mod starts;
 mod tuned;
 mod wanted;
 
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex};
 
 use headland_base::{Diagnostic, SimDuration};
 use headland_sim::{Engine, Gains};
@@ -49,7 +51,7 @@ pub use curves::{Curve, Moved, curves};
 pub use derived::Derived;
 pub use residuals::Replays;
 pub use saved::{Method, Saved, Search, search};
-pub use tuned::{KeyError, Tuned, TunedNumber, tuned};
+pub use tuned::{KeyError, Tuned, TunedNumber, UNTRUSTED, tuned};
 pub use wanted::Wanted;
 
 /// Makes a fresh engine, on whichever thread it is to run.
@@ -91,6 +93,8 @@ pub struct Tuning<'a> {
     make_engine: &'a MakeEngine<'a>,
     /// Somebody may want it to end.
     stop: Arc<AtomicBool>,
+    /// Why threads have nothing to simulate with.
+    lacking: Arc<Mutex<Vec<Diagnostic>>>,
     /// Told of every step.
     beat: Option<Arc<dyn Fn() + Send + Sync>>,
     /// Numbers of the first states that are fitted, in the order in which they stand in `x`.
@@ -148,31 +152,9 @@ impl<'a> Tuning<'a> {
         plan: Plan,
         make_engine: &'a MakeEngine<'a>,
     ) -> Result<Tuning<'a>, Vec<Diagnostic>> {
-        if wanted.is_empty() {
-            let message = "no parameter is named to be tuned";
-            return Err(vec![
-                Diagnostic::error("nothing-to-tune", message)
-                    .help("name some: --param 'joint/elbow/dynamics/damping=0..2'"),
-            ]);
-        }
         // What scales others comes first.
-        wanted.sort_by_key(|wanted| wanted.parameters[0].order());
-        for (i, one) in wanted.iter().enumerate() {
-            let is_there = |other: &Wanted| {
-                let both = one
-                    .parameters
-                    .iter()
-                    .flat_map(|p| other.parameters.iter().map(move |o| (p, o)));
-                both.into_iter()
-                    .any(|(p, o)| p == o || are_of_one_body(p, o) || are_of_one_body(o, p))
-            };
-            if let Some(other) = wanted[..i].iter().find(|other| is_there(other)) {
-                let message = format!("`{}` and `{}` set the same number", other.name, one.name);
-                return Err(vec![
-                    Diagnostic::error("same-parameter", message).help("keep one of them"),
-                ]);
-            }
-        }
+        wanted.sort_by_key(|wanted| wanted.parameters.first().map(Parameter::order));
+        refuse_wanted(&wanted)?;
         let fitted = courses.iter().map(|course| fitted_part(course, plan.train_share)).collect();
         let mut tuning = Tuning {
             subject,
@@ -182,6 +164,7 @@ impl<'a> Tuning<'a> {
             plan,
             make_engine,
             stop,
+            lacking: Arc::default(),
             beat: None,
             starts: Vec::new(),
             scales: Vec::new(),
@@ -192,6 +175,13 @@ impl<'a> Tuning<'a> {
             untuned: Vec::new(),
             starts_untuned: true,
         };
+        tuning.prepare()?;
+        Ok(tuning)
+    }
+
+    /// Checks everything, and finds scales and starts: simulates the model as it was given.
+    fn prepare(&mut self) -> Result<(), Vec<Diagnostic>> {
+        let tuning = self;
         // What is held out is refused now as well, and not when the search is over.
         if tuning.plan.train_share < 1.0 || tuning.fitted.contains(&None) {
             tuning.replays(&tuning.subject, &tuning.whole())?;
@@ -213,7 +203,7 @@ impl<'a> Tuning<'a> {
         if tuning.moments.len() <= tuning.n() {
             return Err(vec![tuning.too_few_samples()]);
         }
-        Ok(tuning)
+        Ok(())
     }
 
     fn too_few_samples(&self) -> Diagnostic {
@@ -249,6 +239,20 @@ impl<'a> Tuning<'a> {
         let mut steps = Steps::default();
         worker.0.iter().flatten().for_each(|replay| steps.add(replay.done()));
         Some((residuals, steps))
+    }
+
+    /// What to say of threads that could not simulate, where there were any: the others did their
+    /// work.
+    pub fn lacking(&self) -> Option<Diagnostic> {
+        let all = self.lacking.lock().expect("no panic");
+        let first = all.first()?;
+        let threads =
+            if all.len() == 1 { "1 thread".into() } else { format!("{} threads", all.len()) };
+        let message = format!("{threads} could not begin to simulate: {}", first.message);
+        Some(
+            Diagnostic::warning("threads-lacking", message)
+                .help("fewer --threads need less memory and fewer processes"),
+        )
     }
 
     fn n(&self) -> usize {
@@ -304,9 +308,26 @@ impl<'a> Tuning<'a> {
         let least = |i: usize| match self.wanted.get(i) {
             Some(one) if is_delay(one) => f64::max(1e-6, 0.05 * self.step().secs()),
             Some(one) if one.parameters.iter().any(is_time) => 1e-6,
+            // Contacts jump; over less a jump is taken for a slope.
+            Some(one) if one.parameters.iter().any(Parameter::is_of_surface) => {
+                1e-3 * bounds.width(i, 1.0)
+            }
             _ => 0.0,
         };
         (0..self.n()).map(|i| f64::max(1e-6 * bounds.width(i, 1.0), least(i))).collect()
+    }
+
+    /// Over how much of each number slopes are taken at least to tell how sure it is: a fiftieth
+    /// of the range of what contacts depend on, whose error has jumps closer together than that.
+    pub(crate) fn least_of_surfaces(&self) -> Vec<f64> {
+        let bounds = self.bounds();
+        let least = |i: usize| match self.wanted.get(i) {
+            Some(one) if one.parameters.iter().any(Parameter::is_of_surface) => {
+                0.02 * bounds.width(i, 1.0)
+            }
+            _ => 0.0,
+        };
+        (0..self.n()).map(least).collect()
     }
 
     /// What moves the model, in words.
@@ -360,6 +381,31 @@ impl<'a> Tuning<'a> {
     pub fn on_step(&mut self, beat: Arc<dyn Fn() + Send + Sync>) {
         self.beat = Some(beat);
     }
+}
+
+/// Refuses to look for nothing, and for one number twice.
+fn refuse_wanted(wanted: &[Wanted]) -> Result<(), Vec<Diagnostic>> {
+    if wanted.is_empty() {
+        let message = "no parameter is named to be tuned";
+        return Err(vec![
+            Diagnostic::error("nothing-to-tune", message)
+                .help("name some: --param 'joint/elbow/dynamics/damping=0..2'"),
+        ]);
+    }
+    for (i, one) in wanted.iter().enumerate() {
+        let is_there = |other: &Wanted| {
+            let both =
+                one.parameters.iter().flat_map(|p| other.parameters.iter().map(move |o| (p, o)));
+            both.into_iter().any(|(p, o)| p == o || are_of_one_body(p, o) || are_of_one_body(o, p))
+        };
+        if let Some(other) = wanted[..i].iter().find(|other| is_there(other)) {
+            let message = format!("`{}` and `{}` set the same number", other.name, one.name);
+            return Err(vec![
+                Diagnostic::error("same-parameter", message).help("keep one of them"),
+            ]);
+        }
+    }
+    Ok(())
 }
 
 /// How late commands are.

@@ -170,8 +170,10 @@ impl Problem for Tuning<'_> {
     type Worker = Replays;
 
     fn worker(&self) -> Option<Replays> {
-        // What could be refused was refused when the problem was made.
-        self.replays(&self.subject, &self.fitted).ok().map(Replays)
+        // What could be refused was refused when the problem was made; memory and processes may
+        // still run out.
+        let made = self.replays(&self.subject, &self.fitted).map(Replays);
+        made.map_err(|faults| self.lacking.lock().expect("no panic").extend(faults)).ok()
     }
 
     fn residuals(&self, worker: &mut Replays, x: &[f64]) -> Option<Vec<f64>> {

@@ -2,15 +2,15 @@
 
 use std::ops::ControlFlow;
 
-use headland_base::maths::dot;
 use headland_base::{Diagnostic, Seed};
 use headland_sim::Mode;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::Tuning;
-use super::elsewhere::{delay_of, look_elsewhere};
-use crate::fit::{BrokenOff, Ended, Evaluate, cma, marquardt};
+use super::elsewhere::look_elsewhere;
+use super::scan::{scan, scanned};
+use crate::fit::{Bounds, Ended, Evaluate, cma, marquardt};
 
 /// How to search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -105,6 +105,20 @@ impl Search {
         }
     }
 
+    /// Begins at a point, after so many were looked at for it. What it would have begun with comes
+    /// first in its history.
+    pub(super) fn begin_at(&mut self, (x, cost): (&[f64], f64), n: usize, bounds: &Bounds) {
+        match self {
+            Search::Lm(search) => {
+                search.n_evaluations += n;
+                if search.best().0 != x || search.best().1.is_none() {
+                    search.move_to(x, bounds);
+                }
+            }
+            Search::Cma(search) => search.move_to(x, cost, n, bounds),
+        }
+    }
+
     /// Which it is.
     pub fn method(&self) -> Method {
         match self {
@@ -125,8 +139,8 @@ pub struct Saved {
     pub engine: String,
     /// The seed a person gave.
     pub seed: u64,
-    /// Delays were looked at, as far as any is sought: fewer simulations than that takes may have
-    /// been allowed.
+    /// Delays and surfaces were looked at, as far as any are sought: fewer simulations than that
+    /// takes may have been allowed.
     pub is_scanned: bool,
     /// Where it is.
     pub search: Search,
@@ -236,16 +250,18 @@ pub fn search(
     watch: &mut dyn FnMut(&Saved) -> ControlFlow<()>,
 ) -> Option<marquardt::Linear> {
     let bounds = tuning.bounds();
-    let mut about = saved.clone();
+    if !saved.is_scanned {
+        let points = scanned(tuning, saved.search.method(), saved.search.best().0);
+        // Two more: the point it would start from otherwise, and the one that it starts from.
+        if saved.search.n_evaluations() + points.len() + 2 <= most_evaluations {
+            scan(&mut saved.search, points, tuning, crew).ok()?;
+            saved.is_scanned = true;
+        }
+    }
+    let about = saved.clone();
     match &mut saved.search {
         Search::Lm(search) => {
             let options = lm_options(tuning, most_evaluations);
-            // One more is for the point that the search starts from.
-            let may_scan = search.n_evaluations + N_DELAYS + 3 <= most_evaluations;
-            if may_scan && !saved.is_scanned {
-                scan_delays(search, tuning, crew).ok()?;
-                (saved.is_scanned, about.is_scanned) = (true, true);
-            }
             let mut told = |search: &marquardt::Search| {
                 watch(&Saved { search: Search::Lm(search.clone()), ..about.clone() })
             };
@@ -262,38 +278,6 @@ pub fn search(
             None
         }
     }
-}
-
-/// Between so many delays the range is divided.
-const N_DELAYS: usize = 24;
-
-/// Starts from the best of some delays, or stays where it is. Commands come in steps, so an error
-/// has a dip for every whole number of their intervals, and slopes lead into the nearest: the
-/// others have to be looked at.
-fn scan_delays(
-    search: &mut marquardt::Search,
-    tuning: &Tuning<'_>,
-    crew: &mut dyn Evaluate,
-) -> Result<(), BrokenOff> {
-    let Some(i) = delay_of(tuning) else { return Ok(()) };
-    let (lower, upper) = (tuning.wanted[i].lower, tuning.wanted[i].upper);
-    let start = search.best().0.to_vec();
-    let at = |k: usize| {
-        let mut point = start.clone();
-        point[i] = lower + (upper - lower) * k as f64 / N_DELAYS as f64;
-        point
-    };
-    let points: Vec<Vec<f64>> = [start.clone()].into_iter().chain((0..=N_DELAYS).map(at)).collect();
-    let cost = |found: &Option<Vec<f64>>| {
-        found.as_ref().map_or(f64::INFINITY, |residuals| dot(residuals, residuals))
-    };
-    let costs: Vec<f64> = crew.all(points.clone())?.iter().map(cost).collect();
-    let best = (0..points.len()).min_by(|a, b| costs[*a].total_cmp(&costs[*b]));
-    search.n_evaluations += points.len();
-    if best.is_some_and(|best| best > 0) || search.best().1.is_none() {
-        search.move_to(&points[best.unwrap_or(0)], &tuning.bounds());
-    }
-    Ok(())
 }
 
 /// Slopes as this problem wants them.

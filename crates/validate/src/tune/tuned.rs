@@ -8,10 +8,13 @@ use headland_world::parameter::Subject;
 
 use super::curves::units;
 use super::derived::{Derived, derived};
-use super::elsewhere::{has_waves, waves_left};
+use super::elsewhere::{NOTHING, has_waves, waves_left};
 use super::residuals::Used;
 use super::saved::lm_options;
+use super::scan::{MOST_SURFACES, surfaces};
+use super::starting_noise::Noisier;
 use super::{Course, Method, Search, Tuning};
+use crate::fit::dense::Columns;
 use crate::fit::marquardt::Linear;
 use crate::fit::sureness::{Worth, warnings, worth};
 use crate::fit::{BrokenOff, Counted, Ended, Evaluate, Problem, slopes};
@@ -99,6 +102,20 @@ pub struct Tuned {
     pub worth: Option<Worth>,
 }
 
+/// Warnings that say that the answer is not to be trusted: the best values may be elsewhere, or
+/// intervals do not say how far off they are.
+pub const UNTRUSTED: &[&str] =
+    &["worse-than-given", "at-bound", "not-seen", "rough-error", "waves-left"];
+
+impl Tuned {
+    /// Whether the search has ended by itself and nothing says that its answer is not to be
+    /// trusted.
+    pub fn is_trusted(&self) -> bool {
+        let is_found = self.worth.is_some() && self.ended.is_some_and(Ended::is_converged);
+        is_found && self.warnings.iter().all(|warning| !UNTRUSTED.contains(&warning.code))
+    }
+}
+
 /// Looks at the best point of a search: errors, slopes, intervals. `linear` is what the search
 /// came back with. Nothing where the model cannot be simulated there, or no point is known yet;
 /// of a search that was broken off, the numbers alone.
@@ -162,14 +179,17 @@ pub fn tuned(
     let mut told = Vec::new();
     if let Some(worth) = worth {
         let said = |(code, text): (&'static str, String)| Diagnostic::warning(code, text);
-        told.extend(warnings(&names, x, &tuning.start(), &bounds, worth).into_iter().map(said));
+        let all = warnings((&names, x), &tuning.start(), &bounds, worth, is_found);
+        told.extend(all.into_iter().map(said));
     }
     let rms_after = sqrt(cost? / n_residuals.max(1) as f64);
     let rms_before = looked.as_ref().and_then(|looked| Some(tuning.rms(looked.before.as_ref()?)));
     told.extend(rms_before.and_then(|before| worse(before, rms_after)));
     if let Some(worth) = worth.filter(|_| is_found) {
         told.extend(coarse_step(tuning, &numbers, worth));
-        let roughness = looked.as_ref().and_then(|looked| looked.roughness);
+        // Where nothing is left there is nothing but rounding to be rough.
+        let is_left = rms_after > NOTHING;
+        let roughness = looked.as_ref().and_then(|looked| looked.roughness.filter(|_| is_left));
         told.extend(roughness.and_then(|times| rough_error(search.method(), times)));
         told.extend(looked.as_ref().filter(|looked| looked.has_waves).map(|_| waves_left()));
     }
@@ -228,7 +248,8 @@ fn looked_at(
             Linear { residuals, sloped_at: at.to_vec(), slopes }
         }
     };
-    let Linear { residuals, slopes, .. } = &linear;
+    let Linear { residuals, slopes, .. } = linear;
+    let residuals = &residuals;
     let n_threads = crew.n_threads();
     let given = tuning.given(crew, x)?;
     // What is all fitted was simulated as the model is, and at the best point.
@@ -239,13 +260,9 @@ fn looked_at(
         known => known,
     };
     let finer = || tuning.halved()?.alone(x);
-    let mut looks = || {
-        let worth = worth(x, &tuning.bounds(), residuals, slopes, tuning.moments(), confidence);
-        let roughness = roughness(tuning, x, residuals, &worth, crew);
-        (worth, roughness, both())
-    };
+    let looks = || (looked_around(tuning, x, residuals, slopes, crew, confidence), both());
     // Twice as many steps take as long as the two other simulations on as many threads.
-    let (finer, (worth, roughness, [before, after])) = if n_threads > 1 {
+    let (finer, (around, [before, after])) = if n_threads > 1 {
         std::thread::scope(|scope| {
             let finer = scope.spawn(finer);
             let looked = looks();
@@ -255,7 +272,7 @@ fn looked_at(
     } else {
         (finer(), looks())
     };
-    let roughness = roughness?;
+    let Around { slopes, worth, roughness, n_beside } = around?;
     if tuning.is_broken_off() {
         return Err(BrokenOff);
     }
@@ -264,12 +281,98 @@ fn looked_at(
     let shifts = finer.map(|(finer, steps)| {
         let times = tuning.steps.squares / (tuning.steps.squares - steps.squares);
         let change: Vec<f64> = finer.iter().zip(residuals).map(|(f, r)| times * (r - f)).collect();
-        worth.answer(slopes, &change)
+        worth.answer(&slopes, &change)
     });
     let has_waves = has_waves(residuals, tuning.moments());
-    let n_beside = usize::from(shifts.is_some()) + if is_known { 0 } else { 2 };
+    let n_beside = n_beside + usize::from(shifts.is_some()) + if is_known { 0 } else { 2 };
     let given = given.x;
     Ok(Some(Looked { worth, shifts, roughness, has_waves, given, before, after, n_beside }))
+}
+
+/// So often slopes are taken again over a longer way.
+const MOST_LONGER: usize = 3;
+
+/// What lies around a point.
+struct Around {
+    slopes: Columns,
+    worth: Worth,
+    /// See [`roughness`].
+    roughness: Option<f64>,
+    /// Simulations that no crew made.
+    n_beside: usize,
+}
+
+/// What a point is worth, by slopes that hold as far as its intervals go. Those of a search are
+/// taken over next to nothing. Where contacts jump they are the slopes between two jumps, and
+/// intervals by them as narrow as these are steep; so where the error does not rise as they say
+/// they are taken again, over as much as each number may be off.
+fn looked_around(
+    tuning: &Tuning<'_>,
+    x: &[f64],
+    residuals: &[f64],
+    mut slopes: Columns,
+    crew: &mut dyn Evaluate,
+    confidence: f64,
+) -> Result<Around, BrokenOff> {
+    let bounds = tuning.bounds();
+    let moments = (tuning.moments(), tuning.plan.options.window.is_some());
+    let more_noise = tuning.noise_of_starts(x, residuals)?;
+    // Where they were looked for anew.
+    let surfaces = surfaces(tuning);
+    let surfaces = if surfaces.len() > MOST_SURFACES { Vec::new() } else { surfaces };
+    let n_beside = more_noise.iter().map(|noisier| noisier.n_simulations).sum();
+    let mut n_longer = 0;
+    // Between two jumps of a contact the error may be even, and rough about them.
+    let least = tuning.least_of_surfaces();
+    if least.iter().any(|least| *least > 0.0)
+        && let Some(longer) = slopes_over(tuning, x, residuals, &least, crew)?
+    {
+        slopes = longer;
+    }
+    loop {
+        let mut worth = worth(x, &bounds, residuals, &slopes, moments, confidence);
+        let answer = |noisier: &Noisier| {
+            let mut answer = worth.answer(&slopes, &noisier.change);
+            surfaces.iter().for_each(|i| answer[*i] = noisier.gone[*i]);
+            answer
+        };
+        let answers: Vec<Vec<f64>> = more_noise.iter().map(answer).collect();
+        worth.widen(&answers, confidence);
+        let times = roughness(tuning, x, residuals, &worth, crew)?;
+        if n_longer == MOST_LONGER || times.is_none_or(is_even) {
+            return Ok(Around { slopes, worth, roughness: times, n_beside });
+        }
+        let far = |i: usize| {
+            let most = 0.25 * bounds.width(i, x[i]);
+            worth.parameters[i].standard_error.min(most).max(least[i])
+        };
+        let far: Vec<f64> = (0..x.len()).map(far).collect();
+        n_longer += 1;
+        match slopes_over(tuning, x, residuals, &far, crew)? {
+            Some(longer) => slopes = longer,
+            None => n_longer = MOST_LONGER,
+        }
+    }
+}
+
+/// Slopes over at least so much of each number, to both sides.
+fn slopes_over(
+    tuning: &Tuning<'_>,
+    x: &[f64],
+    residuals: &[f64],
+    least: &[f64],
+    crew: &mut dyn Evaluate,
+) -> Result<Option<Columns>, BrokenOff> {
+    let mut options = lm_options(tuning, 0);
+    options.is_central = true;
+    let each = options.difference.iter_mut().zip(least);
+    each.for_each(|(difference, least)| *difference = difference.max(*least));
+    slopes::slopes(x, residuals, crew, &tuning.bounds(), &options)
+}
+
+/// Whether the error rises about as much as slopes say.
+fn is_even(times: f64) -> bool {
+    (0.2..=5.0).contains(&times)
 }
 
 /// How many times as much as its slopes say the error rises at two points to either side of the
@@ -311,7 +414,7 @@ fn roughness(
 
 /// What to say where the error is no parabola within the intervals.
 fn rough_error(method: Method, times: f64) -> Option<Diagnostic> {
-    if (0.2..=5.0).contains(&times) {
+    if is_even(times) {
         return None;
     }
     let what = match times {

@@ -185,6 +185,11 @@ impl Parameter {
         matches!(self.slot, Slot::Settings(field) if field.name == "command/delay")
     }
 
+    /// Whether it says what a shape is like to touch.
+    pub fn is_of_surface(&self) -> bool {
+        self.path.split('/').any(|part| part == "surface")
+    }
+
     /// What it is; `None` where nobody said (gains that are not given, a stiffness).
     pub fn get(&self, subject: &Subject) -> Option<f64> {
         let world = &subject.world;

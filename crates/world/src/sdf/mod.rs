@@ -37,6 +37,7 @@
 //! Start reading at `read` below, then `world.rs`, `model.rs` and `frames.rs`.
 
 mod auto;
+mod edit;
 mod frames;
 mod include;
 pub(crate) mod inline;
@@ -65,6 +66,7 @@ use crate::read::ReadOptions;
 use crate::xml::Xml;
 use crate::{Places, World};
 
+pub use edit::edit;
 pub use inline::{is_inside, n_numbers_of_shapes, n_numbers_of_textures, with_shapes_inside};
 pub use write::write;
 

@@ -1,6 +1,6 @@
 //! What comes out of a search: the tuned model, reports of it, and the list of what can be tuned.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use headland_base::Diagnostic;
 use headland_base::maths::sqrt;
@@ -11,10 +11,13 @@ use headland_report::{
 use headland_sim::EngineEntry;
 use headland_validate::tune::{Curve, KeyError, Search, Tuned, TunedNumber, Tuning};
 use headland_world::parameter::{self, Subject};
+use headland_world::sdf;
 
 use crate::args::TuneArgs;
+use crate::comparing::text;
 use crate::context::{
-    BUILD, Context, is_stdout, refuse_same, refuse_twice, refuse_unwritable, write_file,
+    BUILD, Context, is_stdout, read_options, refuse_same, refuse_twice, refuse_unwritable,
+    write_file,
 };
 use crate::repeating::integrator_of;
 
@@ -67,7 +70,7 @@ pub(super) fn write_all(
 ) -> Result<(), Vec<Diagnostic>> {
     for (path, form) in outputs {
         let content = match form {
-            Form::Model => headland_world::sdf::write(&found.subject.world),
+            Form::Model => tuned_model(context, args, found),
             Form::Json => format!("{:#}\n", tuned_json(report)),
             Form::Markdown => tuned_markdown(report, BUILD),
             Form::Page => tuned_page(report, BUILD),
@@ -98,6 +101,27 @@ pub(super) fn write_all(
         context.show(&[Diagnostic::remark("beside-the-model", message).help(help)]);
     }
     Ok(())
+}
+
+/// The tuned model: the text it was read from with other numbers in it, where that is SDF and the
+/// numbers stand in it; else written anew.
+fn tuned_model(context: &Context, args: &TuneArgs, found: &Tuned) -> String {
+    let (path, world) = (&args.model, &found.subject.world);
+    let base_dir = path.parent().unwrap_or(Path::new(""));
+    let options = read_options(&args.how.world_args);
+    let source = text(path).ok();
+    let edited = source.as_ref().and_then(|source| sdf::edit(source, base_dir, &options, world));
+    edited.unwrap_or_else(|| {
+        if source.is_some_and(|source| source.contains("<!--")) {
+            let message = format!(
+                "the tuned model is written anew, without the comments of `{}`: numbers of it do \
+                 not stand in that file, or it is no SDF",
+                path.display()
+            );
+            context.show(&[Diagnostic::remark("comments-lost", message)]);
+        }
+        sdf::write(world)
+    })
 }
 
 pub(super) fn report(
@@ -182,6 +206,7 @@ pub(super) fn report(
         n_after: found.n_after,
         ended: found.ended.map_or("interrupted", |ended| ended.words()).to_string(),
         is_converged: found.ended.is_some_and(|ended| ended.is_converged()),
+        is_trusted: found.is_trusted(),
         warnings: found.warnings.iter().map(|w| (w.code.to_string(), w.message.clone())).collect(),
         confidence: found.confidence,
     }
