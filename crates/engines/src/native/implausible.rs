@@ -3,7 +3,7 @@
 //!
 //! A spring takes many steps to turn a hit around. Where it does so within one, and sends the two
 //! off faster than they came, the step is too long for it and every hit feeds the next: such a
-//! robot is held where it was, like one whose numbers left the finite. What lies deeper in
+//! robot is held where it was, like one whose numbers left the finite. What is deeper in
 //! something than half its own thickness is only told: it may come out on the other side, but the
 //! numbers are those of the law.
 
@@ -33,7 +33,7 @@ pub(super) struct Watch {
     /// Pairs of rigids that were told to lie in each other.
     sunk: BTreeSet<[usize; 2]>,
     remarks: Vec<String>,
-    /// Of every pair that touched anywhere in the step the deepest point.
+    /// Of pairs that touched anywhere in the step a deepest point; some pairs stand here twice.
     noted: Vec<Touch>,
     suspects: Vec<Suspect>,
     /// Scratch.
@@ -162,7 +162,7 @@ impl Watch {
             return;
         }
         for touch in contacts.touches.iter().filter(|touch| touch.point.depth > 0.0) {
-            match self.noted.iter_mut().find(|noted| noted.rigids == touch.rigids) {
+            match self.noted.last_mut().filter(|noted| noted.rigids == touch.rigids) {
                 Some(noted) if noted.point.depth < touch.point.depth => *noted = *touch,
                 Some(_) => {}
                 None => self.noted.push(*touch),
