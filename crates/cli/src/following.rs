@@ -249,32 +249,39 @@ impl Followed {
         Ok(n)
     }
 
-    /// What happened to the file that was being followed, where something did: rows that were to
-    /// come come no more, or are others.
-    fn broken(&mut self) -> Option<Diagnostic> {
-        let (name, n_read) = (self.name.clone(), self.n_read);
+    /// What happened to the bytes that were read, where something did: what stands behind them may
+    /// be anything.
+    fn overwritten(&mut self) -> Option<Diagnostic> {
+        let n_read = self.n_read;
         let size = self.file.metadata().map_or(n_read, |known| known.len());
-        let (what, how) = match std::fs::metadata(&self.path) {
+        if size < n_read {
+            return Some(self.broken("was cut", &format!("it has {size} bytes now")));
+        }
+        (!self.is_there()).then(|| self.broken("was written anew", "other bytes stand there now"))
+    }
+
+    /// What happened to its name, where something did: no more rows will come, but those that did
+    /// are still there to be read.
+    fn abandoned(&self) -> Option<Diagnostic> {
+        match std::fs::metadata(&self.path) {
             Err(fault) if fault.kind() == std::io::ErrorKind::NotFound => {
-                ("was removed", "its name is gone".to_string())
+                Some(self.broken("was removed", "its name is gone"))
             }
             Ok(now) if !self.is_same(&now) => {
-                ("was replaced", "another file has its name".to_string())
+                Some(self.broken("was replaced", "another file has its name"))
             }
-            _ if size < n_read => ("was cut", format!("it has {size} bytes now")),
-            _ if !self.is_there() => {
-                ("was written anew", "other bytes stand there now".to_string())
-            }
-            _ => return None,
-        };
+            _ => None,
+        }
+    }
+
+    fn broken(&self, what: &str, how: &str) -> Diagnostic {
+        let (name, n_read) = (&self.name, self.n_read);
         let message = format!(
             "`{name}` {what} while it was followed, after {n_read} bytes of it: {how}; what came \
              until then was compared, and nothing after it"
         );
-        Some(
-            Diagnostic::error("log-broken", message)
-                .help("start again; whoever writes it has to append to it"),
-        )
+        Diagnostic::error("log-broken", message)
+            .help("start again; whoever writes it has to append to it")
     }
 
     #[cfg(unix)]
@@ -555,13 +562,16 @@ impl Growing {
     fn look(&mut self, buffer: &mut [u8]) -> std::io::Result<Option<usize>> {
         match &mut self.source {
             Source::File(file) => {
-                // Before more is read: behind what is no more there anything may stand.
-                if let Some(fault) = file.broken() {
-                    *self.broken.lock().unwrap_or_else(PoisonError::into_inner) = Some(fault);
+                // In this order: whoever takes a log away may have written its last rows just
+                // before.
+                let (mut fault, is_abandoned) = (file.overwritten(), file.abandoned());
+                let n = if fault.is_none() { file.read(buffer)? } else { 0 };
+                fault = fault.or(is_abandoned.filter(|_| n == 0));
+                if fault.is_some() {
+                    *self.broken.lock().unwrap_or_else(PoisonError::into_inner) = fault;
                     self.is_cut = true;
                     return Ok(None);
                 }
-                let n = file.read(buffer)?;
                 if n == 0 {
                     std::thread::sleep(LOOK);
                 }

@@ -186,15 +186,16 @@ fn read_row(context: &Context, path: &Path) -> Result<Recording, Vec<Diagnostic>
         _ => return read_table(context, path),
     }
     // The same with a time before it.
-    let (text, mut is_headed) = (text(path)?, false);
+    let text = text(path)?;
     let mut with_time = String::new();
+    let mut sign = None; // of the header, once it was seen
     for line in text.trim_start_matches('\u{feff}').lines() {
         let is_said = !(line.trim().is_empty() || line.trim_start().starts_with('#'));
         if is_said {
-            let sign = [',', '\t', ';'].into_iter().find(|sign| text.contains(*sign));
-            let sign = sign.unwrap_or(' ');
-            with_time += &format!("{}{sign}", if is_headed { "0" } else { "time" });
-            is_headed = true;
+            let cell = if sign.is_none() { "time" } else { "0" };
+            let of_header = || [',', '\t', ';'].into_iter().find(|sign| line.contains(*sign));
+            with_time += cell;
+            with_time.push(*sign.get_or_insert_with(|| of_header().unwrap_or(' ')));
         }
         with_time += line;
         with_time.push('\n');

@@ -260,11 +260,14 @@ struct Origin {
     fault: Option<String>,
 }
 
+/// An engine, and what looking for it gave.
+type Looked = (&'static EngineEntry, Result<Found, Unusable>);
+
 /// Runs every world on every engine, or on its usual one, each in a process of its own.
 fn run_worlds(
     context: &Context,
     args: &TestArgs,
-    (engines, usual): (&[(&'static EngineEntry, Result<Found, Unusable>)], &[&EngineEntry]),
+    (engines, usual): (&[Looked], &[&EngineEntry]),
     folder: &Path,
 ) -> Result<(Vec<Origin>, Outcome), Vec<Diagnostic>> {
     let mut cells: Vec<Cell> = Vec::new();

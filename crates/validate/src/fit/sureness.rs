@@ -227,8 +227,9 @@ impl Sureness {
     /// where the data does not bound it.
     pub fn joint_half_width(&self, confidence: f64, n: usize) -> Option<f64> {
         let each = pow(confidence, 1.0 / n.max(1) as f64);
-        self.half_width?;
-        Some(self.standard_error * quantile(0.5 + 0.5 * each, self.degrees))
+        // Of a width that was kept because it was the wider one the joint one is no narrower.
+        let alone = self.half_width?;
+        Some((self.standard_error * quantile(0.5 + 0.5 * each, self.degrees)).max(alone))
     }
 }
 
@@ -252,9 +253,13 @@ impl Worth {
             let half = sure.standard_error * quantile(level, sure.degrees);
             sure.half_width = sure.half_width.map(|narrow| narrow.max(half));
             // Correlations stay: a row and a column, their crossing twice.
-            let times = sqrt(both / own.max(f64::MIN_POSITIVE));
-            self.covariance[i].iter_mut().for_each(|entry| *entry *= times);
-            self.covariance.iter_mut().for_each(|column| column[i] *= times);
+            if own > 0.0 {
+                let times = sqrt(both / own);
+                self.covariance[i].iter_mut().for_each(|entry| *entry *= times);
+                self.covariance.iter_mut().for_each(|column| column[i] *= times);
+            } else {
+                self.covariance[i][i] = both;
+            }
         }
     }
 
@@ -492,7 +497,7 @@ pub fn warnings(
         // What slopes cannot see is told below.
         let is_seen = worth.unseen.iter().all(|unseen| unseen.direction[i].abs() <= 0.05);
         let width = bounds.upper[i] - bounds.lower[i];
-        if told(sureness).is_some_and(|half| half > width) && is_seen {
+        if told(sureness).is_some_and(|half| 2.0 * half > width) && is_seen {
             let message = format!(
                 "the data cannot decide about `{}`: its interval is wider than {} to {}, in which \
                  it was sought",

@@ -45,8 +45,10 @@ impl Tuning<'_> {
         for draw in 0..N_DRAWS {
             let seed = Seed::new(0).child(&format!("start noise {draw}"));
             let mut noisy = self.clone();
-            let each = noisy.fitted.iter_mut().flatten();
-            each.for_each(|experiment| *experiment = Arc::new(with_noise(experiment, &seed)));
+            for (i, experiment) in noisy.fitted.iter_mut().flatten().enumerate() {
+                let seed = seed.child(&format!("recording {i}"));
+                *experiment = Arc::new(with_noise(experiment, &seed));
+            }
             noisy.starts_untuned = false;
             let Some(mut worker) = noisy.worker() else { break };
             let there = noisy.residuals(&mut worker, x);

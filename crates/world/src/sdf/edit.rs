@@ -18,13 +18,21 @@ use roxmltree::{Document, Node};
 use crate::parameter::{self, Parameter, Settings, Subject};
 use crate::{ReadOptions, World, read_text};
 
-/// The text with the numbers of `after`, or nothing where that cannot be done by numbers alone.
-pub fn edit(source: &str, base_dir: &Path, options: &ReadOptions, after: &World) -> Option<String> {
-    let world_of = |text: &str| {
+/// The text with the numbers of `after`, or nothing where it is no SDF or that cannot be done by
+/// numbers alone. It was read from one folder and will be from the other: what it includes may be
+/// in one of them only.
+pub fn edit(
+    source: &str,
+    [read_in, written_in]: [&Path; 2],
+    options: &ReadOptions,
+    after: &World,
+) -> Option<String> {
+    let is_sdf = Document::parse(source).is_ok_and(|xml| xml.root_element().has_tag_name("sdf"));
+    let world_of = |text: &str, base_dir: &Path| {
         let read = read_text(Source::new("edited", text), base_dir, options).ok()?;
         Some(Subject { world: read.world, settings: Settings::default() })
     };
-    let before = world_of(source)?;
+    let before = world_of(source, read_in).filter(|_| is_sdf)?;
     let after = Subject { world: after.clone(), settings: Settings::default() };
     let mut text = source.to_string();
     for number in parameter::list(&before.world) {
@@ -33,7 +41,7 @@ pub fn edit(source: &str, base_dir: &Path, options: &ReadOptions, after: &World)
             text = with_number(&text, &place, new)?;
         }
     }
-    (world_of(&text)?.world == after.world).then_some(text)
+    (world_of(&text, written_in)?.world == after.world).then_some(text)
 }
 
 /// Where a number stands.
@@ -215,7 +223,7 @@ mod tests {
             ("surface/arm/mu*", 0.25),
             ("physics/gravity/z", -9.8),
         ]);
-        let text = edit(TEXT, Path::new(""), &ReadOptions::default(), &after).unwrap();
+        let text = edit(TEXT, [Path::new(""); 2], &ReadOptions::default(), &after).unwrap();
         for wanted in [
             "<mass>1.25</mass> <!-- weighed on a Monday -->",
             "<pose>0.1 0 -0.3 0 0 0</pose>",
@@ -235,11 +243,36 @@ mod tests {
     fn what_has_no_place_is_not_edited() {
         let options = ReadOptions::default();
         let armature = tuned(&[("joint/hinge/dynamics/armature", 0.1)]);
-        assert_eq!(edit(TEXT, Path::new(""), &options, &armature), None);
+        assert_eq!(edit(TEXT, [Path::new(""); 2], &options, &armature), None);
         let mut other = tuned(&[]);
         other.models[0].name = "another".to_string();
-        assert_eq!(edit(TEXT, Path::new(""), &options, &other), None);
-        assert_eq!(edit("<robot/>", Path::new(""), &options, &other), None);
-        assert_eq!(edit(TEXT, Path::new(""), &options, &tuned(&[])).as_deref(), Some(TEXT));
+        assert_eq!(edit(TEXT, [Path::new(""); 2], &options, &other), None);
+        assert_eq!(edit("<robot/>", [Path::new(""); 2], &options, &other), None);
+        assert_eq!(edit(TEXT, [Path::new(""); 2], &options, &tuned(&[])).as_deref(), Some(TEXT));
+    }
+
+    /// Of another format nothing is given, though no number of it changed; nor of a text whose
+    /// includes are not where it will be read.
+    #[test]
+    fn what_is_no_sdf_or_loses_its_includes_is_left_to_be_written() {
+        let options = ReadOptions::default();
+        let urdf = r#"<robot name="r"><link name="a"><inertial><mass value="1"/>
+            <inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial></link></robot>"#;
+        let same = read_text(Source::new("r.urdf", urdf), Path::new(""), &options).unwrap().world;
+        assert_eq!(edit(urdf, [Path::new(""); 2], &options, &same), None);
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(
+            folder.path().join("part.sdf"),
+            TEXT.replace("<world name=\"w\">", "")
+                .replace("</world>", "")
+                .replace("<gravity>0 0 -9.81</gravity>", ""),
+        )
+        .unwrap();
+        let whole = r#"<sdf version="1.11"><world name="w"><include><uri>part.sdf</uri></include>
+            </world></sdf>"#;
+        let [here, away] = [folder.path(), Path::new("")];
+        let same = read_text(Source::new("w.sdf", whole), here, &options).unwrap().world;
+        assert_eq!(edit(whole, [here, here], &options, &same).as_deref(), Some(whole));
+        assert_eq!(edit(whole, [here, away], &options, &same), None);
     }
 }

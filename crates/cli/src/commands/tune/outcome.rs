@@ -107,15 +107,18 @@ pub(super) fn write_all(
 /// numbers stand in it; else written anew.
 fn tuned_model(context: &Context, args: &TuneArgs, found: &Tuned) -> String {
     let (path, world) = (&args.model, &found.subject.world);
-    let base_dir = path.parent().unwrap_or(Path::new(""));
+    let folder_of = |path: &Path| path.parent().unwrap_or(Path::new("")).to_path_buf();
+    let folders = [folder_of(path), args.out.as_deref().map(folder_of).unwrap_or_default()];
     let options = read_options(&args.how.world_args);
     let source = text(path).ok();
-    let edited = source.as_ref().and_then(|source| sdf::edit(source, base_dir, &options, world));
+    let edited = source.as_ref().and_then(|source| {
+        sdf::edit(source, folders.each_ref().map(|f| f.as_path()), &options, world)
+    });
     edited.unwrap_or_else(|| {
         if source.is_some_and(|source| source.contains("<!--")) {
             let message = format!(
                 "the tuned model is written anew, without the comments of `{}`: numbers of it do \
-                 not stand in that file, or it is no SDF",
+                 not stand in that file, what it includes is not beside the new one, or it is no SDF",
                 path.display()
             );
             context.show(&[Diagnostic::remark("comments-lost", message)]);
