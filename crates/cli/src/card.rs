@@ -10,11 +10,11 @@ use std::time::Duration;
 
 use headland_base::{Diagnostic, names};
 use headland_report::{Card, LeftOut, MeasureRow, Probed, Ran, Went, card, card_json, card_page};
-use headland_sim::{EngineEntry, Found, Unusable};
+use headland_sim::EngineEntry;
 
 use crate::apart::{Cell, CellEnd, file_name_of, run_all};
 use crate::args::{EnginesArgs, HowArgs};
-use crate::chosen::{Chosen, choose};
+use crate::chosen::{Chosen, Looked, choose};
 use crate::context::{BUILD, Context, Ended, Outcome, is_stdout, write_file};
 use crate::judging::{Asked, Loaded, MaybeTest, judge_all};
 use crate::parallel;
@@ -82,9 +82,6 @@ pub fn run(context: &Context, args: &EnginesArgs) -> Ended {
     Ok(outcome)
 }
 
-/// An engine that takes part, and what was found of it.
-type Engine = (&'static EngineEntry, Result<Found, Unusable>);
-
 /// Says which engines an option does nothing to; the notes of single runs are not shown.
 fn tell_ignored(context: &Context, args: &EnginesArgs, chosen: &Chosen) {
     let how = HowArgs { raw: args.raw, ..HowArgs::default() };
@@ -98,7 +95,7 @@ fn left_out((entry, why): &(&'static EngineEntry, String)) -> LeftOut {
     LeftOut { name: entry.name.into(), why, install: entry.install.into() }
 }
 
-fn named((entry, found): &Engine) -> (String, String) {
+fn named((entry, found): &Looked) -> (String, String) {
     let version = found.as_ref().map_or("cannot be used", |found| &found.version);
     (entry.name.to_string(), version.to_string())
 }
@@ -172,7 +169,7 @@ fn list_runs(
 }
 
 /// One per run and engine, engine by engine within each.
-fn cells<'a>(runs: &'a [ProbeRun], engines: &'a [Engine]) -> Vec<Cell<'a>> {
+fn cells<'a>(runs: &'a [ProbeRun], engines: &'a [Looked]) -> Vec<Cell<'a>> {
     let of_run = |run: &'a ProbeRun| {
         engines.iter().map(|(engine, found)| {
             let output = run.output(engine.name);
@@ -186,7 +183,7 @@ fn cells<'a>(runs: &'a [ProbeRun], engines: &'a [Engine]) -> Vec<Cell<'a>> {
 /// and its recordings, and what reading those came to.
 fn grade(
     run: &ProbeRun,
-    engines: &[Engine],
+    engines: &[Looked],
     ends: &[CellEnd],
 ) -> (Probed, Vec<Diagnostic>, Outcome) {
     let mut recordings: Vec<Loaded> = parallel::map(engines.len(), |i| {

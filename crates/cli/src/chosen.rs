@@ -26,10 +26,13 @@ const ANSWER: &str = "HEADLAND_LOOKED_FOR";
 /// from a cold disk.
 pub const PATIENCE: Duration = Duration::from_secs(20);
 
+/// An engine, and what looking for it gave.
+pub type Looked = (&'static EngineEntry, Result<Found, Unusable>);
+
 /// Engines that were asked for.
 pub struct Chosen {
     /// Those that take part, each with what was found.
-    pub engines: Vec<(&'static EngineEntry, Result<Found, Unusable>)>,
+    pub engines: Vec<Looked>,
     /// Those that `all` leaves out because they are not there, and why.
     pub missing: Vec<(&'static EngineEntry, String)>,
 }

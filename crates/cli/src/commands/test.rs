@@ -9,11 +9,11 @@ use headland_base::Diagnostic;
 use headland_report::{
     Matrix, explained, junit, matrix, noticed, page, partings, reached, summary, verdicts_json,
 };
-use headland_sim::{EngineEntry, Found, Unusable};
+use headland_sim::EngineEntry;
 
 use crate::apart::{Cell, file_name_of, run_all};
 use crate::args::TestArgs;
-use crate::chosen::choose;
+use crate::chosen::{Looked, choose};
 use crate::context::{BUILD, Context, Ended, Outcome, is_stdout, refuse_same, write_file};
 use crate::judging::{Asked, Loaded, MaybeTest, Round, Unread, judge_all};
 use crate::parallel;
@@ -259,9 +259,6 @@ struct Origin {
     path: PathBuf,
     fault: Option<String>,
 }
-
-/// An engine, and what looking for it gave.
-type Looked = (&'static EngineEntry, Result<Found, Unusable>);
 
 /// Runs every world on every engine, or on its usual one, each in a process of its own.
 fn run_worlds(
