@@ -397,7 +397,9 @@ fn the_friction_of_a_tossed_cube_lies_in_its_interval() {
     let n_held = found.iter().filter(|(value, half)| (value - 0.25).abs() <= *half).count();
     println!("{n_held} of {N_TOSSES}: {found:?}");
     // Of others, made with another generator, 18 of 20 held it; by slopes alone it was every second.
-    assert!(n_held as f64 >= 0.85 * N_TOSSES as f64, "{n_held} of {N_TOSSES}: {found:?}");
+    // Seven of ten tell the one from the other: of intervals that hold nine times of ten, fewer do
+    // so once in eighty such tests.
+    assert!(10 * n_held as u64 >= 7 * N_TOSSES, "{n_held} of {N_TOSSES}: {found:?}");
     // Intervals that hold the truth by being wide are worth nothing. Not every toss slides far
     // enough to tell; some do.
     let n_narrow = found.iter().filter(|(_, half)| *half < 0.475).count();
