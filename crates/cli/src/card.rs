@@ -14,7 +14,7 @@ use headland_sim::EngineEntry;
 
 use crate::apart::{Cell, CellEnd, file_name_of, run_all};
 use crate::args::{EnginesArgs, HowArgs};
-use crate::chosen::{Chosen, Looked, choose};
+use crate::chosen::{Candidate, Chosen, choose};
 use crate::context::{BUILD, Context, Ended, Outcome, is_stdout, write_file};
 use crate::judging::{Asked, Loaded, MaybeTest, judge_all};
 use crate::parallel;
@@ -95,7 +95,7 @@ fn left_out((entry, why): &(&'static EngineEntry, String)) -> LeftOut {
     LeftOut { name: entry.name.into(), why, install: entry.install.into() }
 }
 
-fn named((entry, found): &Looked) -> (String, String) {
+fn named((entry, found): &Candidate) -> (String, String) {
     let version = found.as_ref().map_or("cannot be used", |found| &found.version);
     (entry.name.to_string(), version.to_string())
 }
@@ -169,7 +169,7 @@ fn list_runs(
 }
 
 /// One per run and engine, engine by engine within each.
-fn cells<'a>(runs: &'a [ProbeRun], engines: &'a [Looked]) -> Vec<Cell<'a>> {
+fn cells<'a>(runs: &'a [ProbeRun], engines: &'a [Candidate]) -> Vec<Cell<'a>> {
     let of_run = |run: &'a ProbeRun| {
         engines.iter().map(|(engine, found)| {
             let output = run.output(engine.name);
@@ -183,7 +183,7 @@ fn cells<'a>(runs: &'a [ProbeRun], engines: &'a [Looked]) -> Vec<Cell<'a>> {
 /// and its recordings, and what reading those came to.
 fn grade(
     run: &ProbeRun,
-    engines: &[Looked],
+    engines: &[Candidate],
     ends: &[CellEnd],
 ) -> (Probed, Vec<Diagnostic>, Outcome) {
     let mut recordings: Vec<Loaded> = parallel::map(engines.len(), |i| {

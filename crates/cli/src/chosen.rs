@@ -27,12 +27,12 @@ const ANSWER: &str = "HEADLAND_LOOKED_FOR";
 pub const PATIENCE: Duration = Duration::from_secs(20);
 
 /// An engine, and what looking for it gave.
-pub type Looked = (&'static EngineEntry, Result<Found, Unusable>);
+pub type Candidate = (&'static EngineEntry, Result<Found, Unusable>);
 
 /// Engines that were asked for.
 pub struct Chosen {
     /// Those that take part, each with what was found.
-    pub engines: Vec<Looked>,
+    pub engines: Vec<Candidate>,
     /// Those that `all` leaves out because they are not there, and why.
     pub missing: Vec<(&'static EngineEntry, String)>,
 }

@@ -13,7 +13,7 @@ use headland_sim::EngineEntry;
 
 use crate::apart::{Cell, file_name_of, run_all};
 use crate::args::TestArgs;
-use crate::chosen::{Looked, choose};
+use crate::chosen::{Candidate, choose};
 use crate::context::{BUILD, Context, Ended, Outcome, is_stdout, refuse_same, write_file};
 use crate::judging::{Asked, Loaded, MaybeTest, Round, Unread, judge_all};
 use crate::parallel;
@@ -264,7 +264,7 @@ struct Origin {
 fn run_worlds(
     context: &Context,
     args: &TestArgs,
-    (engines, usual): (&[Looked], &[&EngineEntry]),
+    (engines, usual): (&[Candidate], &[&EngineEntry]),
     folder: &Path,
 ) -> Result<(Vec<Origin>, Outcome), Vec<Diagnostic>> {
     let mut cells: Vec<Cell> = Vec::new();
