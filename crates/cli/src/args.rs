@@ -791,7 +791,7 @@ pub struct TuneArgs {
     /// By slopes, quick; or without, for errors that jump
     #[arg(long, value_name = "METHOD", default_value = "lm", value_parser = ["lm", "cma"])]
     pub method: String,
-    /// Simulations of the search at most; how sure its end is takes some more
+    /// Simulations of the search at most; those that look at its answer afterwards are not limited
     #[arg(long, value_name = "N", default_value_t = 20_000, value_parser = clap::value_parser!(u32).range(1..))]
     pub most: u32,
     /// How often intervals are to hold the truth

@@ -25,7 +25,7 @@ use std::time::Duration;
 use headland_base::{Diagnostic, Findings, SimDuration, SimTime};
 use headland_judge::compare::Heading;
 use headland_record::csv::{NumberChoice, NumberColumn, TIME_NAMES, moment_of, read_numbers};
-use headland_record::{LoadOptions, Reader, Stamp, follow};
+use headland_record::{LoadOptions, Reader, Stamp, Unit, follow};
 
 use crate::context::is_stdout;
 use crate::figures::Loss;
@@ -352,7 +352,7 @@ fn read_table(input: BufReader<Growing>, name: &str, queue: &Queue) -> Findings 
         let numbers: Vec<usize> = [time].into_iter().chain(others).collect();
         let heading = |column: &usize| Heading {
             key: columns[*column].name.clone(),
-            unit: columns[*column].si_unit.unwrap_or_default(),
+            unit: columns[*column].si_unit,
         };
         _ = queue.to.send(Said::Header(numbers[1..].iter().map(heading).collect()));
         is_bare.set(columns[time].unit.is_none());
@@ -501,7 +501,7 @@ impl Moments {
             if self.n_keys.is_none() {
                 self.n_keys = Some(keys.len());
                 // Messages are in SI, and do not say so.
-                let heading = |key: &String| Heading { key: key.clone(), unit: "" };
+                let heading = |key: &String| Heading { key: key.clone(), unit: Unit::Unsaid };
                 let headings = keys.iter().map(heading).collect();
                 if queue.to.send(Said::Header(headings)).is_err() {
                     return false;

@@ -71,6 +71,7 @@ fn pendulums_agree_with_the_closed_form_on_every_engine() {
         for table in ["even.txt", "odd.txt"] {
             let found = validated(&dir, &model, table, &["--engine", &engine], 0);
             let far = rmse(&found, "hinge/position");
+            println!("{engine} {table}: off by {far:.1e} rad in the root mean square");
             // A thousandth of the swing's 35 mrad rms would be 3.5e-5 for engines of order one.
             assert!(far < 1e-4, "{engine} {table}: {far}");
             assert_eq!(key(&found, "hinge/position")["coverage_a"], 1.0, "{engine} {table}");
@@ -498,6 +499,32 @@ fn two_columns_of_one_signal_are_told_by_name() {
         let args = [&["validate", &model, "t.csv", "--ignore-unknown"][..], live].concat();
         let said = text(&expect(dir.path(), &args, code).stderr);
         assert!(said.contains("`hinge/pos` and `hinge/position`"), "{live:?}: {said}");
+    }
+}
+
+/// So do those who fit it or compare two tables; and a short word alone is known to all of them.
+#[test]
+fn two_columns_of_one_signal_are_told_by_tune_and_compare() {
+    let one = "time,hinge/pos\n0,0.5\n0.1,0.4\n0.2,0.3\n";
+    let two = "time,hinge/pos,hinge/position\n0,0.5,0.6\n0.1,0.4,0.5\n0.2,0.3,0.4\n";
+    let dir = folder(&[("one.csv", one), ("two.csv", two)]);
+    let (model, damping) = (world("pendulum"), "joint/hinge/dynamics/damping=0..1");
+    for (args, code) in [
+        (&["tune", &model, "two.csv", "-p", damping][..], 2),
+        (&["tune", &model, "two.csv", "-p", damping, "--ignore-unknown"], 2),
+        (&["compare", "one.csv", "two.csv"], 3),
+        (&["compare", "two.csv", "one.csv"], 3),
+        (&["compare", "two.csv", "one.csv", "--live=0.2"], 3),
+        (&["compare", "one.csv", "two.csv", "--live=0.2"], 2),
+        (&["compare", "one.csv", "two.csv", "--live=0.2", "--ignore-unknown"], 2),
+    ] {
+        let said = text(&expect(dir.path(), args, code).stderr);
+        assert!(said.contains("`hinge/pos` and `hinge/position`"), "{args:?}: {said}");
+    }
+    for live in [&[][..], &["--live=0.2"]] {
+        let args = [&["compare", "one.csv", "one.csv"][..], live].concat();
+        let shown = text(&expect(dir.path(), &args, 0).stdout);
+        assert!(shown.contains("hinge/position  "), "{live:?}: {shown}");
     }
 }
 

@@ -396,7 +396,7 @@ fn vocabulary_of(recording: &Recording) -> Vocabulary {
                 let topic = topic.trim_start_matches('/');
                 let keys = recording.keys_of(topic);
                 channels.extend(keys.into_iter().map(|key| {
-                    let unit = recording.column(&key).map_or("", |column| column.unit);
+                    let unit = recording.column(&key).map_or("", |column| column.unit.word());
                     (key, unit)
                 }));
             }

@@ -30,10 +30,11 @@ use crate::load::{Columns, LoadOptions};
 use crate::recording::Recording;
 use crate::sample::Goal;
 use crate::track::joint_property;
+use crate::unit::Unit;
 use group::{Group, Taken, groups};
 use header::{ColumnHead, Delimiter, header_cells, heads, is_marked_header};
 
-pub use header::{TIME_NAMES, UNKNOWN_UNIT};
+pub use header::TIME_NAMES;
 pub use numbers::{NumberChoice, NumberColumn, NumberRow, read_numbers};
 pub(crate) use write::TableGoal;
 pub use write::write;
@@ -143,8 +144,8 @@ pub(crate) fn read_samples(
     for head in table.heads.iter().filter(|head| !head.is_time()) {
         match (head.unknown_unit(), head.si_unit()) {
             (Some(word), _) => goal.unknown_unit(&head.key, word),
-            (None, Some(unit)) => goal.unit(&head.key, unit),
-            (None, None) => {}
+            (None, Unit::Si(unit)) => goal.unit(&head.key, unit),
+            (None, _) => {}
         }
     }
     if let Some((number, text)) = table.first_row.take() {

@@ -81,6 +81,7 @@ mod sqlite;
 mod stream;
 pub mod track;
 pub mod tum;
+mod unit;
 pub mod writer;
 
 pub use aligner::Alignment;
@@ -98,4 +99,5 @@ pub use recording::{Column, FACTS, Facts, Recording, object_name};
 pub use save::save;
 pub use sink::{Memory, Sink};
 pub use track::{Data, LeftOut, Track};
+pub use unit::Unit;
 pub use writer::{ChannelId, Compression, ContactRef, WriteOptions, Writer, Written};

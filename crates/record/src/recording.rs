@@ -16,11 +16,11 @@ use std::collections::BTreeMap;
 use headland_base::names::suggestion;
 use headland_base::{Diagnostic, SimDuration, SimTime, Transform};
 
-use crate::csv::UNKNOWN_UNIT;
 use crate::messages::Contact;
 use crate::reader::Attachment;
 use crate::sample::Sort;
 use crate::track::{JOINT_KEYS, JointColumns, LeftOut, Motion, Track};
+use crate::unit::Unit;
 
 /// Name of the metadata record that holds the facts of a Headland run.
 pub const FACTS: &str = "headland";
@@ -67,7 +67,7 @@ pub struct Recording {
     pub attachments: Vec<Attachment>,
     tracks: BTreeMap<String, Track>,
     /// What keys are measured in, where the source says so and its form does not.
-    units: BTreeMap<String, &'static str>,
+    units: BTreeMap<String, Unit>,
     /// Those of `units` that nobody knows, as they were written.
     unknown_units: BTreeMap<String, String>,
 }
@@ -80,14 +80,14 @@ pub struct Column<'a> {
     /// What; NaN where a sample does not have it.
     pub values: Cow<'a, [f64]>,
     /// `m`, `rad`, `m/s`, …; empty where it has none or nobody knows.
-    pub unit: &'static str,
+    pub unit: Unit,
     /// Samples of its track that were left out because of their times.
     pub left_out: LeftOut,
 }
 
 impl<'a> Column<'a> {
     fn new(track: &'a Track, values: Cow<'a, [f64]>, unit: &'static str) -> Column<'a> {
-        Column { times: track.times(), values, unit, left_out: track.left_out() }
+        Column { times: track.times(), values, unit: Unit::si(unit), left_out: track.left_out() }
     }
 }
 
@@ -113,20 +113,20 @@ impl Recording {
     /// Says what a key is measured in: of joints nothing else does.
     pub fn say_unit(&mut self, key: &str, unit: &'static str) {
         self.unknown_units.remove(key);
-        self.units.insert(key.to_string(), unit);
+        self.units.insert(key.to_string(), Unit::si(unit));
     }
 
     /// Says that a key is measured in what nobody knows, and how that was written: it is compared
     /// with nothing.
     pub fn say_unknown_unit(&mut self, key: &str, word: &str) {
-        self.units.insert(key.to_string(), UNKNOWN_UNIT);
+        self.units.insert(key.to_string(), Unit::Unknown);
         self.unknown_units.insert(key.to_string(), word.to_string());
     }
 
     /// What was said so, and is known.
     pub fn said_units(&self) -> impl Iterator<Item = (&str, &'static str)> {
-        let known = self.units.iter().filter(|(key, _)| !self.unknown_units.contains_key(*key));
-        known.map(|(key, unit)| (key.as_str(), *unit))
+        let known = self.units.iter().filter(|(_, unit)| **unit != Unit::Unknown);
+        known.map(|(key, unit)| (key.as_str(), unit.word()))
     }
 
     /// What was said so, and nobody knows.
@@ -203,7 +203,7 @@ impl Recording {
             .or_else(|| self.scalar_column(key))
             .or_else(|| self.contact_column(key))?;
         if let Some(said) = self.units.get(key) {
-            column.unit = said;
+            column.unit = *said;
         }
         Some(column)
     }
@@ -249,7 +249,7 @@ impl Recording {
         match self.joints_called(key)[..] {
             [CalledJoint { ref full_key, track, values }] => {
                 let unit = self.units.get(full_key).copied().unwrap_or_default();
-                Some(Column::new(track, values.into(), unit))
+                Some(Column { unit, ..Column::new(track, values.into(), "") })
             }
             _ => None,
         }

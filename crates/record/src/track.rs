@@ -43,6 +43,13 @@ pub(crate) fn joint_property(word: &str) -> Option<usize> {
     }
 }
 
+/// The key of a joint's number with the whole word of its property, as recordings have it:
+/// `hinge/position` for `hinge/pos`. Nothing where it is none of a joint's.
+pub fn joint_key(key: &str) -> Option<String> {
+    let (name, property) = key.rsplit_once('/')?;
+    Some(format!("{name}/{}", JOINT_KEYS[joint_property(property)?]))
+}
+
 /// One joint. A quantity nobody recorded is an empty column.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct JointColumns {

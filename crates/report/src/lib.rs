@@ -45,7 +45,9 @@ pub use overlay::partings;
 pub use page::page;
 pub use scatter::{Ellipse, Scatter, scatter};
 pub use table::{Align, table};
-pub use tuned::{TuneReport, TunedCurve, TunedError, TunedRow, tuned, tuned_json, tuned_markdown};
+pub use tuned::{
+    Began, TuneReport, TunedCurve, TunedError, TunedRow, tuned, tuned_json, tuned_markdown,
+};
 pub use tuned_page::tuned_page;
 pub use units::{bytes, count, quantity, secs};
 pub use verdicts::{Cell, Covered, Judged, Matrix, Row, Spot, Sureness, Survived};

@@ -71,6 +71,17 @@ pub struct TunedCurve {
     pub n_fitted: usize,
 }
 
+/// Where a search began.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Began {
+    /// At the model's own numbers.
+    AsGiven,
+    /// At others: its own lie outside of the bounds, or differ where one path names several.
+    Elsewhere,
+    /// At the best of points all over the ranges.
+    LookedAllOver,
+}
+
 /// All of it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TuneReport {
@@ -88,6 +99,10 @@ pub struct TuneReport {
     pub errors: Vec<TunedError>,
     /// What the keys did; nothing where nobody draws it.
     pub curves: Vec<TunedCurve>,
+    /// Some recordings, or windows, start as they were measured, and intervals heed their noise.
+    pub heeds_starts: bool,
+    /// Where the search began.
+    pub began: Began,
     /// How the search went: after so many simulations the least error so far, as in `rms`.
     pub search: Vec<(usize, f64)>,
     /// Root mean square of all weighted residuals, before and after, each from the start that fits
@@ -347,6 +362,13 @@ pub(crate) fn explained(report: &TuneReport) -> String {
         ),
         false => String::new(),
     };
+    let noise = match report.heeds_starts {
+        true => {
+            " What was measured is where simulations start, and its noise is in all that follows: \
+             how far more such noise would move the value widens its interval as well."
+        }
+        false => "",
+    };
     let start = match report.starts.is_empty() {
         true => "",
         false => {
@@ -359,7 +381,7 @@ pub(crate) fn explained(report: &TuneReport) -> String {
         "An interval of {percent:.0} % holds the true value in about {percent:.0} of 100 such \
          experiments, if the model is right but for these numbers.{joint} It heeds that errors of \
          neighbouring samples hang together, and is widened by how far ever shorter steps would \
-         move the value, as far as a run with half the step tells. A residual is the error of a \
+         move the value, as far as a run with half the step tells.{noise} A residual is the error of a \
          sample divided by the standard deviation of what was measured of its key, so that all \
          keys weigh alike.{start}"
     )
@@ -424,6 +446,8 @@ pub(crate) mod tests {
                 n_samples: (80, 20),
             }],
             curves: vec![curve()],
+            heeds_starts: false,
+            began: Began::AsGiven,
             search: vec![(1, 0.5), (8, 0.06), (12, 0.05)],
             rms: (Some(0.5), 0.05),
             n_residuals: 80,

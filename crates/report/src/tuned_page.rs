@@ -11,7 +11,7 @@ use headland_judge::Column;
 use crate::markup::escaped;
 use crate::page::{framed, with_code};
 use crate::plot::{Axis, Frame, LEFT, RIGHT, path, span, svg, ticks};
-use crate::tuned::{TuneReport, TunedCurve, TunedRow, explained, row, short};
+use crate::tuned::{Began, TuneReport, TunedCurve, TunedRow, explained, row, short};
 
 const OVERLAY_HEIGHT: f64 = 170.0;
 const STRIP_HEIGHT: f64 = 90.0;
@@ -34,14 +34,16 @@ pub fn tuned_page(report: &TuneReport, build: &str) -> String {
         (false, _) => "<span class=\"pill red\">not converged</span>",
     };
     let mut out = format!("<h1>{} {pill}</h1>\n", escaped(&title));
-    _ = writeln!(out, "<p>{}</p>\n<ul class=\"facts\">", escaped(&report.headline()));
-    for (name, words) in &report.made {
-        _ = writeln!(out, "<li>{}: {}</li>", escaped(name), escaped(words));
-    }
+    _ = writeln!(out, "<p>{}</p>", escaped(&report.headline()));
+    // What speaks against the numbers stands before them, and apart from how they were found.
     for (_, words) in &report.warnings {
-        _ = writeln!(out, "<li><b>careful:</b> {}</li>", with_code(words));
+        _ = writeln!(out, "<p class=\"careful\"><b>careful:</b> {}</p>", with_code(words));
     }
-    out += "</ul>\n";
+    out += "<table class=\"made\">\n";
+    for (name, words) in &report.made {
+        _ = writeln!(out, "<tr><th>{}</th><td>{}</td></tr>", escaped(name), escaped(words));
+    }
+    out += "</table>\n";
     out += &numbers(report);
     out += &format!("<p>{}</p>\n", escaped(&explained(report)));
     out += &search(report);
@@ -100,15 +102,22 @@ fn plain(rows: &[Vec<String>]) -> Vec<Vec<String>> {
 }
 
 fn html_table(header: &[String], rows: &[Vec<String>]) -> String {
+    // Numbers under one another, by their ends.
+    let is_number = |cell: &str| cell.is_empty() || cell.parse::<f64>().is_ok();
+    let is_numbers = |i: usize| {
+        let mut cells = rows.iter().filter_map(|row| row.get(i));
+        cells.clone().any(|cell| !cell.is_empty()) && cells.all(|cell| is_number(cell))
+    };
+    let class = |i: usize| if is_numbers(i) { " class=\"number\"" } else { "" };
     let mut out = "<div class=\"scroll\"><table class=\"tuned\">\n<thead><tr>".to_string();
-    for name in header {
-        _ = write!(out, "<th>{}</th>", escaped(name));
+    for (i, name) in header.iter().enumerate() {
+        _ = write!(out, "<th{}>{}</th>", class(i), escaped(name));
     }
     out += "</tr></thead>\n";
     for row in rows {
         out += "<tr>";
-        for cell in row {
-            _ = write!(out, "<td>{cell}</td>");
+        for (i, cell) in row.iter().enumerate() {
+            _ = write!(out, "<td{}>{cell}</td>", class(i));
         }
         out += "</tr>\n";
     }
@@ -151,7 +160,7 @@ fn search(report: &TuneReport) -> String {
         .collect();
     let (Some(first), Some(last)) = (points.first(), points.last()) else { return String::new() };
     if points.len() < 2 {
-        return String::new();
+        return nothing_better(report, pow(10.0, first.1));
     }
     let least = points.iter().map(|(_, y)| *y).fold(f64::INFINITY, f64::min);
     let most = points.iter().map(|(_, y)| *y).fold(f64::NEG_INFINITY, f64::max);
@@ -194,19 +203,18 @@ fn search(report: &TuneReport) -> String {
     // What stands at the head as before is the given model from the start that fits it best.
     let begun = pow(10.0, first.1);
     let is_other = report.rms.0.is_some_and(|before| (begun / before - 1.0).abs() > 1e-6);
-    let otherwise = match (report.rms.0, report.starts.is_empty()) {
-        (Some(before), false) if is_other => format!(
-            " It begins at {}, where the recordings start as they were measured; the {} before at \
-             the head of this page are from the start that fits the given model best.",
+    let otherwise = match report.rms.0.filter(|_| is_other) {
+        Some(before) => format!(
+            " It begins at {}{}; the {} before at the head of this page {}.",
             short(begun),
-            short(before)
+            begins_at(report),
+            short(before),
+            match report.starts.is_empty() {
+                true => "is of the model as it was given",
+                false => "is of the given model from the start that fits it best",
+            }
         ),
-        (Some(before), true) if is_other => format!(
-            " It begins at {}, the best of some points all over the ranges; the given model has {}.",
-            short(begun),
-            short(before)
-        ),
-        _ => String::new(),
+        None => String::new(),
     };
     format!(
         "<section>\n<h2>The search</h2>\n<p>Root mean square of all residuals, from where the \
@@ -214,6 +222,34 @@ fn search(report: &TuneReport) -> String {
          simulation per number says which way is down.</p>\n{}</section>\n",
         svg(SEARCH_HEIGHT + 16.0, "how the error went down", &inside)
     )
+}
+
+/// Of a search that ended where it began there is nothing to draw.
+fn nothing_better(report: &TuneReport, begun: f64) -> String {
+    if report.n_evaluations < 2 {
+        return String::new();
+    }
+    format!(
+        "<section>\n<h2>The search</h2>\n<p>It began at {}{}, and found nothing better in {} \
+         simulations.</p>\n</section>\n",
+        short(begun),
+        begins_at(report),
+        report.n_evaluations
+    )
+}
+
+/// What the point at which a search begins has that the given model has not.
+fn begins_at(report: &TuneReport) -> String {
+    let why = [
+        (report.began == Began::LookedAllOver, "at the best of some points all over the ranges"),
+        (
+            report.began == Began::Elsewhere,
+            "with numbers within the bounds and one for each path, which the model's own are not",
+        ),
+        (!report.starts.is_empty(), "with the recordings starting as they were measured"),
+    ];
+    let why: Vec<&str> = why.into_iter().filter(|(is, _)| *is).map(|(_, words)| words).collect();
+    if why.is_empty() { String::new() } else { format!(", {}", why.join(" and ")) }
 }
 
 // --- keys ------------------------------------------------------------------------------
@@ -367,6 +403,26 @@ mod tests {
         let page = tuned_page(&report, "test");
         let begun = format!("It begins at {}", short(report.search[0].1));
         assert!(page.contains(&begun) && page.contains(&short(report.rms.0.unwrap_or(0.0))));
+        // Why, in every case: where numbers are, and where recordings start.
+        let (all_over, within, measured) =
+            ("best of some points all over", "numbers within the bounds", "as they were measured");
+        let starts = std::mem::take(&mut report.starts);
+        assert!(!starts.is_empty());
+        for (began, with_starts, wanted) in [
+            (Began::AsGiven, true, [false, false, true]),
+            (Began::LookedAllOver, false, [true, false, false]),
+            (Began::LookedAllOver, true, [true, false, true]),
+            (Began::Elsewhere, false, [false, true, false]),
+            (Began::Elsewhere, true, [false, true, true]),
+        ] {
+            report.began = began;
+            report.starts = if with_starts { starts.clone() } else { Vec::new() };
+            let page = tuned_page(&report, "test");
+            let rest = page.split("It begins at").nth(1).unwrap_or_default();
+            let rest = rest.split("</p>").next().unwrap_or_default();
+            let got = [all_over, within, measured].map(|words| rest.contains(words));
+            assert_eq!(got, wanted, "{began:?} {with_starts}: {rest}");
+        }
     }
 
     /// Measured, before and after over one another, before and after below, what is left at the
@@ -385,6 +441,7 @@ mod tests {
         let page = tuned_page(&report, "build");
         let n = |class: &str| page.matches(&format!("<path class=\"{class}\"")).count();
         assert_eq!((n(MEASURED), n(BEFORE), n(AFTER)), (1, 0, 2));
+        assert!(page.contains("It began at 0.5, ") && page.contains("found nothing better in"));
     }
 
     #[test]

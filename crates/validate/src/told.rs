@@ -6,8 +6,8 @@
 //! later than they were given.
 
 use headland_base::{Diagnostic, SimDuration, SimTime, names};
-use headland_record::Recording;
 use headland_record::recording::scoped_joint;
+use headland_record::{Recording, Unit};
 use headland_sim::{Command, Commands, Dof, Mode, Model};
 
 use crate::replay::wrong_unit;
@@ -87,7 +87,7 @@ impl Told {
             }
             for (property, mode, values) in there {
                 let key = format!("{joint}/{property}");
-                let said = table.column(&key).map_or("", |column| column.unit);
+                let said = table.column(&key).map_or(Unit::Unsaid, |column| column.unit);
                 wrong.extend(wrong_unit(&key, said, unit(model, dof_idx, mode)));
                 let samples = track.times().iter().zip(values).filter(|(_, value)| !value.is_nan());
                 for (time, target) in samples {

@@ -192,7 +192,7 @@ fn told(
         true => curves(tuning, &found.given, saved.search.best().0),
         false => Vec::new(),
     };
-    let report = report(args, &saved.search, (tuning, engine), found, drawn);
+    let report = report(args, saved, (tuning, engine), found, drawn);
     // Files first, since whoever reads the figures may go away; and figures even where a file
     // cannot be written.
     let written = write_all(context, args, outputs, found, &report);

@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use headland_base::{Diagnostic, SimDuration, SimTime};
 use headland_judge::compare::{KeyMap, Options, Sampling, Selection, Side};
-use headland_record::{Recording, csv};
+use headland_record::{Recording, Unit, csv};
 use headland_report::count;
 use headland_sim::{EngineEntry, Housing, Model};
 use headland_validate::experiment::nothing_measured;
@@ -270,7 +270,7 @@ fn say_units(recording: &mut Recording, replay: &Replay) {
     for signal in &replay.experiment().signals {
         let known = units.get(&signal.key).copied().unwrap_or_default();
         let slides = signal.key.ends_with("/position") && angles.get(&signal.key) == Some(&false);
-        if !known.is_empty() && (slides || !signal.series.unit.is_empty()) {
+        if !known.is_empty() && (slides || signal.series.unit != Unit::Unsaid) {
             recording.say_unit(&signal.key, known);
         }
     }

@@ -8,6 +8,8 @@
 use headland_base::glob::matches;
 use headland_base::maths::{PI, wrap_angle};
 use headland_base::{Diagnostic, SimTime};
+use headland_record::Unit;
+use headland_record::track::joint_key;
 
 use super::items::{What, items};
 use super::pairing::{Sampling, median_interval};
@@ -47,8 +49,14 @@ struct Followed {
 pub struct Heading {
     /// What its numbers are called.
     pub key: String,
-    /// What they are in, in SI; empty where nobody said.
-    pub unit: &'static str,
+    /// What they are in once they are SI.
+    pub unit: Unit,
+}
+
+/// What to say of two columns that are one signal.
+fn signal_twice(first: &str, second: &str) -> Diagnostic {
+    let message = format!("`{first:.120}` and `{second:.120}` are the same signal");
+    Diagnostic::error("signal-twice", message).help("keep one of these columns")
 }
 
 /// How many samples are in no pair so far, of all keys together.
@@ -70,7 +78,14 @@ impl Following {
     ) -> Result<Following, Vec<Diagnostic>> {
         let mut all = items(a.keys());
         all.retain(|item| item.what == What::Number);
-        let has = |pattern: &str| columns.iter().any(|column| matches(pattern, &column.key));
+        // Short words mean what they mean in a whole table: `hinge/pos` is `hinge/position`.
+        let whole: Vec<Option<String>> =
+            columns.iter().map(|column| joint_key(&column.key)).collect();
+        let is = |i: usize, key: &str| columns[i].key == key || whole[i].as_deref() == Some(key);
+        let has = |pattern: &str| {
+            let keys = columns.iter().map(|column| column.key.as_str());
+            keys.chain(whole.iter().flatten().map(String::as_str)).any(|key| matches(pattern, key))
+        };
         let mut unknown = unknown_patterns(&all, has, options);
         let (mut keys, mut differing) = (Vec::new(), Vec::new());
         for item in all {
@@ -78,7 +93,13 @@ impl Following {
             if !is_wanted {
                 continue;
             }
-            let Some(column) = columns.iter().position(|column| column.key == item.key) else {
+            let mut there = (0..columns.len()).filter(|i| is(*i, &item.key));
+            let (found, other) = (there.next(), there.next());
+            if let (Some(first), Some(second)) = (found, other) {
+                differing.push(signal_twice(&columns[first].key, &columns[second].key));
+                continue;
+            }
+            let Some(column) = found else {
                 let known = columns.iter().map(|column| column.key.as_str());
                 let near = headland_base::names::nearest(&item.key, known);
                 unknown.push(unknown_key(&item.key, near));
@@ -87,7 +108,7 @@ impl Following {
             differing.extend(units_differ(&item.key, a.unit(&item.key), columns[column].unit));
             keys.extend(Followed::new(a, item.key, column, options));
         }
-        // A key in other units is not unknown.
+        // A key in other units, or in two columns, is not unknown.
         if !options.ignores_unknown {
             differing.extend(unknown);
         }
@@ -281,7 +302,7 @@ mod tests {
     }
 
     fn heading(key: &str) -> Heading {
-        Heading { key: key.to_string(), unit: "" }
+        Heading { key: key.to_string(), unit: Unit::Unsaid }
     }
 
     /// Jittered stamps, angles that jump by a turn, stamps that repeat or go back: what comes row
@@ -335,6 +356,29 @@ mod tests {
         assert_eq!(Following::new(&side, &columns, &options).unwrap().figures().count(), 0);
     }
 
+    /// Short words of joints are known as in whole tables, and two columns of one signal refused,
+    /// whatever is ignored.
+    #[test]
+    fn short_words_are_known_and_two_columns_of_one_signal_refused() {
+        let a = recording(&[(0, 1.0), (10, 2.0)]);
+        let map = KeyMap::default();
+        let side = Side::new(&a, &map);
+        let patterns = vec!["q/*".to_string()];
+        for ignores_unknown in [false, true] {
+            let selection = super::super::Selection { patterns: patterns.clone() };
+            let options = Options { ignores_unknown, selection, ..Options::default() };
+            let made = |keys: &[&str]| {
+                let columns: Vec<Heading> = keys.iter().map(|key| heading(key)).collect();
+                let made = Following::new(&side, &columns, &options);
+                made.map(|following| following.figures().count()).map_err(|all| all[0].code)
+            };
+            assert_eq!(made(&["q/pos"]), Ok(1));
+            assert_eq!(made(&["q/pos", "q/velocity"]), Ok(1));
+            assert_eq!(made(&["q/pos", "q/position"]), Err("signal-twice"));
+            assert_eq!(made(&["p/pos", "p/position", "q/position"]), Ok(1), "of nobody's concern");
+        }
+    }
+
     /// Whatever is ignored: a key in other units is not unknown.
     #[test]
     fn a_key_in_other_units_is_refused() {
@@ -343,16 +387,15 @@ mod tests {
         let (map, mut column) = (KeyMap::default(), heading("q/position"));
         let side = Side::new(&a, &map);
         let options = Options { ignores_unknown: true, ..Options::default() };
-        let unknown = headland_record::csv::UNKNOWN_UNIT;
         for (unit, code) in [
-            ("rad", None),
-            ("", None),
-            ("m", Some("units-differ")),
-            (unknown, Some("unknown-unit")),
+            (Unit::Si("rad"), None),
+            (Unit::Unsaid, None),
+            (Unit::Si("m"), Some("units-differ")),
+            (Unit::Unknown, Some("unknown-unit")),
         ] {
             column.unit = unit;
             let made = Following::new(&side, &[column.clone()], &options);
-            assert_eq!(made.err().map(|faults| faults[0].code), code, "{unit}");
+            assert_eq!(made.err().map(|faults| faults[0].code), code, "{unit:?}");
         }
     }
 }

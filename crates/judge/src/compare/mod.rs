@@ -33,7 +33,7 @@ mod threshold;
 use std::collections::BTreeMap;
 
 use headland_base::{Diagnostic, SimDuration, SimTime};
-use headland_record::csv::UNKNOWN_UNIT;
+use headland_record::Unit;
 
 pub use bootstrap::{Bootstrap, Interval, Intervals, block_length, intervals};
 pub use following::{Following, Heading, Unmatched};
@@ -348,16 +348,17 @@ pub fn compare(a: &Side, b: &Side, options: &Options) -> Result<Compared, Vec<Di
 }
 
 /// Two sides that say different units of one number, or one that says a unit nobody knows.
-fn units_differ(key: &str, a: &str, b: &str) -> Option<Diagnostic> {
-    let unknown = [("A", a), ("B", b)].into_iter().find(|(_, unit)| *unit == UNKNOWN_UNIT);
-    if let Some((side, _)) = unknown {
-        return Some(unknown_unit(key, side));
+fn units_differ(key: &str, a: Unit, b: Unit) -> Option<Diagnostic> {
+    match (a, b) {
+        (Unit::Unknown, _) => Some(unknown_unit(key, "A")),
+        (_, Unit::Unknown) => Some(unknown_unit(key, "B")),
+        (Unit::Si(a), Unit::Si(b)) if a != b => {
+            let message = format!("`{key:.120}` is in {a} in A and in {b} in B");
+            let help = "put the units in the headers right, or leave the key out with --key";
+            Some(Diagnostic::error(UNITS_DIFFER, message).help(help))
+        }
+        _ => None,
     }
-    (a != b && !a.is_empty() && !b.is_empty()).then(|| {
-        let message = format!("`{key:.120}` is in {a} in A and in {b} in B");
-        Diagnostic::error(UNITS_DIFFER, message)
-            .help("put the units in the headers right, or leave the key out with --key")
-    })
 }
 
 /// The code of what is said of a key in units that another side, or a model, does not have it in.

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use headland_base::maths::{PI, Vec3, angle_between, sqrt, wrap_angle};
 use headland_base::{Diagnostic, SimDuration, SimTime, Transform};
+use headland_record::Unit;
 
 use super::bootstrap::intervals;
 use super::items::{Item, What};
@@ -342,7 +343,11 @@ impl<'s> Workshop<'s> {
     /// What a key is measured in, as far as a side or somebody else knows.
     fn unit(&self, key: &str, a: &Series, b: &Series) -> &'static str {
         let told = || self.options.units.get(key).copied().unwrap_or_default();
-        [a.unit, b.unit].into_iter().find(|unit| !unit.is_empty()).unwrap_or_else(told)
+        [a.unit, b.unit]
+            .map(Unit::word)
+            .into_iter()
+            .find(|unit| !unit.is_empty())
+            .unwrap_or_else(told)
     }
 
     // --- pairs ---------------------------------------------------------------------------

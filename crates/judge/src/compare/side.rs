@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use headland_base::names::nearest;
 use headland_base::{Diagnostic, Findings, SimDuration, SimTime, glob};
-use headland_record::{LeftOut, Recording};
+use headland_record::{LeftOut, Recording, Unit};
 
 /// New names of keys: `/imu/data/angular_velocity/* -> torso/angular_vel/*`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -85,7 +85,7 @@ pub struct Series {
     /// Finite, one per time.
     pub values: Vec<f64>,
     /// `m`, `rad`, …; empty where nobody knows.
-    pub unit: &'static str,
+    pub unit: Unit,
     /// What was left out.
     pub dropped: Dropped,
 }
@@ -166,16 +166,16 @@ impl<'r> Side<'r> {
         nearest(key, self.keys())
     }
 
-    /// What a key is measured in; empty where nobody says.
-    pub fn unit(&self, key: &str) -> &'static str {
+    /// What a key is measured in.
+    pub fn unit(&self, key: &str) -> Unit {
         let column = self.own_key(key).and_then(|own| self.recording.column(&own));
-        column.map_or("", |column| column.unit)
+        column.map_or(Unit::Unsaid, |column| column.unit)
     }
 
     /// Whether a key is an angle: the position of a joint that nobody says slides, or roll, pitch
     /// and yaw of a pose.
     pub fn is_angle(&self, key: &str) -> bool {
-        if !matches!(self.unit(key), "" | "rad") {
+        if !matches!(self.unit(key), Unit::Unsaid | Unit::Si("rad")) {
             return false;
         }
         let is_rpy = ["/pose/roll", "/pose/pitch", "/pose/yaw"].iter().any(|e| key.ends_with(e));

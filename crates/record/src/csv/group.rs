@@ -102,7 +102,7 @@ pub(super) fn groups(
             );
             findings.push(
                 Diagnostic::error("column-repeated", message)
-                    .note("only the first is read")
+                    .note("of the two only the first can be read")
                     .help("keep one of them"),
             );
             continue;

@@ -9,6 +9,8 @@ use std::collections::BTreeMap;
 use headland_base::maths::{PI, TAU};
 use headland_base::{Diagnostic, Findings};
 
+use crate::unit::Unit;
+
 /// Names a column of times has.
 pub const TIME_NAMES: [&str; 5] = ["time", "t", "timestamp", "__time", "stamp"];
 
@@ -94,17 +96,17 @@ pub(super) struct ColumnHead {
 }
 
 impl ColumnHead {
-    /// What its numbers are in once they are SI; nothing where nobody said, or they have no unit,
-    /// and [`UNKNOWN_UNIT`] where somebody said one that nobody knows.
-    pub fn si_unit(&self) -> Option<&'static str> {
-        let unit = known_unit(self.unit.as_deref()?).map_or(UNKNOWN_UNIT, |(_, si)| si);
-        (!unit.is_empty()).then_some(unit)
+    /// What its numbers are in once they are SI.
+    pub fn si_unit(&self) -> Unit {
+        match self.unit.as_deref() {
+            Some(word) => known_unit(word).map_or(Unit::Unknown, |(_, si)| Unit::si(si)),
+            None => Unit::Unsaid,
+        }
     }
 
     /// What to say of a column of times whose unit is none of time.
     pub fn no_time(&self, name: &str) -> Option<Diagnostic> {
-        let unit = self.si_unit().filter(|unit| *unit != "s").and(self.unit.as_deref())?;
-        Some(no_time(name, unit))
+        no_time(name, self.si_unit(), self.unit.as_deref())
     }
 
     /// The unit as it was written, where it is one that nobody knows.
@@ -118,16 +120,13 @@ impl ColumnHead {
     }
 }
 
-/// What to say of times in a unit that is none of time.
-pub(super) fn no_time(table: &str, unit: &str) -> Diagnostic {
+/// What to say of times in a unit that is none of time, and how it was written.
+pub(super) fn no_time(table: &str, unit: Unit, word: Option<&str>) -> Option<Diagnostic> {
+    let word = word.filter(|_| !matches!(unit, Unit::Unsaid | Unit::Si("s")))?;
     let help = "times are in s, ms, us, ns, min or h: `time [ms]`";
-    Diagnostic::error("which-time-unit", format!("`{table}`: times in `{unit:.40}`")).help(help)
+    let message = format!("`{table}`: times in `{word:.40}`");
+    Some(Diagnostic::error("which-time-unit", message).help(help))
 }
-
-/// The unit of a column that says one which is not among [`UNITS`]: what is compared with it, or
-/// with a model, is refused. It stands for the unit wherever units are compared, and is never
-/// written: a recording keeps the word itself beside it.
-pub const UNKNOWN_UNIT: &str = "a unit that nobody knows";
 
 /// What is behind names in brackets: words, how many SI are in one, and the SI unit. A degree of
 /// temperature and a per cent stay what they are.
@@ -300,9 +299,9 @@ mod tests {
             assert_eq!(known_unit(si), Some((1.0, *si)));
         }
         let rpm = column_head("wheel/velocity [rpm]").unwrap();
-        assert!((60.0 * rpm.factor - TAU).abs() < 1e-12 && rpm.si_unit() == Some("rad/s"));
-        assert_eq!(column_head("x [furlong]").unwrap_err().si_unit(), Some(UNKNOWN_UNIT));
-        assert_eq!(column_head("x").unwrap().si_unit(), None);
-        assert_eq!(column_head("x [-]").unwrap().si_unit(), None);
+        assert!((60.0 * rpm.factor - TAU).abs() < 1e-12 && rpm.si_unit() == Unit::Si("rad/s"));
+        assert_eq!(column_head("x [furlong]").unwrap_err().si_unit(), Unit::Unknown);
+        assert_eq!(column_head("x").unwrap().si_unit(), Unit::Unsaid);
+        assert_eq!(column_head("x [-]").unwrap().si_unit(), Unit::Unsaid);
     }
 }

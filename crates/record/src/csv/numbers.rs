@@ -8,6 +8,7 @@ use headland_base::{Diagnostic, Findings};
 use super::header::{self, ColumnHead, Delimiter, header_cells, heads};
 use super::{Header, number_of};
 use crate::lines::Lines;
+use crate::unit::Unit;
 
 /// A column of a table.
 #[derive(Clone, Debug, PartialEq)]
@@ -18,16 +19,14 @@ pub struct NumberColumn {
     pub unit: Option<String>,
     /// SI in one of that unit; 1 without one.
     pub factor: f64,
-    /// What its numbers are in once they are SI; nothing where nobody said, or they have no unit,
-    /// [`super::UNKNOWN_UNIT`] where nobody knows the one that was said.
-    pub si_unit: Option<&'static str>,
+    /// What its numbers are in once they are SI.
+    pub si_unit: Unit,
 }
 
 impl NumberColumn {
     /// What to say of it where it is taken for one of times, and its unit is none of time.
     pub fn no_time(&self, table: &str) -> Option<Diagnostic> {
-        let unit = self.si_unit.filter(|unit| *unit != "s").and(self.unit.as_deref())?;
-        Some(header::no_time(table, unit))
+        header::no_time(table, self.si_unit, self.unit.as_deref())
     }
 }
 
@@ -126,7 +125,7 @@ mod tests {
         let mut rows = Vec::new();
         let choose = |columns: &[NumberColumn]| {
             let unit = Some("mm".into());
-            let si_unit = Some("m");
+            let si_unit = Unit::Si("m");
             let no_time = columns[1].no_time("t.csv");
             assert!(no_time.is_some_and(|fault| fault.code == "which-time-unit"));
             let wanted = NumberColumn { name: "x".into(), unit, factor: 1e-3, si_unit };

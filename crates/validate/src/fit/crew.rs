@@ -1,6 +1,7 @@
 //! Threads that evaluate points of a problem, each with a worker of its own.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
 use std::sync::{Mutex, PoisonError};
 
@@ -46,6 +47,36 @@ pub fn with_crew<P: Problem, T>(
         drop(tasks);
         out
     })
+}
+
+/// What `work` makes of every item, in their order, by so many threads.
+pub fn side_by_side<T: Sync, R: Send>(
+    items: &[T],
+    n_threads: usize,
+    work: impl Fn(&T) -> R + Sync,
+) -> Vec<R> {
+    if n_threads <= 1 {
+        return items.iter().map(work).collect();
+    }
+    let next = AtomicUsize::new(0);
+    let some = || -> Vec<(usize, R)> {
+        let mut done = Vec::new();
+        while let Some(i) = Some(next.fetch_add(1, Ordering::Relaxed)).filter(|i| *i < items.len())
+        {
+            done.push((i, work(&items[i])));
+        }
+        done
+    };
+    let mut all = std::thread::scope(|scope| {
+        let threads: Vec<_> = (1..n_threads).map(|_| scope.spawn(some)).collect();
+        let mut all = some();
+        for thread in threads {
+            all.extend(thread.join().unwrap_or_else(|panic| resume_unwind(panic)));
+        }
+        all
+    });
+    all.sort_by_key(|(i, _)| *i);
+    all.into_iter().map(|(_, made)| made).collect()
 }
 
 struct Alone<'p, P: Problem> {
@@ -141,6 +172,16 @@ mod tests {
             let all = points.iter().cloned().map(Some).collect();
             let wanted = if n_workers == 0 { Err(BrokenOff) } else { Ok(all) };
             assert_eq!(found, wanted, "{n_workers} of {n_threads}");
+        }
+    }
+
+    #[test]
+    fn what_is_made_side_by_side_comes_in_order() {
+        let items: Vec<u64> = (0..100).collect();
+        for n_threads in [0, 1, 2, 7] {
+            let made = side_by_side(&items, n_threads, |i| i * i);
+            assert!(made.iter().zip(&items).all(|(made, i)| *made == i * i), "{made:?}");
+            assert_eq!(made.len(), items.len());
         }
     }
 

@@ -7,8 +7,9 @@
 //! the sandwich `(JᵀJ)⁻¹·M·(JᵀJ)⁻¹` whose middle sums the products of `Jᵀr` at moments up to some
 //! lag apart (Newey and West, 1987; the lag by Andrews' rule, 1991, after prewhitening). The wider
 //! of the two is what is told, and the degrees of freedom are those of so many independent samples
-//! as would give it. Where a recording is repeated in windows, each from a start of its own, how
-//! far windows disagree is a third, which `windows` has.
+//! as would give it. What residuals do not show is heeded apart, by [`Worth::heed_starts`]: what
+//! the noise of starts does, and where a recording is repeated in windows, each from a start of its
+//! own, how far windows disagree, which `windows` has.
 
 use headland_base::maths::{cbrt, dot, pow, sqrt};
 
@@ -40,12 +41,25 @@ pub struct Sureness {
     pub degrees: f64,
     /// So many independent samples would say as much.
     pub n_effective: f64,
-    /// So many windows say something of it, where there are any: their starts are as they were
-    /// measured, and how far they disagree is heeded.
-    pub n_windows: Option<f64>,
-    /// It stands at the lower (false) or upper (true) bound, or near it and its interval, where it
-    /// has one, reaches it.
-    pub at_bound: Option<bool>,
+    /// How far windows disagree about it, where there are any: their starts are as they were
+    /// measured.
+    pub windows: Option<ByWindows>,
+}
+
+/// How sure a parameter is by how far windows disagree about it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ByWindows {
+    /// So many windows say something of it.
+    pub n: f64,
+    /// The spread of the estimate.
+    pub standard_error: f64,
+}
+
+impl ByWindows {
+    /// Student's degrees of freedom.
+    fn degrees(self) -> f64 {
+        (self.n - 1.0).max(1.0)
+    }
 }
 
 /// Parameters that can change together without the data telling.
@@ -174,32 +188,17 @@ pub fn worth(
                 (!is_lost[i] && half.is_finite()).then_some(half)
             };
             let own_degrees = (n_effective - p as f64).max(1.0).min(degrees);
-            let by_windows =
-                windows.as_ref().map(|w| (w.variance[i], (w.n_windows[i] - 1.0).max(1.0)));
-            let wide = |(variance, degrees): (f64, f64)| sqrt(variance) * quantile(level, degrees);
-            let (told, own_degrees) = match by_windows {
-                Some(by_windows) if wide(by_windows) > wide((told, own_degrees)) => by_windows,
-                _ => (told, own_degrees),
-            };
             deviations[i] = sqrt(told);
-            let half_width = half(told, own_degrees);
-            // In a wide range a thousandth of it is not near.
-            let room = NEAR_BOUND * (bounds.upper[i] - bounds.lower[i]);
-            let room = half_width.map_or(room, |half| half.min(room));
-            let room = if room.is_finite() { room } else { 0.0 };
-            let at_bound = match () {
-                () if x[i] - bounds.lower[i] <= room => Some(false),
-                () if bounds.upper[i] - x[i] <= room => Some(true),
-                () => None,
-            };
             Sureness {
-                half_width,
+                half_width: half(told, own_degrees),
                 textbook_half_width: half(plain, degrees),
                 standard_error: widths[i] * deviations[i],
                 degrees: own_degrees,
                 n_effective,
-                n_windows: windows.as_ref().map(|windows| windows.n_windows[i]),
-                at_bound,
+                windows: windows.as_ref().map(|windows| ByWindows {
+                    n: windows.n_windows[i],
+                    standard_error: widths[i] * sqrt(windows.variance[i]),
+                }),
             }
         })
         .collect();
@@ -234,32 +233,50 @@ impl Sureness {
 }
 
 impl Worth {
-    /// With what the noise of starts does to each estimate, which slopes know nothing of: some
-    /// answers to more such noise. Half widths grow as errors of two sources do.
-    pub fn widen(&mut self, answers: &[Vec<f64>], confidence: f64) {
-        let n = answers.len() as f64;
-        let mean_square = |i: usize| answers.iter().map(|a| a[i] * a[i]).sum::<f64>() / n;
-        for i in (0..self.parameters.len()).filter(|_| !answers.is_empty()) {
-            let sure = &mut self.parameters[i];
-            let (own, other) = (sure.standard_error * sure.standard_error, mean_square(i));
-            let both = own + other;
-            if !(other > 0.0 && both.is_finite()) {
-                continue;
+    /// With what residuals do not show: what the noise of starts does to each estimate, told by
+    /// some answers to more such noise, and how far windows disagree. Errors of two sources add as
+    /// squares do. Of what noise in starts does residuals show a part, each window another start,
+    /// and all of it or nothing where there are many or one: `shown` is the variance of each
+    /// estimate that they would tell of this noise alone, which counts already. Windows disagree by
+    /// all of it, so the wider of the two counts, and not their sum; but for what noise does to all
+    /// windows alike, which no disagreement shows.
+    pub fn heed_starts(&mut self, answers: &[Vec<f64>], shown: &[f64], confidence: f64) {
+        let n = answers.len().max(1) as f64;
+        let level = 0.5 + 0.5 * confidence;
+        let wide = |(variance, degrees): (f64, f64)| sqrt(variance) * quantile(level, degrees);
+        for i in 0..self.parameters.len() {
+            let sure = &self.parameters[i];
+            let own = sure.standard_error * sure.standard_error;
+            let mean = answers.iter().map(|a| a[i]).sum::<f64>() / n;
+            let other = answers.iter().map(|a| a[i] * a[i]).sum::<f64>() / n;
+            let hidden = (other - shown.get(i).unwrap_or(&0.0)).max(0.0);
+            let mut told = sum((own, sure.degrees), (hidden, n));
+            if let Some(windows) = sure.windows {
+                let spread = windows.standard_error * windows.standard_error;
+                let by_windows = sum((spread, windows.degrees()), (mean * mean, n));
+                told = if wide(by_windows) > wide(told) { by_windows } else { told };
             }
-            // Of a sum of two variances (Satterthwaite, 1946).
-            sure.degrees = both * both / (own * own / sure.degrees + other * other / n);
-            sure.standard_error = sqrt(both);
-            let level = 0.5 + 0.5 * confidence;
-            let half = sure.standard_error * quantile(level, sure.degrees);
-            sure.half_width = sure.half_width.map(|narrow| narrow.max(half));
-            // Correlations stay: a row and a column, their crossing twice.
-            if own > 0.0 {
-                let times = sqrt(both / own);
-                self.covariance[i].iter_mut().for_each(|entry| *entry *= times);
-                self.covariance.iter_mut().for_each(|column| column[i] *= times);
-            } else {
-                self.covariance[i][i] = both;
+            let (variance, degrees) = told;
+            if variance.is_finite() && variance > own {
+                self.widen(i, variance, degrees, wide(told));
             }
+        }
+    }
+
+    /// Makes the spread of an estimate larger, and its interval no narrower than this.
+    fn widen(&mut self, i: usize, variance: f64, degrees: f64, half: f64) {
+        let sure = &mut self.parameters[i];
+        let own = sure.standard_error * sure.standard_error;
+        sure.degrees = degrees;
+        sure.standard_error = sqrt(variance);
+        sure.half_width = sure.half_width.map(|narrow| narrow.max(half));
+        // Correlations stay: a row and a column, their crossing twice.
+        if own > 0.0 {
+            let times = sqrt(variance / own);
+            self.covariance[i].iter_mut().for_each(|entry| *entry *= times);
+            self.covariance.iter_mut().for_each(|column| column[i] *= times);
+        } else {
+            self.covariance[i][i] = variance;
         }
     }
 
@@ -278,6 +295,12 @@ impl Worth {
         let pull: Vec<f64> = slopes.iter().map(|column| dot(column, change)).collect();
         self.inverse.iter().map(|row| dot(row, &pull)).collect()
     }
+}
+
+/// A sum of two variances, each with its degrees of freedom (Satterthwaite, 1946).
+fn sum((a, of_a): (f64, f64), (b, of_b): (f64, f64)) -> (f64, f64) {
+    let both = a + b;
+    if b > 0.0 { (both, both * both / (a * a / of_a + b * b / of_b)) } else { (a, of_a) }
 }
 
 /// `g = Jᵀr` summed over the residuals of each moment, moment by moment.
@@ -457,31 +480,46 @@ fn short(x: f64) -> f64 {
     format!("{x:.5e}").parse().unwrap_or(x)
 }
 
+/// Whether a parameter stands at its lower (false) or upper (true) bound, or near it and its
+/// interval, where it has one, reaches it.
+pub fn at_bound(i: usize, x: &[f64], bounds: &Bounds, half_width: Option<f64>) -> Option<bool> {
+    // In a wide range a thousandth of it is not near.
+    let room = NEAR_BOUND * (bounds.upper[i] - bounds.lower[i]);
+    let room = half_width.map_or(room, |half| half.min(room));
+    let room = if room.is_finite() { room } else { 0.0 };
+    match () {
+        () if x[i] - bounds.lower[i] <= room => Some(false),
+        () if bounds.upper[i] - x[i] <= room => Some(true),
+        () => None,
+    }
+}
+
 /// What a person is told of parameters at a bound and of what was not seen, in a search that came
-/// from `start`. Of intervals only where they are told.
+/// from `start`. `halves` are the half widths as they are told, each of nothing where none is.
 pub fn warnings(
     (names, x): (&[String], &[f64]),
     start: &[f64],
     bounds: &Bounds,
     worth: &Worth,
-    tells_intervals: bool,
+    halves: &[Option<f64>],
 ) -> Vec<(&'static str, String)> {
     let mut out = Vec::new();
-    let told = |sureness: &Sureness| sureness.half_width.filter(|_| tells_intervals);
     for (i, sureness) in worth.parameters.iter().enumerate() {
-        let Some(is_upper) = sureness.at_bound else { continue };
+        // Where none is told, the one there is still says what is near.
+        let half = halves[i].or(sureness.half_width);
+        let Some(is_upper) = at_bound(i, x, bounds, half) else { continue };
         // What nobody sees stands where it was put.
         if sureness.half_width.is_none() && x[i] == start[i] {
             continue;
         }
         let (word, bound) =
             if is_upper { ("upper", bounds.upper[i]) } else { ("lower", bounds.lower[i]) };
-        let (place, reached) = match (x[i] == bound, told(sureness)) {
+        let (place, reached) = match (x[i] == bound, halves[i]) {
             (true, _) => ("stands at", ""),
             (false, Some(_)) => ("is near", ", which its interval reaches"),
             (false, None) => ("is near", ""),
         };
-        let little = match told(sureness) {
+        let little = match halves[i] {
             Some(_) => ", and its interval means little",
             None => "",
         };
@@ -497,7 +535,7 @@ pub fn warnings(
         // What slopes cannot see is told below.
         let is_seen = worth.unseen.iter().all(|unseen| unseen.direction[i].abs() <= 0.05);
         let width = bounds.upper[i] - bounds.lower[i];
-        if told(sureness).is_some_and(|half| 2.0 * half > width) && is_seen {
+        if halves[i].is_some_and(|half| 2.0 * half > width) && is_seen {
             let message = format!(
                 "the data cannot decide about `{}`: its interval is wider than {} to {}, in which \
                  it was sought",
@@ -507,7 +545,8 @@ pub fn warnings(
             );
             out.push(("not-seen", message));
         }
-        if sureness.n_windows.is_some_and(|n| n < FEW_WINDOWS) && told(sureness).is_some() {
+        let is_alone = sureness.windows.is_some_and(|windows| windows.n < FEW_WINDOWS);
+        if is_alone && halves[i].is_some() {
             let message = format!(
                 "nearly all that is known of `{}` comes from one window: how far windows disagree \
                  about it cannot be told, and its interval heeds noise alone",

@@ -341,6 +341,76 @@ fn intervals_hold_the_truth_although_residuals_hang_together() {
     assert!(textbook < n_trials as usize * 60 / 100, "{textbook}: the trial was none");
 }
 
+fn halves(worth: &sureness::Worth) -> Vec<Option<f64>> {
+    worth.parameters.iter().map(|parameter| parameter.half_width).collect()
+}
+
+/// Near a bound is what the interval reaches as it is told: what widened it counts.
+#[test]
+fn bounds_are_asked_of_intervals_as_they_are_told() {
+    let t: Vec<f64> = (0..50).map(|i| f64::from(i) * 0.1).collect();
+    let mut dice = Dice::new(&Seed::new(5));
+    let residuals: Vec<f64> = t.iter().map(|_| 1e-6 * dice.normal()).collect();
+    let bounds = Bounds { lower: vec![0.0], upper: vec![1.0] };
+    let (names, x) = (["damping".to_string()], [5e-4]);
+    let mut found = worth(&x, &bounds, &residuals, &vec![t], (&moments(50), false), 0.95);
+    let n_told = |found: &sureness::Worth, halves: &[Option<f64>]| {
+        sureness::warnings((&names, &x), &[0.5], &bounds, found, halves).len()
+    };
+    assert_eq!(n_told(&found, &halves(&found)), 0, "{:?}", found.parameters);
+    assert_eq!(n_told(&found, &[Some(6e-4)]), 1, "as where steps move it");
+    assert_eq!(n_told(&found, &[None]), 0, "an interval that is not told is still as narrow");
+    found.heed_starts(&[vec![1e-3], vec![-1e-3]], &[], 0.95);
+    assert_eq!(n_told(&found, &halves(&found)), 1, "{:?}", found.parameters);
+}
+
+/// Noise of starts adds to that of residuals as squares do; windows disagree by both, and what
+/// they say counts where it is more, not beside it.
+#[test]
+fn noise_of_starts_counts_once() {
+    let n = 400;
+    let mut dice = Dice::new(&Seed::new(8));
+    let residuals: Vec<f64> = (0..n).map(|_| dice.normal()).collect();
+    let slopes: Columns = vec![vec![1.0; n]];
+    let of_windows = |size: usize| -> Vec<Moment> {
+        (0..n).map(|i| Moment { series: i / size, at_nanos: i as i64 }).collect()
+    };
+    let bounds = Bounds::none(1);
+    let told = |answers: &[Vec<f64>], shown: f64| {
+        let mut found = worth(&[0.0], &bounds, &residuals, &slopes, (&of_windows(10), true), 0.95);
+        found.heed_starts(answers, &[shown], 0.95);
+        found.parameters[0].clone()
+    };
+    // A mean of 400: its error is a twentieth, by residuals and by forty windows alike.
+    let plain = told(&[], 0.0);
+    assert!((0.04..0.07).contains(&plain.standard_error), "{plain:?}");
+    let answers: Vec<Vec<f64>> =
+        (0..12).map(|i| vec![0.15 * if i % 2 == 0 { 1.0 } else { -1.0 }]).collect();
+    let both = told(&answers, 0.0);
+    let sum = 0.15 * 0.15 + 0.05 * 0.05;
+    assert!((both.standard_error * both.standard_error / sum - 1.0).abs() < 0.1, "{both:?}");
+    // What residuals show of it is in them, and counts no more.
+    let rest = told(&answers, 0.15 * 0.15);
+    assert!((rest.standard_error / plain.standard_error - 1.0).abs() < 1e-9, "{rest:?}");
+    // Starts that are wrong by as much again in every window: windows show it, and it is not added.
+    let wrong: Vec<f64> = (0..n / 10).map(|_| dice.normal()).collect();
+    let residuals: Vec<f64> =
+        residuals.iter().enumerate().map(|(i, r)| r + wrong[i / 10]).collect();
+    let moments = of_windows(10);
+    let by = |answers: &[Vec<f64>]| {
+        let mut found = worth(&[0.0], &bounds, &residuals, &slopes, (&moments, true), 0.95);
+        found.heed_starts(answers, &[], 0.95);
+        found.parameters[0].standard_error
+    };
+    let spread = by(&[]);
+    assert!((0.12..0.25).contains(&spread), "{spread}: of forty means of size one");
+    let small: Vec<Vec<f64>> = answers.iter().map(|a| vec![a[0] / 9.0]).collect();
+    assert!(by(&small) < 1.1 * spread, "{} for {spread}", by(&small));
+    // What noise does to all windows alike no disagreement shows.
+    let one_way = vec![vec![0.5]; 12];
+    assert!(by(&one_way) > 0.5, "{}", by(&one_way));
+}
+
 #[test]
 fn what_is_not_seen_is_named() {
     let t: Vec<f64> = (0..50).map(|i| f64::from(i) * 0.1).collect();
@@ -352,7 +422,7 @@ fn what_is_not_seen_is_named() {
     let bounds = Bounds { lower: vec![0.0; 4], upper: vec![2.0, 2.0, 2.0, 1.0] };
     let x = [1.0, 1.0, 1.0, 0.9999];
     let found = worth(&x, &bounds, &residuals, &slopes, (&moments(50), false), 0.95);
-    let told = sureness::warnings((&names, &x), &x, &bounds, &found, true);
+    let told = sureness::warnings((&names, &x), &x, &bounds, &found, &halves(&found));
     let all = told.iter().map(|(_, text)| text.as_str()).collect::<Vec<_>>().join("\n");
     assert_eq!(told.iter().filter(|(code, _)| *code == "not-seen").count(), 2, "{all}");
     assert!(
@@ -365,7 +435,8 @@ fn what_is_not_seen_is_named() {
     // What nobody sees and the search has still put on a bound is told; what stood there is not.
     let x = [2.0, 0.0, 1.0, 0.5];
     let found = worth(&x, &bounds, &residuals, &slopes, (&moments(50), false), 0.95);
-    let told = sureness::warnings((&names, &x), &[1.0, 0.0, 1.0, 0.5], &bounds, &found, true);
+    let start = [1.0, 0.0, 1.0, 0.5];
+    let told = sureness::warnings((&names, &x), &start, &bounds, &found, &halves(&found));
     let at: Vec<&str> = told
         .iter()
         .filter(|(code, _)| *code == "at-bound")

@@ -4,7 +4,7 @@
 use headland_base::Diagnostic;
 use headland_judge::compare::Sampling;
 use headland_judge::compare::{UNITS_DIFFER, unknown_unit};
-use headland_record::csv::UNKNOWN_UNIT;
+use headland_record::Unit;
 use headland_sim::{Commands, Engine, Mode, Model, State};
 
 use super::ReplayOptions;
@@ -118,16 +118,17 @@ fn signal_twice(first: &str, second: &str) -> Diagnostic {
 }
 
 /// What a table says a key is in, where the model has it in something else.
-pub(crate) fn wrong_unit(key: &str, said: &str, known: &str) -> Option<Diagnostic> {
-    if said == UNKNOWN_UNIT {
-        return Some(unknown_unit(key, "the table"));
+pub(crate) fn wrong_unit(key: &str, said: Unit, known: &str) -> Option<Diagnostic> {
+    match said {
+        Unit::Unknown => Some(unknown_unit(key, "the table")),
+        Unit::Si(said) if !known.is_empty() && said != known => {
+            let message =
+                format!("`{key:.120}` is said to be in {said} and the model has it in {known}");
+            let help = "put the unit in the header right, or the joint in the model";
+            Some(Diagnostic::error(UNITS_DIFFER, message).help(help))
+        }
+        _ => None,
     }
-    (!said.is_empty() && !known.is_empty() && said != known).then(|| {
-        let message =
-            format!("`{key:.120}` is said to be in {said} and the model has it in {known}");
-        Diagnostic::error(UNITS_DIFFER, message)
-            .help("put the unit in the header right, or the joint in the model")
-    })
 }
 
 /// The motors at the start, or every joint without gains to follow what it is told.

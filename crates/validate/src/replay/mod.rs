@@ -125,6 +125,8 @@ pub struct Replay {
     /// What is known at the first landing, and at every one that resets, in their order.
     known: Vec<Known>,
     started_from: StartedFrom,
+    /// Numbers of the first state that were measured, or are slopes of what was, and nobody gave.
+    start_measured: Vec<Source>,
     notes: Vec<Diagnostic>,
     /// The engine has been started with this model and these options.
     is_started: bool,
@@ -190,6 +192,7 @@ impl Replay {
             sensors,
             known: Vec::new(),
             started_from: StartedFrom::default(),
+            start_measured: Vec::new(),
             notes,
             is_started: false,
             initial: start.clone(),
@@ -226,12 +229,16 @@ impl Replay {
             let is_it = self.given.iter().any(|(given, _)| given == source);
             is_it || gift.tells_by_link(&self.model, source)
         };
-        let n_left = |all: &[Source]| all.iter().filter(|source| !is_given(source)).count();
+        let left = |all: Vec<Source>| -> Vec<Source> {
+            all.into_iter().filter(|source| !is_given(source)).collect()
+        };
+        let (measured, slopes) = (left(measured), left(slopes));
         self.started_from = StartedFrom {
             n_given: self.given.len(),
-            n_measured: n_left(&measured),
-            n_slopes: n_left(&slopes),
+            n_measured: measured.len(),
+            n_slopes: slopes.len(),
         };
+        self.start_measured = [measured, slopes].concat();
         self.known = vec![at_start];
         for landing in self.plan.landings.iter().filter(|landing| landing.resets) {
             let mut known = Known::new();
@@ -394,6 +401,11 @@ impl Replay {
     /// Where that comes from.
     pub fn started_from(&self) -> StartedFrom {
         self.started_from
+    }
+
+    /// Numbers of the first state that were measured, or are slopes of what was, and nobody gave.
+    pub fn start_measured(&self) -> &[Source] {
+        &self.start_measured
     }
 
     /// What the engine realises differently, and what else is worth knowing.

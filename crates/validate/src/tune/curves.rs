@@ -78,7 +78,7 @@ pub(super) fn units(tuning: &Tuning<'_>) -> Vec<Vec<String>> {
         let known = names.as_ref().and_then(|(model, names)| {
             names.find(&signal.key).ok().map(|source| source.unit(model))
         });
-        known.filter(|unit| !unit.is_empty()).unwrap_or(signal.series.unit).to_string()
+        known.filter(|unit| !unit.is_empty()).unwrap_or(signal.series.unit.word()).to_string()
     };
     let courses = tuning.courses.iter();
     courses.map(|course| course.experiment.signals.iter().map(unit).collect()).collect()

@@ -13,7 +13,8 @@
 //!
 //! Where a recording starts is known only as well as its first samples. So the positions and
 //! velocities of the joints that were measured are fitted too, per recording, unless somebody
-//! gives them or windows start it again and again. What the model was like before is told from the
+//! gives them or windows start it again and again; what the noise of other starts does to the
+//! answer is looked at in the end: `starting_noise`. What the model was like before is told from the
 //! start that fits it best as well: `given`.
 //!
 //! Deliberately absent: files, pages, any engine by name.
@@ -44,6 +45,7 @@ use crate::fit::sureness::Moment;
 use crate::fit::{Bounds, Problem};
 use crate::{Done, Experiment, ReplayOptions};
 use residuals::{Used, fitted_part};
+use starting_noise::starts_as_measured;
 use starts::{Start, starts_of};
 use wanted::{are_of_one_body, is_time, outside};
 
@@ -99,6 +101,8 @@ pub struct Tuning<'a> {
     beat: Option<Arc<dyn Fn() + Send + Sync>>,
     /// Numbers of the first states that are fitted, in the order in which they stand in `x`.
     pub(crate) starts: Vec<Start>,
+    /// Some starts, or those of windows, are as they were measured, noise and all.
+    starts_as_measured: bool,
     /// Per key its scale.
     pub(crate) scales: Vec<(String, f64)>,
     /// Per course and signal of what is fitted.
@@ -167,6 +171,7 @@ impl<'a> Tuning<'a> {
             lacking: Arc::default(),
             beat: None,
             starts: Vec::new(),
+            starts_as_measured: false,
             scales: Vec::new(),
             signals: Vec::new(),
             moments: Vec::new(),
@@ -198,8 +203,14 @@ impl<'a> Tuning<'a> {
             let fitted = each.filter_map(|(course, replay)| Some((course, replay.as_ref()?)));
             tuning.starts = fitted.flat_map(starts_of).collect();
         }
+        tuning.starts_as_measured = tuning.plan.options.window.is_some()
+            || replays.iter().enumerate().any(|(course, replay)| {
+                let of_course = tuning.starts.iter().filter(|start| start.course == course);
+                let sought: Vec<Start> = of_course.cloned().collect();
+                replay.as_ref().is_some_and(|replay| starts_as_measured(replay, &sought))
+            });
         tuning.scale(&mut replays)?;
-        tuning.starts_untuned &= tuning.subject_at(&tuning.start()).as_ref() == Ok(&tuning.subject);
+        tuning.starts_untuned &= tuning.begins_as_given();
         if tuning.moments.len() <= tuning.n() {
             return Err(vec![tuning.too_few_samples()]);
         }
@@ -259,6 +270,11 @@ impl<'a> Tuning<'a> {
         self.wanted.len() + self.starts.len()
     }
 
+    /// Whether some recordings, or windows, start as they were measured, noise and all.
+    pub fn starts_as_measured(&self) -> bool {
+        self.starts_as_measured
+    }
+
     /// What engines realise differently, and what else is worth knowing.
     pub fn notes(&self) -> &[Diagnostic] {
         &self.notes
@@ -279,6 +295,12 @@ impl<'a> Tuning<'a> {
     pub fn start(&self) -> Vec<f64> {
         let wanted = self.wanted.iter().map(|wanted| wanted.start);
         wanted.chain(self.starts.iter().map(|start| start.value)).collect()
+    }
+
+    /// Whether the numbers there are the model's own: all of them within the bounds, and those that
+    /// one path names the same.
+    pub fn begins_as_given(&self) -> bool {
+        self.subject_at(&self.start()).as_ref() == Ok(&self.subject)
     }
 
     /// What it would be without tuning. A parameter that is no number stays what the model says:

@@ -159,6 +159,23 @@ impl Tuning<'_> {
         true
     }
 
+    /// The residuals at a point beside what was measured of each course.
+    pub(super) fn residuals_of_fitted(
+        &self,
+        worker: &mut Replays,
+        x: &[f64],
+        measured: &[Option<Arc<Experiment>>],
+    ) -> Option<Vec<f64>> {
+        let mut out = Vec::with_capacity(self.moments.len());
+        let is_whole = self.simulate(&mut worker.0, x, &mut |course, _, values| {
+            let signals = measured[course].iter().flat_map(|course| &course.signals).zip(values);
+            for (used, (signal, values)) in self.signals[course].iter().zip(signals) {
+                out.extend(residuals_of(used, values, &signal.series.values));
+            }
+        });
+        (is_whole && out.iter().all(|r| r.is_finite())).then_some(out)
+    }
+
     /// The difference of a sample, the shorter way round for an angle.
     pub(super) fn difference(is_angle: bool, simulated: f64, measured: f64) -> f64 {
         let apart = simulated - measured;
@@ -180,14 +197,7 @@ impl Problem for Tuning<'_> {
         if self.starts_untuned && x == self.start() && !self.is_broken_off() {
             return Some(self.untuned.clone());
         }
-        let mut out = Vec::with_capacity(self.moments.len());
-        let is_whole = self.simulate(&mut worker.0, x, &mut |course, experiment, values| {
-            let signals = experiment.signals.iter().zip(values);
-            for (used, (signal, values)) in self.signals[course].iter().zip(signals) {
-                out.extend(residuals_of(used, values, &signal.series.values));
-            }
-        });
-        (is_whole && out.iter().all(|r| r.is_finite())).then_some(out)
+        self.residuals_of_fitted(worker, x, &self.fitted)
     }
 
     fn is_broken_off(&self) -> bool {

@@ -9,7 +9,7 @@ use sha2::{Digest, Sha256};
 
 use super::Tuning;
 use super::elsewhere::look_elsewhere;
-use super::scan::{scan, scanned};
+use super::scan::{n_scanned, scan, scanned};
 use crate::fit::{Bounds, Ended, Evaluate, cma, marquardt};
 
 /// How to search.
@@ -146,7 +146,7 @@ pub struct Saved {
     pub search: Search,
 }
 
-const VERSION: u32 = 4;
+const VERSION: u32 = 5;
 
 impl Saved {
     /// A search at its start.
@@ -155,6 +155,12 @@ impl Saved {
         let engine = tuning.plan.engine.clone();
         let fingerprint = fingerprint(tuning);
         Saved { version: VERSION, fingerprint, engine, seed, is_scanned: false, search }
+    }
+
+    /// Whether the search began at the best of points all over what has many dips.
+    pub fn looked_all_over(&self, tuning: &Tuning<'_>) -> bool {
+        let has_dips = || !scanned(tuning, self.search.method(), &tuning.start()).is_empty();
+        self.is_scanned && has_dips()
     }
 
     /// As text.
@@ -252,8 +258,9 @@ pub fn search(
     let bounds = tuning.bounds();
     if !saved.is_scanned {
         let points = scanned(tuning, saved.search.method(), saved.search.best().0);
-        // Two more: the point it would start from otherwise, and the one that it starts from.
-        if saved.search.n_evaluations() + points.len() + 2 <= most_evaluations {
+        // One more: the point that it starts from.
+        let n = n_scanned(tuning, &points) + 1;
+        if saved.search.n_evaluations() + n <= most_evaluations {
             scan(&mut saved.search, points, tuning, crew).ok()?;
             saved.is_scanned = true;
         }

@@ -12,12 +12,12 @@ use super::elsewhere::{NOTHING, has_waves, waves_left};
 use super::residuals::Used;
 use super::saved::lm_options;
 use super::scan::{MOST_SURFACES, surfaces};
-use super::starting_noise::Noisier;
+use super::starting_noise::{Draws, Noisier, STARTS_UNSURE, draws_failed};
 use super::{Course, Method, Search, Tuning};
 use crate::fit::dense::Columns;
 use crate::fit::marquardt::Linear;
-use crate::fit::sureness::{Worth, warnings, worth};
-use crate::fit::{BrokenOff, Counted, Ended, Evaluate, Problem, slopes};
+use crate::fit::sureness::{Moment, Worth, warnings, worth};
+use crate::fit::{Bounds, BrokenOff, Counted, Ended, Evaluate, Problem, slopes};
 use crate::infer::is_angle;
 use crate::{Experiment, Replay};
 
@@ -105,7 +105,7 @@ pub struct Tuned {
 /// Warnings that say that the answer is not to be trusted: the best values may be elsewhere, or
 /// intervals do not say how far off they are.
 pub const UNTRUSTED: &[&str] =
-    &["worse-than-given", "at-bound", "not-seen", "rough-error", "waves-left"];
+    &["worse-than-given", "at-bound", "not-seen", "rough-error", "waves-left", STARTS_UNSURE];
 
 impl Tuned {
     /// Whether the search has ended by itself and nothing says that its answer is not to be
@@ -179,7 +179,9 @@ pub fn tuned(
     let mut told = Vec::new();
     if let Some(worth) = worth {
         let said = |(code, text): (&'static str, String)| Diagnostic::warning(code, text);
-        let all = warnings((&names, x), &tuning.start(), &bounds, worth, is_found);
+        // As they are told, with all that widened them.
+        let halves: Vec<Option<f64>> = numbers.iter().map(|number| number.half_width).collect();
+        let all = warnings((&names, x), &tuning.start(), &bounds, worth, &halves);
         told.extend(all.into_iter().map(said));
     }
     let rms_after = sqrt(cost? / n_residuals.max(1) as f64);
@@ -192,6 +194,7 @@ pub fn tuned(
         let roughness = looked.as_ref().and_then(|looked| looked.roughness.filter(|_| is_left));
         told.extend(roughness.and_then(|times| rough_error(search.method(), times)));
         told.extend(looked.as_ref().filter(|looked| looked.has_waves).map(|_| waves_left()));
+        told.extend(looked.as_ref().and_then(|looked| draws_failed(looked.n_broken_starts)));
     }
     let (before, after) = looked.as_ref().map_or((&None, &None), |l| (&l.before, &l.after));
     Some(Tuned {
@@ -220,6 +223,8 @@ struct Looked {
     roughness: Option<f64>,
     /// What is left is no noise.
     has_waves: bool,
+    /// Starts with more noise that could not be simulated.
+    n_broken_starts: usize,
     /// The point of the given model.
     given: Vec<f64>,
     before: Option<Errors>,
@@ -260,7 +265,16 @@ fn looked_at(
         known => known,
     };
     let finer = || tuning.halved()?.alone(x);
-    let looks = || (looked_around(tuning, x, residuals, slopes, crew, confidence), both());
+    // Of a search that goes on nobody is told how sure it is.
+    let is_found = search.ended().is_some_and(Ended::is_converged);
+    let looks = || {
+        let draws = match is_found {
+            true => tuning.noise_of_starts(x, residuals, n_threads),
+            false => Ok(Draws::default()),
+        };
+        let around = |draws| looked_around(tuning, x, residuals, slopes, draws, crew, confidence);
+        (draws.and_then(around), both())
+    };
     // Twice as many steps take as long as the two other simulations on as many threads.
     let (finer, (around, [before, after])) = if n_threads > 1 {
         std::thread::scope(|scope| {
@@ -272,7 +286,7 @@ fn looked_at(
     } else {
         (finer(), looks())
     };
-    let Around { slopes, worth, roughness, n_beside } = around?;
+    let Around { slopes, worth, roughness, draws } = around?;
     if tuning.is_broken_off() {
         return Err(BrokenOff);
     }
@@ -284,9 +298,20 @@ fn looked_at(
         worth.answer(&slopes, &change)
     });
     let has_waves = has_waves(residuals, tuning.moments());
-    let n_beside = n_beside + usize::from(shifts.is_some()) + if is_known { 0 } else { 2 };
-    let given = given.x;
-    Ok(Some(Looked { worth, shifts, roughness, has_waves, given, before, after, n_beside }))
+    let n_beside =
+        draws.n_simulations + usize::from(shifts.is_some()) + if is_known { 0 } else { 2 };
+    let (given, n_broken_starts) = (given.x, draws.n_failed);
+    Ok(Some(Looked {
+        worth,
+        shifts,
+        roughness,
+        has_waves,
+        n_broken_starts,
+        given,
+        before,
+        after,
+        n_beside,
+    }))
 }
 
 /// So often slopes are taken again over a longer way.
@@ -298,8 +323,7 @@ struct Around {
     worth: Worth,
     /// See [`roughness`].
     roughness: Option<f64>,
-    /// Simulations that no crew made.
-    n_beside: usize,
+    draws: Draws,
 }
 
 /// What a point is worth, by slopes that hold as far as its intervals go. Those of a search are
@@ -311,16 +335,15 @@ fn looked_around(
     x: &[f64],
     residuals: &[f64],
     mut slopes: Columns,
+    draws: Draws,
     crew: &mut dyn Evaluate,
     confidence: f64,
 ) -> Result<Around, BrokenOff> {
     let bounds = tuning.bounds();
     let moments = (tuning.moments(), tuning.plan.options.window.is_some());
-    let more_noise = tuning.noise_of_starts(x, residuals)?;
     // Where they were looked for anew.
     let surfaces = surfaces(tuning);
     let surfaces = if surfaces.len() > MOST_SURFACES { Vec::new() } else { surfaces };
-    let n_beside = more_noise.iter().map(|noisier| noisier.n_simulations).sum();
     let mut n_longer = 0;
     // Between two jumps of a contact the error may be even, and rough about them.
     let least = tuning.least_of_surfaces();
@@ -336,11 +359,13 @@ fn looked_around(
             surfaces.iter().for_each(|i| answer[*i] = noisier.gone[*i]);
             answer
         };
-        let answers: Vec<Vec<f64>> = more_noise.iter().map(answer).collect();
-        worth.widen(&answers, confidence);
+        let answers: Vec<Vec<f64>> = draws.told.iter().map(answer).collect();
+        let mut shown = shown(x, &bounds, &slopes, tuning.moments(), &worth, &draws.told);
+        surfaces.iter().for_each(|i| shown[*i] = 0.0);
+        worth.heed_starts(&answers, &shown, confidence);
         let times = roughness(tuning, x, residuals, &worth, crew)?;
         if n_longer == MOST_LONGER || times.is_none_or(is_even) {
-            return Ok(Around { slopes, worth, roughness: times, n_beside });
+            return Ok(Around { slopes, worth, roughness: times, draws });
         }
         let far = |i: usize| {
             let most = 0.25 * bounds.width(i, x[i]);
@@ -353,6 +378,30 @@ fn looked_around(
             None => n_longer = MOST_LONGER,
         }
     }
+}
+
+/// The variance of each estimate that residuals would tell if there were no noise but that of
+/// starts: by what of their change no estimate takes up.
+fn shown(
+    x: &[f64],
+    bounds: &Bounds,
+    slopes: &Columns,
+    moments: &[Moment],
+    around: &Worth,
+    draws: &[Noisier],
+) -> Vec<f64> {
+    let mut sums = vec![0.0; x.len()];
+    for noisier in draws {
+        let mut rest = noisier.change.clone();
+        for (gone, column) in around.answer(slopes, &noisier.change).iter().zip(slopes) {
+            rest.iter_mut().zip(column).for_each(|(rest, slope)| *rest -= gone * slope);
+        }
+        let told = worth(x, bounds, &rest, slopes, (moments, false), 0.95);
+        let each = sums.iter_mut().zip(&told.parameters);
+        each.for_each(|(sum, sure)| *sum += sure.standard_error * sure.standard_error);
+    }
+    let n = draws.len().max(1) as f64;
+    sums.into_iter().map(|sum| sum / n).collect()
 }
 
 /// Slopes over at least so much of each number, to both sides.

@@ -161,7 +161,11 @@ fn inserted(
     let line = text[..end].rfind('\n').map_or(0, |at| at + 1);
     let indent = &text[line..end];
     let new = match indent.trim().is_empty() && line > 0 {
-        true => format!("  {new}\n{indent}"),
+        true => {
+            // Lines end as those of the text do.
+            let ending = if text[..line].ends_with("\r\n") { "\r\n" } else { "\n" };
+            format!("  {new}{ending}{indent}")
+        }
         false => new,
     };
     Some(format!("{}{new}{}", &text[..end], &text[end..]))
@@ -236,6 +240,20 @@ mod tests {
             assert!(text.contains(wanted), "{wanted} in\n{text}");
         }
         assert_eq!(text.lines().count(), TEXT.lines().count() + 2, "{text}");
+    }
+
+    /// Of a text whose lines end with a carriage return, new ones do too, and no other changes.
+    #[test]
+    fn lines_end_as_those_of_the_text_do() {
+        let after = tuned(&[
+            ("link/arm/inertial/mass", 1.25),
+            ("joint/hinge/dynamics/damping", 0.08),
+            ("surface/arm/mu*", 0.25),
+        ]);
+        let (options, folders) = (ReadOptions::default(), [Path::new(""); 2]);
+        let plain = edit(TEXT, folders, &options, &after).unwrap();
+        let returned = edit(&TEXT.replace('\n', "\r\n"), folders, &options, &after).unwrap();
+        assert_eq!(returned, plain.replace('\n', "\r\n"));
     }
 
     /// What is no number of its own, or stands nowhere, is left to whoever writes all of it.

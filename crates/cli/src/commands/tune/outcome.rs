@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 use headland_base::Diagnostic;
 use headland_base::maths::sqrt;
 use headland_report::{
-    Align, TuneReport, TunedCurve, TunedError, TunedRow, table, tuned as tuned_text, tuned_json,
-    tuned_markdown, tuned_page,
+    Align, Began, TuneReport, TunedCurve, TunedError, TunedRow, table, tuned as tuned_text,
+    tuned_json, tuned_markdown, tuned_page,
 };
 use headland_sim::EngineEntry;
-use headland_validate::tune::{Curve, KeyError, Search, Tuned, TunedNumber, Tuning};
+use headland_validate::tune::{Curve, KeyError, Saved, Tuned, TunedNumber, Tuning};
 use headland_world::parameter::{self, Subject};
 use headland_world::sdf;
 
@@ -129,11 +129,12 @@ fn tuned_model(context: &Context, args: &TuneArgs, found: &Tuned) -> String {
 
 pub(super) fn report(
     args: &TuneArgs,
-    search: &Search,
+    saved: &Saved,
     (tuning, engine): (&Tuning<'_>, &EngineEntry),
     found: &Tuned,
     drawn: Vec<Curve>,
 ) -> TuneReport {
+    let search = &saved.search;
     let row = |number: &TunedNumber| TunedRow {
         name: number.name.clone(),
         unit: number.unit.clone(),
@@ -202,6 +203,12 @@ pub(super) fn report(
         starts: starts.into_iter().map(row).collect(),
         errors: found.errors.iter().map(error).collect(),
         curves: drawn.into_iter().map(curve).collect(),
+        heeds_starts: tuning.starts_as_measured(),
+        began: match () {
+            () if saved.looked_all_over(tuning) => Began::LookedAllOver,
+            () if tuning.begins_as_given() => Began::AsGiven,
+            () => Began::Elsewhere,
+        },
         search: search.history().iter().map(rms).collect(),
         rms: found.rms,
         n_residuals: found.n_residuals,
