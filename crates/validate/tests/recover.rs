@@ -399,9 +399,11 @@ fn the_friction_of_a_tossed_cube_lies_in_its_interval() {
     let trusted = found.iter().filter(|(.., is_trusted)| *is_trusted);
     let (n_trusted, n_right) = (trusted.clone().count(), trusted.filter(is_held).count());
     println!("{n_held} of {N_TOSSES}, {n_right} of {n_trusted} that are trusted: {found:?}");
-    // Of others, made with another generator, 18 of 20 held it; by slopes alone it was every second.
-    // Seven of ten tell the one from the other: of intervals that hold nine times of ten, fewer do
-    // so once in eighty such tests.
+    // Contacts of another engine are not those of this one, and no interval knows of that: of twenty
+    // others (HEADLAND_FIRST_SEED=1000 and 2000) 8 and 4 held it. So it is asked for that nobody is
+    // told to trust an answer that misses, and of these ten for more than the half that intervals
+    // by slopes alone held.
+    assert_eq!(n_right, n_trusted, "{found:?}");
     assert!(10 * n_held as u64 >= 7 * N_TOSSES, "{n_held} of {N_TOSSES}: {found:?}");
     // Intervals that hold the truth by being wide are worth nothing. Not every toss slides far
     // enough to tell; some do.
