@@ -108,7 +108,9 @@ fn html_table(header: &[String], rows: &[Vec<String>]) -> String {
         let mut cells = rows.iter().filter_map(|row| row.get(i));
         cells.clone().any(|cell| !cell.is_empty()) && cells.all(|cell| is_number(cell))
     };
-    let class = |i: usize| if is_numbers(i) { " class=\"number\"" } else { "" };
+    // The unit of what has none is a 1, and a word all the same.
+    let is_unit = |i: usize| header.get(i).is_some_and(|name| name == "unit");
+    let class = |i: usize| if is_numbers(i) && !is_unit(i) { " class=\"number\"" } else { "" };
     let mut out = "<div class=\"scroll\"><table class=\"tuned\">\n<thead><tr>".to_string();
     for (i, name) in header.iter().enumerate() {
         _ = write!(out, "<th{}>{}</th>", class(i), escaped(name));
@@ -442,6 +444,22 @@ mod tests {
         let n = |class: &str| page.matches(&format!("<path class=\"{class}\"")).count();
         assert_eq!((n(MEASURED), n(BEFORE), n(AFTER)), (1, 0, 2));
         assert!(page.contains("It began at 0.5, ") && page.contains("found nothing better in"));
+    }
+
+    /// Numbers stand at the right of their column, words and units at the left; what speaks against
+    /// an answer stands before it.
+    #[test]
+    fn numbers_are_told_from_words_in_tables() {
+        let header = ["number", "unit", "before"].map(str::to_string);
+        let row = |cells: [&str; 3]| cells.map(str::to_string).to_vec();
+        let shown = html_table(&header, &[row(["mu", "1", "0.6"]), row(["nu", "1", ""])]);
+        assert_eq!(shown.matches("class=\"number\"").count(), 3, "{shown}");
+        assert!(shown.contains("<td class=\"number\">0.6</td>") && shown.contains("<td>1</td>"));
+        let mut report = report();
+        report.warnings = vec![("at-bound".to_string(), "at its bound".to_string())];
+        let page = tuned_page(&report, "test");
+        let at = |words: &str| page.find(words).unwrap_or(usize::MAX);
+        assert!(at("<p class=\"careful\">") < at("<table class=\"tuned\">"), "{page:.2000}");
     }
 
     #[test]
