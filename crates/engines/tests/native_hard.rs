@@ -8,7 +8,7 @@ use common::{GRAVITY, Play, efforts_of, place_of, pose_of, sdf_world, shipped, t
 use headland_base::maths::{PI, angle_between, atan2, cos, sin, sqrt};
 use headland_base::{Quat, SimDuration, Vec3};
 use headland_engines::native;
-use headland_sim::{EngineOptions, Inputs, Model, State};
+use headland_sim::{Engine, EngineOptions, Inputs, Model, State};
 
 const SLOPE: f64 = 20.0 * PI / 180.0;
 
@@ -167,5 +167,36 @@ fn balls_that_meet_share_what_they_have() {
                 assert!((got - wanted).abs() < 1e-9, "{light} on {heavy} kg: {got}, not {wanted}");
             }
         }
+    }
+}
+
+/// A plate that comes down a hair's breadth askew turns about where it stands. Its other corners
+/// then move across the ground by the height of that hair: if friction asked each of them for rest
+/// where it is, no motion would do, and the solver would look for one in hundreds of sweeps.
+#[test]
+fn corners_that_come_down_are_in_one_plane() {
+    for tilt in ["0.0002 0 0", "0 0.0002 0", "0.0003 -0.0001 0.5", "-0.002 0.001 1"] {
+        let plate = format!(
+            r#"<model name="plate"><pose>0 0 0.0252 {tilt}</pose><link name="link">
+            <inertial auto="true"><density>1000</density></inertial>
+            <collision name="box"><geometry><box><size>0.2 0.1 0.05</size></box></geometry>
+            <surface><friction><ode><mu>1</mu><mu2>1</mu2></ode></friction></surface></collision>
+            </link></model>"#
+        );
+        let world = sdf_world(&format!("{}{plate}", common::GROUND));
+        let model = Model::compile(&Arc::new(world)).expect("compiles");
+        let mut state = State::initial(&model);
+        let mut engine = native::Native::default();
+        let options = EngineOptions::new(SimDuration::from_nanos(1_000_000));
+        engine.start(&model, &state, &options).expect("starts");
+        let mut n_contacts = 0;
+        for _ in 0..100 {
+            engine.step(&model, &Inputs::default(), options.step, &mut state).expect("steps");
+            n_contacts = n_contacts.max(state.contacts.len());
+        }
+        let n_sweeps = engine.n_sweeps();
+        eprintln!("tilted by {tilt}: {n_contacts} contacts, {n_sweeps} sweeps");
+        assert_eq!(n_contacts, 4, "all of it came down");
+        assert!(n_sweeps < 100, "{n_sweeps} sweeps in as many steps");
     }
 }

@@ -152,6 +152,30 @@ impl Contacts {
         }
     }
 
+    /// Brings the points of two flat sides into one plane, that of the deepest.
+    ///
+    /// A foot that comes down is turned about where it stands already. Its other corners, a hair
+    /// above the ground, then move across it by the height of that hair, while friction at each
+    /// of them asks for rest: no motion does both, and the corners would press against each other
+    /// for nothing. Along the normal nothing changes.
+    pub fn flatten(&mut self) {
+        for of_two in self.touches.chunk_by_mut(|a, b| a.rigids == b.rigids) {
+            let deeper = |a: &Touch, b: &Touch| a.point.depth < b.point.depth;
+            let deepest = of_two.iter().reduce(|a, b| if deeper(a, b) { b } else { a });
+            let Some(ContactPoint { normal, position, .. }) = deepest.map(|touch| touch.point)
+            else {
+                continue;
+            };
+            let level = position.dot(normal);
+            for touch in of_two.iter_mut() {
+                let point = &mut touch.point;
+                if (point.normal - normal).length_squared() < SAME_NORMAL * SAME_NORMAL {
+                    point.position += normal * (level - point.position.dot(normal));
+                }
+            }
+        }
+    }
+
     /// Forces by a soft law: a spring, and friction that grows with the sliding speed, or does
     /// so up to Coulomb's limit. On the packs that take them now. Friction without limit may be
     /// left to rows, see [`super::rub`].
@@ -245,6 +269,9 @@ impl Contacts {
         }));
     }
 }
+
+/// Normals that differ by less are those of one flat side.
+const SAME_NORMAL: f64 = 1e-9;
 
 /// A normal with less of it along the ground pushes nobody aside.
 const STEEP: f64 = 0.1;

@@ -7,7 +7,7 @@
 //! something than half its own thickness is only told: it may come out on the other side, but the
 //! numbers are those of the law.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use headland_base::maths::sqrt;
 use headland_base::{Diagnostic, SimTime, Vec3};
@@ -28,13 +28,15 @@ pub(super) struct Watch {
     is_stepped: bool,
     /// By body and shape: half of the least thickness, endless for planes \[m\].
     cores: Vec<Vec<f64>>,
+    /// The least of them: what is no deeper is in the core of nothing.
+    least_core: f64,
     /// The stiffest spring against the lightest thing \[1/s²\].
     quickest: f64,
     /// Pairs of rigids that were told to lie in each other.
     sunk: BTreeSet<[usize; 2]>,
     remarks: Vec<String>,
-    /// Of pairs that touched anywhere in the step a deepest point; some pairs stand here twice.
-    noted: Vec<Touch>,
+    /// Of pairs that touched in a stage of the step the deepest point.
+    noted: BTreeMap<[usize; 2], Touch>,
     suspects: Vec<Suspect>,
     /// Scratch.
     half: Half,
@@ -139,14 +141,16 @@ impl Watch {
         let lightest = moved.map(|rigid| rigid.mass).fold(f64::INFINITY, f64::min);
         let stiffest =
             (0..model.bodies.len()).map(|body| contacts.stiffest_of(body)).fold(0.0, f64::max);
+        let cores: Vec<Vec<f64>> = model.bodies.iter().map(cores_of).collect();
         Watch {
             law,
             is_stepped: !matches!(integrator, Integrator::Adaptive { .. }),
-            cores: model.bodies.iter().map(cores_of).collect(),
+            least_core: cores.iter().flatten().copied().fold(f64::INFINITY, f64::min),
+            cores,
             quickest: stiffest / lightest,
             sunk: BTreeSet::new(),
             remarks: Vec::new(),
-            noted: Vec::new(),
+            noted: BTreeMap::new(),
             suspects: Vec::new(),
             half: Half::default(),
         }
@@ -161,11 +165,10 @@ impl Watch {
         if !self.can_throw(dt) {
             return;
         }
-        for touch in contacts.touches.iter().filter(|touch| touch.point.depth > 0.0) {
-            match self.noted.last_mut().filter(|noted| noted.rigids == touch.rigids) {
-                Some(noted) if noted.point.depth < touch.point.depth => *noted = *touch,
-                Some(_) => {}
-                None => self.noted.push(*touch),
+        for touch in deepest_of_pairs(&contacts.touches) {
+            let noted = self.noted.entry(touch.rigids).or_insert(*touch);
+            if noted.point.depth < touch.point.depth {
+                *noted = *touch;
             }
         }
     }
@@ -179,30 +182,50 @@ impl Watch {
         contacts: &Contacts,
     ) {
         for touch in &contacts.touches {
-            if touch.point.depth > self.core(touch) {
+            if touch.point.depth > self.least_core && touch.point.depth > self.core(touch) {
                 self.see_sunk(drive, packs, state, touch);
             }
         }
-        self.note(drive.dt, contacts);
-        let mut noted = std::mem::take(&mut self.noted);
-        for touch in noted.drain(..) {
-            let (at, normal) = (touch.point.position, touch.point.normal);
-            let [u, v] = touch.rigids.map(|rigid| velocity_at(state, rigid, at));
-            let before = (v - u).dot(normal);
-            let left = free_velocity(packs, state, &touch).dot(normal);
-            if !is_thrown(&touch, [before, left], drive.dt) {
-                continue;
-            }
-            let give = |seat: Option<Seat>| seat.map_or(0.0, |seat| self.give(packs, seat, &touch));
-            let (gives, stiffness) = (touch.seats.map(give), contacts.law(&touch).stiffness);
-            let own = (gives[0] + gives[1]) * stiffness * touch.point.depth * drive.dt;
-            if own > OWN {
-                let arm = |rigid: usize| at - state.rigids[rigid].world_from_rigid.translation;
-                let arms = touch.rigids.map(arm);
-                self.suspects.push(Suspect { touch, before, arms, gives, stiffness });
-            }
+        if !self.can_throw(drive.dt) {
+            return;
         }
-        self.noted = noted;
+        if self.noted.is_empty() {
+            // Without stages: nothing needs to be kept.
+            for touch in deepest_of_pairs(&contacts.touches) {
+                self.suspect(drive, packs, state, contacts, touch);
+            }
+            return;
+        }
+        self.note(drive.dt, contacts);
+        for touch in std::mem::take(&mut self.noted).values() {
+            self.suspect(drive, packs, state, contacts, touch);
+        }
+    }
+
+    /// Keeps a point in mind where it parts faster than its spring should make it.
+    fn suspect(
+        &mut self,
+        drive: &Drive<'_>,
+        packs: &[Box<dyn Pack>],
+        state: &State,
+        contacts: &Contacts,
+        touch: &Touch,
+    ) {
+        let (at, normal) = (touch.point.position, touch.point.normal);
+        let [u, v] = touch.rigids.map(|rigid| velocity_at(state, rigid, at));
+        let before = (v - u).dot(normal);
+        let left = free_velocity(packs, state, touch).dot(normal);
+        if !is_thrown(touch, [before, left], drive.dt) {
+            return;
+        }
+        let give = |seat: Option<Seat>| seat.map_or(0.0, |seat| self.give(packs, seat, touch));
+        let (gives, stiffness) = (touch.seats.map(give), contacts.law(touch).stiffness);
+        let own = (gives[0] + gives[1]) * stiffness * touch.point.depth * drive.dt;
+        if own > OWN {
+            let arm = |rigid: usize| at - state.rigids[rigid].world_from_rigid.translation;
+            let arms = touch.rigids.map(arm);
+            self.suspects.push(Suspect { touch: *touch, before, arms, gives, stiffness });
+        }
     }
 
     /// Holds whoever was thrown, when the step is made: what joints and loops held was not.
@@ -309,6 +332,15 @@ impl Watch {
         })
         .sum()
     }
+}
+
+/// The deepest point of every two rigids that overlap.
+fn deepest_of_pairs(touches: &[Touch]) -> impl Iterator<Item = &Touch> {
+    let deeper = |a: &Touch, b: &Touch| a.point.depth < b.point.depth;
+    let of_two = touches.chunk_by(|a, b| a.rigids == b.rigids);
+    let deepest = of_two
+        .filter_map(move |points| points.iter().reduce(|a, b| if deeper(a, b) { b } else { a }));
+    deepest.filter(|touch| touch.point.depth > 0.0)
 }
 
 /// Whether a contact parts faster than any spring that keeps to its law makes it, seen from the

@@ -1,6 +1,6 @@
 //! Islands: blocks that reach each other through robots they share.
 
-use headland_sim::constraint::Blocks;
+use headland_sim::constraint::{Block, Blocks};
 
 use super::solving::Solver;
 
@@ -26,22 +26,22 @@ impl Islands {
     }
 
     /// Finds them anew, in the order of their first blocks.
-    pub fn find(&mut self, blocks: &Blocks) {
+    pub fn find(&mut self, blocks: &[Block]) {
         for (i, leader) in self.leaders.iter_mut().enumerate() {
             *leader = i;
         }
-        for block in &blocks.blocks {
+        for block in blocks {
             if let [Some(a), Some(b)] = block.robots {
                 let (a, b) = (self.leader(a), self.leader(b));
                 self.leaders[a.max(b)] = a.min(b);
             }
         }
         let of_block = |islands: &Islands, i: usize| {
-            blocks.blocks[i].robots[0].map_or(usize::MAX, |robot| islands.leader(robot))
+            blocks[i].robots[0].map_or(usize::MAX, |robot| islands.leader(robot))
         };
         let mut order = std::mem::take(&mut self.order);
         order.clear();
-        order.extend((0..blocks.blocks.len()).map(|i| (of_block(self, i), i)));
+        order.extend((0..blocks.len()).map(|i| (of_block(self, i), i)));
         order.sort_unstable();
         self.blocks.clear();
         self.ends.clear();

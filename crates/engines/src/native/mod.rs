@@ -16,6 +16,7 @@ mod implausible;
 mod islands;
 mod joint_rows;
 mod packing;
+mod patches;
 mod rows;
 mod rub;
 mod solving;
@@ -91,6 +92,12 @@ impl Native {
     /// that turned out too long.
     pub fn n_inner_steps(&self) -> u64 {
         self.built.as_ref().map_or(0, |built| built.inner.n_tried)
+    }
+
+    /// How many sweeps over contacts there were since the start, because no guess at what they do
+    /// was right.
+    pub fn n_sweeps(&self) -> u64 {
+        self.built.as_ref().map_or(0, |built| built.rows.n_sweeps())
     }
 }
 
@@ -211,6 +218,9 @@ impl Built {
         let margin = if reach.is_wanted { reach.at_speed(self.fastest_two(state)) } else { 0.0 };
         let points = self.detector.detect(&self.scene, &state.rigids, margin);
         self.contacts.take(drive.model, &self.packing, state, points, &reach);
+        if self.law == ContactLaw::Hard {
+            self.contacts.flatten();
+        }
     }
 
     /// Forces from outside and, by the soft laws, those of contacts, on the packs that take them
@@ -247,6 +257,7 @@ impl Built {
         }
         self.rows.rub(drive.dt, &self.packs, state, &self.contacts);
         self.rows.hold_joints(drive, &self.packs, state);
+        self.rows.hold_patches();
         self.rows.solve(&self.crew, drive, &mut self.packs, state, &mut self.contacts, hand);
         if hand == Hand::Kick {
             self.contacts.shove(&mut self.packs);

@@ -15,6 +15,7 @@ use super::crew::Crew;
 use super::islands::Islands;
 use super::joint_rows::JointRows;
 use super::packing::Seat;
+use super::patches::{self, Patch};
 use super::solving::{Now, Solver};
 use super::strength::strength_of;
 
@@ -25,6 +26,8 @@ pub(super) struct Rows {
     pub held: Held,
     /// What was asked about the last links, by side: neighbouring contacts share them.
     asked: [Option<Asked>; 2],
+    /// What the rows of each patch will be.
+    patching: Vec<Patching>,
     /// Scratch.
     half: Half,
     assembly: Assembly,
@@ -48,10 +51,30 @@ pub(super) struct Held {
     /// Per block from the first on: the contacts.
     pub contacts: Vec<Contact>,
     pub strengths: Vec<Strength>,
+    /// Points that held together in the last step, with rows of their own: the last blocks of all,
+    /// to be taken in place of theirs.
+    pub patches: Vec<Patch>,
+    /// Per contact: which of the patches it is part of.
+    pub patch_of: Vec<Option<usize>>,
+    /// How many blocks there are without those of patches.
+    pub n_blocks: usize,
     /// Contacts that rub, those of two links together.
     pub rubbing: Vec<usize>,
     /// What rows that rub are at the points where they do, see [`Owner::Rub`] \[1/s\].
     pub parts: Vec<Vec3>,
+}
+
+impl Held {
+    /// The rows of a block that is of a patch.
+    pub fn patch_rows(&self, block: usize) -> [Row; 3] {
+        let patch = &self.patches[(block - self.n_blocks) / 2];
+        let target = if block == patch.block {
+            patch.target.velocity
+        } else {
+            patch.target.spin * patch.spread.radius
+        };
+        target.to_array().map(Row::held)
+    }
 }
 
 /// What a link answered in this step.
@@ -62,6 +85,14 @@ struct Asked {
     source: usize,
     /// How it moves if nothing kicks.
     free: V6<f64>,
+}
+
+/// A patch before its rows.
+struct Patching {
+    /// How b moves at its centre against a if nothing kicks, and turns, times its radius \[m/s\].
+    free: [Vec3; 2],
+    /// Source, sign, and where the centre is from its robot's origin.
+    sides: [Option<(usize, f64, Vec3)>; 2],
 }
 
 /// Robots counted through all packs, pack by pack: constant.
@@ -138,14 +169,20 @@ impl Rows {
             numbering,
             held: Held::default(),
             asked: [None; 2],
+            patching: Vec::new(),
             half: Half::default(),
             assembly: Assembly::default(),
             solvers: (0..n_threads).map(|_| Solver::default()).collect(),
         }
     }
 
+    pub fn n_sweeps(&self) -> u64 {
+        self.solvers.iter().map(|solver| solver.n_sweeps).sum()
+    }
+
     pub fn begin(&mut self) {
-        let Held { blocks, owners, singles, contacts, strengths, rubbing, parts } = &mut self.held;
+        let Held { blocks, owners, singles, contacts, strengths, rubbing, parts, .. } =
+            &mut self.held;
         blocks.clear();
         owners.clear();
         singles.clear();
@@ -153,6 +190,9 @@ impl Rows {
         strengths.clear();
         rubbing.clear();
         parts.clear();
+        self.held.patches.clear();
+        self.held.patch_of.clear();
+        self.patching.clear();
         self.asked = [None; 2];
         std::mem::swap(&mut self.last, &mut self.next);
         self.next.fill(0.0);
@@ -179,16 +219,75 @@ impl Rows {
         state: &State,
         contacts: &Contacts,
     ) {
-        let mut group = 0;
-        for (i, touch) in contacts.touches.iter().enumerate() {
-            let moves =
-                |seat: &Option<Seat>| seat.is_some_and(|(pack, ..)| packs[pack].gives_way());
-            if !touch.seats.iter().any(moves) {
-                continue;
+        let moves = |seat: &Option<Seat>| seat.is_some_and(|(pack, ..)| packs[pack].gives_way());
+        let mut first_touch = 0;
+        let of_two_links = contacts.touches.chunk_by(|a, b| a.rigids == b.rigids);
+        for (group, touches) in of_two_links.enumerate() {
+            if touches[0].seats.iter().any(moves) {
+                let first_block = self.held.contacts.len();
+                for (i, touch) in touches.iter().enumerate() {
+                    self.hold_contact(drive, packs, state, (first_touch + i, group), touch);
+                }
+                self.note_patch(packs, state, touches, first_block);
             }
-            let follows = i > 0 && contacts.touches[i - 1].rigids == touch.rigids;
-            group += usize::from(!follows);
-            self.hold_contact(drive, packs, state, (i, group), touch);
+            first_touch += touches.len();
+        }
+    }
+
+    /// Contacts of two links that may stand together, see [`super::patches`].
+    fn note_patch(
+        &mut self,
+        packs: &[Box<dyn Pack>],
+        state: &State,
+        touches: &[Touch],
+        first: usize,
+    ) {
+        let Held { contacts, strengths, patches, patch_of, .. } = &mut self.held;
+        let held = patches::held(touches, &contacts[first..], &strengths[first..]);
+        let Some((spread, target)) = held else {
+            return patch_of.resize(contacts.len(), None);
+        };
+        patch_of.resize(contacts.len(), Some(patches.len()));
+        patches.push(Patch { first, n: touches.len(), block: 0, spread, target });
+        let mut patching = Patching { free: [Vec3::ZERO; 2], sides: [None; 2] };
+        for (side, sign) in [(0, -1.0), (1, 1.0)] {
+            let rigid = touches[0].rigids[side];
+            let (velocity, spin) = match touches[0].seats[side] {
+                Some(seat) => {
+                    let asked = self.ask(packs, side, seat);
+                    let arm = spread.centre - packs[seat.0].origin(seat.1);
+                    patching.sides[side] = Some((asked.source, sign, arm));
+                    (asked.free.velocity_at(V3::of(arm)).get(0), asked.free.turn.get(0))
+                }
+                None => {
+                    let spin = state.rigids[rigid].twist.angular;
+                    (velocity_at(state, rigid, spread.centre), spin)
+                }
+            };
+            patching.free[0] += sign * velocity;
+            patching.free[1] += sign * spin * spread.radius;
+        }
+        self.patching.push(patching);
+    }
+
+    /// Rows of all patches, once all others are there.
+    pub fn hold_patches(&mut self) {
+        self.held.n_blocks = self.held.blocks.blocks.len();
+        for (patch, patching) in self.held.patches.iter_mut().zip(&self.patching) {
+            patch.block = self.held.blocks.blocks.len();
+            for (moment, free) in patching.free.iter().enumerate() {
+                self.held.blocks.open(3, free.to_array());
+                for (source, sign, arm) in patching.sides.iter().flatten() {
+                    let rows = [Vec3::X, Vec3::Y, Vec3::Z].map(|direction| {
+                        let (turn, line) = match moment {
+                            0 => (arm.cross(direction * *sign), direction * *sign),
+                            _ => (direction * (*sign * patch.spread.radius), Vec3::ZERO),
+                        };
+                        [turn.x, turn.y, turn.z, line.x, line.y, line.z]
+                    });
+                    self.held.blocks.side(*source, &rows);
+                }
+            }
         }
     }
 
@@ -313,7 +412,7 @@ impl Rows {
         contacts: &mut Contacts,
         hand: Hand,
     ) {
-        self.islands.find(&self.held.blocks);
+        self.islands.find(&self.held.blocks.blocks[..self.held.n_blocks]);
         self.islands.share_out(&self.held.blocks, &mut self.solvers);
         let now = Now {
             held: &self.held,

@@ -5,14 +5,16 @@
 
 use std::ops::Range;
 
+use headland_base::Vec3;
 use headland_sim::State;
 use headland_sim::constraint::Assembly;
 use headland_sim::contact::hard::{
-    self, Contact, Problem, Row, Scratch, Strength, Tuning, correction_speed,
+    self, Contact, Outcome, Problem, Row, Scratch, Strength, Tuning, correction_speed,
 };
 
 use super::contacts::{Touch, velocity_at};
 use super::islands::Islands;
+use super::patches::{Point, is_part, share_out};
 use super::rows::{Held, Owner};
 
 /// What there is to solve.
@@ -39,6 +41,8 @@ pub(super) struct Solver {
     pub bounces: Vec<f64>,
     /// Impulses that only move what overlaps.
     pub pushes: Vec<f64>,
+    /// Sweeps over contacts that hold, since the start.
+    pub n_sweeps: u64,
     work: Work,
 }
 
@@ -52,6 +56,11 @@ struct Work {
     bounces: Vec<f64>,
     before: Vec<f64>,
     contacts: Vec<Contact>,
+    /// Where patches stand for their points: the blocks, and which patches; what the points do.
+    chosen: Vec<usize>,
+    patches: Vec<usize>,
+    shared_out: Vec<f64>,
+    points: Vec<Point>,
     /// None where nobody was told to close anything.
     strengths: Vec<Strength>,
     rows: Vec<Row>,
@@ -64,6 +73,9 @@ struct Work {
 /// Speeds are right to this \[m/s\]: a thing at rest creeps less than a tenth of a millimetre an
 /// hour.
 const HOLDING: Tuning = Tuning { tolerance: 1e-8, n_sweeps_max: 200, n_newton_max: 300 };
+
+/// The same, where there is another way if the first guess is wrong.
+const HOLDING_AT_ONCE: Tuning = Tuning { n_sweeps_max: 0, ..HOLDING };
 
 /// Displacements: what is left undone is there to be done in the next step.
 const PUSHING: Tuning = Tuning { tolerance: 1e-5, n_sweeps_max: 50, n_newton_max: 0 };
@@ -98,20 +110,12 @@ impl Solver {
         self.pushes.clear();
         for island in self.share.clone() {
             let (chosen, work) = (now.islands.blocks(island), &mut self.work);
-            work.gather(now, chosen);
-            work.bounce(now, chosen);
-            hard::solve_within(
-                &Problem {
-                    delassus: &work.assembly.delassus,
-                    free: &work.free,
-                    contacts: &work.contacts,
-                    rows: &work.rows,
-                },
-                &work.strengths,
-                &mut work.impulses,
-                &HOLDING,
-                &mut work.scratch,
-            );
+            let by_patches = work.hold_by_patches(now, chosen);
+            if !by_patches {
+                work.gather(now, chosen);
+                work.bounce(now, chosen);
+                self.n_sweeps += work.find_impulses(&HOLDING).n_sweeps as u64;
+            }
             // Whoever left the finite is held for it; those it touches must not follow.
             if !work.impulses.iter().chain(&work.bounces).all(|impulse| impulse.is_finite()) {
                 work.impulses.fill(0.0);
@@ -119,13 +123,118 @@ impl Solver {
             }
             self.impulses.extend_from_slice(&work.impulses);
             self.bounces.extend_from_slice(&work.bounces);
-            work.push_apart(now, chosen);
+            if by_patches {
+                work.impulses.fill(0.0);
+            } else {
+                work.push_apart(now, chosen);
+            }
             self.pushes.extend_from_slice(&work.impulses);
         }
     }
 }
 
 impl Work {
+    /// Impulses of what was gathered.
+    fn find_impulses(&mut self, tuning: &Tuning) -> Outcome {
+        let problem = Problem {
+            delassus: &self.assembly.delassus,
+            free: &self.free,
+            contacts: &self.contacts,
+            rows: &self.rows,
+        };
+        let (impulses, scratch) = (&mut self.impulses, &mut self.scratch);
+        hard::solve_within(&problem, &self.strengths, impulses, tuning, scratch)
+    }
+
+    /// The impulses of an island in which some points held together, with the patches in place of
+    /// these; `false` where that is no answer.
+    fn hold_by_patches(&mut self, now: &Now<'_>, chosen: &[usize]) -> bool {
+        if !self.choose_patches(now, chosen) {
+            return false;
+        }
+        let chosen_here = std::mem::take(&mut self.chosen);
+        self.gather(now, &chosen_here);
+        self.chosen = chosen_here;
+        if self.find_impulses(&HOLDING_AT_ONCE).residual > HOLDING.tolerance {
+            return false;
+        }
+        self.share_out(now, chosen)
+    }
+
+    /// Blocks with those of patches in place of their points: single rows, then patches. `false`
+    /// where there is none, or more to be done than to hold.
+    fn choose_patches(&mut self, now: &Now<'_>, chosen: &[usize]) -> bool {
+        let held = now.held;
+        self.chosen.clear();
+        self.patches.clear();
+        for &block in chosen {
+            if let Owner::Contact { touch, .. } = &held.owners[block] {
+                let contact = &held.contacts[block];
+                let bounces = contact.restitution > 0.0 && contact.is_touching;
+                if bounces || now.touches[*touch].point.depth > SLACK {
+                    return false;
+                }
+                let Some(patch) = held.patch_of[block] else { return false };
+                if held.patches[patch].first == block {
+                    self.patches.push(patch);
+                }
+            } else {
+                self.chosen.push(block);
+            }
+        }
+        let blocks = self.patches.iter().map(|patch| held.patches[*patch].block);
+        self.chosen.extend(blocks.flat_map(|block| [block, block + 1]));
+        !self.patches.is_empty()
+    }
+
+    /// What the points of patches have of it, and everything in the order of the blocks.
+    fn share_out(&mut self, now: &Now<'_>, chosen: &[usize]) -> bool {
+        let held = now.held;
+        self.shared_out.clear();
+        let (mut at, mut at_patch) = (0, self.impulses.len() - 6 * self.patches.len());
+        for &block in chosen {
+            let n_rows = held.blocks.blocks[block].n_rows;
+            let Some(patch) = held.patch_of.get(block).copied().flatten() else {
+                self.shared_out.extend_from_slice(&self.impulses[at..at + n_rows]);
+                at += n_rows;
+                continue;
+            };
+            let patch = &held.patches[patch];
+            if patch.first != block {
+                continue;
+            }
+            let part = |first: usize| Vec3::from_slice(&self.impulses[first..first + 3]);
+            let (force, moment) = (part(at_patch), part(at_patch + 3));
+            at_patch += 6;
+            self.points.clear();
+            self.points.extend((patch.first..patch.first + patch.n).map(|block| {
+                let Owner::Contact { touch, tangents, .. } = held.owners[block] else {
+                    unreachable!("patches are of contacts")
+                };
+                let (point, contact) = (&now.touches[touch].point, &held.contacts[block]);
+                Point {
+                    position: point.position,
+                    directions: [point.normal, tangents[0], tangents[1]],
+                    mu: contact.mu,
+                    is_part: is_part(&now.touches[touch]),
+                    impulse: None,
+                }
+            }));
+            let moment = moment * patch.spread.radius;
+            if !share_out(&patch.spread, force, moment, &mut self.points) {
+                return false;
+            }
+            self.shared_out.extend(self.points.iter().flat_map(|point| {
+                let impulse = point.impulse.unwrap_or(Vec3::ZERO);
+                point.directions.map(|direction| impulse.dot(direction))
+            }));
+        }
+        std::mem::swap(&mut self.impulses, &mut self.shared_out);
+        self.bounces.clear();
+        self.bounces.resize(self.impulses.len(), 0.0);
+        true
+    }
+
     /// The problem of an island, and where to begin to look.
     fn gather(&mut self, now: &Now<'_>, chosen: &[usize]) {
         let held = now.held;
@@ -140,7 +249,12 @@ impl Work {
         for &block in chosen {
             let n_rows = held.blocks.blocks[block].n_rows;
             self.free.extend_from_slice(&held.blocks.blocks[block].free[..n_rows]);
-            match &held.owners[block] {
+            let Some(owner) = held.owners.get(block) else {
+                self.rows.extend(held.patch_rows(block));
+                self.impulses.extend([0.0; 3]);
+                continue;
+            };
+            match owner {
                 Owner::Contact { touch, .. } => {
                     self.contacts.push(held.contacts[block]);
                     self.strengths.push(held.strengths[block]);
@@ -169,10 +283,10 @@ impl Work {
         let n: usize = chosen.iter().map(|block| held.blocks.blocks[*block].n_rows).sum();
         let mut at = 0;
         for &block in chosen {
-            match &held.owners[block] {
-                Owner::Links(_) => self.assembly.delassus[at * n + at] *= 1.0 + GIVE,
-                Owner::Rub { give, .. } => self.assembly.delassus[at * n + at] += give,
-                Owner::Contact { .. } | Owner::Columns { .. } => {}
+            match held.owners.get(block) {
+                Some(Owner::Links(_)) => self.assembly.delassus[at * n + at] *= 1.0 + GIVE,
+                Some(Owner::Rub { give, .. }) => self.assembly.delassus[at * n + at] += give,
+                Some(Owner::Contact { .. } | Owner::Columns { .. }) | None => {}
             }
             at += held.blocks.blocks[block].n_rows;
         }

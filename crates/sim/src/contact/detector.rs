@@ -178,18 +178,19 @@ impl Detector {
                     Mover::Orders => !is_level,
                     Mover::Nothing => plane.mover != Mover::Nothing,
                 };
-                let is_clear = |bounds| lowest_along(bounds, normal) - level > margin;
-                if !matters || is_clear(self.bounds[g]) {
+                if !matters || lowest_along(self.bounds[g], normal) - level > margin {
                     continue;
                 }
-                self.look_close(scene, rigids, g, margin);
-                if is_clear(self.bounds[g]) {
-                    continue;
-                }
+                // Not by the group's balls: most links of who stands are far up, which where they
+                // are says already, and turning every one of them takes as long as all the rest.
                 for c in group.first..group.end {
                     let cluster = &scene.clusters[c];
-                    // Written so that a centre that is not a number is not near.
-                    if self.balls[c].dot(normal) - level < cluster.radius + margin {
+                    let pose = rigids[cluster.rigid_idx].pose();
+                    let height = |at: Vec3| at.dot(normal) - level;
+                    // Written so that a place that is not a number is not near.
+                    if height(pose.translation) < cluster.reach + margin
+                        && height(pose.point(cluster.centre_in_rigid)) < cluster.radius + margin
+                    {
                         self.placed.place(scene, c, rigids);
                         let near = Near { plane: (i, plane), normal, level, margin };
                         near.take(scene, cluster, &self.placed, &mut self.pairs);

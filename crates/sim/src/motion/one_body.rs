@@ -13,7 +13,7 @@ use headland_base::Vec3;
 use crate::model::Model;
 use crate::state::State;
 use crate::tree::{
-    Bodies, Half, Kernel, Lane, M3, Motions, Sym3, Tree, V3, V6, Whole, move_bodies, place,
+    Bodies, Half, Kernel, Lane, M3, Motions, Sym3, Tree, V3, V6, Whole, move_only, place,
     place_only, whole_body,
 };
 
@@ -122,7 +122,8 @@ impl<L: Lane> OneBody<L> {
         }
         self.set_whole(whole);
         self.centre = self.bodies.origin + whole.centre;
-        move_bodies(&self.tree, &self.bodies, V6::ZERO, &self.velocities, &mut self.motions);
+        let moved = &mut self.motions.velocities;
+        move_only(&self.tree, &self.bodies, V6::ZERO, &self.velocities, moved);
         self.momentum = if is_fixed {
             let v = &self.velocities;
             let spin = V3 { x: v[0], y: v[1], z: v[2] };
@@ -204,7 +205,8 @@ impl<L: Lane> OneBody<L> {
     #[inline(always)]
     fn find_velocities(&mut self) {
         self.set_base_twist(V6::ZERO);
-        move_bodies(&self.tree, &self.bodies, V6::ZERO, &self.velocities, &mut self.motions);
+        let moved = &mut self.motions.velocities;
+        move_only(&self.tree, &self.bodies, V6::ZERO, &self.velocities, moved);
         let relative = match self.fixed {
             None => self.motions.momentum_about(&self.bodies, self.whole.centre),
             Some(_) => V6::ZERO,

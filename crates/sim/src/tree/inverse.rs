@@ -56,6 +56,27 @@ wide! {
 }
 
 wide! {
+    /// The velocities of [`move_bodies`] alone, for whom nothing accelerates by itself.
+    pub fn move_only<'a, L>(
+        tree: &'a Tree,
+        bodies: &'a Bodies<L>,
+        anchor: V6<L>,
+        velocities: &'a [L],
+        moved: &'a mut [V6<L>],
+    ) {
+        assert_eq!(velocities.len(), tree.n_dofs, "one velocity per column");
+        for (i, node) in tree.nodes.iter().enumerate() {
+            let mut own = V6::ZERO;
+            for k in node.columns() {
+                own += bodies.axes[k] * velocities[k];
+            }
+            let base = node.parent.map_or(anchor, |parent| moved[parent]);
+            moved[i] = if node.kind == NodeKind::Free { own } else { base + own };
+        }
+    }
+}
+
+wide! {
     /// The force each link takes to go on as [`Motions`] say, less what gravity gives it:
     /// `I·a + v ×* I·v − gravity`.
     pub fn bias_forces<'a, L>(

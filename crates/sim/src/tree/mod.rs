@@ -31,7 +31,7 @@ mod whole;
 pub use articulated::{Factor, Half, factor, solve};
 pub use build::{Forest, Node, NodeKind, Tree};
 pub use composite::mass_matrix;
-pub use inverse::{Motions, bias_forces, inverse_dynamics, move_bodies};
+pub use inverse::{Motions, bias_forces, inverse_dynamics, move_bodies, move_only};
 pub(crate) use lane::wide;
 pub use lane::{Kernel, Lane, Lanes, widely, widest};
 pub use place::{Bodies, Placed, place, place_only, place_some};

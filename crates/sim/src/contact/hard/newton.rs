@@ -30,6 +30,8 @@ pub(super) struct Newton {
     equations: Vec<Equation>,
     /// Of which rows, once more by themselves.
     rows: Vec<usize>,
+    /// The same as rows that stand together: the first of them, and how many.
+    runs: Vec<(usize, usize)>,
     /// Other rows, of which what is sought is known and not nothing.
     known: Vec<usize>,
     matrix: Square,
@@ -279,29 +281,37 @@ impl Newton {
     /// carries a ton they are what keeps the digits.
     #[inline(always)]
     pub fn find(&mut self, problem: &Task<'_>, exchanges: bool) -> bool {
-        let Newton { equations, rows, known, matrix, right, found, .. } = self;
+        let Newton { equations, rows, runs, known, matrix, right, found, .. } = self;
         matrix.clear(equations.len());
         right.clear();
         rows.clear();
         rows.extend(equations.iter().map(|equation| equation.row));
+        find_runs(rows, runs);
         for (e, equation) in equations.iter().enumerate() {
             let into = matrix.row_mut(e);
             let mut lacking = equation.right;
             match equation.left {
                 Left::Speed(scale) => {
                     let w = problem.row(equation.row);
-                    let both = into.iter_mut().zip(&*rows);
-                    both.for_each(|(entry, row)| *entry = scale * w[*row]);
+                    fill_runs(runs, into, |run| w[run].iter().map(|w| scale * w));
                     known.iter().for_each(|other| lacking -= scale * w[*other] * found[*other]);
                 }
                 Left::Slip { first, shares, own } => {
                     let w = [problem.row(first + 1), problem.row(first + 2)];
-                    let entry = |row: usize| {
-                        let own = own.get(row.wrapping_sub(first)).copied().unwrap_or(0.0);
-                        shares[0] * w[0][row] + shares[1] * w[1][row] + own
-                    };
-                    into.iter_mut().zip(&*rows).for_each(|(into, row)| *into = entry(*row));
-                    known.iter().for_each(|other| lacking -= entry(*other) * found[*other]);
+                    fill_runs(runs, into, |run| {
+                        let both = w[0][run.clone()].iter().zip(&w[1][run]);
+                        both.map(|(x, y)| shares[0] * x + shares[1] * y)
+                    });
+                    for (k, own) in own.iter().enumerate() {
+                        if let Ok(at) = rows.binary_search(&(first + k)) {
+                            into[at] += own;
+                        }
+                    }
+                    for &other in &*known {
+                        let own = own.get(other.wrapping_sub(first)).copied().unwrap_or(0.0);
+                        let entry = shares[0] * w[0][other] + shares[1] * w[1][other] + own;
+                        lacking -= entry * found[other];
+                    }
                 }
             }
             into[e] += WHISPER;
@@ -335,6 +345,34 @@ impl Newton {
         let Newton { equations, right, found, .. } = self;
         equations.iter().zip(&*right).for_each(|(equation, more)| found[equation.row] -= more);
         self.try_part(problem, impulses, 1.0)
+    }
+}
+
+/// Rows that stand together, of a list in order.
+#[inline(always)]
+fn find_runs(rows: &[usize], runs: &mut Vec<(usize, usize)>) {
+    runs.clear();
+    for &row in rows {
+        match runs.last_mut() {
+            Some((first, n)) if *first + *n == row => *n += 1,
+            _ => runs.push((row, 1)),
+        }
+    }
+}
+
+/// Entries of the rows that are sought, run by run: one by one, looking each up took as long as the
+/// elimination.
+#[inline(always)]
+fn fill_runs<I: Iterator<Item = f64>>(
+    runs: &[(usize, usize)],
+    into: &mut [f64],
+    entries: impl Fn(std::ops::Range<usize>) -> I,
+) {
+    let mut at = 0;
+    for &(first, n) in runs {
+        let run = into[at..at + n].iter_mut().zip(entries(first..first + n));
+        run.for_each(|(into, entry)| *into = entry);
+        at += n;
     }
 }
 

@@ -63,60 +63,76 @@ impl Square {
     /// equally need no exchange.
     #[inline(always)]
     pub(super) fn solve(&mut self, right: &mut [f64], exchanges: bool) -> bool {
-        match self.n.div_ceil(CHUNK) {
-            1 => self.eliminate(right, exchanges, 1),
-            2 => self.eliminate(right, exchanges, 2),
-            3 => self.eliminate(right, exchanges, 3),
-            4 => self.eliminate(right, exchanges, 4),
-            5 => self.eliminate(right, exchanges, 5),
-            width => self.eliminate(right, exchanges, width),
-        }
-    }
-
-    #[inline(always)]
-    fn eliminate(&mut self, right: &mut [f64], exchanges: bool, width: usize) -> bool {
-        let n = self.n;
+        let (n, width) = (self.n, self.n.div_ceil(CHUNK));
         self.find_spans(width);
         self.pivots.clear();
         self.pivots.extend(0..n);
         if self.factors.len() < n * n {
             self.factors.resize(n * n, 0.0);
         }
-        for k in 0..n {
-            let (chunk, slot) = (k / CHUNK, k % CHUNK);
+        for chunk in 0..width {
+            // What is left of the pivot is done; how much is right of it is known when this is
+            // compiled where it is little, which saves most of what small matrices take.
+            let is_solvable = match width - chunk {
+                1 => self.eliminate::<1>(right, exchanges, chunk, width),
+                2 => self.eliminate::<2>(right, exchanges, chunk, width),
+                3 => self.eliminate::<3>(right, exchanges, chunk, width),
+                4 => self.eliminate::<4>(right, exchanges, chunk, width),
+                5 => self.eliminate::<5>(right, exchanges, chunk, width),
+                _ => self.eliminate::<0>(right, exchanges, chunk, width),
+            };
+            if !is_solvable {
+                return false;
+            }
+        }
+        self.solve_upwards(right, width);
+        right.iter().all(|x| x.is_finite())
+    }
+
+    /// Takes the rows of a chunk out of all below them. `N` chunks are right of it, itself
+    /// included, or any number for 0.
+    #[inline(always)]
+    fn eliminate<const N: usize>(
+        &mut self,
+        right: &mut [f64],
+        exchanges: bool,
+        chunk: usize,
+        width: usize,
+    ) -> bool {
+        let n = self.n;
+        for k in chunk * CHUNK..n.min((chunk + 1) * CHUNK) {
+            let slot = k % CHUNK;
             if exchanges && !self.bring_pivot(k, right, width) {
                 return false;
             }
             let (upper, lower) = self.rows.split_at_mut((k + 1) * width);
-            let pivot_row = &upper[k * width..];
-            let inverse = 1.0 / pivot_row[chunk][slot];
+            let pivot_row = &upper[k * width + chunk..];
+            let inverse = 1.0 / pivot_row[0][slot];
             if !inverse.is_finite() {
                 return false;
             }
-            let above_right = right[k];
-            // What is left of the pivot is done; of few chunks all are quicker than some.
-            let is_whole = width <= N_WHOLE;
-            let end = self.spans[k].1;
-            let (from, to) = if is_whole { (0, width) } else { (chunk, end as usize) };
+            let (above_right, end) = (right[k], self.spans[k].1);
+            let n_chunks = if N > 0 { N } else { end as usize - chunk };
+            let pivot_row = &pivot_row[..n_chunks];
             let factors = &mut self.factors[k * n + k + 1..(k + 1) * n];
             let below = lower.chunks_exact_mut(width).zip(&mut right[k + 1..]);
             for (((row, right), span), kept) in below.zip(&mut self.spans[k + 1..]).zip(factors) {
                 *kept = 0.0;
-                if span.0 > chunk as u32 {
+                if N == 0 && span.0 > chunk as u32 {
                     continue;
                 }
-                let factor = -(row[chunk][slot] * inverse);
+                let row = &mut row[chunk..chunk + n_chunks];
+                let factor = -(row[0][slot] * inverse);
                 *kept = factor;
                 // Rows that have nothing to do with each other are many in a stack.
                 if factor != 0.0 {
-                    add_row(&mut row[from..to], factor, &pivot_row[from..to], to - from);
+                    add_row(row, factor, pivot_row, n_chunks);
                     *right += factor * above_right;
                     span.1 = span.1.max(end);
                 }
             }
         }
-        self.solve_upwards(right, width);
-        right.iter().all(|x| x.is_finite())
+        true
     }
 
     /// Another right-hand side of the matrix that was solved last.
