@@ -122,7 +122,7 @@ pub fn default_engine_of(world: &Path, how: &HowArgs) -> &'static EngineEntry {
 pub const NATIVE: &str = "native";
 
 /// What a world wants of the native engine.
-fn wishes(world: &World) -> Vec<&'static str> {
+pub fn wishes(world: &World) -> Vec<&'static str> {
     let mut has_details = false;
     world.visit_models(&mut |at| has_details |= at.model.detail.is_some());
     let native = &world.physics.native;

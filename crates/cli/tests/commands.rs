@@ -833,3 +833,18 @@ fn details_of_a_world_choose_the_engine() {
     assert!(said.contains("note[wish-ignored]: the world asks for details of robots"), "{said}");
     assert!(info.contains("engine rapier") && !info.contains("blue_supporter=com"), "{info}");
 }
+
+/// What would refuse a run is said by `check`, too, where the world itself asks for the engine; and
+/// with it whatever else is wrong.
+#[test]
+fn check_says_what_a_detail_lacks() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let world = r#"<sdf version="1.11" xmlns:headland="urn:headland:sdf"><world name="w">
+        <model name="walker"><headland:detail>kinematic</headland:detail><link name="body"><inertial>
+        <mass>1</mass></inertial></link><link name="leg"><inertial><mass>1</mass></inertial></link>
+        <joint name="hip" type="revolute"><parent>body</parent><child>leg</child>
+        <axis><xyz>0 1 0</xyz></axis></joint></model></world></sdf>"#;
+    fs::write(dir.path().join("w.sdf"), world).expect("written");
+    let said = text(&expect(dir.path(), &["check", "w.sdf"], 2).stderr);
+    assert!(said.contains("no-feet"), "{said}");
+}

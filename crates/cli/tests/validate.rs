@@ -563,3 +563,19 @@ fn nan_in_commands_is_told_with_line_and_column() {
         assert!(!said.contains("t.csv` line 4"), "{said}");
     }
 }
+
+/// What the engine has to say of the experiment is told here as it is after a run.
+#[test]
+fn what_the_engine_says_is_told() {
+    let sunk = r#"<sdf version="1.11"><world name="sunk">
+        <model name="ground"><static>true</static><link name="link"><collision name="plane">
+        <geometry><plane><normal>0 0 1</normal><size>9 9</size></plane></geometry></collision></link>
+        </model><model name="cube"><pose>0 0 -0.02 0 0 0</pose><link name="link">
+        <inertial auto="true"><density>1000</density></inertial><collision name="box"><geometry><box>
+        <size>0.1 0.1 0.1</size></box></geometry></collision></link></model></world></sdf>"#;
+    let rows = "time,cube/pose/z\n0,-0.02\n0.01,-0.02\n0.02,-0.02\n";
+    let dir = folder(&[("sunk.sdf", sunk), ("rows.csv", rows)]);
+    let output = headland(dir.path(), &["validate", "sunk.sdf", "rows.csv", "--engine", "native"]);
+    let said = text(&output.stderr);
+    assert!(said.contains("engine-remark") && said.contains("overlap"), "{said}");
+}

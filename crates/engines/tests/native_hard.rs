@@ -200,3 +200,39 @@ fn corners_that_come_down_are_in_one_plane() {
         assert!(n_sweeps < 100, "{n_sweeps} sweeps in as many steps");
     }
 }
+
+/// Boxes on boxes, each heavier by up to a million than the one that carries it: six rows for two
+/// sides keep the digits that twelve lost.
+#[test]
+fn ladders_of_masses_stand() {
+    for masses in [
+        &[1.0, 1e2, 1e4, 1e6][..],
+        &[1.0, 32.0, 1e3, 32e3, 1e6],
+        &[1.0, 1e6, 1.0, 1e6],
+        &[1.0, 1e2, 1e3, 1e4, 1e5, 1e6],
+    ] {
+        let boxes: String = masses
+            .iter()
+            .enumerate()
+            .map(|(i, mass)| {
+                let (z, inertia) = (0.05 + 0.1 * i as f64, mass * 0.01 / 6.0);
+                format!(
+                    r#"<model name="box{i}"><pose>0 0 {z} 0 0 0</pose><link name="link">
+                    <inertial><mass>{mass}</mass><inertia><ixx>{inertia}</ixx><iyy>{inertia}</iyy>
+                    <izz>{inertia}</izz></inertia></inertial><collision name="box"><geometry><box>
+                    <size>0.1 0.1 0.1</size></box></geometry></collision></link></model>"#
+                )
+            })
+            .collect();
+        let world = sdf_world(&format!("{}{boxes}", common::GROUND));
+        let mut off = 0.0_f64;
+        Play::native(1.0).watch(&world, |model, state| {
+            for i in 0..masses.len() {
+                let wanted = Vec3::Z * (0.05 + 0.1 * i as f64);
+                off = off.max(place_of(model, state, &format!("box{i}")).distance(wanted));
+            }
+        });
+        eprintln!("{masses:?} kg: off by {off:e} m");
+        assert!(off < 1e-6, "{masses:?} kg: {off} m");
+    }
+}

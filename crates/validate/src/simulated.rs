@@ -41,6 +41,10 @@ pub struct Done {
     /// Links that went non-finite and were held where they were, with the moment, on the clock of
     /// the measurement.
     pub contained: Vec<(String, SimTime)>,
+    /// The first thing the engine had to say, with the moment, on the same clock.
+    pub remark: Option<(String, SimTime)>,
+    /// How many there were in all.
+    pub n_remarks: u64,
 }
 
 impl Simulated {

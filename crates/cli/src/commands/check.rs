@@ -14,6 +14,7 @@ use headland_world::{World, sdf};
 
 use crate::args::CheckArgs;
 use crate::context::{Context, Ended, Outcome, open_recording, resources, write_file};
+use crate::prepare::{default_engine, wishes};
 use crate::sensors::in_words;
 use crate::test_file::TestFile;
 
@@ -86,16 +87,10 @@ fn world(context: &Context, file: &Path, args: &CheckArgs, engine: Option<&Engin
     let read = context.read_world(file, &args.world_args)?;
     let world = Arc::new(read.world);
     let model = Model::compile_read(&world, &read.places)?;
-    if let Some(entry) = engine {
-        let options = EngineOptions::new(model.world.physics.step);
-        let notes = (entry.make)(entry).check(&model, &options);
-        if notes.iter().any(|diagnostic| diagnostic.severity == Severity::Error) {
-            return Err(notes);
-        }
-        context.show(&notes);
-    }
     let resources = resources();
-    let (sensors, mut findings) = declare_with(&model, &read.places, &resources);
+    let (sensors, of_sensors) = declare_with(&model, &read.places, &resources);
+    let mut findings = asked_of_engine(&model, engine);
+    findings.extend(of_sensors);
     for sensor in &sensors {
         findings.extend(sensor.findings.iter().cloned().map(|mut finding| {
             // A run that does not ask for this camera needs nobody who draws for it.
@@ -134,6 +129,18 @@ fn world(context: &Context, file: &Path, args: &CheckArgs, engine: Option<&Engin
         }
     }
     Ok(Outcome::Passed)
+}
+
+/// What the engine says that was named; of one that only the world asks for, what would refuse a run.
+fn asked_of_engine(model: &Model, named: Option<&EngineEntry>) -> Vec<Diagnostic> {
+    let entry = named.unwrap_or_else(|| default_engine(&model.world));
+    let options = EngineOptions::new(model.world.physics.step);
+    let ask = || (entry.make)(entry).check(model, &options);
+    match named {
+        Some(_) => ask(),
+        None if wishes(&model.world).is_empty() => Vec::new(),
+        None => ask().into_iter().filter(|found| found.severity == Severity::Error).collect(),
+    }
 }
 
 fn as_json(sensor: &Declaration) -> serde_json::Value {

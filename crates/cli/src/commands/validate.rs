@@ -118,6 +118,7 @@ pub fn run(context: &Context, args: &ValidateArgs) -> Ended {
     }
     let contained = contained(&simulated);
     context.show(&contained);
+    context.show(remarked(&simulated).as_slice());
     let is_whole = contained.is_empty() && moves(context, replay.plan().landings.len());
     let held = if is_whole { Outcome::Passed } else { Outcome::Partial };
     Ok(outcome.max(told).max(held))
@@ -336,6 +337,15 @@ fn contained(simulated: &Simulated) -> Vec<Diagnostic> {
         Diagnostic::warning("non-finite", message).help("try a smaller --step")
     });
     told.collect()
+}
+
+fn remarked(simulated: &Simulated) -> Option<Diagnostic> {
+    let (text, time) = simulated.done.remark.as_ref()?;
+    let said = Diagnostic::warning("engine-remark", format!("at {time}: {text}"));
+    Some(match simulated.done.n_remarks - 1 {
+        0 => said,
+        n => said.note(format!("{n} more of the kind")),
+    })
 }
 
 fn write_signals(

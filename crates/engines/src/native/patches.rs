@@ -28,6 +28,7 @@ pub(super) struct Patch {
     pub n: usize,
     /// The block of its force; that of its moment is the next one.
     pub block: usize,
+    pub parts: Parts,
     pub spread: Spread,
     pub target: Target,
 }
@@ -86,21 +87,18 @@ const OFF: f64 = 1e-9;
 /// line.
 const ON_A_LINE: f64 = 1e-5;
 
-/// Whether a contact is part of a patch: the others are near, or touch without pressing.
-pub(super) fn is_part(touch: &Touch) -> bool {
-    touch.impulse[0] > 0.0
-}
-
-/// The contacts of two links, if those that pressed in the last step held, and how the links are to
-/// move against each other: where gaps are closed, not at all.
+/// The contacts of two links, if those that press held in the last step, and how the links are to
+/// move against each other: where gaps are closed, not at all. What touches for the first time is
+/// taken to press and to hold.
 pub(super) fn held(
     touches: &[Touch],
     contacts: &[Contact],
     strengths: &[Strength],
-) -> Option<(Spread, Target)> {
+) -> Option<(Parts, Spread, Target)> {
     if !(N_LEAST..=N_MOST).contains(&touches.len()) {
         return None;
     }
+    let parts = Parts::of(touches);
     let mut n_held = 0;
     for ((touch, contact), strength) in touches.iter().zip(contacts).zip(strengths) {
         if contact.restitution > 0.0 || *strength != Strength::ENDLESS {
@@ -108,28 +106,54 @@ pub(super) fn held(
         }
         let [normal, first, second] = touch.impulse;
         let most = HOLDS * contact.mu * normal;
-        n_held += usize::from(first * first + second * second < most * most);
+        let holds = match parts {
+            Parts::Pressed => first * first + second * second < most * most,
+            Parts::Fresh => parts.has(touch, contact) && contact.mu > 0.0,
+        };
+        n_held += usize::from(holds);
     }
     if n_held < N_HELD {
         return None;
     }
-    let parts = touches.iter().zip(contacts).filter(|(touch, _)| is_part(touch));
-    let spread = Spread::of(parts.clone().map(|(touch, _)| touch.point.position))?;
-    let speeds = parts.map(|(touch, contact)| {
+    let pressing = touches.iter().zip(contacts).filter(|(touch, at)| parts.has(touch, at));
+    let spread = Spread::of(pressing.clone().map(|(touch, _)| touch.point.position))?;
+    let speeds = pressing.map(|(touch, contact)| {
         (touch.point.position - spread.centre, touch.point.normal * contact.target)
     });
     let target = spread.motion(speeds);
     let is_met = |(touch, contact): (&Touch, &Contact)| {
         let arm = touch.point.position - spread.centre;
         let speed = target.velocity + target.spin.cross(arm);
-        let beyond = speed.dot(touch.point.normal) - contact.target;
-        if is_part(touch) {
+        if parts.has(touch, contact) {
             (speed - touch.point.normal * contact.target).length() <= OFF
         } else {
-            beyond >= -OFF
+            speed.dot(touch.point.normal) - contact.target >= -OFF
         }
     };
-    touches.iter().zip(contacts).all(is_met).then_some((spread, target))
+    touches.iter().zip(contacts).all(is_met).then_some((parts, spread, target))
+}
+
+/// Which contacts of two links are part of a patch: the others are near, or touch and do not press.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Parts {
+    /// Those that pressed in the last step.
+    Pressed,
+    /// Nothing pressed: those that touch.
+    Fresh,
+}
+
+impl Parts {
+    fn of(touches: &[Touch]) -> Parts {
+        let pressed = touches.iter().any(|touch| touch.impulse[0] > 0.0);
+        if pressed { Parts::Pressed } else { Parts::Fresh }
+    }
+
+    pub fn has(self, touch: &Touch, contact: &Contact) -> bool {
+        match self {
+            Parts::Pressed => touch.impulse[0] > 0.0,
+            Parts::Fresh => contact.target == 0.0,
+        }
+    }
 }
 
 impl Spread {

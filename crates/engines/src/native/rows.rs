@@ -244,11 +244,11 @@ impl Rows {
     ) {
         let Held { contacts, strengths, patches, patch_of, .. } = &mut self.held;
         let held = patches::held(touches, &contacts[first..], &strengths[first..]);
-        let Some((spread, target)) = held else {
+        let Some((parts, spread, target)) = held else {
             return patch_of.resize(contacts.len(), None);
         };
         patch_of.resize(contacts.len(), Some(patches.len()));
-        patches.push(Patch { first, n: touches.len(), block: 0, spread, target });
+        patches.push(Patch { first, n: touches.len(), block: 0, parts, spread, target });
         let mut patching = Patching { free: [Vec3::ZERO; 2], sides: [None; 2] };
         for (side, sign) in [(0, -1.0), (1, 1.0)] {
             let rigid = touches[0].rigids[side];

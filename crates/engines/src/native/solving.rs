@@ -14,7 +14,7 @@ use headland_sim::contact::hard::{
 
 use super::contacts::{Touch, velocity_at};
 use super::islands::Islands;
-use super::patches::{Point, is_part, share_out};
+use super::patches::{Point, share_out};
 use super::rows::{Held, Owner};
 
 /// What there is to solve.
@@ -216,7 +216,7 @@ impl Work {
                     position: point.position,
                     directions: [point.normal, tangents[0], tangents[1]],
                     mu: contact.mu,
-                    is_part: is_part(&now.touches[touch]),
+                    is_part: patch.parts.has(&now.touches[touch], contact),
                     impulse: None,
                 }
             }));

@@ -226,9 +226,14 @@ impl Replay {
             &mut at.rigids_before,
         )
         .map_err(|fault| Stopped::Fault(at.state.time, fault))?;
-        engine.take_remarks();
+        let remarks = engine.take_remarks();
         at.dt = dt;
+        let moment = self.plan.zero + (at.state.time - SimTime::ZERO);
         let done = &mut self.out.done;
+        done.n_remarks += remarks.len() as u64;
+        if let Some(first) = remarks.into_iter().next() {
+            done.remark.get_or_insert((first, moment));
+        }
         done.n_steps += 1;
         done.n_shortened += u64::from(dt < self.options.step);
         done.longest_step = done.longest_step.max(dt);

@@ -110,8 +110,9 @@ impl Kernel for Guess<'_> {
             let sought = if is_linear { Sought::Whole } else { Sought::Change };
             let Walk { problem, impulses, velocities, newton, tolerance } = &mut walk;
             newton.list(problem, sought, impulses, velocities);
-            // A guess is checked in any case, and goes the quick way.
-            if !newton.find(problem, false) {
+            // A guess is checked in any case, and goes the quick way; where that loses the digits,
+            // as it may between a gram and a ton, the other comes next.
+            if !newton.find(problem, n_taken > 0) {
                 break;
             }
             let mut next = newton.try_part(problem, impulses, 1.0);
