@@ -756,8 +756,8 @@ pub struct ValidateArgs {
     both from the start that fits best. The same files, options and seed give the same numbers, on \
     any number of threads.\n\n\
     Exit codes: 2 bad usage or input · 3 not converged, interrupted, too few samples to tell, or an \
-    answer that is not to be trusted: warnings worse-than-given, at-bound, not-seen, rough-error and \
-    waves-left · 4 an engine broke · 0 done.")]
+    answer that is not to be trusted: warnings worse-than-given, at-bound, not-seen, rough-error, \
+    waves-left, no-better-than-mean and starts-unsure · 4 an engine broke · 0 done.")]
 pub struct TuneArgs {
     /// The model: SDF, URDF or MJCF
     pub model: PathBuf,

@@ -575,7 +575,8 @@ fn what_the_engine_says_is_told() {
         <size>0.1 0.1 0.1</size></box></geometry></collision></link></model></world></sdf>"#;
     let rows = "time,cube/pose/z\n0,-0.02\n0.01,-0.02\n0.02,-0.02\n";
     let dir = folder(&[("sunk.sdf", sunk), ("rows.csv", rows)]);
-    let output = headland(dir.path(), &["validate", "sunk.sdf", "rows.csv", "--engine", "native"]);
-    let said = text(&output.stderr);
+    let mut command = headland(dir.path());
+    command.args(["validate", "sunk.sdf", "rows.csv", "--engine", "native"]);
+    let said = text(&command.output().expect("runs").stderr);
     assert!(said.contains("engine-remark") && said.contains("overlap"), "{said}");
 }

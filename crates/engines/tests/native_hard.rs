@@ -201,15 +201,20 @@ fn corners_that_come_down_are_in_one_plane() {
     }
 }
 
-/// Boxes on boxes, each heavier by up to a million than the one that carries it: six rows for two
-/// sides keep the digits that twelve lost.
+/// Boxes on boxes, each heavier by up to a million than the one that carries it, and tall columns
+/// under a weight: six rows for two sides keep the digits that twelve lost.
 #[test]
 fn ladders_of_masses_stand() {
+    let column = |top: f64| [vec![1.0; 19], vec![top]].concat();
     for masses in [
-        &[1.0, 1e2, 1e4, 1e6][..],
+        &column(500.0)[..],
+        &column(5000.0),
+        &[1.0; 30],
+        &[1.0, 30.0, 9e2, 27e3, 81e4],
+        &[1.0, 1e2, 1e4, 1e6],
         &[1.0, 32.0, 1e3, 32e3, 1e6],
         &[1.0, 1e6, 1.0, 1e6],
-        &[1.0, 1e2, 1e3, 1e4, 1e5, 1e6],
+        &[1.0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6],
     ] {
         let boxes: String = masses
             .iter()

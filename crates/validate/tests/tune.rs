@@ -506,3 +506,59 @@ fn why_a_thread_has_nothing_to_simulate_with_is_told() {
     assert_eq!(told.code, "threads-lacking");
     assert!(told.message.contains("there is no memory left"), "{}", told.message);
 }
+
+/// Noise about which the model says less than its mean does: whatever damping it leads to, nobody
+/// is told to trust it.
+#[test]
+fn what_says_no_more_than_the_mean_is_not_trusted() {
+    let make = || engine("native");
+    let wanted = vec![Wanted::new(&pendulum(), DAMPING, 0.0, 1.0).unwrap()];
+    // The fractions of multiples of the golden ratio, shaken: no two neighbours are alike.
+    let noise = |t: f64| {
+        let i = (t * 50.0).round();
+        (i * i * 0.618_033_988_749_894_9).rem_euclid(1.0) * 2.0 - 1.0
+    };
+    let mut experiment = swings(0.02, 0.3, 6.0);
+    let times = experiment.signals[0].series.times.clone();
+    experiment.signals = vec![signal("hinge/position", &times, noise)];
+    let tuning =
+        Tuning::new(pendulum(), wanted, vec![course("noise", experiment, false)], plan(), &make)
+            .unwrap();
+    let (_, found) = solved(&tuning, Method::Lm, 1);
+    let codes: Vec<&str> = found.warnings.iter().map(|warning| warning.code).collect();
+    assert!(found.rms.1 >= 1.0 && codes.contains(&"no-better-than-mean"), "{codes:?}");
+    assert!(!found.is_trusted());
+}
+
+/// Who turns round and round starts within half a turn of where the first row says: angles are
+/// compared within a turn, so a turn further off looks the same and moves another way.
+#[test]
+fn starts_stay_within_their_turn() {
+    let make = || engine("native");
+    let wanted = vec![Wanted::new(&pendulum(), DAMPING, 0.0, 1.0).unwrap()];
+    let mut experiment = swings(0.02, 0.3, 4.0);
+    let times = experiment.signals[0].series.times.clone();
+    experiment.signals = vec![signal("hinge/position", &times, |t| 0.5 + 12.0 * t)];
+    let tuning =
+        Tuning::new(pendulum(), wanted, vec![course("spin", experiment, false)], plan(), &make)
+            .unwrap();
+    let (_, found) = solved(&tuning, Method::Lm, 1);
+    let is_angle = |name: &str| name.starts_with("start/") && name.ends_with("/position");
+    let start = found.numbers.iter().find(|number| is_angle(&number.name)).unwrap();
+    assert!(start.lower > 0.5 - 3.2 && start.upper < 0.5 + 3.2, "{start:?}");
+}
+
+/// Speeds alone do not say where a joint starts; the model's own place is taken, and said to be.
+#[test]
+fn a_start_that_was_not_measured_is_told() {
+    let make = || engine("native");
+    let wanted = || vec![Wanted::new(&pendulum(), DAMPING, 0.0, 1.0).unwrap()];
+    let told = |key: &str| {
+        let mut experiment = swings(0.02, 0.3, 4.0);
+        experiment.signals[0].key = key.to_string();
+        let courses = vec![course("swings", experiment, false)];
+        let tuning = Tuning::new(pendulum(), wanted(), courses, plan(), &make).unwrap();
+        tuning.notes().iter().any(|note| note.code == "start-assumed")
+    };
+    assert!(told("hinge/velocity") && !told("hinge/position"));
+}

@@ -46,7 +46,7 @@ use crate::fit::{Bounds, Problem};
 use crate::{Done, Experiment, ReplayOptions};
 use residuals::{Used, fitted_part};
 use starting_noise::starts_as_measured;
-use starts::{Start, starts_of};
+use starts::{Start, assumed, starts_of};
 use wanted::{are_of_one_body, is_time, outside};
 
 pub use curves::{Curve, Moved, curves};
@@ -202,6 +202,11 @@ impl<'a> Tuning<'a> {
             let each = replays.iter().enumerate();
             let fitted = each.filter_map(|(course, replay)| Some((course, replay.as_ref()?)));
             tuning.starts = fitted.flat_map(starts_of).collect();
+        }
+        for warning in replays.iter().flatten().flat_map(assumed) {
+            if !tuning.notes.contains(&warning) {
+                tuning.notes.push(warning);
+            }
         }
         tuning.starts_as_measured = tuning.plan.options.window.is_some()
             || replays.iter().enumerate().any(|(course, replay)| {

@@ -104,8 +104,15 @@ pub struct Tuned {
 
 /// Warnings that say that the answer is not to be trusted: the best values may be elsewhere, or
 /// intervals do not say how far off they are.
-pub const UNTRUSTED: &[&str] =
-    &["worse-than-given", "at-bound", "not-seen", "rough-error", "waves-left", STARTS_UNSURE];
+pub const UNTRUSTED: &[&str] = &[
+    "worse-than-given",
+    "at-bound",
+    "not-seen",
+    "rough-error",
+    "waves-left",
+    "no-better-than-mean",
+    STARTS_UNSURE,
+];
 
 impl Tuned {
     /// Whether the search has ended by itself and nothing says that its answer is not to be
@@ -187,6 +194,7 @@ pub fn tuned(
     let rms_after = sqrt(cost? / n_residuals.max(1) as f64);
     let rms_before = looked.as_ref().and_then(|looked| Some(tuning.rms(looked.before.as_ref()?)));
     told.extend(rms_before.and_then(|before| worse(before, rms_after)));
+    told.extend((rms_after >= 1.0).then(|| no_better_than_mean(rms_after)));
     if let Some(worth) = worth.filter(|_| is_found) {
         told.extend(coarse_step(tuning, &numbers, worth));
         // Where nothing is left there is nothing but rounding to be rough.
@@ -212,6 +220,16 @@ pub fn tuned(
         numbers,
         worth: looked.map(|looked| looked.worth),
     })
+}
+
+/// Errors are in standard deviations of their keys, so a model that says nothing but the mean has 1.
+fn no_better_than_mean(rms: f64) -> Diagnostic {
+    let message = format!(
+        "what the tuned model leaves is {rms:.3} standard deviations: the mean of what was measured \
+         says as much"
+    );
+    Diagnostic::warning("no-better-than-mean", message)
+        .help("is it the right model, table and start? `headland validate` shows both over another")
 }
 
 /// What simulations say of a point.

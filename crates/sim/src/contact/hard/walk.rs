@@ -9,7 +9,7 @@ use crate::tree::{Kernel, widely};
 const N_GUESSES: usize = 4;
 
 /// How often a guess that is right is made exact, at most.
-const N_REFINED: usize = 2;
+const N_REFINED: usize = 4;
 
 /// Share of the tolerance that is as good as nothing: about what rounding leaves of a robot that
 /// lies, or a little more.
@@ -117,7 +117,8 @@ impl Kernel for Guess<'_> {
             }
             let mut next = newton.try_part(problem, impulses, 1.0);
             n_taken += 1;
-            let is_right = next.most <= *tolerance;
+            // Of rows alone there is nothing to guess: what is off is what was taken for the digits.
+            let is_right = next.most <= *tolerance || is_linear;
             for _ in 0..N_REFINED {
                 if !is_right || next.most <= enough {
                     break;
