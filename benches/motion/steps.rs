@@ -56,7 +56,7 @@ pub fn run(text: &str) {
 const N_TEAM: usize = 20;
 
 /// How much more each robot of a row leans forward than the one before, about the ground it stands
-/// on: no two of them fall alike, so that none is quicker for doing what its neighbours do.
+/// on: no two of a row fall alike, so that none is quicker for doing what its neighbours do.
 const LEAN_DEGREES: f64 = 0.2;
 
 /// With its feet on the ground, at a millisecond, and MuJoCo's solver left to MuJoCo.

@@ -834,8 +834,7 @@ fn details_of_a_world_choose_the_engine() {
     assert!(info.contains("engine rapier") && !info.contains("blue_supporter=com"), "{info}");
 }
 
-/// What would refuse a run is said by `check`, too, where the world itself asks for the engine; and
-/// with it whatever else is wrong.
+/// What would refuse a run is said by `check`, too, where the world itself asks for the engine.
 #[test]
 fn check_says_what_a_detail_lacks() {
     let dir = tempfile::tempdir().expect("a folder");

@@ -241,3 +241,33 @@ fn ladders_of_masses_stand() {
         assert!(off < 1e-6, "{masses:?} kg: {off} m");
     }
 }
+
+/// Two steps of one stair are two flat sides, though their normals are the same and one rigid has
+/// both: who stands on both touches each where it is.
+#[test]
+fn steps_of_a_stair_are_no_one_plane() {
+    let part = |name: &str, x: f64, z: f64| {
+        format!(
+            r#"<collision name="{name}"><pose>{x} 0 {z} 0 0 0</pose><geometry><box>
+            <size>0.3 0.3 0.1</size></box></geometry></collision>"#
+        )
+    };
+    let stair = [part("low", -0.2, -0.05), part("high", 0.2, 0.05)].concat();
+    let bridge = [part("left", -0.2, 0.05), part("right", 0.2, 0.15)].concat();
+    let world = sdf_world(&format!(
+        r#"<model name="stair"><static>true</static><link name="link">{stair}</link></model>
+        <model name="bridge"><link name="link"><inertial><mass>2</mass><inertia><ixx>0.1</ixx>
+        <iyy>0.1</iyy><izz>0.1</izz></inertia></inertial>{bridge}</link></model>"#
+    ));
+    let (mut n_low, mut n_high) = (0, 0);
+    Play::native(0.1).watch(&world, |_, state| {
+        for contact in &state.contacts {
+            let at = contact.position;
+            let wanted = if at.x < 0.0 { 0.0 } else { 0.1 };
+            assert!((at.z - wanted).abs() < 1e-4, "{at}");
+            n_low += u32::from(at.x < 0.0);
+            n_high += u32::from(at.x > 0.0);
+        }
+    });
+    assert!(n_low > 0 && n_high > 0, "{n_low} {n_high}");
+}

@@ -79,7 +79,7 @@ pub struct Column<'a> {
     pub times: &'a [SimTime],
     /// What; NaN where a sample does not have it.
     pub values: Cow<'a, [f64]>,
-    /// `m`, `rad`, `m/s`, …; empty where it has none or nobody knows.
+    /// `m`, `rad`, `m/s`, …; `Unit::Unsaid` where it has none or nobody said.
     pub unit: Unit,
     /// Samples of its track that were left out because of their times.
     pub left_out: LeftOut,

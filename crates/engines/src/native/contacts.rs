@@ -162,15 +162,22 @@ impl Contacts {
         for of_two in self.touches.chunk_by_mut(|a, b| a.rigids == b.rigids) {
             let deeper = |a: &Touch, b: &Touch| a.point.depth < b.point.depth;
             let deepest = of_two.iter().reduce(|a, b| if deeper(a, b) { b } else { a });
-            let Some(ContactPoint { normal, position, .. }) = deepest.map(|touch| touch.point)
+            let Some(ContactPoint { normal, position, depth, .. }) =
+                deepest.map(|touch| touch.point)
             else {
                 continue;
             };
             let level = position.dot(normal);
             for touch in of_two.iter_mut() {
                 let point = &mut touch.point;
-                if (point.normal - normal).length_squared() < SAME_NORMAL * SAME_NORMAL {
-                    point.position += normal * (level - point.position.dot(normal));
+                let off = level - point.position.dot(normal);
+                // Points are half way between the two sides. Those of another step of a stair are
+                // further off than their depths tell.
+                let is_of_same_side = off.abs() <= 0.5 * (depth - point.depth).abs() + SAME_LEVEL;
+                let is_parallel =
+                    (point.normal - normal).length_squared() < SAME_NORMAL * SAME_NORMAL;
+                if is_parallel && is_of_same_side {
+                    point.position += normal * off;
                 }
             }
         }
@@ -272,6 +279,9 @@ impl Contacts {
 
 /// Normals that differ by less are those of one flat side.
 const SAME_NORMAL: f64 = 1e-9;
+
+/// Levels that differ by less more than depths tell are those of one flat side \[m\].
+const SAME_LEVEL: f64 = 1e-9;
 
 /// A normal with less of it along the ground pushes nobody aside.
 const STEEP: f64 = 0.1;

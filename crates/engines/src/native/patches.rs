@@ -9,8 +9,8 @@
 //! λ_i = f/n + ω × r_i,   T·ω = τ,   T = Σ (|r|²·1 − r·rᵀ)
 //! ```
 //!
-//! and of no smaller impulses. So where all points of two links held in the last step, six rows
-//! that hold stand for them, which takes an eighth of the time to solve. If every point of the
+//! and of no smaller impulses. So where points of two links held in the last step, six rows that
+//! hold stand for all that press, which takes an eighth of the time to solve. If every point of the
 //! answer pushes and stays within its cone, it is an answer of the whole problem, whose law it
 //! keeps point by point. If not, the whole problem is solved.
 
@@ -23,7 +23,7 @@ use super::contacts::Touch;
 /// Points of two links that held, together.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Patch {
-    /// Blocks of the points: all contacts of the two links.
+    /// Blocks of the points: contacts of the two links that follow each other.
     pub first: usize,
     pub n: usize,
     /// The block of its force; that of its moment is the next one.
@@ -171,8 +171,8 @@ impl Spread {
             spread += Mat3::from_diagonal(Vec3::splat(r.length_squared())) - outer;
         }
         let mean = (spread.x_axis.x + spread.y_axis.y + spread.z_axis.z) / 3.0;
-        // Written so that what is no number is on a line.
-        if !(spread.determinant() > ON_A_LINE * mean * mean * mean) {
+        let volume = spread.determinant();
+        if volume.is_nan() || volume <= ON_A_LINE * mean * mean * mean {
             return None;
         }
         let radius = sqrt(mean / n as f64);
@@ -228,7 +228,7 @@ impl Point {
     fn nearest(&self, impulse: Vec3) -> Option<Vec3> {
         let [normal, first, second] = self.directions.map(|direction| impulse.dot(direction));
         let length = sqrt(first * first + second * second);
-        if length <= self.mu * normal {
+        if normal >= 0.0 && length <= self.mu * normal {
             return None;
         }
         // The nearest of the cone: along its side, or at its tip.

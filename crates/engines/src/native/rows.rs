@@ -51,8 +51,8 @@ pub(super) struct Held {
     /// Per block from the first on: the contacts.
     pub contacts: Vec<Contact>,
     pub strengths: Vec<Strength>,
-    /// Points that held together in the last step, with rows of their own: the last blocks of all,
-    /// to be taken in place of theirs.
+    /// Points that may hold together, with rows of their own: the last blocks of all, to be taken
+    /// in place of theirs.
     pub patches: Vec<Patch>,
     /// Per contact: which of the patches it is part of.
     pub patch_of: Vec<Option<usize>>,

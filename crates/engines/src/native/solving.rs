@@ -169,9 +169,8 @@ impl Work {
         self.patches.clear();
         for &block in chosen {
             if let Owner::Contact { touch, .. } = &held.owners[block] {
-                let contact = &held.contacts[block];
-                let bounces = contact.restitution > 0.0 && contact.is_touching;
-                if bounces || now.touches[*touch].point.depth > SLACK {
+                // What overlaps is pushed apart, point by point.
+                if now.touches[*touch].point.depth > SLACK {
                     return false;
                 }
                 let Some(patch) = held.patch_of[block] else { return false };

@@ -84,7 +84,7 @@ pub struct Series {
     pub times: Vec<SimTime>,
     /// Finite, one per time.
     pub values: Vec<f64>,
-    /// `m`, `rad`, …; empty where nobody knows.
+    /// `m`, `rad`, …; `Unit::Unsaid` where nobody said.
     pub unit: Unit,
     /// What was left out.
     pub dropped: Dropped,

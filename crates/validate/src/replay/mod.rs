@@ -336,6 +336,11 @@ impl Replay {
         self.experiment.known.iter().any(|(key, _)| names.find(key).as_ref() == Ok(source))
     }
 
+    /// Whether somebody gave it, by itself or by the place of a link.
+    pub fn is_told(&self, source: &Source) -> bool {
+        self.is_given(source) || self.known_by_gift().tells_by_link(&self.model, source)
+    }
+
     /// Another delay of commands for the next run.
     pub fn set_command_delay(&mut self, delay: SimDuration) {
         self.options.command_delay = delay;

@@ -56,7 +56,11 @@ pub(super) fn starts_of((course, replay): (usize, &Replay)) -> Vec<Start> {
 /// and a model that has them elsewhere is fitted to that.
 pub(super) fn assumed(replay: &Replay) -> Vec<Diagnostic> {
     let (model, sources) = (replay.model(), replay.sources());
-    let is_known = |source: &Source| sources.contains(source) || replay.is_given(source);
+    // Where links were measured or given, joints follow from them.
+    if sources.iter().any(|source| !matches!(source, Source::Joint(..))) {
+        return Vec::new();
+    }
+    let is_known = |source: &Source| sources.contains(source) || replay.is_told(source);
     let joint = |source: &Source| match source {
         Source::Joint(dof, _) => Some(*dof),
         _ => None,
@@ -67,9 +71,11 @@ pub(super) fn assumed(replay: &Replay) -> Vec<Diagnostic> {
     dofs.retain(|dof| !is_known(&Source::Joint(*dof, JointQuantity::Position)));
     let warn = |dof: usize| {
         let (name, at) = (&model.dofs[dof].name, replay.start().dofs[dof].position);
+        let is_angle = is_angle(model, &Source::Joint(dof, JointQuantity::Position));
+        let unit = if is_angle { "rad" } else { "m" };
         let message = format!(
-            "where `{name}` starts is not among what is fitted: the model's own {at} is taken for \
-             it, and what is found is as wrong as that"
+            "where `{name}` starts is not among what is fitted: the model's own {at} {unit} is \
+             taken for it, and what is found is as wrong as that"
         );
         Diagnostic::warning("start-assumed", message)
             .help(format!("fit `{name}/position` as well, or say it with --state"))

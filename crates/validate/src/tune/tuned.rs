@@ -194,7 +194,11 @@ pub fn tuned(
     let rms_after = sqrt(cost? / n_residuals.max(1) as f64);
     let rms_before = looked.as_ref().and_then(|looked| Some(tuning.rms(looked.before.as_ref()?)));
     told.extend(rms_before.and_then(|before| worse(before, rms_after)));
-    told.extend((rms_after >= 1.0).then(|| no_better_than_mean(rms_after)));
+    // A key that does not change has no deviation to count in, and windows start from noise.
+    let has_deviations = tuning.scales.iter().all(|(_, scale)| *scale != 1.0);
+    if has_deviations && tuning.plan.options.window.is_none() && rms_after >= 1.0 {
+        told.push(no_better_than_mean(rms_after));
+    }
     if let Some(worth) = worth.filter(|_| is_found) {
         told.extend(coarse_step(tuning, &numbers, worth));
         // Where nothing is left there is nothing but rounding to be rough.

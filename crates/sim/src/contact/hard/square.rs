@@ -1,8 +1,7 @@
 //! Square matrices whose rows are filled up to whole chunks: loops without a rest, in
 //! instructions as wide as there are, number by number to the same bits in any width.
 //!
-//! `width` is how many chunks a row has. It comes as an argument, so that where it is known when
-//! this is compiled, which saves most of what small matrices take, it can be said.
+//! `width` is how many chunks a row has.
 
 /// A square matrix.
 #[derive(Debug, Default)]
@@ -18,7 +17,7 @@ pub(super) struct Square {
     factors: Vec<f64>,
 }
 
-/// Rows of so few chunks are worked on whole.
+/// Of rows of so few chunks nobody asks where something stands.
 const N_WHOLE: usize = 5;
 
 /// Numbers that are worked on at once.

@@ -106,8 +106,8 @@ impl Kernel for Guess<'_> {
             // Where there is friction, impulses that work against each other are best left as
             // they are: the least that holds still may lie beyond some cone. With all of every
             // impulse sought, of the robots that lie a quarter went on to sweeps.
-            let is_linear = walk.problem.contacts.is_empty() && !is_good;
-            let sought = if is_linear { Sought::Whole } else { Sought::Change };
+            let is_rows_alone = walk.problem.contacts.is_empty() && !is_good;
+            let sought = if is_rows_alone { Sought::Whole } else { Sought::Change };
             let Walk { problem, impulses, velocities, newton, tolerance } = &mut walk;
             newton.list(problem, sought, impulses, velocities);
             // A guess is checked in any case, and goes the quick way; where that loses the digits,
@@ -117,8 +117,9 @@ impl Kernel for Guess<'_> {
             }
             let mut next = newton.try_part(problem, impulses, 1.0);
             n_taken += 1;
-            // Of rows alone there is nothing to guess: what is off is what was taken for the digits.
-            let is_right = next.most <= *tolerance || is_linear;
+            // Of rows alone there is little to guess: what is off is mostly what was taken for the
+            // digits.
+            let is_right = next.most <= *tolerance || is_rows_alone;
             for _ in 0..N_REFINED {
                 if !is_right || next.most <= enough {
                     break;
