@@ -16,7 +16,8 @@
 
 use headland_base::maths::sqrt;
 use headland_base::{Mat3, Vec3};
-use headland_sim::contact::hard::{Contact, Strength};
+use headland_sim::constraint::Blocks;
+use headland_sim::contact::hard::{Contact, Row, Strength};
 
 use super::contacts::Touch;
 
@@ -31,6 +32,40 @@ pub(super) struct Patch {
     pub parts: Parts,
     pub spread: Spread,
     pub target: Target,
+}
+
+impl Patch {
+    /// What its rows in a block are to do.
+    pub fn rows(&self, block: usize) -> [Row; 3] {
+        let Target { velocity, spin } = self.target;
+        let target = if block == self.block { velocity } else { spin * self.spread.radius };
+        target.to_array().map(Row::held)
+    }
+}
+
+/// A patch before its rows.
+pub(super) struct Patching {
+    /// How b moves at its centre against a if nothing kicks, and turns, times its radius \[m/s\].
+    pub free: [Vec3; 2],
+    /// Source, sign, and where the centre is from its robot's origin.
+    pub sides: [Option<(usize, f64, Vec3)>; 2],
+}
+
+impl Patching {
+    /// Opens its two blocks: along the world's axes three of its force, and three of its moment in
+    /// units of its radius.
+    pub fn open(&self, radius: f64, blocks: &mut Blocks) {
+        let axes = [Vec3::X, Vec3::Y, Vec3::Z];
+        let row = |turn: Vec3, line: Vec3| [turn.x, turn.y, turn.z, line.x, line.y, line.z];
+        blocks.open(3, self.free[0].to_array());
+        for (source, sign, arm) in self.sides.iter().flatten() {
+            blocks.side(*source, &axes.map(|axis| row(arm.cross(axis * *sign), axis * *sign)));
+        }
+        blocks.open(3, self.free[1].to_array());
+        for (source, sign, _) in self.sides.iter().flatten() {
+            blocks.side(*source, &axes.map(|axis| row(axis * (*sign * radius), Vec3::ZERO)));
+        }
+    }
 }
 
 /// Where some points are, as far as it says what they can hold.
@@ -69,7 +104,7 @@ pub(super) struct Point {
 /// Fewer points leave something free.
 const N_LEAST: usize = 3;
 
-/// More points than this are shared out over no more.
+/// Of more points than this nobody knows the least: they are solved point by point.
 const N_MOST: usize = 16;
 
 /// So many points within their cones hold all that press: the links could only tilt about the line

@@ -15,7 +15,7 @@ use super::crew::Crew;
 use super::islands::Islands;
 use super::joint_rows::JointRows;
 use super::packing::Seat;
-use super::patches::{self, Patch};
+use super::patches::{self, Patch, Patching};
 use super::solving::{Now, Solver};
 use super::strength::strength_of;
 
@@ -68,12 +68,7 @@ impl Held {
     /// The rows of a block that is of a patch.
     pub fn patch_rows(&self, block: usize) -> [Row; 3] {
         let patch = &self.patches[(block - self.n_blocks) / 2];
-        let target = if block == patch.block {
-            patch.target.velocity
-        } else {
-            patch.target.spin * patch.spread.radius
-        };
-        target.to_array().map(Row::held)
+        patch.rows(block)
     }
 }
 
@@ -85,14 +80,6 @@ struct Asked {
     source: usize,
     /// How it moves if nothing kicks.
     free: V6<f64>,
-}
-
-/// A patch before its rows.
-struct Patching {
-    /// How b moves at its centre against a if nothing kicks, and turns, times its radius \[m/s\].
-    free: [Vec3; 2],
-    /// Source, sign, and where the centre is from its robot's origin.
-    sides: [Option<(usize, f64, Vec3)>; 2],
 }
 
 /// Robots counted through all packs, pack by pack: constant.
@@ -275,19 +262,7 @@ impl Rows {
         self.held.n_blocks = self.held.blocks.blocks.len();
         for (patch, patching) in self.held.patches.iter_mut().zip(&self.patching) {
             patch.block = self.held.blocks.blocks.len();
-            for (moment, free) in patching.free.iter().enumerate() {
-                self.held.blocks.open(3, free.to_array());
-                for (source, sign, arm) in patching.sides.iter().flatten() {
-                    let rows = [Vec3::X, Vec3::Y, Vec3::Z].map(|direction| {
-                        let (turn, line) = match moment {
-                            0 => (arm.cross(direction * *sign), direction * *sign),
-                            _ => (direction * (*sign * patch.spread.radius), Vec3::ZERO),
-                        };
-                        [turn.x, turn.y, turn.z, line.x, line.y, line.z]
-                    });
-                    self.held.blocks.side(*source, &rows);
-                }
-            }
+            patching.open(patch.spread.radius, &mut self.held.blocks);
         }
     }
 

@@ -1,6 +1,6 @@
 //! Velocities, the forces that motion by itself takes, and inverse dynamics.
 
-use super::build::{NodeKind, Tree};
+use super::build::{Node, NodeKind, Tree};
 use super::lane::{Lane, wide};
 use super::place::Bodies;
 use super::spatial::{V3, V6};
@@ -38,10 +38,7 @@ wide! {
                 Some(parent) => (motions.velocities[parent], motions.accelerations[parent]),
                 None => (anchor, V6::ZERO),
             };
-            let mut own = V6::ZERO;
-            for k in node.columns() {
-                own += bodies.axes[k] * velocities[k];
-            }
+            let own = own_motion(node, bodies, velocities);
             if node.kind == NodeKind::Free {
                 // Its columns lie along the world's axes and do not turn with it.
                 motions.velocities[i] = own;
@@ -55,6 +52,12 @@ wide! {
     }
 }
 
+/// What the columns of a node add to the motion of what carries it.
+#[inline(always)]
+fn own_motion<L: Lane>(node: &Node, bodies: &Bodies<L>, velocities: &[L]) -> V6<L> {
+    node.columns().fold(V6::ZERO, |own, k| own + bodies.axes[k] * velocities[k])
+}
+
 wide! {
     /// The velocities of [`move_bodies`] alone, for whom nothing accelerates by itself.
     pub fn move_only<'a, L>(
@@ -66,10 +69,7 @@ wide! {
     ) {
         assert_eq!(velocities.len(), tree.n_dofs, "one velocity per column");
         for (i, node) in tree.nodes.iter().enumerate() {
-            let mut own = V6::ZERO;
-            for k in node.columns() {
-                own += bodies.axes[k] * velocities[k];
-            }
+            let own = own_motion(node, bodies, velocities);
             let base = node.parent.map_or(anchor, |parent| moved[parent]);
             moved[i] = if node.kind == NodeKind::Free { own } else { base + own };
         }
