@@ -10,8 +10,8 @@
 //! ```
 //!
 //! Four corners of one foot leave the impulses undetermined; a whisper of the identity picks
-//! the smallest. Guesses are whole steps; later ones are taken only as far as they bring the
-//! problem nearer to its law.
+//! the smallest. Guesses are whole steps; careful ones hold back what changes, the more the longer
+//! that brings the problem no nearer to its law.
 //!
 //! Of contacts that are open and stops that nothing rests on what is sought is known, so only the
 //! others are left as equations.
@@ -83,7 +83,7 @@ enum Left {
 /// gram. At 1e-11 rounding alone shifted about what moves nothing; 1e-7 did no better.
 ///
 /// Tried instead: contacts that give in by 1e-7 of what they answer, but a gram sank under a ton.
-const WHISPER: f64 = 1e-9;
+pub(super) const WHISPER: f64 = 1e-9;
 
 /// `W·λ + b`, by eights that stay in a register; the last eight reach back over the one before.
 #[inline(always)]
@@ -115,39 +115,15 @@ pub(super) fn find_velocities(problem: &Task<'_>, impulses: &[f64], out: &mut Ve
 const EIGHT: usize = 8;
 
 impl Newton {
-    /// Tries the step, or shorter and shorter parts of it; where that leads. `None` when a
-    /// careful one leads nowhere better.
+    /// Where what was found leads.
     #[inline(always)]
-    pub fn advance(
-        &mut self,
-        problem: &Task<'_>,
-        impulses: &[f64],
-        careful: bool,
-        here: Distance,
-    ) -> Option<Distance> {
-        let mut part = 1.0;
-        while part > 0.02 {
-            let there = self.try_part(problem, impulses, part);
-            if !careful || there.squares < (1.0 - 0.1 * part) * here.squares {
-                return Some(there);
-            }
-            part *= 0.5;
-        }
-        None
-    }
-
-    /// Where a part of the way to what was found leads.
-    #[inline(always)]
-    pub fn try_part(&mut self, problem: &Task<'_>, impulses: &[f64], part: f64) -> Distance {
+    pub fn try_found(&mut self, problem: &Task<'_>, impulses: &[f64]) -> Distance {
         self.tried.clear();
         match self.sought {
-            Sought::Whole => {
-                debug_assert!(part == 1.0, "a part of all is nowhere on the way");
-                self.tried.extend_from_slice(&self.found);
-            }
+            Sought::Whole => self.tried.extend_from_slice(&self.found),
             Sought::Change => {
                 let both = impulses.iter().zip(&self.found);
-                self.tried.extend(both.map(|(impulse, change)| impulse + part * change));
+                self.tried.extend(both.map(|(impulse, change)| impulse + change));
             }
         }
         find_velocities(problem, &self.tried, &mut self.velocities);
@@ -276,11 +252,11 @@ impl Newton {
         }
     }
 
-    /// Solves the equations, where asked for or where contacts slide with exchanges of rows;
-    /// `false` where that fails. Rows that answer each other equally need none, but where a gram
+    /// Solves the equations, where asked for or where contacts slide with exchanges of rows, and
+    /// with impulses as reluctant as asked for; `false` where that fails. Rows that answer each other equally need none, but where a gram
     /// carries a ton they are what keeps the digits.
     #[inline(always)]
-    pub fn find(&mut self, problem: &Task<'_>, exchanges: bool) -> bool {
+    pub fn find(&mut self, problem: &Task<'_>, exchanges: bool, reluctance: f64) -> bool {
         let Newton { equations, rows, runs, known, matrix, right, found, .. } = self;
         matrix.clear(equations.len());
         right.clear();
@@ -314,13 +290,30 @@ impl Newton {
                     }
                 }
             }
-            into[e] += WHISPER;
+            into[e] += reluctance;
             right.push(lacking);
         }
         let slides = |equation: &Equation| matches!(equation.left, Left::Slip { .. });
         let is_solved = matrix.solve(right, exchanges || equations.iter().any(slides));
         equations.iter().zip(&*right).for_each(|(equation, sought)| found[equation.row] = *sought);
         is_solved
+    }
+
+    /// Solves the equations by the matrix of the last ones, where they are of the same rows: near
+    /// the end of the way it hardly changes, and to make it anew costs ten times as much. `false`
+    /// where they are not.
+    #[inline(always)]
+    pub fn find_by_last(&mut self) -> bool {
+        let Newton { equations, rows, known, matrix, right, found, .. } = self;
+        let is_same = equations.iter().map(|equation| equation.row).eq(rows.iter().copied());
+        if !is_same || !known.is_empty() {
+            return false;
+        }
+        right.clear();
+        right.extend(equations.iter().map(|equation| equation.right));
+        matrix.solve_again(right);
+        equations.iter().zip(&*right).for_each(|(equation, sought)| found[equation.row] = *sought);
+        true
     }
 
     /// Puts back what the whisper took: once more with the same matrix, which costs little. Kept
@@ -338,13 +331,13 @@ impl Newton {
         }));
         matrix.solve_again(right);
         equations.iter().zip(&*right).for_each(|(equation, more)| found[equation.row] += more);
-        let after = self.try_part(problem, impulses, 1.0);
+        let after = self.try_found(problem, impulses);
         if after.most < before.most {
             return after;
         }
         let Newton { equations, right, found, .. } = self;
         equations.iter().zip(&*right).for_each(|(equation, more)| found[equation.row] -= more);
-        self.try_part(problem, impulses, 1.0)
+        self.try_found(problem, impulses)
     }
 }
 

@@ -1,6 +1,6 @@
 //! Ways through a problem by steps of [`Newton`]: guesses that go all the way, and careful ones.
 
-use super::newton::{Newton, Sought, find_velocities};
+use super::newton::{Newton, Sought, WHISPER, find_velocities};
 use super::{Distance, Task, distance};
 use crate::tree::{Kernel, widely};
 
@@ -10,6 +10,15 @@ const N_GUESSES: usize = 4;
 
 /// How often a guess that is right is made exact, at most.
 const N_REFINED: usize = 4;
+
+/// How reluctant impulses are to change in careful steps, each tried where the one before brings
+/// nothing. Where more points hold than there are ways to move, what they ask for may be at odds
+/// by a hair, and a whole step goes very far for very little. Shorter and shorter parts of it,
+/// which were tried instead, led nowhere: of a hundred robots that lie a step took 52 µs, not 30.
+const DAMPING: [f64; 4] = [WHISPER, 1e-5, 1e-3, 1e-1];
+
+/// What is left of all squares after a careful step that is worth taking.
+const NEARER: f64 = 0.9;
 
 /// Share of the tolerance that is as good as nothing: about what rounding leaves of a robot that
 /// lies, or a little more.
@@ -37,8 +46,8 @@ pub(super) fn guess(
 /// Velocities follow the impulses.
 ///
 /// Whole steps first: each is a guess at which contacts are open, stick and slide, and guesses
-/// may get worse before one is right. If none of them is, the steps are taken back, and then
-/// only as far as each brings the problem nearer to its law.
+/// may get worse before one is right. If none of them is, the steps are taken back, and then each
+/// is held back until it brings the problem nearer to its law.
 pub(super) fn descend(
     problem: &Task<'_>,
     impulses: &mut [f64],
@@ -77,6 +86,14 @@ impl Walk<'_> {
         distance(self.problem, self.impulses, self.velocities)
     }
 
+    /// Where a whole step leads whose changes are held back; `None` where there is none.
+    #[inline(always)]
+    fn damped(&mut self, reluctance: f64) -> Option<Distance> {
+        let Walk { problem, impulses, velocities, newton, .. } = self;
+        newton.list(problem, Sought::Change, impulses, velocities);
+        newton.find(problem, true, reluctance).then(|| newton.try_found(problem, impulses))
+    }
+
     /// Takes what was tried.
     #[inline(always)]
     fn take(&mut self) {
@@ -112,10 +129,11 @@ impl Kernel for Guess<'_> {
             newton.list(problem, sought, impulses, velocities);
             // A guess is checked in any case, and goes the quick way; where that loses the digits,
             // as it may between a gram and a ton, the other comes next.
-            if !newton.find(problem, n_taken > 0) {
+            let by_last = is_good && n_taken > 0 && newton.find_by_last();
+            if !by_last && !newton.find(problem, n_taken > 0, WHISPER) {
                 break;
             }
-            let mut next = newton.try_part(problem, impulses, 1.0);
+            let mut next = newton.try_found(problem, impulses);
             n_taken += 1;
             // Of rows alone there is little to guess: what is off is mostly what was taken for the
             // digits.
@@ -154,20 +172,25 @@ impl Kernel for Descend<'_> {
         let mut here = walk.begin();
         let mut n_taken = 0;
         for careful in [false, true] {
+            let mut level = 0;
             for _ in 0..n_steps {
                 if here.most <= 0.1 * walk.tolerance {
                     break;
                 }
-                let Walk { problem, impulses, velocities, newton, .. } = &mut walk;
-                newton.list(problem, Sought::Change, impulses, velocities);
-                if !newton.find(problem, true) {
-                    break;
-                }
-                let next = newton.advance(problem, impulses, careful, here);
+                let next = loop {
+                    n_taken += 1;
+                    let there = walk.damped(DAMPING[level]);
+                    let is_nearer = |there: &Distance| there.squares < NEARER * here.squares;
+                    let there = there.filter(|there| !careful || is_nearer(there));
+                    if there.is_some() || !careful || level + 1 == DAMPING.len() {
+                        break there;
+                    }
+                    level += 1;
+                };
                 let Some(next) = next else { break };
+                level = level.saturating_sub(1);
                 walk.take();
                 here = next;
-                n_taken += 1;
             }
             if here.most <= walk.tolerance || careful {
                 break;
