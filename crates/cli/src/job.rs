@@ -111,7 +111,7 @@ pub fn record(
     let watchdog = guard(job.setup.patience + job.engine.preparation, None);
     let mut checked = engine.check(job.model, &job.setup.engine_options());
     drop(watchdog);
-    checked.extend(headland_sim::coarse_step(job.model, job.setup.step));
+    checked.extend(headland_sim::coarse_step(engine.as_ref(), job.model, job.setup.step));
     checked.extend(headland_sim::too_fast(cast, job.setup.step));
     if checked.iter().any(|diagnostic| diagnostic.severity == Severity::Error) {
         return Err(checked);

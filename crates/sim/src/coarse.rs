@@ -8,6 +8,7 @@ use headland_base::maths::sqrt;
 use headland_base::{Diagnostic, SimDuration, Vec3};
 use headland_world::geometry::corners_in;
 
+use crate::engine::Engine;
 use crate::model::{Model, Motion, Rigid};
 
 /// How many times finer than the step in which a body falls its own size the suggested one
@@ -18,15 +19,20 @@ const N_TIMES_FINER: f64 = 10.0;
 /// Thinner than this share of its length a shape is flat: a mesh of one face, or of rounding.
 const FLAT: f64 = 1e-9;
 
-/// Warns of a step in which something falls further than its size, and suggests one that is
-/// fine for all of them.
-pub fn coarse_step(model: &Model, step: SimDuration) -> Option<Diagnostic> {
+/// Warns of a step in which something that may sink falls further than its size, and suggests one
+/// that is fine for all of them.
+pub fn coarse_step(engine: &dyn Engine, model: &Model, step: SimDuration) -> Option<Diagnostic> {
     let gravity = model.world.gravity.length();
     let fall = gravity * step.secs() * step.secs();
     let falls = |rigid: &&Rigid| rigid.motion == Motion::Dynamic && rigid.gravity;
     let sizes =
         model.rigids.iter().filter(falls).filter_map(|rigid| Some((size(model, rigid)?, rigid)));
     let mut small: Vec<(f64, &Rigid)> = sizes.filter(|(size, _)| fall > *size).collect();
+    if small.is_empty() {
+        return None;
+    }
+    let may_sink = engine.may_sink(model);
+    small.retain(|(_, rigid)| may_sink[model.bodies[rigid.body_idxs[0]].rigid_idx]);
     small.sort_by(|a, b| a.0.total_cmp(&b.0));
     let (smallest, rigid) = *small.first()?;
     let name = &model.bodies[rigid.body_idxs[0]].name;

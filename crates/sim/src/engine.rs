@@ -56,6 +56,12 @@ pub trait Engine {
         false
     }
 
+    /// Per rigid, whether it may sink into what it falls on where steps are long. All may where
+    /// contacts are seen only once things overlap.
+    fn may_sink(&self, model: &Model) -> Vec<bool> {
+        vec![true; model.rigids.len()]
+    }
+
     /// What it had to say in the last step, for people: warnings of its own that are no fault.
     /// Asked after every step; most have nothing.
     fn take_remarks(&mut self) -> Vec<String> {

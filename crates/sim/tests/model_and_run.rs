@@ -81,7 +81,8 @@ fn a_coarse_step_is_warned_of_but_not_for_a_sheet() {
             geometry: Geometry::Box { size },
             surface: Surface::default(),
         }];
-        coarse_step(&compile(vec![link], vec![]).unwrap(), SimDuration::from_nanos(100_000_000))
+        let model = compile(vec![link], vec![]).unwrap();
+        coarse_step(&Still, &model, SimDuration::from_nanos(100_000_000))
     };
     let warning = falling(Vec3::splat(0.02)).expect("it falls 98 mm");
     assert_eq!(warning.code, "coarse-step");

@@ -91,7 +91,7 @@ pub(super) fn check(model: &Model, step_secs: f64) -> Option<Diagnostic> {
         law.word()
     );
     let suits = two_digits(step_secs * SWING_KEPT / swing);
-    let help = format!("--step {suits} suits it, or a softer surface, or --law hard");
+    let help = format!("--step {suits} or shorter suits it, or a softer surface, or --law hard");
     Some(Diagnostic::warning("step-too-long", message).note(note).help(help))
 }
 

@@ -17,6 +17,7 @@ mod islands;
 mod joint_rows;
 mod packing;
 mod patches;
+mod realised;
 mod rows;
 mod rub;
 mod solving;
@@ -29,7 +30,7 @@ use headland_base::maths::sqrt;
 use headland_base::{Diagnostic, SimDuration};
 use headland_sim::contact::{Detector, Scene};
 use headland_sim::motion::{Drive, Pack, take_faster};
-use headland_sim::tree::{V3, V6};
+use headland_sim::tree::{Forest, V3, V6};
 use headland_sim::{
     Engine, EngineEntry, EngineOptions, Fault, Found, Housing, Inputs, Model, Motion, State,
 };
@@ -107,6 +108,7 @@ impl Engine for Native {
         out.extend(Scene::check(model));
         out.extend(packing::check(model));
         out.extend(implausible::check(model, options.step.secs()));
+        out.extend(realised::remarks(model));
         out
     }
 
@@ -161,6 +163,17 @@ impl Engine for Native {
 
     fn shortens_steps(&self) -> bool {
         true
+    }
+
+    /// `hard` looks at gaps and stops what closes them where it touches; springs push when it has.
+    fn may_sink(&self, model: &Model) -> Vec<bool> {
+        let is_soft = model.world.physics.native.law.is_some_and(|law| law != ContactLaw::Hard);
+        let mut out = vec![false; model.rigids.len()];
+        for tree in Forest::of(model).trees.iter().filter(|_| is_soft) {
+            let may_sink = packing::is_moved_by_forces(model, tree);
+            tree.nodes.iter().filter_map(|node| node.rigid_idx).for_each(|i| out[i] = may_sink);
+        }
+        out
     }
 
     fn take_remarks(&mut self) -> Vec<String> {
