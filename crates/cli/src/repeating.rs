@@ -3,13 +3,13 @@
 
 use std::path::Path;
 
-use headland_base::{Diagnostic, SimDuration};
-use headland_judge::compare::is_of_units;
+use headland_base::{Diagnostic, Severity, SimDuration};
+use headland_judge::compare::{SIGNAL_TWICE, is_of_units};
 use headland_record::csv::{self, TableOptions};
 use headland_record::{ImportOptions, Recording, import};
 use headland_report::count;
 use headland_sim::{EngineEntry, Gains, Model};
-use headland_validate::{Between, Experiment, ReplayOptions, SIGNAL_TWICE, Told, given};
+use headland_validate::{Between, Experiment, ReplayOptions, Told, given};
 use headland_world::parameter::{self, Parameter, Settings, Subject};
 use headland_world::{Integrator, Places, World};
 

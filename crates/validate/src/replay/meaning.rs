@@ -2,8 +2,7 @@
 //! motors follow, how samples can be met. What stands in the way is said in full.
 
 use headland_base::Diagnostic;
-use headland_judge::compare::Sampling;
-use headland_judge::compare::{UNITS_DIFFER, unknown_unit};
+use headland_judge::compare::{Sampling, UNITS_DIFFER, signal_twice, unknown_unit};
 use headland_record::Unit;
 use headland_sim::{Commands, Engine, Mode, Model, State};
 
@@ -106,15 +105,6 @@ pub fn known_signals(model: &Model, experiment: Experiment) -> (Experiment, Vec<
     };
     let signals = signals.into_iter().filter(|signal| is_known(signal)).collect();
     (Experiment { signals, told, known }, unread)
-}
-
-/// The code of what is said of two keys that mean one signal.
-pub const SIGNAL_TWICE: &str = "signal-twice";
-
-fn signal_twice(first: &str, second: &str) -> Diagnostic {
-    let message = format!("`{first:.120}` and `{second:.120}` are the same signal of the model");
-    Diagnostic::error(SIGNAL_TWICE, message)
-        .help("keep one of these columns; --key selects, --map gives new names")
 }
 
 /// What a table says a key is in, where the model has it in something else.

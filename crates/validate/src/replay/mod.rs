@@ -40,7 +40,6 @@ use going::At;
 use meaning::{initial, meanings, motors, sampling_of};
 
 pub(crate) use meaning::wrong_unit;
-pub use meaning::{SIGNAL_TWICE, known_signals};
 
 /// How an experiment is repeated.
 #[derive(Clone, Debug, PartialEq)]
