@@ -757,7 +757,8 @@ pub struct ValidateArgs {
     any number of threads.\n\n\
     Exit codes: 2 bad usage or input · 3 not converged, interrupted, too few samples to tell, or an \
     answer that is not to be trusted: warnings worse-than-given, at-bound, not-seen, rough-error, \
-    waves-left, no-better-than-mean and starts-unsure · 4 an engine broke · 0 done.")]
+    waves-left, something-missing, no-better-than-mean, start-assumed and starts-unsure · 4 an \
+    engine broke · 0 done.")]
 pub struct TuneArgs {
     /// The model: SDF, URDF or MJCF
     pub model: PathBuf,

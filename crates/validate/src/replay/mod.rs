@@ -109,6 +109,15 @@ pub enum Stopped {
 }
 
 /// An experiment that can be repeated any number of times.
+impl std::fmt::Display for Stopped {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Stopped::Fault(time, fault) => write!(f, "at {time}, {}", fault.0),
+            Stopped::Interrupted(time) => write!(f, "somebody ended it at {time}"),
+        }
+    }
+}
+
 pub struct Replay {
     model: Model,
     engine: Box<dyn Engine>,
