@@ -633,7 +633,7 @@ pub struct ComparisonArgs {
     /// Which of its two times a message has: that of its header, or when it was recorded
     #[arg(long, value_name = "WHICH", default_value = "header", value_parser = ["header", "log"])]
     pub stamp: String,
-    /// The unit of the times of tables that are compared [default: what the header says, else s]
+    /// The unit of the times of tables that are compared [default: what the header says, else s, or ns where the first time is beyond 1e14]
     #[arg(long, value_name = "UNIT", value_parser = PossibleValuesParser::new(TimeUnit::NAMES))]
     pub time_unit: Option<String>,
     /// Names of the columns of tables without a header, with commas between: time,elbow/position

@@ -142,6 +142,23 @@ pub(super) fn motors(
     if missing.is_empty() { Ok(commands) } else { Err(missing) }
 }
 
+/// What to say of gains where every motor that is told something has its own.
+pub(super) fn idle_gains(
+    model: &Model,
+    experiment: &Experiment,
+    options: &ReplayOptions,
+) -> Option<Diagnostic> {
+    let without = ReplayOptions { gains: None, ..options.clone() };
+    let is_idle = options.gains.is_some()
+        && !experiment.told.is_empty()
+        && motors(model, experiment, &without).is_ok();
+    is_idle.then(|| {
+        let message = "gains are given, and no joint that is told something is without its own: \
+                       they change nothing";
+        Diagnostic::remark("option-ignored", message)
+    })
+}
+
 /// How samples can be met.
 pub(super) fn sampling_of(
     plan: &Plan,

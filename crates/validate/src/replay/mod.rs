@@ -37,8 +37,9 @@ use crate::source::{Names, Source};
 use crate::told::{Between, Script};
 
 use going::At;
-use meaning::{initial, meanings, motors, sampling_of};
+use meaning::{idle_gains, initial, meanings, motors, sampling_of};
 
+pub use meaning::known_signals;
 pub(crate) use meaning::wrong_unit;
 
 /// How an experiment is repeated.
@@ -108,7 +109,6 @@ pub enum Stopped {
     Interrupted(SimTime),
 }
 
-/// An experiment that can be repeated any number of times.
 impl std::fmt::Display for Stopped {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
@@ -118,6 +118,7 @@ impl std::fmt::Display for Stopped {
     }
 }
 
+/// An experiment that can be repeated any number of times.
 pub struct Replay {
     model: Model,
     engine: Box<dyn Engine>,
@@ -177,6 +178,7 @@ impl Replay {
         let sensors = Sensors::of(&model, &start);
         let (sources, known) = meanings(&model, &sensors, &experiment)?;
         let commands = motors(&model, &experiment, &options)?;
+        notes.extend(idle_gains(&model, &experiment, &options));
         let at = At::new(&start, &commands);
         let n_samples = experiment.signals.iter().map(|signal| signal.series.times.len());
         let out = Simulated {
