@@ -117,8 +117,8 @@ impl Trial {
         let off = sqrt(each.iter().map(|(off, _)| off * off).sum::<f64>() / each.len() as f64);
         let width = halves[halves.len() / 2] / (1.96 * off);
         println!(
-            "{what}: {n_held} of {N_TRIALS} hold it, {n_trusted} are trusted, the middle interval is {width:.2} times what \
-             the answers ask for; off by {off:.3e} in the root mean square"
+            "{what}: {n_held} of {N_TRIALS} hold it, {n_trusted} are trusted, the middle interval is \
+             {width:.2} times what the answers ask for; off by {off:.3e} in the root mean square"
         );
         (n_held as f64 / N_TRIALS as f64, width)
     }

@@ -1,5 +1,6 @@
 //! Experiments with known truth: numbers are planted, an engine moves the model, noise is laid over
 //! what it did, and tuning on the native engine looks for them.
+#![allow(clippy::unwrap_used)]
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
