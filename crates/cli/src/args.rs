@@ -633,7 +633,7 @@ pub struct ComparisonArgs {
     /// Which of its two times a message has: that of its header, or when it was recorded
     #[arg(long, value_name = "WHICH", default_value = "header", value_parser = ["header", "log"])]
     pub stamp: String,
-    /// The unit of the times of tables that are compared [default: what the header says, else s]
+    /// The unit of the times of tables that are compared [default: what the header says, else s, or ns where the first time is beyond 1e14]
     #[arg(long, value_name = "UNIT", value_parser = PossibleValuesParser::new(TimeUnit::NAMES))]
     pub time_unit: Option<String>,
     /// Names of the columns of tables without a header, with commas between: time,elbow/position
@@ -757,7 +757,8 @@ pub struct ValidateArgs {
     any number of threads.\n\n\
     Exit codes: 2 bad usage or input · 3 not converged, interrupted, too few samples to tell, or an \
     answer that is not to be trusted: warnings worse-than-given, at-bound, not-seen, rough-error, \
-    waves-left, no-better-than-mean and starts-unsure · 4 an engine broke · 0 done.")]
+    waves-left, something-missing, no-better-than-mean, start-assumed and starts-unsure · 4 an \
+    engine broke · 0 done.")]
 pub struct TuneArgs {
     /// The model: SDF, URDF or MJCF
     pub model: PathBuf,

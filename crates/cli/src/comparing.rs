@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 
 use headland_base::{Diagnostic, Seed, SimTime};
 use headland_judge::compare::{
-    Bootstrap, Compared, Fit, Held, KeyKind, KeyMap, Options, Phase, Rule, Sampling, Selection,
-    Side, Threshold, compare, parse_phases,
+    Bootstrap, Compared, Fit, Held, KeyKind, KeyMap, NO_DIGITS, Options, Phase, Rule, Sampling,
+    Selection, Side, Threshold, compare, parse_phases,
 };
 use headland_record::csv::{ColumnFilter, TableOptions};
 use headland_record::{
@@ -108,6 +108,9 @@ fn outcome(context: &Context, args: &ComparisonArgs, all: &Comparison) -> Outcom
     } else if !all.compared.has_pairs() {
         let cut = nothing_left(args, all.compared);
         context.show(&[cut.unwrap_or_else(|| all.compared.no_pair())]);
+        outcome = Outcome::Partial;
+    }
+    if all.compared.refused.iter().any(|fault| fault.code == NO_DIGITS) {
         outcome = Outcome::Partial;
     }
     for held in all.held {

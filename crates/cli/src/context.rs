@@ -7,7 +7,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{BufReader, ErrorKind, IsTerminal, Write as _};
 use std::path::{Path, PathBuf};
 
-use headland_base::{Diagnostic, Findings, Severity};
+use headland_base::{Diagnostic, Findings, Severity, SimTime};
 use headland_judge::Verdict;
 use headland_record::{Format, Reader};
 use headland_world::{Read, ReadOptions, resource::Resources};
@@ -200,6 +200,15 @@ impl Context {
         let read = headland_world::read(path, &read_options(args))?;
         self.show(&read.findings);
         Ok(read)
+    }
+}
+
+/// The first of what an engine said during a run or a replay, and where the others are.
+pub fn engine_remark(text: &str, time: SimTime, n_more: usize, place: &str) -> Diagnostic {
+    let said = Diagnostic::warning("engine-remark", format!("at {time}: {text}"));
+    match n_more {
+        0 => said,
+        n => said.note(format!("{n} more {place}")),
     }
 }
 

@@ -3,19 +3,19 @@
 
 use std::path::Path;
 
-use headland_base::{Diagnostic, SimDuration};
-use headland_judge::compare::is_of_units;
+use headland_base::{Diagnostic, Severity, SimDuration};
+use headland_judge::compare::{SIGNAL_TWICE, is_of_units};
 use headland_record::csv::{self, TableOptions};
 use headland_record::{ImportOptions, Recording, import};
 use headland_report::count;
 use headland_sim::{EngineEntry, Gains, Model};
-use headland_validate::{Between, Experiment, ReplayOptions, SIGNAL_TWICE, Told, given};
+use headland_validate::{Between, Experiment, ReplayOptions, Told, given};
 use headland_world::parameter::{self, Parameter, Settings, Subject};
 use headland_world::{Integrator, Places, World};
 
 use crate::args::{RepeatArgs, integrator_in_words};
 use crate::comparing::text;
-use crate::context::Context;
+use crate::context::{Context, Outcome};
 use crate::prepare::NATIVE;
 
 /// Leaves keys out that cannot be read of the model, and says so, where that was asked for. A key
@@ -116,8 +116,22 @@ pub fn integrator_of(engine: &EngineEntry, world: &World) -> Option<String> {
     (engine.name == NATIVE).then(|| integrator_in_words(chosen))
 }
 
+/// What can be read of what was measured. Words among its numbers are shown, and then nothing is said
+/// for certain; a table that is wrong otherwise is refused.
+pub fn read_measured(
+    context: &Context,
+    path: &Path,
+) -> Result<(Recording, Outcome), Vec<Diagnostic>> {
+    let read = import(path, &ImportOptions::default())?;
+    let is_word = |found: &Diagnostic| found.code == "not-a-number";
+    let is_refused = |found: &Diagnostic| found.severity == Severity::Error && !is_word(found);
+    let is_read = !read.findings.kept().iter().any(is_refused);
+    let outcome = context.show_findings(read.findings, is_read)?;
+    Ok((read.recording, outcome))
+}
+
 /// A table without errors; the rest that was found in it is shown.
-pub fn read_table(context: &Context, path: &Path) -> Result<Recording, Vec<Diagnostic>> {
+fn read_table(context: &Context, path: &Path) -> Result<Recording, Vec<Diagnostic>> {
     read_by(context, path, &ImportOptions::default())
 }
 
@@ -140,13 +154,16 @@ pub fn read_told(context: &Context, path: &Path, model: &Model) -> Result<Told, 
     let options = ImportOptions { table: options, ..ImportOptions::default() };
     let (table, name) = (read_by(context, path, &options)?, path.display().to_string());
     context.show(Told::ignored_columns(&table, &name).as_slice());
+    context.show(Told::empty_columns(&table, &name).as_slice());
     Told::read(&table, &name, model)
 }
 
-/// Commands that all come before or after everything that was measured are of another clock.
+/// Commands that all come before or after everything that was measured are of another clock; those
+/// of one joint may come too late alone.
 pub fn clocks_apart(
     path: &Path,
     experiment: &Experiment,
+    model: &Model,
     delay: SimDuration,
 ) -> Option<Diagnostic> {
     let (first, last) = (experiment.first()?, experiment.last()?);
@@ -154,7 +171,7 @@ pub fn clocks_apart(
     let (given, end) = (told.first()?.0 + delay, told.last()?.0 + delay);
     // A command of shortly before the start is in force at the start.
     if given <= last && (first - end).nanos() <= (last - first).nanos().max(10_000_000_000) {
-        return None;
+        return experiment.told.too_late(model, last, delay, &path.display().to_string());
     }
     let message = format!("no command of `{}` comes while something was measured", path.display());
     Some(

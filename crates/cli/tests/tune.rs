@@ -174,6 +174,17 @@ fn a_key_that_one_table_has_and_another_has_not_is_fitted_where_it_is() {
     }
 }
 
+/// One moment is where a simulation starts: that it fits there says nothing.
+#[test]
+fn one_moment_that_is_held_out_is_told() {
+    let (dir, [model, table]) = (folder(), pendulum());
+    fs::write(dir.path().join("one.csv"), "time,hinge/position\n0,0.3\n").unwrap();
+    let param = format!("{DAMPING}=0..1");
+    let args = ["tune", &model, &table, "--hold", "one.csv", "-p", &param];
+    let said = text(&expect(dir.path(), &args, 0).stderr);
+    assert!(said.contains("one-moment") && said.contains("one.csv"), "{said}");
+}
+
 #[test]
 fn a_table_is_not_fitted_and_held_out_at_once() {
     let (dir, [model, table]) = (folder(), pendulum());
@@ -217,6 +228,8 @@ fn a_search_goes_on_where_it_was_left() {
     assert_eq!(first["converged"], false);
     let last = json(&expect(dir.path(), &parts, 0).stdout);
     assert_eq!(last, whole);
+    // One that has ended says the same again.
+    assert_eq!(json(&expect(dir.path(), &parts, 0).stdout), whole);
     // Another problem's search is refused.
     let other = [
         "tune",

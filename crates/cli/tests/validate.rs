@@ -489,6 +489,57 @@ fn tables_say_what_they_are_in() {
     assert!(words(&["swing.csv", "-c", "late.csv"], 0).contains("clocks-apart"));
 }
 
+/// Commands that never come into force, and gains that nobody needs, are told.
+#[test]
+fn what_is_told_in_vain_is_said() {
+    let table = "time,shoulder/position,elbow/position\n0,0,0\n0.1,0,0\n0.2,0,0\n";
+    let dir = folder(&[
+        ("t.csv", table),
+        ("late.csv", "time,shoulder/position,elbow/position\n0,0.1,\n5,0.1,0.2\n"),
+        ("empty.csv", "time,shoulder/position,elbow/position\n0,0.1,\n0.1,0.1,\n"),
+        ("fine.csv", "time,shoulder/position,elbow/position\n0,0.1,0.1\n"),
+    ]);
+    let arm = measured("arm.sdf");
+    for (commands, more, said) in [
+        ("late.csv", &[][..], "elbow` nothing before"),
+        ("empty.csv", &[], "without a command for `elbow`"),
+        ("fine.csv", &["--gains", "10,1"], "they change nothing"),
+    ] {
+        let args = [&["validate", &arm, "t.csv", "-c", commands][..], more].concat();
+        let words = text(&expect(dir.path(), &args, 0).stderr);
+        assert!(words.contains(said), "{commands}: {words}");
+    }
+    let args = ["validate", &arm, "t.csv", "-c", "fine.csv"];
+    let words = text(&expect(dir.path(), &args, 0).stderr);
+    assert!(!words.contains("unused") && !words.contains("option-ignored"), "{words}");
+}
+
+/// Words in a column of numbers: what can be read is used, and nothing is said for certain. A column
+/// of remarks is in nobody's way.
+#[test]
+fn words_in_a_table_are_the_same_to_validate_and_tune() {
+    let shipped = fs::read_to_string(measured("pendulum.csv")).expect("ships");
+    let mut lines = shipped.lines();
+    let head = lines.next().expect("a header");
+    let rows: Vec<&str> = lines.collect();
+    let remarks = |i: usize| if i == 3 { "slipped" } else { "" };
+    let with = |(i, row): (usize, &&str)| format!("{row},{}\n", remarks(i));
+    let noted = format!("{head},note\n{}", rows.iter().enumerate().map(with).collect::<String>());
+    let spoilt = shipped.replacen(rows[5], "0.05,slipped,0", 1);
+    let dir = folder(&[("noted.csv", &noted), ("spoilt.csv", &spoilt)]);
+    let pendulum = world("pendulum");
+    let validate = ["validate", &pendulum];
+    let tune = ["tune", &pendulum, "-p", "joint/hinge/dynamics/damping=0..1"];
+    for base in [&validate[..], &tune] {
+        for (table, code, word) in
+            [("noted.csv", 0, "column-of-words"), ("spoilt.csv", 3, "not-a-number")]
+        {
+            let said = text(&expect(dir.path(), &[base, &[table]].concat(), code).stderr);
+            assert!(said.contains(word), "{base:?} {table}: {said}");
+        }
+    }
+}
+
 /// `pos` and `position` are one signal: neither is left out without a word, growing or not.
 #[test]
 fn two_columns_of_one_signal_are_told_by_name() {

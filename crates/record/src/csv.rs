@@ -25,7 +25,7 @@ use headland_base::{Diagnostic, Findings, SimTime};
 
 use crate::decimal::{TimeUnit, look_of_time, parse_time};
 use crate::format::euroc_key;
-use crate::lines::Lines;
+use crate::lines::{Line, Lines};
 use crate::load::{Columns, LoadOptions};
 use crate::recording::Recording;
 use crate::sample::Goal;
@@ -156,7 +156,8 @@ pub(crate) fn read_samples(
             table.report.is_cut = goal.is_full();
             break;
         }
-        if !line.text.trim().is_empty() && !line.text.trim_start().starts_with('#') {
+        let is_row = !line.text.trim().is_empty() && !line.text.trim_start().starts_with('#');
+        if is_row && !table.is_cut_off(&line, &mut findings) {
             table.row(line.number, line.text, &mut findings, goal)?;
         }
     }
@@ -166,6 +167,8 @@ pub(crate) fn read_samples(
     }
     findings.extend(table.report.warnings(name));
     findings.extend(table.incomplete());
+    findings.extend(table.short_rows());
+    findings.extend(table.columns_of_words());
     findings.extend(table.without_numbers());
     Ok((table.report, findings))
 }
@@ -213,6 +216,13 @@ struct Table {
     first_row: Option<(usize, String)>,
     /// Numbers of the row at hand.
     cells: Vec<Option<f64>>,
+    /// By column, what of it was no number, until the first number; nothing after it, and where a
+    /// column has to have numbers.
+    words: Vec<Option<Findings>>,
+    /// Rows with fewer cells than the header has, and of the first its line, where it ends, and how
+    /// many it has.
+    n_short: usize,
+    first_short: Option<(usize, usize, usize)>,
     /// Whether there was any, beside times.
     has_number: bool,
     tells_nan: bool,
@@ -264,6 +274,8 @@ impl Table {
             return None;
         }
         let groups = groups(&heads, time_column, name, findings);
+        let mut words: Vec<Option<Findings>> = heads.iter().map(|_| None).collect();
+        groups.iter().filter_map(Group::number).for_each(|i| words[i] = Some(Findings::new()));
         Some(Table {
             name: name.to_string(),
             delimiter,
@@ -276,9 +288,40 @@ impl Table {
             report: TableReport::default(),
             is_refused: false,
             first_row,
+            words,
+            n_short: 0,
+            first_short: None,
             has_number: false,
             tells_nan: options.tells_nan,
         })
+    }
+
+    /// Whether a line ends within a row. One without a line end may be the rest of a row, and its
+    /// last number the beginning of one: that is told, and a row that lacks cells is left out.
+    fn is_cut_off(&self, line: &Line<'_>, findings: &mut Findings) -> bool {
+        if line.has_end {
+            return false;
+        }
+        let n_cells = self.delimiter.split(line.text, self.heads.len()).len();
+        let is_short = n_cells < self.heads.len();
+        let (name, number) = (&self.name, line.number);
+        let column = line.text.chars().count() + 1;
+        let last = self.delimiter.split(line.text, self.heads.len()).pop().unwrap_or_default();
+        let what = match is_short {
+            true => format!("{n_cells} of {} cells, and no line end", self.heads.len()),
+            false => format!("no line end: `{last:.40}` may be a part of a number"),
+        };
+        let message = format!("`{name}` line {number}, column {column}: {what}");
+        let note = match is_short {
+            true => "the file was cut; the row was left out",
+            false => "the file may have been cut; the row was taken as it is",
+        };
+        let told = Diagnostic::warning("cut-line", message).note(note);
+        findings.push(match is_short {
+            true => told,
+            false => told.help("end the last line where the file is whole"),
+        });
+        is_short
     }
 
     fn row(
@@ -290,6 +333,10 @@ impl Table {
     ) -> Result<(), Diagnostic> {
         self.report.n_rows += 1;
         let cells = self.delimiter.split(text, self.heads.len() + 1);
+        if cells.len() < self.heads.len() {
+            self.n_short += 1;
+            self.first_short.get_or_insert((number, text.chars().count() + 1, cells.len()));
+        }
         if cells.iter().skip(self.heads.len()).any(|cell| !cell.is_empty()) {
             let message = format!("more cells than the {} names of the header", self.heads.len());
             findings.push(self.fault("long-row", number, message).help("each column needs a name"));
@@ -356,11 +403,35 @@ impl Table {
                 Err(()) if i == self.time_column => None,
                 Err(()) => {
                     let message = format!("`{cell:.40}` in column `{:.60}` is no number", head.key);
-                    findings.push(self.fault("not-a-number", number, message));
+                    let fault = self.fault("not-a-number", number, message);
+                    match &mut self.words[i] {
+                        Some(words) => words.push(fault),
+                        None => findings.push(fault),
+                    }
                     None
                 }
             };
+            // Words among numbers are faults, be they before the first of them.
+            if self.cells[i].is_some()
+                && let Some(words) = self.words[i].take()
+            {
+                findings.append(words);
+            }
         }
+    }
+
+    /// Columns of words are none of ours.
+    fn columns_of_words(&self) -> Vec<Diagnostic> {
+        let of_words = self.heads.iter().zip(&self.words).filter_map(|(head, words)| {
+            let first = words.as_ref()?.kept().first()?;
+            let message = format!("column `{:.60}` of `{}` is one of words", head.key, self.name);
+            Some(
+                Diagnostic::warning("column-of-words", message)
+                    .note(format!("{}, and no cell below it is one", first.message))
+                    .note("it was left out"),
+            )
+        });
+        of_words.collect()
     }
 
     /// Lets each track take what the row at hand has of it.
@@ -397,6 +468,24 @@ impl Table {
             Diagnostic::warning("no-numbers", message)
                 .note("a cell that is empty or `nan` is no sample")
         })
+    }
+
+    /// Rows that end before the last column. An empty cell has its delimiter; what ends earlier was
+    /// cut, or is of another table.
+    fn short_rows(&self) -> Option<Diagnostic> {
+        let (line, column, n_cells) = self.first_short?;
+        let message = format!(
+            "{} of {} of `{}` have fewer cells than the {} names of the header, first in line {line}, \
+             column {column}: {n_cells}",
+            self.n_short,
+            self.report.rows(),
+            self.name,
+            self.heads.len()
+        );
+        Some(
+            Diagnostic::warning("short-row", message)
+                .note("the cells that are not there were taken for empty"),
+        )
     }
 
     /// Groups of which some rows have only a part.

@@ -15,6 +15,8 @@ pub(crate) struct Line<'a> {
     /// From 1.
     pub number: usize,
     pub text: &'a str,
+    /// A line end follows; the last line of a file that was cut has none.
+    pub has_end: bool,
 }
 
 pub(crate) struct Lines<R> {
@@ -66,7 +68,8 @@ impl<R: BufRead> Lines<R> {
                 };
                 // A byte order mark is no part of the first name.
                 let text = text.trim_end_matches(['\n', '\r']).trim_start_matches('\u{feff}');
-                return Some(Line { number: self.number, text });
+                let has_end = matches!(self.bytes.last(), Some(b'\n' | b'\r'));
+                return Some(Line { number: self.number, text, has_end });
             }
             Err(fault) => fault.to_string(),
         };

@@ -27,7 +27,7 @@ fn every_delimiter_and_quoted_names() {
         "time;a/x;b\r\n0;1;2\r\n1;3;4\r\n",
         "time\ta/x\tb\n0\t1\t2\n1\t3\t4\n",
         "  time   a/x b\n 0 1   2 \n1 3 4\n\n",
-        "# a comment\n\n\u{feff}\"time\", \"a/x\" ,b\n# another\n0, 1,2\n1 ,3,4",
+        "# a comment\n\n\u{feff}\"time\", \"a/x\" ,b\n# another\n0, 1,2\n1 ,3,4\n",
         "a/x,time [s],b\n1,0,2\n3,1,4\n",
     ] {
         let (recording, report, findings) = read(text);
@@ -71,6 +71,53 @@ fn times_in_every_shape() {
     let options = TableOptions { columns, ..TableOptions::default() };
     let (recording, ..) = csv::read(&b"0 5\n1 6\n"[..], "t.csv", &options);
     assert_eq!(values(&recording, "x"), [5.0, 6.0]);
+}
+
+/// A file that ends within a number looks like one that ends with another number.
+#[test]
+fn a_table_that_was_cut_is_told() {
+    let whole = "time,a,b\n0,0.51,0.52\n1,0.53,0.54";
+    let said = |text: &str| {
+        let (recording, report, findings) = read(text);
+        let said: Vec<(&str, String)> =
+            findings.into_vec().into_iter().map(|d| (d.code, d.message)).collect();
+        (values(&recording, "a"), values(&recording, "b"), report.n_rows, said)
+    };
+    assert!(said(&format!("{whole}\n")).3.is_empty());
+    let (a, b, n_rows, told) = said(&whole[..whole.len() - 1]);
+    assert_eq!((a.len(), b, n_rows), (2, vec![0.52, 0.5], 2));
+    let words = "`t.csv` line 3, column 11: no line end: `0.5` may be a part of a number";
+    assert_eq!(told, [("cut-line", words.to_string())]);
+    // Within the cell before it there is no telling what the row says.
+    let (a, b, n_rows, told) = said(&whole[..whole.len() - 6]);
+    assert_eq!((a, b, n_rows), (vec![0.51], vec![0.52], 1));
+    let words = "`t.csv` line 3, column 6: 2 of 3 cells, and no line end";
+    assert_eq!(told, [("cut-line", words.to_string())]);
+}
+
+/// A column of remarks is left out with one warning; words in one of numbers are faults, and so is a
+/// joint that has nothing but words.
+#[test]
+fn a_column_of_words_is_left_out() {
+    let (recording, _, findings) = read("time,a,note\n0,1,began\n1,2,\n2,3,slipped\n");
+    assert_eq!(values(&recording, "a"), [1.0, 2.0, 3.0]);
+    let findings = findings.into_vec();
+    assert_eq!(findings.iter().map(|d| d.code).collect::<Vec<_>>(), ["column-of-words"]);
+    assert!(findings[0].notes[0].contains("line 2: `began`"), "{:?}", findings[0].notes);
+    let both = ["not-a-number", "not-a-number"];
+    assert_eq!(codes(read("time,a\n0,one\n1,two\n2,3\n").2), both);
+    assert_eq!(codes(read("time,j/position\n0,one\n1,two\n").2)[..2], both);
+}
+
+/// A cell that is empty has its delimiter; a row that ends before it is counted and told once.
+#[test]
+fn short_rows_are_told_once() {
+    let (recording, _, findings) = read("time,a,b\n0,1,\n1,2\n2,3,4\n3,5\n");
+    assert_eq!(values(&recording, "a"), [1.0, 2.0, 3.0, 5.0]);
+    let [told] = &findings.into_vec()[..] else { panic!("one finding") };
+    let words = "2 of 4 rows of `t.csv` have fewer cells than the 3 names of the header, first in \
+                 line 3, column 4: 2";
+    assert_eq!((told.code, told.message.as_str()), ("short-row", words));
 }
 
 #[test]
@@ -154,9 +201,11 @@ fn every_defect_is_named_with_its_line() {
     let (recording, _, findings) = read(text);
     let findings = findings.into_vec();
     let found: Vec<&str> = findings.iter().map(|d| d.code).collect();
-    assert_eq!(found, ["column-repeated", "not-a-number", "bad-time", "long-row"]);
-    assert!(findings[1].message.contains("line 2") && findings[1].message.contains("`one`"));
-    assert!(findings[2].message.contains("line 3"));
+    // A word is a fault once a number stands in its column.
+    let wanted = ["column-repeated", "bad-time", "long-row", "not-a-number", "short-row"];
+    assert_eq!(found, wanted);
+    assert!(findings[3].message.contains("line 2") && findings[3].message.contains("`one`"));
+    assert!(findings[1].message.contains("line 3"));
     assert_eq!(values(&recording, "x"), [3.0, 4.0]);
 }
 

@@ -34,6 +34,6 @@ pub mod tune;
 
 pub use experiment::{Experiment, Signal};
 pub use live::Live;
-pub use replay::{Replay, ReplayOptions, SIGNAL_TWICE, StartedFrom, Stopped, known_signals};
+pub use replay::{Replay, ReplayOptions, StartedFrom, Stopped, known_signals};
 pub use simulated::{Done, Simulated};
 pub use told::{Between, Told};

@@ -23,6 +23,9 @@ fn unit(model: &Model, dof_idx: usize, mode: Mode) -> &'static str {
     Source::Joint(dof_idx, quantity).unit(model)
 }
 
+/// The code of what is said of commands that never come into force.
+const COMMANDS_UNUSED: &str = "commands-unused";
+
 /// Commands by time.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Told {
@@ -127,6 +130,48 @@ impl Told {
         let help = "columns are named JOINT/position, JOINT/velocity or JOINT/effort";
         let told = Diagnostic::warning("column-ignored", message).help(help);
         Some(if ignored.len() > 1 { told.note(which) } else { told })
+    }
+
+    /// Joints that have columns of commands and not one command in them, all in one warning.
+    pub fn empty_columns(table: &Recording, file: &str) -> Option<Diagnostic> {
+        let mut empty = Vec::new();
+        for (topic, track) in table.tracks() {
+            for columns in track.joints().unwrap_or_default() {
+                let all = Mode::ALL.iter().filter_map(|(property, _)| columns.property(property));
+                if all.flatten().all(|value| value.is_nan()) {
+                    empty.push(format!("`{}`", scoped_joint(topic, &columns.name)));
+                }
+            }
+        }
+        (!empty.is_empty()).then(|| {
+            let message =
+                format!("`{file}` has columns without a command for {}", empty.join(", "));
+            Diagnostic::warning(COMMANDS_UNUSED, message).help("leave columns out that are empty")
+        })
+    }
+
+    /// Joints that are told something only after the last moment that was measured.
+    pub fn too_late(
+        &self,
+        model: &Model,
+        last: SimTime,
+        delay: SimDuration,
+        file: &str,
+    ) -> Option<Diagnostic> {
+        let is_in_time = |dof: usize| {
+            let own = self.commands.iter().find(|(_, other, _)| *other == dof);
+            own.is_none_or(|(time, ..)| *time + delay <= last)
+        };
+        let late = model.dofs.iter().enumerate().filter(|(dof, _)| !is_in_time(*dof));
+        let late: Vec<String> = late.map(|(_, dof)| format!("`{}`", dof.name)).collect();
+        (!late.is_empty()).then(|| {
+            let message = format!(
+                "`{file}` tells {} nothing before {last}, where what was measured ends",
+                late.join(", ")
+            );
+            Diagnostic::warning(COMMANDS_UNUSED, message)
+                .help("give both tables the same clock, or leave these columns out")
+        })
     }
 
     /// All of them, sorted by time.

@@ -3,21 +3,21 @@
 //! numbers within its own intervals.
 #![allow(clippy::unwrap_used)]
 
+mod common;
+
 use std::ops::ControlFlow;
-use std::path::Path;
 use std::sync::Arc;
 
-use headland_base::maths::{TAU, sin};
-use headland_base::{Seed, SimDuration, SimTime};
+use common::planted::{dice, efforts, fitted, measured, set, time};
+use common::{engine, ms, shipped};
+use headland_base::{Seed, SimTime};
 use headland_judge::compare::Series;
 use headland_sense::noise::Dice;
-use headland_sim::{Command, Engine, Mode, Model};
+use headland_sim::Model;
 use headland_validate::fit::crew::with_crew;
 use headland_validate::tune::{Course, Method, Plan, Saved, Tuned, Tuning, Wanted, search, tuned};
 use headland_validate::{Experiment, Replay, ReplayOptions, Signal, Told};
-use headland_world::parameter::{Settings, Subject, find, pseudo};
-use headland_world::{ReadOptions, World, read};
-use rand_chacha::rand_core::Rng as _;
+use headland_world::parameter::{Settings, Subject, pseudo};
 
 /// How many experiments are made; the figure.
 const N_TRIALS: u64 = 50;
@@ -25,133 +25,6 @@ const N_TRIALS: u64 = 50;
 /// Other experiments, for whoever wants to see more than fifty: `HEADLAND_FIRST_SEED=3000`.
 fn first_seed() -> u64 {
     std::env::var("HEADLAND_FIRST_SEED").map_or(0, |text| text.parse().unwrap())
-}
-
-fn shipped(name: &str) -> World {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../worlds").join(name);
-    read(&path, &ReadOptions::default()).expect("a sound world").world
-}
-
-fn engine(name: &'static str) -> Box<dyn Engine> {
-    let entry = headland_engines::find(name).unwrap();
-    (entry.make)(entry)
-}
-
-fn ms(millis: f64) -> SimDuration {
-    SimDuration::from_secs(millis * 1e-3).unwrap()
-}
-
-fn time(secs: f64) -> SimTime {
-    SimTime::from_secs(secs).unwrap()
-}
-
-fn set(subject: &mut Subject, path: &str, value: f64) {
-    for parameter in find(&subject.world, path).unwrap() {
-        parameter.set(subject, value).unwrap();
-    }
-}
-
-/// From 0 to 1.
-fn dice(seed: &Seed) -> impl FnMut() -> f64 + use<> {
-    let mut rng = seed.rng();
-    move || (rng.next_u64() >> 11) as f64 / (1u64 << 53) as f64
-}
-
-/// Efforts that change twenty times a second, as a motor is told.
-fn efforts(joints: &[(usize, f64)], secs: f64, seed: &Seed) -> Told {
-    let mut dice = dice(seed);
-    let phases: Vec<(f64, f64)> =
-        (0..3).map(|k| (0.4 + 0.7 * f64::from(k) + 0.2 * dice(), TAU * dice())).collect();
-    let mut commands = Vec::new();
-    for (dof, size) in joints {
-        for i in 0..(secs * 20.0) as usize {
-            let t = i as f64 / 20.0;
-            let wave = |(k, (hertz, phase)): (usize, &(f64, f64))| {
-                sin(TAU * hertz * t + phase + *dof as f64 * (1.0 + k as f64))
-            };
-            let target = size * phases.iter().enumerate().map(wave).sum::<f64>();
-            commands.push((time(t), *dof, Command { mode: Mode::Effort, target }));
-        }
-    }
-    Told::new(commands)
-}
-
-/// What an engine makes of the subject at moments 20 ms apart, with noise.
-fn measured(
-    truth: &Subject,
-    engine_name: &'static str,
-    keys: &[(&str, f64)],
-    told: Told,
-    secs: f64,
-    step: SimDuration,
-    seed: &Seed,
-) -> Experiment {
-    let times: Vec<SimTime> = (0..=(secs * 50.0) as usize).map(|i| time(i as f64 / 50.0)).collect();
-    let signal = |key: &str, values: Vec<f64>| Signal {
-        key: key.to_string(),
-        series: Series { times: times.clone(), values, ..Series::default() },
-    };
-    let model = Model::compile(&Arc::new(truth.world.clone())).unwrap();
-    let start = headland_sim::State::initial(&model);
-    let known: Vec<(String, f64)> = model
-        .dofs
-        .iter()
-        .zip(&start.dofs)
-        .flat_map(|(dof, now)| {
-            [
-                (format!("{}/position", dof.name), now.position),
-                (format!("{}/velocity", dof.name), 0.0),
-            ]
-        })
-        .collect();
-    let blank = keys.iter().map(|(key, _)| signal(key, vec![0.0; times.len()])).collect();
-    let blank = Arc::new(Experiment { signals: blank, told: told.clone(), known });
-    let options = ReplayOptions {
-        command_delay: SimDuration::from_secs(truth.settings.command_delay).unwrap(),
-        ..ReplayOptions::new(step)
-    };
-    let mut replay = Replay::new(model, engine(engine_name), blank, options).unwrap();
-    let values = replay.run().unwrap().values.clone();
-    let mut dice = Dice::new(&seed.child("noise"));
-    let noisy = |(values, (key, noise)): (Vec<f64>, &(&str, f64))| {
-        signal(key, values.iter().map(|v| v + noise * dice.normal()).collect())
-    };
-    let signals = values.into_iter().zip(keys).map(noisy).collect();
-    Experiment { signals, told, known: Vec::new() }
-}
-
-fn fitted(
-    subject: Subject,
-    wanted: &[(&str, f64, f64)],
-    experiment: Experiment,
-    step: SimDuration,
-    confidence: f64,
-) -> Tuned {
-    let wanted = wanted
-        .iter()
-        .map(|(path, lower, upper)| Wanted::new(&subject, path, *lower, *upper).unwrap());
-    solved(subject.clone(), wanted.collect(), experiment, step, confidence)
-}
-
-fn solved(
-    subject: Subject,
-    wanted: Vec<Wanted>,
-    experiment: Experiment,
-    step: SimDuration,
-    confidence: f64,
-) -> Tuned {
-    let course =
-        Course { name: "made".to_string(), experiment: Arc::new(experiment), is_held_out: false };
-    let (engine_name, options) = ("native".to_string(), ReplayOptions::new(step));
-    let plan = Plan { engine: engine_name, options, train_share: 1.0, fits_start: true };
-    let make = || engine("native");
-    let tuning = Tuning::new(subject, wanted, vec![course], plan, &make).unwrap();
-    with_crew(&tuning, 1, |crew| {
-        let mut saved = Saved::new(Method::Lm, &tuning, 0);
-        let linear = search(&mut saved, &tuning, crew, 2_000, &mut |_| ControlFlow::Continue(()));
-        assert!(saved.search.ended().unwrap().is_converged(), "{:?}", saved.search);
-        tuned(&tuning, &saved.search, linear, crew, confidence).unwrap()
-    })
 }
 
 /// Counts how often each planted number lies in its interval.
@@ -166,6 +39,8 @@ struct Held {
     /// Trials in which all were in those that are to hold them at once.
     n_joint: usize,
     n_trials: usize,
+    /// Trials whose answer nothing speaks against.
+    n_trusted: usize,
 }
 
 impl Held {
@@ -190,6 +65,7 @@ impl Held {
         self.n_all += usize::from(is_all);
         self.n_joint += usize::from(is_joint);
         self.n_trials += 1;
+        self.n_trusted += usize::from(found.is_trusted());
         for link in found.subject.world.links() {
             let inertial = &link.link.inertial;
             assert!(pseudo::is_physical(inertial.mass, &inertial.inertia), "{}", link.name);
@@ -202,8 +78,9 @@ impl Held {
         });
         let each: Vec<String> = each.collect();
         format!(
-            "of {} trials {}; all at once: {}, in intervals made for that {}",
+            "of {} trials, {} trusted, {}; all at once: {}, in intervals made for that {}",
             self.n_trials,
+            self.n_trusted,
             each.join(", "),
             self.n_all,
             self.n_joint
@@ -246,6 +123,7 @@ fn on_two_threads(n_trials: u64, trial: &(dyn Fn(u64, &mut Held) + Sync)) -> Hel
     held.n_all += other.n_all;
     held.n_joint += other.n_joint;
     held.n_trials += other.n_trials;
+    held.n_trusted += other.n_trusted;
     held
 }
 
@@ -396,14 +274,14 @@ fn the_friction_of_a_tossed_cube_lies_in_its_interval() {
     });
     let is_held = |(value, half, _): &&(f64, f64, bool)| (value - 0.25).abs() <= *half;
     let n_held = found.iter().filter(is_held).count();
-    let trusted = found.iter().filter(|(.., is_trusted)| *is_trusted);
-    let (n_trusted, n_right) = (trusted.clone().count(), trusted.filter(is_held).count());
-    println!("{n_held} of {N_TOSSES}, {n_right} of {n_trusted} that are trusted: {found:?}");
+    let missed = || found.iter().filter(|one| !is_held(one));
+    let n_trusted = missed().filter(|(.., is_trusted)| *is_trusted).count();
+    println!("{n_held} of {N_TOSSES}, {n_trusted} of the others are trusted: {found:?}");
     // Contacts of another engine are not those of this one, and no interval knows of that: of twenty
     // others (HEADLAND_FIRST_SEED=1000 and 2000) 8 and 4 held it. So it is asked for that nobody is
     // told to trust an answer that misses, and of these ten for more than the half that intervals
     // by slopes alone held.
-    assert_eq!(n_right, n_trusted, "{found:?}");
+    assert!(n_trusted == 0 && missed().count() > 0, "{found:?}");
     assert!(10 * n_held as u64 >= 7 * N_TOSSES, "{n_held} of {N_TOSSES}: {found:?}");
     // Intervals that hold the truth by being wide are worth nothing. Not every toss slides far
     // enough to tell; some do.

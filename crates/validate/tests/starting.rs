@@ -110,14 +110,15 @@ impl Trial {
             .map(|found| &found.numbers[0])
             .map(|number| (number.value - self.planted, number.half_width.unwrap()))
             .collect();
+        let n_trusted = all.iter().filter(|found| found.is_trusted()).count();
         let n_held = each.iter().filter(|(off, half)| off.abs() <= *half).count();
         let mut halves: Vec<f64> = each.iter().map(|(_, half)| *half).collect();
         halves.sort_by(f64::total_cmp);
         let off = sqrt(each.iter().map(|(off, _)| off * off).sum::<f64>() / each.len() as f64);
         let width = halves[halves.len() / 2] / (1.96 * off);
         println!(
-            "{what}: {n_held} of {N_TRIALS} hold it, the middle interval is {width:.2} times what \
-             the answers ask for; off by {off:.3e} in the root mean square"
+            "{what}: {n_held} of {N_TRIALS} hold it, {n_trusted} are trusted, the middle interval is \
+             {width:.2} times what the answers ask for; off by {off:.3e} in the root mean square"
         );
         (n_held as f64 / N_TRIALS as f64, width)
     }

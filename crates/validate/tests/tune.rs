@@ -548,17 +548,60 @@ fn starts_stay_within_their_turn() {
     assert!(start.lower > 0.5 - 3.2 && start.upper < 0.5 + 3.2, "{start:?}");
 }
 
-/// Speeds alone do not say where a joint starts; the model's own place is taken, and said to be.
+/// Speeds alone do not say where a joint starts: it is looked for, where it matters. The model has it
+/// at 0.5 rad, and it was let go at 0.3.
 #[test]
-fn a_start_that_was_not_measured_is_told() {
+fn a_start_that_was_not_measured_is_looked_for() {
     let make = || engine("native");
     let wanted = || vec![Wanted::new(&pendulum(), DAMPING, 0.0, 1.0).unwrap()];
-    let told = |key: &str| {
-        let mut experiment = swings(0.02, 0.3, 4.0);
-        experiment.signals[0].key = key.to_string();
-        let courses = vec![course("swings", experiment, false)];
-        let tuning = Tuning::new(pendulum(), wanted(), courses, plan(), &make).unwrap();
-        tuning.notes().iter().any(|note| note.code == "start-assumed")
+    let speeds = || {
+        let times: Vec<SimTime> =
+            (0..200).map(|i| SimTime::from_secs(f64::from(i) / 50.0).unwrap()).collect();
+        let known = vec![("hinge/position".to_string(), 0.3), ("hinge/velocity".to_string(), 0.0)];
+        let signals = vec![signal("hinge/velocity", &times, |_| 0.0)];
+        let mut data = Experiment { signals, known, ..Experiment::default() };
+        let mut planted = pendulum();
+        parameter::find(&planted.world, DAMPING).unwrap()[0].set(&mut planted, 0.2).unwrap();
+        let model = Model::compile(&Arc::new(planted.world)).unwrap();
+        let options = ReplayOptions::new(ms(2.0));
+        let mut replay = Replay::new(model, make(), Arc::new(data.clone()), options).unwrap();
+        data.signals[0].series.values.clone_from(&replay.run().unwrap().values[0]);
+        Experiment { known: Vec::new(), ..data }
     };
-    assert!(told("hinge/velocity") && !told("hinge/position"));
+    let found = |plan: Plan| {
+        let courses = vec![course("speeds", speeds(), false)];
+        let tuning = Tuning::new(pendulum(), wanted(), courses, plan, &make).unwrap();
+        solved(&tuning, Method::Lm, 1).1
+    };
+    let sought = found(plan());
+    assert!((sought.numbers[0].value - 0.2).abs() < 1e-4, "{:?}", sought.numbers);
+    let is_it = |name: &str| name.starts_with("start/1/") && name.ends_with("hinge/position");
+    let start = sought.numbers.iter().find(|number| is_it(&number.name)).unwrap();
+    assert!((start.value - 0.3).abs() < 1e-4 && start.is_start, "{start:?}");
+    assert!(sought.is_trusted(), "{:?}", sought.warnings);
+    // Where no start is looked for, the model's own is taken and the answer is not trusted.
+    let assumed = found(Plan { fits_start: false, ..plan() });
+    assert!(assumed.warnings.iter().any(|warning| warning.code == "start-assumed"));
+    assert!(!assumed.is_trusted() && (assumed.numbers[0].value - 0.2).abs() > 0.01);
+}
+
+/// On a level rail nothing depends on where it starts: that is not looked for, and no fault.
+#[test]
+fn a_start_that_changes_nothing_is_not_looked_for() {
+    let make = || engine("native");
+    let rail = Subject { world: common::world_of(common::RAIL), settings: Settings::default() };
+    let times: Vec<SimTime> =
+        (0..100).map(|i| SimTime::from_secs(f64::from(i) / 50.0).unwrap()).collect();
+    let slower = signal("rail/velocity", &times, |t| exp(-0.5 * t));
+    let experiment = Experiment { signals: vec![slower], ..Experiment::default() };
+    let wanted = vec![Wanted::new(&rail, "joint/rail/dynamics/damping", 0.0, 5.0).unwrap()];
+    for fits_start in [true, false] {
+        let courses = vec![course("speeds", experiment.clone(), false)];
+        let plan = Plan { fits_start, ..plan() };
+        let tuning = Tuning::new(rail.clone(), wanted.clone(), courses, plan, &make).unwrap();
+        assert!(!tuning.names().iter().any(|name| name.ends_with("/position")));
+        let (_, found) = solved(&tuning, Method::Lm, 1);
+        assert!((found.numbers[0].value - 1.0).abs() < 0.01, "{:?}", found.numbers);
+        assert!(!found.warnings.iter().any(|warning| warning.code == "start-assumed"));
+    }
 }

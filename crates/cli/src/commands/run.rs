@@ -12,7 +12,7 @@ use headland_sim::{Ending, EngineEntry, Housing};
 
 use crate::apart::{self, Words};
 use crate::args::RunArgs;
-use crate::context::{Context, Ended, Outcome, is_stdout, refuse_same};
+use crate::context::{Context, Ended, Outcome, engine_remark, is_stdout, refuse_same};
 use crate::job::{Job, Recorded, record};
 use crate::live::LiveVerdict;
 use crate::prepare::{Prepared, default_engine, ignored, odd_end, prepare, unheeded};
@@ -149,11 +149,8 @@ fn faults(recorded: &Recorded) -> Vec<Diagnostic> {
         );
     }
     if let Some((text, time)) = end.remarks.first() {
-        let said = Diagnostic::warning("engine-remark", format!("at {time}: {text}"));
-        faults.push(match end.remarks.len() - 1 {
-            0 => said,
-            n => said.note(format!("{n} more, see `/events` in the recording")),
-        });
+        let n_more = end.remarks.len() - 1;
+        faults.push(engine_remark(text, *time, n_more, "in `/events` of the recording"));
     }
     if end.n_under_way > 0 {
         let what = headland_report::count(end.n_under_way as u64, "message");

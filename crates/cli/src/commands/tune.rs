@@ -50,7 +50,7 @@ pub fn run(context: &Context, args: &TuneArgs) -> Ended {
     let has_commands = !args.command.is_empty();
     context.show(&without_effect(&args.how, engine, &subject.world, has_commands));
     context.show(&idle_options(args));
-    let courses = match courses(context, args, &subject) {
+    let (courses, read) = match courses(context, args, &subject) {
         // One table without a sample is a slip; where none has any, nothing can be said.
         Err(faults)
             if faults.iter().all(|fault| fault.code == "no-samples")
@@ -99,7 +99,7 @@ pub fn run(context: &Context, args: &TuneArgs) -> Ended {
     };
     told(context, args, &outputs, (&tuning, engine), &saved, &found)?;
     put_away?;
-    ended(context, args, &found)
+    Ok(ended(context, args, &found)?.max(read))
 }
 
 fn nothing_found(context: &Context) -> Ended {

@@ -32,7 +32,8 @@ use crate::comparing::{
     shown, tell, thresholds,
 };
 use crate::context::{
-    Context, Ended, Outcome, is_stdout, refuse_same, refuse_twice, refuse_unwritable, write_file,
+    Context, Ended, Outcome, engine_remark, is_stdout, refuse_same, refuse_twice,
+    refuse_unwritable, write_file,
 };
 use crate::prepare::NATIVE;
 use crate::progress::Progress;
@@ -114,7 +115,7 @@ pub fn run(context: &Context, args: &ValidateArgs) -> Ended {
     written?;
     if let Some(path) = &args.command {
         let delay = replay.options().command_delay;
-        context.show(clocks_apart(path, replay.experiment(), delay).as_slice());
+        context.show(clocks_apart(path, replay.experiment(), replay.model(), delay).as_slice());
     }
     let contained = contained(&simulated);
     context.show(&contained);
@@ -341,11 +342,8 @@ fn contained(simulated: &Simulated) -> Vec<Diagnostic> {
 
 fn remarked(simulated: &Simulated) -> Option<Diagnostic> {
     let (text, time) = simulated.done.remark.as_ref()?;
-    let said = Diagnostic::warning("engine-remark", format!("at {time}: {text}"));
-    Some(match simulated.done.n_remarks - 1 {
-        0 => said,
-        n => said.note(format!("{n} more of the kind")),
-    })
+    let n_more = simulated.done.n_remarks as usize - 1;
+    Some(engine_remark(text, *time, n_more, "of the kind"))
 }
 
 fn write_signals(

@@ -53,10 +53,14 @@ pub struct Heading {
     pub unit: Unit,
 }
 
+/// The code of what is said of two keys that mean one signal.
+pub const SIGNAL_TWICE: &str = "signal-twice";
+
 /// What to say of two columns that are one signal.
-fn signal_twice(first: &str, second: &str) -> Diagnostic {
+pub fn signal_twice(first: &str, second: &str) -> Diagnostic {
     let message = format!("`{first:.120}` and `{second:.120}` are the same signal");
-    Diagnostic::error("signal-twice", message).help("keep one of these columns")
+    Diagnostic::error(SIGNAL_TWICE, message)
+        .help("keep one of these columns; --key selects, --map gives new names")
 }
 
 /// How many samples are in no pair so far, of all keys together.

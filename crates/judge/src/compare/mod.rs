@@ -36,7 +36,7 @@ use headland_base::{Diagnostic, SimDuration, SimTime};
 use headland_record::Unit;
 
 pub use bootstrap::{Bootstrap, Interval, Intervals, block_length, intervals};
-pub use following::{Following, Heading, Unmatched};
+pub use following::{Following, Heading, SIGNAL_TWICE, Unmatched, signal_twice};
 pub use lag::{Lag, SHIFTS, lag};
 pub use pairing::{Pair, Pairing, Rule, Sampling, median_interval, pair};
 pub use path::{Fit, Similarity, absolute, relative, umeyama};
@@ -47,6 +47,7 @@ pub use statistics::{STATISTICS, Spread, Statistic, Stats};
 pub use threshold::{Held, Relation, Threshold, statistic_names};
 
 use items::{Item, What, items};
+pub use one::NO_DIGITS;
 use one::Workshop;
 
 /// How two sides are compared.
@@ -264,7 +265,7 @@ pub struct Compared {
     pub span_a: Option<(SimTime, SimTime)>,
     /// First and last moment of B, shifted as it was compared.
     pub span_b: Option<(SimTime, SimTime)>,
-    /// Paths that could not be aligned, and why.
+    /// Paths that could not be aligned, keys whose numbers are too large to compare, and why.
     pub refused: Vec<Diagnostic>,
 }
 

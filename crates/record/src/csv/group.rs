@@ -253,6 +253,14 @@ pub(super) enum Taken {
 }
 
 impl Group {
+    /// Its column, where it is a number under its own key.
+    pub fn number(&self) -> Option<usize> {
+        match self.columns {
+            Columns::Number(column) => Some(column),
+            _ => None,
+        }
+    }
+
     /// Sort and ROS type of the track.
     pub fn sort(&self) -> (Sort, Kind) {
         match &self.columns {

@@ -55,6 +55,7 @@ pub fn side_by_side<T: Sync, R: Send>(
     n_threads: usize,
     work: impl Fn(&T) -> R + Sync,
 ) -> Vec<R> {
+    let n_threads = n_threads.min(items.len());
     if n_threads <= 1 {
         return items.iter().map(work).collect();
     }

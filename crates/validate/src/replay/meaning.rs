@@ -2,8 +2,7 @@
 //! motors follow, how samples can be met. What stands in the way is said in full.
 
 use headland_base::Diagnostic;
-use headland_judge::compare::Sampling;
-use headland_judge::compare::{UNITS_DIFFER, unknown_unit};
+use headland_judge::compare::{Sampling, UNITS_DIFFER, signal_twice, unknown_unit};
 use headland_record::Unit;
 use headland_sim::{Commands, Engine, Mode, Model, State};
 
@@ -108,15 +107,6 @@ pub fn known_signals(model: &Model, experiment: Experiment) -> (Experiment, Vec<
     (Experiment { signals, told, known }, unread)
 }
 
-/// The code of what is said of two keys that mean one signal.
-pub const SIGNAL_TWICE: &str = "signal-twice";
-
-fn signal_twice(first: &str, second: &str) -> Diagnostic {
-    let message = format!("`{first:.120}` and `{second:.120}` are the same signal of the model");
-    Diagnostic::error(SIGNAL_TWICE, message)
-        .help("keep one of these columns; --key selects, --map gives new names")
-}
-
 /// What a table says a key is in, where the model has it in something else.
 pub(crate) fn wrong_unit(key: &str, said: Unit, known: &str) -> Option<Diagnostic> {
     match said {
@@ -150,6 +140,23 @@ pub(super) fn motors(
         }
     }
     if missing.is_empty() { Ok(commands) } else { Err(missing) }
+}
+
+/// What to say of gains where every motor that is told something has its own.
+pub(super) fn idle_gains(
+    model: &Model,
+    experiment: &Experiment,
+    options: &ReplayOptions,
+) -> Option<Diagnostic> {
+    let without = ReplayOptions { gains: None, ..options.clone() };
+    let is_idle = options.gains.is_some()
+        && !experiment.told.is_empty()
+        && motors(model, experiment, &without).is_ok();
+    is_idle.then(|| {
+        let message = "gains are given, and no joint that is told something is without its own: \
+                       they change nothing";
+        Diagnostic::remark("option-ignored", message)
+    })
 }
 
 /// How samples can be met.

@@ -37,10 +37,10 @@ use crate::source::{Names, Source};
 use crate::told::{Between, Script};
 
 use going::At;
-use meaning::{initial, meanings, motors, sampling_of};
+use meaning::{idle_gains, initial, meanings, motors, sampling_of};
 
+pub use meaning::known_signals;
 pub(crate) use meaning::wrong_unit;
-pub use meaning::{SIGNAL_TWICE, known_signals};
 
 /// How an experiment is repeated.
 #[derive(Clone, Debug, PartialEq)]
@@ -109,6 +109,15 @@ pub enum Stopped {
     Interrupted(SimTime),
 }
 
+impl std::fmt::Display for Stopped {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Stopped::Fault(time, fault) => write!(f, "at {time}, {}", fault.0),
+            Stopped::Interrupted(time) => write!(f, "somebody ended it at {time}"),
+        }
+    }
+}
+
 /// An experiment that can be repeated any number of times.
 pub struct Replay {
     model: Model,
@@ -169,6 +178,7 @@ impl Replay {
         let sensors = Sensors::of(&model, &start);
         let (sources, known) = meanings(&model, &sensors, &experiment)?;
         let commands = motors(&model, &experiment, &options)?;
+        notes.extend(idle_gains(&model, &experiment, &options));
         let at = At::new(&start, &commands);
         let n_samples = experiment.signals.iter().map(|signal| signal.series.times.len());
         let out = Simulated {

@@ -10,11 +10,11 @@
 
 use std::ops::ControlFlow;
 
-use headland_base::Diagnostic;
 use headland_base::maths::dot;
 use headland_world::parameter::Parameter;
 
 use super::saved::lm_options;
+use super::waves::NOTHING;
 use super::{Tuning, Wanted};
 use crate::fit::marquardt::{Linear, Search};
 use crate::fit::sureness::Moment;
@@ -83,7 +83,7 @@ fn found_elsewhere(
         Some(linear) => Some(linear.residuals.clone()),
         None => crew.one(search.best().0)?,
     };
-    if !residuals.is_some_and(|residuals| has_waves(&residuals, tuning.moments())) {
+    if !residuals.is_some_and(|residuals| has_strong_waves(&residuals, tuning.moments())) {
         return Ok(None);
     }
     let (bounds, options) = (tuning.bounds(), lm_options(tuning, most_evaluations));
@@ -129,7 +129,7 @@ fn found_elsewhere(
 /// Whether the residuals of any signal are like their neighbours in time: the mean square of what
 /// lies between two is far less than the twice their own that noise has (von Neumann, 1941). By
 /// signal, for velocities jump with every command while positions go in waves.
-pub(super) fn has_waves(residuals: &[f64], moments: &[Moment]) -> bool {
+pub(super) fn has_strong_waves(residuals: &[f64], moments: &[Moment]) -> bool {
     let mut first = 0;
     // Signals stand one after the other, each from its first moment to its last.
     moments.chunk_by(|a, b| a < b).any(|signal| {
@@ -142,22 +142,9 @@ pub(super) fn has_waves(residuals: &[f64], moments: &[Moment]) -> bool {
     })
 }
 
-/// Residuals are in standard deviations of their key; a millionth of one is nothing.
-pub(super) const NOTHING: f64 = 1e-6;
-
-/// A tenth of what noise has. Of the shipped arm at its own step it is a quarter.
+/// A tenth of what noise has. Of the shipped arm at its own step it is a quarter, all of it by steps,
+/// which are not known on the way of a search; `waves` asks closer when it is over.
 const WAVES: f64 = 0.2;
-
-/// What to say where residuals are no noise.
-pub(super) fn waves_left() -> Diagnostic {
-    let message = "what the tuned model leaves comes in waves, not as noise: it lacks something that \
-                   the robot has, or better values were not found; the intervals are about the best \
-                   values of this model and know nothing of that";
-    Diagnostic::warning("waves-left", message).help(
-        "look at the residuals on the page of `--report`; seek what may be missing as well, or \
-         begin elsewhere with `--set`, or with `--method cma`",
-    )
-}
 
 #[cfg(test)]
 mod tests {
@@ -170,7 +157,7 @@ mod tests {
     /// Two signals of the same moments: one that is noise, and one that may be a wave under as
     /// much noise.
     #[test]
-    fn waves_are_told_from_noise_by_signal() {
+    fn strong_waves_are_told_from_noise_by_signal() {
         let mut dice = Seed::new(5).rng();
         let mut noise = || f64::from(dice.next_u32()) / f64::from(u32::MAX) - 0.5;
         let moments: Vec<Moment> =
@@ -179,11 +166,11 @@ mod tests {
             let wave = |i: usize| if i < 500 { 0.0 } else { height * sin(i as f64 * 0.05) };
             (0..1000).map(|i| noise() + wave(i)).collect()
         };
-        assert!(!has_waves(&residuals(0.0), &moments));
-        assert!(!has_waves(&residuals(0.1), &moments), "less than the noise");
-        assert!(has_waves(&residuals(4.0), &moments));
-        assert!(!has_waves(&[], &[]));
+        assert!(!has_strong_waves(&residuals(0.0), &moments));
+        assert!(!has_strong_waves(&residuals(0.1), &moments), "less than the noise");
+        assert!(has_strong_waves(&residuals(4.0), &moments));
+        assert!(!has_strong_waves(&[], &[]));
         let rounding: Vec<f64> = residuals(4.0).iter().map(|residual| 1e-9 * residual).collect();
-        assert!(!has_waves(&rounding, &moments), "nothing is left");
+        assert!(!has_strong_waves(&rounding, &moments), "nothing is left");
     }
 }

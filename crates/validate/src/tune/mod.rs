@@ -26,6 +26,7 @@ mod curves;
 mod derived;
 mod elsewhere;
 mod given;
+mod missing;
 mod residuals;
 mod saved;
 mod scan;
@@ -33,6 +34,7 @@ mod starting_noise;
 mod starts;
 mod tuned;
 mod wanted;
+mod waves;
 
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
@@ -44,7 +46,7 @@ use headland_world::parameter::{Parameter, Subject};
 use crate::fit::sureness::Moment;
 use crate::fit::{Bounds, Problem};
 use crate::{Done, Experiment, ReplayOptions};
-use residuals::{Used, fitted_part};
+use residuals::{Scale, Used, fitted_part};
 use starting_noise::starts_as_measured;
 use starts::{Start, assumed, starts_of};
 use wanted::{are_of_one_body, is_time, outside};
@@ -101,10 +103,12 @@ pub struct Tuning<'a> {
     beat: Option<Arc<dyn Fn() + Send + Sync>>,
     /// Numbers of the first states that are fitted, in the order in which they stand in `x`.
     pub(crate) starts: Vec<Start>,
+    /// What to say of starts that matter and that nobody measured, gave or looks for.
+    assumed: Vec<Diagnostic>,
     /// Some starts, or those of windows, are as they were measured, noise and all.
     starts_as_measured: bool,
     /// Per key its scale.
-    pub(crate) scales: Vec<(String, f64)>,
+    pub(crate) scales: Vec<(String, Scale)>,
     /// Per course and signal of what is fitted.
     signals: Vec<Vec<Used>>,
     /// To which moment each residual belongs.
@@ -171,6 +175,7 @@ impl<'a> Tuning<'a> {
             lacking: Arc::default(),
             beat: None,
             starts: Vec::new(),
+            assumed: Vec::new(),
             starts_as_measured: false,
             scales: Vec::new(),
             signals: Vec::new(),
@@ -189,24 +194,27 @@ impl<'a> Tuning<'a> {
         let tuning = self;
         // What is held out is refused now as well, and not when the search is over.
         if tuning.plan.train_share < 1.0 || tuning.fitted.contains(&None) {
-            tuning.replays(&tuning.subject, &tuning.whole())?;
+            let whole = tuning.replays(&tuning.subject, &tuning.whole())?;
+            let courses = tuning.courses.iter().zip(&whole).filter(|(one, _)| one.is_held_out);
+            tuning.notes.extend(courses.filter_map(|(course, replay)| {
+                let n_moments = replay.as_ref()?.plan().landings.len();
+                (n_moments < 2).then(|| one_moment(&course.name))
+            }));
         }
         let mut replays = tuning.replays(&tuning.subject, &tuning.fitted)?;
         let all_notes = replays.iter().flatten().flat_map(|replay| replay.notes().to_vec());
-        tuning.notes = all_notes.collect();
+        tuning.notes.extend(all_notes);
         tuning.notes.dedup();
         let outside = tuning.wanted.iter().filter_map(|one| outside(&tuning.subject, one));
         tuning.notes.extend(outside);
-        if tuning.plan.fits_start && tuning.plan.options.window.is_none() {
-            // What is held out has no part in the search, nor has where it starts.
-            let each = replays.iter().enumerate();
-            let fitted = each.filter_map(|(course, replay)| Some((course, replay.as_ref()?)));
-            tuning.starts = fitted.flat_map(starts_of).collect();
-        }
-        for warning in replays.iter().flatten().flat_map(assumed) {
-            if !tuning.notes.contains(&warning) {
-                tuning.notes.push(warning);
-            }
+        // What is held out has no part in the search, nor has where it starts.
+        let each = replays.iter().enumerate();
+        let fitted = each.filter_map(|(course, replay)| Some((course, replay.as_ref()?)));
+        let starts: Vec<Start> = fitted.flat_map(starts_of).collect();
+        let guesses: Vec<Start> = starts.iter().filter(|start| start.is_guess).cloned().collect();
+        let fits_start = tuning.plan.fits_start && tuning.plan.options.window.is_none();
+        if fits_start {
+            tuning.starts = starts;
         }
         tuning.starts_as_measured = tuning.plan.options.window.is_some()
             || replays.iter().enumerate().any(|(course, replay)| {
@@ -215,11 +223,34 @@ impl<'a> Tuning<'a> {
                 replay.as_ref().is_some_and(|replay| starts_as_measured(replay, &sought))
             });
         tuning.scale(&mut replays)?;
+        for guess in guesses {
+            let replay = replays[guess.course].as_ref().expect("it starts");
+            match tuning.matters(&guess) {
+                true if fits_start => {}
+                true => tuning.assumed.push(assumed(&guess, replay)),
+                // Wherever it starts, the same comes out.
+                false => tuning.starts.retain(|start| start.name != guess.name),
+            }
+        }
         tuning.starts_untuned &= tuning.begins_as_given();
         if tuning.moments.len() <= tuning.n() {
             return Err(vec![tuning.too_few_samples()]);
         }
         Ok(())
+    }
+
+    /// Whether anything that is fitted depends on where this starts.
+    fn matters(&self, start: &Start) -> bool {
+        let mut moved = self.clone();
+        moved.starts = vec![start.clone()];
+        moved.starts_untuned = false;
+        let mut x = moved.untuned();
+        x[self.wanted.len()] += 0.1 * start.room;
+        let is_other = |there: Vec<f64>| {
+            let apart = there.iter().zip(&self.untuned).map(|(a, b)| (a - b).abs());
+            apart.fold(0.0, f64::max) > waves::NOTHING
+        };
+        moved.alone(&x).is_none_or(|(there, _)| is_other(there))
     }
 
     fn too_few_samples(&self) -> Diagnostic {
@@ -408,6 +439,16 @@ impl<'a> Tuning<'a> {
     pub fn on_step(&mut self, beat: Arc<dyn Fn() + Send + Sync>) {
         self.beat = Some(beat);
     }
+}
+
+/// What to say of a recording that is held out and says nothing.
+fn one_moment(course: &str) -> Diagnostic {
+    let message = format!(
+        "`{course}` is held out and has one moment, from which the simulation starts: its errors are \
+         nothing, and say nothing"
+    );
+    Diagnostic::warning("one-moment", message)
+        .help("hold a table out that has at least two rows whose times rise")
 }
 
 /// Refuses to look for nothing, and for one number twice.

@@ -22,6 +22,8 @@ use crate::{Experiment, Replay, Signal};
 pub(super) struct Used {
     pub scale: f64,
     pub is_angle: bool,
+    /// The joint it is of; none of a link or a sensor.
+    pub joint: Option<String>,
     /// The model had a number at the start of the search.
     pub seen: Vec<bool>,
 }
@@ -59,21 +61,28 @@ impl Tuning<'_> {
             };
             let angles: Vec<bool> =
                 replay.sources().iter().map(|source| is_angle(replay.model(), source)).collect();
+            let joint = |source: &Source| match source {
+                Source::Joint(dof, _) => Some(replay.model().dofs[*dof].name.clone()),
+                _ => None,
+            };
+            let joints: Vec<Option<String>> = replay.sources().iter().map(joint).collect();
             let (experiment, plan) = (Arc::clone(replay.experiment()), replay.plan().clone());
             let simulated = replay.run_until(&mut self.tick()).map_err(|stopped| {
                 let message = format!(
-                    "the simulation of `{}` broke at the start of the search: {stopped:?}",
+                    "the simulation of `{}` broke at the start of the search: {stopped}",
                     course.name
                 );
                 vec![Diagnostic::error("engine-fault", message)]
             })?;
             self.steps.add(&simulated.done);
             self.starts_untuned &= simulated.done.contained.is_empty();
-            let signals = experiment.signals.iter().zip(angles).zip(&simulated.values);
+            let sources = angles.into_iter().zip(joints);
+            let signals = experiment.signals.iter().zip(sources).zip(&simulated.values);
             let used: Vec<Used> = signals
-                .map(|((signal, is_angle), values)| Used {
+                .map(|((signal, (is_angle, joint)), values)| Used {
                     scale: self.scale_of(&signal.key),
                     is_angle,
+                    joint,
                     seen: values.iter().map(|value| value.is_finite()).collect(),
                 })
                 .collect();
@@ -114,7 +123,8 @@ impl Tuning<'_> {
 
     /// What the errors of a key are divided by.
     pub(crate) fn scale_of(&self, key: &str) -> f64 {
-        self.scales.iter().find(|(known, _)| known == key).map_or(1.0, |(_, scale)| *scale)
+        let scale = self.scales.iter().find(|(known, _)| known == key);
+        scale.map_or(1.0, |(_, scale)| scale.value())
     }
 
     /// Simulates every course there is a replay for at `x`, and hands over what came out, course
@@ -236,8 +246,26 @@ pub(super) fn fitted_part(course: &Course, share: f64) -> Option<Arc<Experiment>
     Some(Arc::new(Experiment { signals, told: whole.told.clone(), known: whole.known.clone() }))
 }
 
-/// The standard deviation of each key over what is fitted.
-fn scales(courses: &[Course], fitted: &[Option<Arc<Experiment>>]) -> Vec<(String, f64)> {
+/// What the errors of a key are divided by.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Scale {
+    /// The standard deviation of what was measured.
+    Deviation(f64),
+    /// Nothing: it does not change, and has no deviation to count in.
+    Constant,
+}
+
+impl Scale {
+    fn value(self) -> f64 {
+        match self {
+            Scale::Deviation(deviation) => deviation,
+            Scale::Constant => 1.0,
+        }
+    }
+}
+
+/// The scale of each key, by what is fitted.
+fn scales(courses: &[Course], fitted: &[Option<Arc<Experiment>>]) -> Vec<(String, Scale)> {
     let mut keys: Vec<&str> = Vec::new();
     for course in courses {
         keys.extend(course.experiment.signals.iter().map(|signal| signal.key.as_str()));
@@ -250,7 +278,10 @@ fn scales(courses: &[Course], fitted: &[Option<Arc<Experiment>>]) -> Vec<(String
         let n = values.len().max(1) as f64;
         let mean = values.iter().sum::<f64>() / n;
         let spread = sqrt(values.iter().map(|v| (v - mean) * (v - mean)).sum::<f64>() / n);
-        if spread > 1e-12 * mean.abs() && spread > 0.0 { spread } else { 1.0 }
+        match spread > 1e-12 * mean.abs() && spread > 0.0 {
+            true => Scale::Deviation(spread),
+            false => Scale::Constant,
+        }
     };
     keys.into_iter().map(|key| (key.to_string(), scale(key))).collect()
 }

@@ -15,70 +15,91 @@ pub(crate) struct Start {
     pub source: Source,
     pub value: f64,
     pub room: f64,
+    /// Nobody measured it: the value is the model's own.
+    pub is_guess: bool,
 }
 
 /// A little less, so that both ends are not the same place \[rad\].
 const HALF_A_TURN: f64 = 3.0;
 
-/// Positions and velocities of the joints that were measured and nobody gave.
+/// Positions and velocities of the joints that were measured and nobody gave. Speeds alone do not say
+/// where a joint starts, but how they go on may.
 pub(super) fn starts_of((course, replay): (usize, &Replay)) -> Vec<Start> {
-    let (model, experiment) = (replay.model(), replay.experiment());
+    let (model, sources) = (replay.model(), replay.sources());
+    // Where links were measured joints follow from them.
+    let only_joints = sources.iter().all(|source| matches!(source, Source::Joint(..)));
     let mut out = Vec::new();
-    for (source, signal) in replay.sources().iter().zip(&experiment.signals) {
-        let Source::Joint(dof, JointQuantity::Position) = source else { continue };
-        let name = &model.dofs[*dof].name;
-        let most = signal.series.values.iter().fold(f64::NEG_INFINITY, |a, b| a.max(*b));
-        let least = signal.series.values.iter().fold(f64::INFINITY, |a, b| a.min(*b));
+    for (i, (source, signal)) in sources.iter().zip(&replay.experiment().signals).enumerate() {
+        let Source::Joint(dof, quantity) = source else { continue };
+        let (dof, of) = (*dof, |quantity| Source::Joint(*dof, quantity));
+        let position = of(JointQuantity::Position);
+        let is_measured = sources.contains(&position);
+        let has_speed = is_measured || sources.contains(&of(JointQuantity::Velocity));
+        let is_first = !sources[..i].iter().any(|s| matches!(s, Source::Joint(d, _) if *d == dof));
+        let tells = match quantity {
+            JointQuantity::Position => true,
+            JointQuantity::Velocity => only_joints && !is_measured,
+            _ => only_joints && !has_speed && is_first,
+        };
+        if !tells {
+            continue;
+        }
+        let is_angle = is_angle(model, &position);
+        let series = &signal.series;
+        let most = series.values.iter().fold(f64::NEG_INFINITY, |a, b| a.max(*b));
+        let least = series.values.iter().fold(f64::INFINITY, |a, b| a.min(*b));
         let range = (most - least).max(1e-3);
-        let now = &replay.start().dofs[*dof];
-        let units = if is_angle(model, source) { ["rad", "rad/s"] } else { ["m", "m/s"] };
-        let reach = 10.0 * range + now.velocity.abs();
+        let now = &replay.start().dofs[dof];
+        let secs = replay.plan().duration().secs().max(1e-3);
+        let (room, reach) = match quantity {
+            JointQuantity::Position => (range, 10.0 * range + now.velocity.abs()),
+            JointQuantity::Velocity => (range * secs, range),
+            _ => (range * secs * secs, range * secs),
+        };
         // Angles are compared within a turn: further off, the same residuals come again from
         // another motion, and the first row knows which turn it is.
-        let room = if is_angle(model, source) { range.min(HALF_A_TURN) } else { range };
+        let room = match is_angle {
+            true if is_measured => room.min(HALF_A_TURN),
+            true => HALF_A_TURN,
+            false => room,
+        };
+        let units = if is_angle { ["rad", "rad/s"] } else { ["m", "m/s"] };
         let numbers = [
             (JointQuantity::Position, "position", units[0], now.position, room),
             (JointQuantity::Velocity, "velocity", units[1], now.velocity, reach),
         ];
         for (quantity, word, unit, value, room) in numbers {
-            let source = Source::Joint(*dof, quantity);
-            if replay.is_given(&source) {
+            let is_guess = match quantity {
+                JointQuantity::Position => !is_measured,
+                _ => !has_speed,
+            };
+            let source = of(quantity);
+            if replay.is_given(&source) || is_guess && replay.is_told(&source) {
                 continue;
             }
-            let name = format!("start/{}/{name}/{word}", course + 1);
-            out.push(Start { course, name, unit, source, value, room });
+            let name = format!("start/{}/{}/{word}", course + 1, model.dofs[dof].name);
+            out.push(Start { course, name, unit, source, value, room, is_guess });
         }
     }
     out
 }
 
-/// Warns of joints that were measured, but not where they are: they start where the model has them,
-/// and a model that has them elsewhere is fitted to that.
-pub(super) fn assumed(replay: &Replay) -> Vec<Diagnostic> {
-    let (model, sources) = (replay.model(), replay.sources());
-    // Where links were measured or given, joints follow from them.
-    if sources.iter().any(|source| !matches!(source, Source::Joint(..))) {
-        return Vec::new();
-    }
-    let is_known = |source: &Source| sources.contains(source) || replay.is_told(source);
-    let joint = |source: &Source| match source {
-        Source::Joint(dof, _) => Some(*dof),
-        _ => None,
+/// What to say where a start that matters was neither measured nor given, and none is looked for.
+pub(super) fn assumed(start: &Start, replay: &Replay) -> Diagnostic {
+    let name = match start.source {
+        Source::Joint(dof, _) => &replay.model().dofs[dof].name,
+        _ => &start.name,
     };
-    let mut dofs: Vec<usize> = sources.iter().filter_map(joint).collect();
-    dofs.sort_unstable();
-    dofs.dedup();
-    dofs.retain(|dof| !is_known(&Source::Joint(*dof, JointQuantity::Position)));
-    let warn = |dof: usize| {
-        let (name, at) = (&model.dofs[dof].name, replay.start().dofs[dof].position);
-        let is_angle = is_angle(model, &Source::Joint(dof, JointQuantity::Position));
-        let unit = if is_angle { "rad" } else { "m" };
-        let message = format!(
-            "where `{name}` starts is not among what is fitted: the model's own {at} {unit} is \
-             taken for it, and what is found is as wrong as that"
-        );
-        Diagnostic::warning("start-assumed", message)
-            .help(format!("fit `{name}/position` as well, or say it with --state"))
-    };
-    dofs.into_iter().map(warn).collect()
+    let message = format!(
+        "where `{name}` starts is not among what is fitted, and no start is looked for: the model's \
+         own {} {} is taken for it, and what is found is as wrong as that",
+        start.value, start.unit
+    );
+    Diagnostic::warning(START_ASSUMED, message).help(format!(
+        "say it with --state, fit `{name}/position` as well, or have it looked for: without \
+         --window and --start-as-measured"
+    ))
 }
+
+/// The warning's code.
+pub(super) const START_ASSUMED: &str = "start-assumed";

@@ -8,11 +8,14 @@ use headland_world::parameter::Subject;
 
 use super::curves::units;
 use super::derived::{Derived, derived};
-use super::elsewhere::{NOTHING, has_waves, waves_left};
-use super::residuals::Used;
+use super::elsewhere::has_strong_waves;
+use super::missing::{Missing, SOMETHING_MISSING, missing};
+use super::residuals::{Scale, Used};
 use super::saved::lm_options;
 use super::scan::{MOST_SURFACES, surfaces};
 use super::starting_noise::{Draws, Noisier, STARTS_UNSURE, draws_failed};
+use super::starts::START_ASSUMED;
+use super::waves::{Left, NOTHING, as_left, not_taken_up, waves_left};
 use super::{Course, Method, Search, Tuning};
 use crate::fit::dense::Columns;
 use crate::fit::marquardt::Linear;
@@ -110,8 +113,10 @@ pub const UNTRUSTED: &[&str] = &[
     "not-seen",
     "rough-error",
     "waves-left",
+    SOMETHING_MISSING,
     "no-better-than-mean",
     STARTS_UNSURE,
+    START_ASSUMED,
 ];
 
 impl Tuned {
@@ -154,15 +159,15 @@ pub fn tuned(
         let step_shift = shifts.map(|shifts| shifts[i]);
         let moved = step_shift.map_or(0.0, f64::abs);
         let (unit, before) = match wanted {
-            Some(wanted) => (wanted.parameters[0].unit(&tuning.subject), before(tuning, wanted)),
+            Some(wanted) => (units_of(tuning, wanted), before(tuning, wanted)),
             None => {
                 let start = &tuning.starts[i - tuning.wanted.len()];
-                (start.unit, vec![tuning.start()[i]])
+                (start.unit.to_string(), vec![tuning.start()[i]])
             }
         };
         TunedNumber {
             name: names[i].clone(),
-            unit: unit.to_string(),
+            unit,
             before,
             value: x[i],
             half_width: sureness
@@ -183,7 +188,7 @@ pub fn tuned(
         }
     };
     let numbers: Vec<TunedNumber> = (0..x.len()).map(number).collect();
-    let mut told = Vec::new();
+    let mut told = tuning.assumed.clone();
     if let Some(worth) = worth {
         let said = |(code, text): (&'static str, String)| Diagnostic::warning(code, text);
         // As they are told, with all that widened them.
@@ -195,7 +200,7 @@ pub fn tuned(
     let rms_before = looked.as_ref().and_then(|looked| Some(tuning.rms(looked.before.as_ref()?)));
     told.extend(rms_before.and_then(|before| worse(before, rms_after)));
     // A key that does not change has no deviation to count in, and windows start from noise.
-    let has_deviations = tuning.scales.iter().all(|(_, scale)| *scale != 1.0);
+    let has_deviations = tuning.scales.iter().all(|(_, scale)| *scale != Scale::Constant);
     if has_deviations && tuning.plan.options.window.is_none() && rms_after >= 1.0 {
         told.push(no_better_than_mean(rms_after));
     }
@@ -206,6 +211,8 @@ pub fn tuned(
         let roughness = looked.as_ref().and_then(|looked| looked.roughness.filter(|_| is_left));
         told.extend(roughness.and_then(|times| rough_error(search.method(), times)));
         told.extend(looked.as_ref().filter(|looked| looked.has_waves).map(|_| waves_left()));
+        let missing = looked.as_ref().and_then(|looked| looked.missing.as_ref());
+        told.extend(missing.map(Missing::told));
         told.extend(looked.as_ref().and_then(|looked| draws_failed(looked.n_broken_starts)));
     }
     let (before, after) = looked.as_ref().map_or((&None, &None), |l| (&l.before, &l.after));
@@ -216,7 +223,7 @@ pub fn tuned(
         given: looked.as_ref().map_or_else(|| tuning.untuned(), |looked| looked.given.clone()),
         n_residuals,
         n_evaluations: search.n_evaluations(),
-        n_after: crew.n + looked.as_ref().map_or(0, |looked| looked.n_beside),
+        n_after: looked.as_ref().map_or(crew.n, |l| crew.n + l.n_beside - l.n_again),
         ended: search.ended(),
         warnings: told,
         confidence,
@@ -245,6 +252,7 @@ struct Looked {
     roughness: Option<f64>,
     /// What is left is no noise.
     has_waves: bool,
+    missing: Option<Missing>,
     /// Starts with more noise that could not be simulated.
     n_broken_starts: usize,
     /// The point of the given model.
@@ -253,6 +261,8 @@ struct Looked {
     after: Option<Errors>,
     /// Simulations that no crew made.
     n_beside: usize,
+    /// Simulations that were made again, of those that the search counts.
+    n_again: usize,
 }
 
 fn looked_at(
@@ -263,16 +273,19 @@ fn looked_at(
     confidence: f64,
 ) -> Result<Option<Looked>, BrokenOff> {
     let ((x, _), at) = (search.best(), search.sloped_at());
-    let linear = match linear.filter(|linear| linear.sloped_at == at) {
-        Some(linear) => linear,
+    let (linear, n_again) = match linear.filter(|linear| linear.sloped_at == at) {
+        Some(linear) => (linear, 0),
         None => {
-            let (Some(residuals), Some(there)) = (crew.one(x)?, crew.one(at)?) else {
+            let mut again = Counted::new(crew, 0, usize::MAX);
+            let (Some(residuals), Some(there)) = (again.one(x)?, again.one(at)?) else {
                 return Ok(None);
             };
             let options = lm_options(tuning, 0);
-            let found = slopes::slopes(at, &there, crew, &tuning.bounds(), &options)?;
+            let found = slopes::slopes(at, &there, &mut again, &tuning.bounds(), &options)?;
             let Some(slopes) = found else { return Ok(None) };
-            Linear { residuals, sloped_at: at.to_vec(), slopes }
+            // A search by slopes had them, and counted them, before it was put away.
+            let n_again = if search.method() == Method::Lm { again.n } else { 0 };
+            (Linear { residuals, sloped_at: at.to_vec(), slopes }, n_again)
         }
     };
     let Linear { residuals, slopes, .. } = linear;
@@ -289,6 +302,9 @@ fn looked_at(
     let finer = || tuning.halved()?.alone(x);
     // Of a search that goes on nobody is told how sure it is.
     let is_found = search.ended().is_some_and(Ended::is_converged);
+    let is_left = dot(residuals, residuals) > NOTHING * NOTHING * residuals.len() as f64;
+    let (added, n_added) =
+        if is_found && is_left { tuning.added(x, residuals) } else { Default::default() };
     let looks = || {
         let draws = match is_found {
             true => tuning.noise_of_starts(x, residuals, n_threads),
@@ -314,25 +330,41 @@ fn looked_at(
     }
     // Errors of steps go with the sum of their squares: where all are halved, and the sum with
     // them, what the halves change all of it changes twice.
-    let shifts = finer.map(|(finer, steps)| {
+    let by_steps = finer.map(|(finer, steps)| -> Vec<f64> {
         let times = tuning.steps.squares / (tuning.steps.squares - steps.squares);
-        let change: Vec<f64> = finer.iter().zip(residuals).map(|(f, r)| times * (r - f)).collect();
-        worth.answer(&slopes, &change)
+        finer.iter().zip(residuals).map(|(f, r)| times * (r - f)).collect()
     });
-    let has_waves = has_waves(residuals, tuning.moments());
-    let n_beside =
-        draws.n_simulations + usize::from(shifts.is_some()) + if is_known { 0 } else { 2 };
+    let shifts = by_steps.as_ref().map(|change| worth.answer(&slopes, change));
+    let not_taken_up = |change: Vec<f64>| not_taken_up(change, &slopes, &worth);
+    let left = Left {
+        residuals,
+        n_samples: tuning.n_samples(),
+        by_steps: by_steps.map(|change| as_left(not_taken_up(change), residuals)),
+        by_starts: draws.told.iter().map(|noisier| not_taken_up(noisier.change.clone())).collect(),
+    };
+    let has_waves = has_strong_waves(residuals, tuning.moments()) || left.has_waves();
+    let shift = |i: usize| shifts.as_ref().map_or(0.0, |shifts: &Vec<f64>| shifts[i].abs());
+    let halves = worth.parameters.iter().enumerate();
+    let halves: Vec<Option<f64>> =
+        halves.map(|(i, sureness)| Some(sureness.half_width? + shift(i))).collect();
+    let missing = missing(tuning, &left, &added, (&slopes, &worth), &halves);
+    let n_beside = n_added
+        + draws.n_simulations
+        + usize::from(shifts.is_some())
+        + if is_known { 0 } else { 2 };
     let (given, n_broken_starts) = (given.x, draws.n_failed);
     Ok(Some(Looked {
         worth,
         shifts,
         roughness,
         has_waves,
+        missing,
         n_broken_starts,
         given,
         before,
         after,
         n_beside,
+        n_again,
     }))
 }
 
@@ -414,10 +446,7 @@ fn shown(
 ) -> Vec<f64> {
     let mut sums = vec![0.0; x.len()];
     for noisier in draws {
-        let mut rest = noisier.change.clone();
-        for (gone, column) in around.answer(slopes, &noisier.change).iter().zip(slopes) {
-            rest.iter_mut().zip(column).for_each(|(rest, slope)| *rest -= gone * slope);
-        }
+        let rest = not_taken_up(noisier.change.clone(), slopes, around);
         let told = worth(x, bounds, &rest, slopes, (moments, false), 0.95);
         let each = sums.iter_mut().zip(&told.parameters);
         each.for_each(|(sum, sure)| *sum += sure.standard_error * sure.standard_error);
@@ -525,6 +554,17 @@ fn worse(before: f64, after: f64) -> Option<Diagnostic> {
     })
 }
 
+/// What a number is measured in. A star may name what turns and what slides: then every unit once.
+fn units_of(tuning: &Tuning<'_>, wanted: &super::Wanted) -> String {
+    let mut all: Vec<&str> = Vec::new();
+    for unit in wanted.parameters.iter().map(|parameter| parameter.unit(&tuning.subject)) {
+        if !all.contains(&unit) {
+            all.push(unit);
+        }
+    }
+    all.join(", ")
+}
+
 /// What the model said of a number, every value once.
 fn before(tuning: &Tuning<'_>, wanted: &super::Wanted) -> Vec<f64> {
     let all = wanted.parameters.iter().filter_map(|parameter| parameter.get(&tuning.subject));
@@ -605,6 +645,12 @@ impl Tuning<'_> {
             }
         }
         sqrt(sum / n.max(1) as f64)
+    }
+
+    /// How many residuals are of each signal, in their order.
+    fn n_samples(&self) -> Vec<usize> {
+        let n = |used: &Used| used.seen.iter().filter(|is_seen| **is_seen).count();
+        self.signals.iter().flatten().map(n).collect()
     }
 
     /// The errors of every course by the residuals of a point; nothing where something is held out.

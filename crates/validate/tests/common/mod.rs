@@ -1,6 +1,8 @@
 //! Worlds and measurements for the tests of replays.
 #![allow(dead_code, reason = "each test program uses its part")]
 
+pub mod planted;
+
 use std::path::Path;
 use std::sync::Arc;
 

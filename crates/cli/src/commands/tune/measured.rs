@@ -17,15 +17,16 @@ use headland_world::parameter::Subject;
 
 use crate::args::TuneArgs;
 use crate::comparing::{key_map, refuse_reversed};
-use crate::context::Context;
-use crate::repeating::{clocks_apart, leave_out, read_state, read_table, read_told};
+use crate::context::{Context, Outcome};
+use crate::repeating::{clocks_apart, leave_out, read_measured, read_state, read_told};
 
-/// Every table with its commands and its state, those that are held out last.
+/// Every table with its commands and its state, those that are held out last, and whether all of
+/// them could be read.
 pub(super) fn courses(
     context: &Context,
     args: &TuneArgs,
     subject: &Subject,
-) -> Result<Vec<Course>, Vec<Diagnostic>> {
+) -> Result<(Vec<Course>, Outcome), Vec<Diagnostic>> {
     let model = Model::compile(&Arc::new(subject.world.clone()))?;
     refuse_reversed(args.start, args.end)?;
     let tables: Vec<&PathBuf> = args.tables.iter().chain(&args.hold).collect();
@@ -49,12 +50,14 @@ pub(super) fn courses(
     }
     let of = |files: &[PathBuf], i: usize| files.get(i).or(files.first()).cloned();
     let (mut courses, mut patterns) = (Vec::<Course>::new(), Patterns::default());
+    let mut outcome = Outcome::Passed;
     for (i, path) in tables.iter().enumerate() {
-        let recording = read_table(context, path)?;
+        let (recording, read) = read_measured(context, path)?;
+        outcome = outcome.max(read);
         let mut experiment = measured(context, args, &recording, &model, &mut patterns)?;
         if let Some(file) = of(&args.command, i) {
             experiment.told = read_told(context, &file, &model)?;
-            let told = clocks_apart(&file, &experiment, delay_of(subject));
+            let told = clocks_apart(&file, &experiment, &model, delay_of(subject));
             context.show(told.as_slice());
         }
         if let Some(file) = of(&args.state, i) {
@@ -80,7 +83,7 @@ pub(super) fn courses(
     }
     let empty = courses.iter().filter(|course: &&Course| course.experiment.signals.is_empty());
     let empty: Vec<Diagnostic> = empty.map(nothing_left).collect();
-    if empty.is_empty() { Ok(courses) } else { Err(empty) }
+    if empty.is_empty() { Ok((courses, outcome)) } else { Err(empty) }
 }
 
 fn measured(
