@@ -20,12 +20,15 @@
 //! Deliberately absent: files, pages, any engine by name.
 //!
 //! `wanted` is what is asked for, `residuals` how a point of the search is evaluated, `saved` a
-//! search that can be put away, `tuned` the answer.
+//! search that can be put away, `tuned` the answer; `looked` says how sure it is, `waves` and
+//! `missing` whether it is to be trusted.
 
 mod curves;
 mod derived;
 mod elsewhere;
+mod errors;
 mod given;
+mod looked;
 mod missing;
 mod residuals;
 mod saved;
