@@ -485,7 +485,8 @@ static COMPARE_HELP: LazyLock<String> = LazyLock::new(|| {
          `OLD -> NEW`, where one `*` may stand in both.\n\n\
          Statistics, for --stats and --fail-if:\n{all}\n\
          Exit codes: 1 a --fail-if holds · 2 bad usage or input, or a key of A that B does not \
-         have · 3 no pair at all, a limit on what is undefined, or partial data · 0 done."
+         have · 3 no pair at all, a limit on what is undefined, numbers too large to compare, or \
+         partial data · 0 done."
     )
 });
 
@@ -510,8 +511,8 @@ static VALIDATE_HELP: LazyLock<String> = LazyLock::new(|| {
          measured by their slopes; what is not measured is as the model has it. Statistics and \
          limits are those of `headland compare --help`.\n\n\
          Exit codes: 1 a --fail-if holds · 2 bad usage or input, or a key the model does not have \
-         · 3 no pair at all, a limit on what is undefined, or partial data · 4 an engine broke · 0 \
-         done.",
+         · 3 no pair at all, a limit on what is undefined, numbers too large to compare, or partial \
+         data · 4 an engine broke · 0 done.",
         joint.join(", "),
         POSE_COMPONENTS.join(","),
         VECTORS.join(","),
@@ -755,8 +756,8 @@ pub struct ValidateArgs {
     Every sample counts; each key is divided by its standard deviation. Errors before and after are \
     both from the start that fits best. The same files, options and seed give the same numbers, on \
     any number of threads.\n\n\
-    Exit codes: 2 bad usage or input · 3 not converged, interrupted, too few samples to tell, or an \
-    answer that is not to be trusted: warnings worse-than-given, at-bound, not-seen, rough-error, \
+    Exit codes: 2 bad usage or input · 3 not converged, interrupted, too few samples to tell, words \
+    among the numbers of a table, or an answer that is not to be trusted: warnings worse-than-given, at-bound, not-seen, rough-error, \
     waves-left, something-missing, no-better-than-mean, start-assumed and starts-unsure · 4 an \
     engine broke · 0 done.")]
 pub struct TuneArgs {

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use headland_base::{Diagnostic, Severity, SimDuration};
+use headland_base::{Diagnostic, Findings, Severity, SimDuration};
 use headland_judge::compare::{SIGNAL_TWICE, is_of_units};
 use headland_record::csv::{self, TableOptions};
 use headland_record::{ImportOptions, Recording, import};
@@ -125,7 +125,9 @@ pub fn read_measured(
     let read = import(path, &ImportOptions::default())?;
     let is_word = |found: &Diagnostic| found.code == "not-a-number";
     let is_refused = |found: &Diagnostic| found.severity == Severity::Error && !is_word(found);
-    let is_read = !read.findings.kept().iter().any(is_refused);
+    // Of what was only counted nobody knows what it is.
+    let is_counted = read.findings.kept().len() >= Findings::MOST;
+    let is_read = !is_counted && !read.findings.kept().iter().any(is_refused);
     let outcome = context.show_findings(read.findings, is_read)?;
     Ok((read.recording, outcome))
 }

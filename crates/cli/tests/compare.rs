@@ -56,15 +56,17 @@ fn hardly_a_log() {
 /// Numbers that have no digit left behind the point are not a perfect match.
 #[test]
 fn numbers_too_large_to_compare_are_told() {
-    let table = |at: f64, by: f64| {
+    let table = |key: &str, at: f64, by: f64| {
         let row = |i: i32| format!("{},{}\n", i, at + by * f64::from(i));
-        format!("time,j/position\n{}", (0..5).map(row).collect::<String>())
+        format!("time,{key}\n{}", (0..5).map(row).collect::<String>())
     };
-    for (at, code) in [(1e16, 3), (1e6, 0)] {
-        let (a, b) = (table(at, 0.1), table(at, 0.2));
-        let dir = folder(&[("a.csv", &a), ("b.csv", &b)]);
-        let (_, err) = compared(&dir, &[], code);
-        assert_eq!(err.contains("no-digits"), code == 3, "{at}: {err}");
+    for key in ["j/position", "x"] {
+        for (at, code) in [(1e16, 3), (1e6, 0)] {
+            let (a, b) = (table(key, at, 0.1), table(key, at, 0.2));
+            let dir = folder(&[("a.csv", &a), ("b.csv", &b)]);
+            let (_, err) = compared(&dir, &[], code);
+            assert_eq!(err.contains("no-digits"), code == 3, "{key} {at}: {err}");
+        }
     }
 }
 

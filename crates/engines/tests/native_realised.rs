@@ -50,8 +50,8 @@ fn what_a_law_does_differently_is_told_once() {
                  <bounce><restitution_coefficient>0.4</restitution_coefficient></bounce>";
     let boxes: String = ["a", "b", "c"].map(|name| a_box(name, asked)).concat();
     let said = LAWS.map(|law| said(&world(&boxes, law)));
-    let mean = "link `a::link` and 2 more: friction 0.1 and 0.5 by direction becomes the mean in \
-                every direction";
+    let mean = "link `a::link`: friction 0.1 and 0.5 by direction becomes 0.3 in every direction; \
+                likewise 2 more";
     assert_eq!(said[0], [mean]);
     let left_out = |what: &str, law: &str, element: &str| {
         format!(

@@ -206,6 +206,8 @@ struct Table {
     time_column: usize,
     time_unit: Option<TimeUnit>,
     heads: Vec<ColumnHead>,
+    /// Columns up to the last one with a name.
+    n_named: usize,
     groups: Vec<Group>,
     /// Time of the row at hand.
     now: Option<SimTime>,
@@ -258,6 +260,8 @@ impl Table {
                 }
             }
         }
+        // Delimiters at the end of a header name nothing.
+        let n_named = heads.iter().rposition(|head| !head.key.is_empty()).map_or(0, |i| i + 1);
         keep(&mut heads, options);
         let Some(time_column) = heads.iter().position(ColumnHead::is_time) else {
             let message = format!("`{name}` line {number}: no column is called `time`");
@@ -283,6 +287,7 @@ impl Table {
             time_unit: options.time_unit.or(said),
             cells: vec![None; heads.len()],
             heads,
+            n_named,
             groups,
             now: None,
             report: TableReport::default(),
@@ -302,13 +307,14 @@ impl Table {
         if line.has_end {
             return false;
         }
-        let n_cells = self.delimiter.split(line.text, self.heads.len()).len();
-        let is_short = n_cells < self.heads.len();
+        let cells = self.delimiter.split(line.text, self.heads.len());
+        let (n_cells, last) = (cells.len(), cells.last().map_or("", |cell| cell));
+        let is_short = n_cells < self.n_named;
         let (name, number) = (&self.name, line.number);
         let column = line.text.chars().count() + 1;
-        let last = self.delimiter.split(line.text, self.heads.len()).pop().unwrap_or_default();
         let what = match is_short {
-            true => format!("{n_cells} of {} cells, and no line end", self.heads.len()),
+            true => format!("{n_cells} of {} cells, and no line end", self.n_named),
+            false if last.is_empty() => "no line end, and its last cell is empty".to_string(),
             false => format!("no line end: `{last:.40}` may be a part of a number"),
         };
         let message = format!("`{name}` line {number}, column {column}: {what}");
@@ -333,7 +339,7 @@ impl Table {
     ) -> Result<(), Diagnostic> {
         self.report.n_rows += 1;
         let cells = self.delimiter.split(text, self.heads.len() + 1);
-        if cells.len() < self.heads.len() {
+        if cells.len() < self.n_named {
             self.n_short += 1;
             self.first_short.get_or_insert((number, text.chars().count() + 1, cells.len()));
         }
@@ -405,6 +411,10 @@ impl Table {
                     let message = format!("`{cell:.40}` in column `{:.60}` is no number", head.key);
                     let fault = self.fault("not-a-number", number, message);
                     match &mut self.words[i] {
+                        _ if is_written_otherwise(cell) => findings.push(fault.help(
+                            "a cell is one number, with a point and not a comma; its unit stands in \
+                             the header, as in `hinge/position [deg]`",
+                        )),
                         Some(words) => words.push(fault),
                         None => findings.push(fault),
                     }
@@ -427,7 +437,7 @@ impl Table {
             let message = format!("column `{:.60}` of `{}` is one of words", head.key, self.name);
             Some(
                 Diagnostic::warning("column-of-words", message)
-                    .note(format!("{}, and no cell below it is one", first.message))
+                    .note(format!("{}, nor is any of {}", first.message, self.report.rows()))
                     .note("it was left out"),
             )
         });
@@ -480,7 +490,7 @@ impl Table {
             self.n_short,
             self.report.rows(),
             self.name,
-            self.heads.len()
+            self.n_named
         );
         Some(
             Diagnostic::warning("short-row", message)
@@ -510,6 +520,12 @@ impl Table {
     fn give(&mut self, goal: &mut dyn Goal) -> Result<(), Diagnostic> {
         self.groups.iter_mut().enumerate().try_for_each(|(track, group)| group.give(track, goal))
     }
+}
+
+/// Whether a cell that is no number begins like one: with a comma for its point, or a unit behind.
+fn is_written_otherwise(cell: &str) -> bool {
+    let first = cell.split_whitespace().next().unwrap_or_default();
+    first.replace(',', ".").parse::<f64>().is_ok_and(f64::is_finite)
 }
 
 /// Takes the names of columns away that are not wanted.

@@ -109,6 +109,27 @@ fn a_column_of_words_is_left_out() {
     assert_eq!(codes(read("time,j/position\n0,one\n1,two\n").2)[..2], both);
 }
 
+/// Numbers that are written otherwise are no words.
+#[test]
+fn commas_for_points_and_units_in_cells_are_faults() {
+    for text in ["time;a\n0;0,51\n1;0,52\n", "time,a\n0,0.51 m\n1,0.52 m\n"] {
+        let findings = read(text).2.into_vec();
+        let faults: Vec<_> = findings.iter().filter(|d| d.code == "not-a-number").collect();
+        assert_eq!(faults.len(), 2, "{findings:?}");
+        assert!(faults[0].help.as_ref().is_some_and(|help| help.contains("a point")), "{faults:?}");
+    }
+}
+
+/// A header that ends with a delimiter names no column after it.
+#[test]
+fn columns_without_a_name_are_not_missed() {
+    let (recording, report, findings) = read("time,a,b,\n0,1,2\n1,3,4");
+    assert_eq!((values(&recording, "b"), report.n_rows), (vec![2.0, 4.0], 2));
+    assert_eq!(codes(findings), ["cut-line"]);
+    let (_, _, findings) = read("time,a,b\n0,1,2\n1,3,");
+    assert!(findings.into_vec()[0].message.ends_with("its last cell is empty"));
+}
+
 /// A cell that is empty has its delimiter; a row that ends before it is counted and told once.
 #[test]
 fn short_rows_are_told_once() {

@@ -48,4 +48,4 @@ pub use sensor::{Due, LastStep, Letter, Look, Output, Sensor, Timing, too_fast};
 pub use state::{Contact, DofState, RigidState, State};
 pub use step::step;
 pub use tie::Ties;
-pub use touch::{SurfacePair, TouchFilter};
+pub use touch::{SurfacePair, TouchFilter, asked_of_contacts};

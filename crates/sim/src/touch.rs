@@ -36,6 +36,19 @@ impl SurfacePair {
     }
 }
 
+/// What a surface asks of its contacts beyond friction and restitution, in words: many an engine has
+/// nothing for it, and says so.
+pub fn asked_of_contacts(surface: &Surface) -> Vec<&'static str> {
+    let asked = [
+        ("friction direction", surface.friction_direction.is_some()),
+        ("slip", surface.slip.is_some_and(|slip| slip != (0.0, 0.0))),
+        ("torsional friction", surface.torsional.is_some()),
+        ("bounce threshold", surface.bounce_threshold.is_some_and(|speed| speed > 0.0)),
+        ("contact stiffness", surface.stiffness.is_some() || surface.damping.is_some()),
+    ];
+    asked.iter().filter(|(_, is_asked)| *is_asked).map(|(word, _)| *word).collect()
+}
+
 /// Which bodies never touch: those of one rigid, neighbours on a joint, links of one robot
 /// that does not collide with itself, links that their robot keeps out of contacts, and the
 /// pairs and sets the world excludes. Masks are a matter of

@@ -605,3 +605,20 @@ fn a_start_that_changes_nothing_is_not_looked_for() {
         assert!(!found.warnings.iter().any(|warning| warning.code == "start-assumed"));
     }
 }
+
+/// With a spring that is sought it does depend on it, though the model has none yet. The slide was
+/// let go at 0.4 m, the spring is 2 N/m and its mass 2 kg.
+#[test]
+fn a_start_that_matters_to_what_is_sought_is_looked_for() {
+    let make = || engine("native");
+    let rail = Subject { world: common::world_of(common::RAIL), settings: Settings::default() };
+    let times: Vec<SimTime> =
+        (0..200).map(|i| SimTime::from_secs(f64::from(i) / 50.0).unwrap()).collect();
+    let swinging = signal("rail/velocity", &times, |t| -0.4 * sin(t));
+    let experiment = Experiment { signals: vec![swinging], ..Experiment::default() };
+    let spring = "joint/rail/dynamics/spring_stiffness";
+    let wanted = vec![Wanted::new(&rail, spring, 0.0, 10.0).unwrap()];
+    let courses = vec![course("speeds", experiment, false)];
+    let tuning = Tuning::new(rail, wanted, courses, plan(), &make).unwrap();
+    assert!(tuning.names().iter().any(|name| name.ends_with("rail/position")));
+}

@@ -24,7 +24,8 @@
 use headland_base::maths::exp;
 use headland_base::{Diagnostic, Vec3};
 use headland_sim::{
-    Body, EngineOptions, Joint, Model, Motion, Rigid, Shape, SurfacePair, TouchFilter, hull,
+    Body, EngineOptions, Joint, Model, Motion, Rigid, Shape, SurfacePair, TouchFilter,
+    asked_of_contacts, hull,
 };
 use headland_world::{Geometry, JointKind, Surface};
 
@@ -214,14 +215,7 @@ fn check_surface(
             0.5 * (surface.mu() + surface.mu2())
         ));
     }
-    let asked = [
-        ("friction direction", surface.friction_direction.is_some()),
-        ("slip", surface.slip.is_some_and(|slip| slip != (0.0, 0.0))),
-        ("torsional friction", surface.torsional.is_some()),
-        ("bounce threshold", surface.bounce_threshold.is_some_and(|speed| speed > 0.0)),
-        ("contact stiffness", surface.stiffness.is_some() || surface.damping.is_some()),
-    ];
-    let words: Vec<&str> = asked.iter().filter(|(_, is)| *is).map(|(word, _)| *word).collect();
+    let words = asked_of_contacts(surface);
     if !words.is_empty() {
         remark(format!("link `{name}`: {} left out", words.join(", ")));
     }

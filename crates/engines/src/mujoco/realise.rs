@@ -23,7 +23,7 @@
 
 use headland_base::maths::{PI, cos, exp, log};
 use headland_base::{Diagnostic, Vec3};
-use headland_sim::{EngineOptions, Model, Motion, SurfacePair};
+use headland_sim::{EngineOptions, Model, Motion, SurfacePair, asked_of_contacts};
 use headland_world::{Format, Geometry, Surface};
 
 use super::library::Library;
@@ -266,16 +266,8 @@ fn restitution_words(name: &str, surface: &Surface, dt: f64) -> String {
 
 /// What a surface asks for that is left out.
 fn left_out(name: &str, surface: &Surface, raw: bool) -> Option<Diagnostic> {
-    let asked = [
-        ("friction direction", surface.friction_direction.is_some()),
-        ("slip", surface.slip.is_some_and(|slip| slip != (0.0, 0.0))),
-        ("torsional friction", surface.torsional.is_some()),
-        ("bounce threshold", surface.bounce_threshold.is_some_and(|speed| speed > 0.0)),
-        ("contact stiffness", surface.stiffness.is_some() || surface.damping.is_some()),
-        ("restitution", raw && surface.restitution() > 0.0),
-    ];
-    let words: Vec<&str> =
-        asked.iter().filter(|(_, asked)| *asked).map(|(word, _)| *word).collect();
+    let mut words = asked_of_contacts(surface);
+    words.extend((raw && surface.restitution() > 0.0).then_some("restitution"));
     let message = format!("link `{name}`: {} left out", words.join(", "));
     (!words.is_empty()).then(|| Diagnostic::remark("realised", message))
 }

@@ -55,7 +55,8 @@ pub const ENTRY: EngineEntry = EngineEntry {
         Ok(Found { version, place: "part of headland".to_string() })
     },
     limits: &[
-        "friction is the same in every direction: the mean of mu and mu2",
+        "friction is the same in every direction: the mean of mu and mu2; the soft laws take it, and \
+         restitution, from <surface> of headland:native",
         "contact stiffness and damping (kp, kd, soft_cfm, soft_erp) are those of its own laws",
         "a moving mesh touches as a convex hull of at most 1,030 points",
         "slip, torsional friction, friction directions and bounce thresholds are left out",

@@ -8,7 +8,7 @@
 //! | slip, torsional friction, friction direction, bounce threshold, contact stiffness | left out | left out |
 
 use headland_base::Diagnostic;
-use headland_sim::Model;
+use headland_sim::{Model, asked_of_contacts};
 use headland_world::{ContactLaw, Surface};
 
 /// Everything that is realised differently from what was asked, each once.
@@ -34,10 +34,13 @@ pub(super) fn remarks(model: &Model) -> Vec<Diagnostic> {
 fn by_direction(model: &Model) -> Vec<String> {
     let differs = |surface: &Surface| surface.mu() != surface.mu2();
     let first = surfaces(model).find(|(_, surface)| differs(surface));
-    let told = first.map(|(_, surface)| {
+    let told = first.map(|(name, surface)| {
         let (mu, mu2) = (surface.mu(), surface.mu2());
-        let who = links(model, differs);
-        format!("{who}: friction {mu} and {mu2} by direction becomes the mean in every direction")
+        let (mean, others) = (0.5 * (mu + mu2), others(model, differs));
+        format!(
+            "link `{name}`: friction {mu} and {mu2} by direction becomes {mean} in every \
+             direction{others}"
+        )
     });
     told.into_iter().collect()
 }
@@ -66,20 +69,16 @@ fn left_to_rows(model: &Model, law: ContactLaw) -> Vec<String> {
 
 /// What no law has a word for.
 fn left_out(model: &Model) -> Vec<String> {
-    let asked: [(&str, fn(&Surface) -> bool); 5] = [
-        ("friction direction", |surface| surface.friction_direction.is_some()),
-        ("slip", |surface| surface.slip.is_some_and(|slip| slip != (0.0, 0.0))),
-        ("torsional friction", |surface| surface.torsional.is_some()),
-        ("bounce threshold", |surface| surface.bounce_threshold.is_some_and(|speed| speed > 0.0)),
-        ("contact stiffness", |surface| surface.stiffness.is_some() || surface.damping.is_some()),
-    ];
-    let is_any = |surface: &Surface| asked.iter().any(|(_, is_asked)| is_asked(surface));
-    let is_seen = |is_asked: fn(&Surface) -> bool| surfaces(model).any(|(_, at)| is_asked(at));
-    let seen: Vec<&str> =
-        asked.iter().filter(|(_, is_asked)| is_seen(*is_asked)).map(|(word, _)| *word).collect();
+    let mut seen: Vec<&str> = Vec::new();
+    for word in surfaces(model).flat_map(|(_, surface)| asked_of_contacts(surface)) {
+        if !seen.contains(&word) {
+            seen.push(word);
+        }
+    }
     if seen.is_empty() {
         return Vec::new();
     }
+    let is_any = |surface: &Surface| !asked_of_contacts(surface).is_empty();
     vec![format!("{}: {} left out", links(model, is_any), seen.join(", "))]
 }
 
@@ -92,12 +91,24 @@ fn surfaces(model: &Model) -> impl Iterator<Item = (&str, &Surface)> {
 
 /// The first link with such a surface by name, and how many more.
 fn links(model: &Model, is_asked: impl Fn(&Surface) -> bool) -> String {
+    match with_such(model, is_asked)[..] {
+        [only] => format!("link `{only}`"),
+        [first, ref others @ ..] => format!("link `{first}` and {} more", others.len()),
+        [] => unreachable!("somebody asked"),
+    }
+}
+
+/// How many more than the first there are, if there are any.
+fn others(model: &Model, is_asked: impl Fn(&Surface) -> bool) -> String {
+    match with_such(model, is_asked).len() {
+        0 | 1 => String::new(),
+        n => format!("; likewise {} more", n - 1),
+    }
+}
+
+fn with_such(model: &Model, is_asked: impl Fn(&Surface) -> bool) -> Vec<&str> {
     let mut names: Vec<&str> =
         surfaces(model).filter(|(_, surface)| is_asked(surface)).map(|(name, _)| name).collect();
     names.dedup();
-    match names[..] {
-        [only] => format!("link `{only}`"),
-        [first, ..] => format!("link `{first}` and {} more", names.len() - 1),
-        [] => unreachable!("somebody asked"),
-    }
+    names
 }

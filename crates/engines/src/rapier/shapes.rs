@@ -3,7 +3,7 @@
 use headland_base::maths::{FRAC_PI_2, Vec2, quat_from_axis_angle};
 use headland_base::{Diagnostic, Transform, Vec3};
 use headland_sim::form::{prisms, sphere_points};
-use headland_sim::{Model, Motion, Shape, hull};
+use headland_sim::{Model, Motion, Shape, asked_of_contacts, hull};
 use headland_world::{Geometry, HeightGrid, Surface, TriMesh};
 use rapier3d_f64::parry::utils::Array2;
 use rapier3d_f64::prelude as rp;
@@ -63,15 +63,7 @@ pub(super) fn check(model: &Model, raw: bool) -> Vec<Diagnostic> {
 
 /// What a surface asks for that rapier has no word for.
 fn left_out(name: &str, surface: &Surface) -> Option<Diagnostic> {
-    let asked = [
-        ("friction direction", surface.friction_direction.is_some()),
-        ("slip", surface.slip.is_some_and(|slip| slip != (0.0, 0.0))),
-        ("torsional friction", surface.torsional.is_some()),
-        ("bounce threshold", surface.bounce_threshold.is_some_and(|speed| speed > 0.0)),
-        ("contact stiffness", surface.stiffness.is_some() || surface.damping.is_some()),
-    ];
-    let words: Vec<&str> =
-        asked.iter().filter(|(_, asked)| *asked).map(|(word, _)| *word).collect();
+    let words = asked_of_contacts(surface);
     let message = format!("link `{name}`: {} left out", words.join(", "));
     (!words.is_empty()).then(|| Diagnostic::remark("realised", message))
 }

@@ -411,7 +411,8 @@ fn no_digits(key: &str, (a, b): (&Series, &Series), is_angle: bool) -> Option<Di
     let gap = largest * f64::EPSILON;
     let wanted = match is_angle {
         true => FINEST,
-        false => FINEST * Spread::of(&a.values, &a.values).range?,
+        // All may have become one number.
+        false => Spread::of(&a.values, &a.values).range.map_or(1.0, |range| FINEST * range),
     };
     (gap > wanted).then(|| {
         let message = format!(

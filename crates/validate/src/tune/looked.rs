@@ -88,7 +88,7 @@ pub(super) fn looked_at(
         let around = |draws| looked_around(tuning, x, residuals, slopes, draws, crew, confidence);
         (draws.and_then(around), both())
     };
-    // Either takes about as long as the other.
+    // What is around a point takes the most where there is much noise of starts; the rest beside it.
     let ((finer, (added, n_added)), (around, [before, after])) = if n_threads > 1 {
         std::thread::scope(|scope| {
             let beside = scope.spawn(beside);

@@ -16,6 +16,7 @@ use headland_base::maths::{dot, sqrt};
 use headland_world::parameter::{Parameter, find};
 
 use super::Tuning;
+use super::residuals::OfJoint;
 use super::waves::{FALSE_ALARMS, Left, STEPS_UNSURE, not_taken_up};
 use crate::fit::dense::Columns;
 use crate::fit::student::quantile;
@@ -30,6 +31,9 @@ const ADDED: (f64, f64) = (1e-6, 0.01);
 /// What is added must change residuals by less than this share of them, so that it is a slope.
 const MOST_CHANGED: f64 = 0.1;
 
+/// Share of a pattern, as squares, that slopes by differences leave of what they take up.
+const ROUNDING: f64 = 1e-9;
+
 /// The warning's code.
 pub(super) const SOMETHING_MISSING: &str = "something-missing";
 
@@ -39,8 +43,9 @@ pub(super) struct Missing {
     kind: (&'static str, &'static str),
     /// Which joint has too little of it, where one was measured.
     joint: Option<String>,
-    /// It would be less than the model says.
+    /// It would be less than the model says, which may say that there is none.
     is_less: bool,
+    is_there: bool,
     /// Which number it would move furthest, and how many times its interval.
     moved: (String, f64),
 }
@@ -49,6 +54,8 @@ pub(super) struct Missing {
 pub(super) struct Added {
     kind: (&'static str, &'static str),
     change: Vec<f64>,
+    /// The model has some of it, somewhere.
+    is_there: bool,
 }
 
 impl Tuning<'_> {
@@ -69,23 +76,25 @@ impl Tuning<'_> {
         let mut times = 1.0;
         // Once is enough but for robots so small that little is much.
         for n_before in 0..3 {
-            let Some((more, added)) = self.with_more(kind.1, x, times) else {
+            let Some(more) = self.with_more(kind.1, x, times) else {
                 return (None, n_before);
             };
+            let (more, added, is_there) = more;
             let Some((there, _)) = more.alone(x) else { return (None, n_before + 1) };
             let change: Vec<f64> =
                 there.iter().zip(residuals).map(|(new, old)| (new - old) / added).collect();
             let share = added * sqrt(dot(&change, &change) / dot(residuals, residuals));
             if share <= MOST_CHANGED {
-                return (Some(Added { kind, change }), n_before + 1);
+                return (Some(Added { kind, change, is_there }), n_before + 1);
             }
             times *= 0.1 * MOST_CHANGED / share;
         }
         (None, 3)
     }
 
-    /// The same with a little more in all joints of which nobody looks for it, and how much more.
-    fn with_more(&self, end: &str, x: &[f64], times: f64) -> Option<(Self, f64)> {
+    /// The same with a little more in all joints of which nobody looks for it, how much more, and
+    /// whether there was any.
+    fn with_more(&self, end: &str, x: &[f64], times: f64) -> Option<(Self, f64, bool)> {
         let all = find(&self.subject.world, &format!("joint/*/dynamics/{end}")).ok()?;
         let all: Vec<Parameter> = all.into_iter().filter(|one| !self.seeks(one)).collect();
         let at = self.subject_at(x).ok()?;
@@ -99,16 +108,15 @@ impl Tuning<'_> {
         more.starts_untuned = false;
         // An engine that has no friction is no thread that could not work.
         more.lacking = Arc::default();
-        (!all.is_empty()).then_some((more, added))
+        (!all.is_empty()).then_some((more, added, most > 0.0))
     }
 
     fn seeks(&self, parameter: &Parameter) -> bool {
         self.wanted.iter().any(|wanted| wanted.parameters.contains(parameter))
     }
 
-    fn seeks_in(&self, joint: &str, end: &str) -> bool {
-        let joint = joint.rsplit("::").next().unwrap_or(joint);
-        let path = format!("joint/{joint}/dynamics/{end}");
+    fn seeks_in(&self, joint: &OfJoint, end: &str) -> bool {
+        let path = format!("{}dynamics/{end}", joint.path);
         find(&self.subject.world, &path).is_ok_and(|all| all.iter().all(|one| self.seeks(one)))
     }
 }
@@ -124,23 +132,28 @@ pub(super) fn missing(
 ) -> Option<Missing> {
     let without_steps = left.without_steps();
     let signals = left.signals();
-    let joints: Vec<&Option<String>> = tuning.signals.iter().flatten().map(|u| &u.joint).collect();
+    let joints: Vec<&Option<OfJoint>> = tuning.signals.iter().flatten().map(|u| &u.joint).collect();
     let mut each = joints.clone();
     each.sort();
     each.dedup();
     let level = 1.0 - 0.5 * FALSE_ALARMS / (each.len() * all.len()).max(1) as f64;
     let least = quantile(level, without_steps.len() as f64 - slopes.len() as f64);
     let mut worst: Option<Missing> = None;
-    for Added { kind, change } in all {
+    for Added { kind, change, is_there } in all {
         let answer = worth.answer(slopes, change);
-        let is_sought = |joint: &String| tuning.seeks_in(joint, kind.1);
+        let is_sought = |joint: &OfJoint| tuning.seeks_in(joint, kind.1);
         for joint in each.iter().filter(|joint| !joint.as_ref().is_some_and(is_sought)) {
             // As it shows in this joint alone: friction of another is another pattern.
             let mut pattern = vec![0.0; change.len()];
             for (signal, _) in signals.iter().zip(&joints).filter(|(_, of)| of == &joint) {
                 pattern[signal.clone()].copy_from_slice(&change[signal.clone()]);
             }
+            let whole = dot(&pattern, &pattern);
             let pattern = not_taken_up(pattern, slopes, worth);
+            // Of what numbers take up wholly nothing but rounding is left.
+            if dot(&pattern, &pattern) <= ROUNDING * whole {
+                continue;
+            }
             let (t, estimate) = share_of(&pattern, left, &without_steps);
             let times = |i: usize| Some((answer[i] * estimate / halves[i]?).abs());
             let moved = (0..tuning.wanted.len()).filter_map(|i| Some((i, times(i)?)));
@@ -149,8 +162,9 @@ pub(super) fn missing(
             if t > least && times > 1.0 && is_worse {
                 worst = Some(Missing {
                     kind: *kind,
-                    joint: (*joint).clone(),
+                    joint: joint.as_ref().map(|joint| joint.name.clone()),
                     is_less: estimate < 0.0,
+                    is_there: *is_there,
                     moved: (tuning.wanted[i].name.clone(), times),
                 });
             }
@@ -180,18 +194,21 @@ impl Missing {
     pub fn told(&self) -> Diagnostic {
         let ((what, end), (number, times)) = (self.kind, &self.moved);
         let joint = self.joint.as_ref().map_or("a joint".to_string(), |name| format!("`{name}`"));
-        let amount = if self.is_less { "less" } else { "more" };
+        let like = match (self.is_less, self.is_there) {
+            (false, _) => format!("more {what} than the model has"),
+            (true, true) => format!("less {what} than the model has"),
+            (true, false) => format!("the opposite of {what}, of which the model has none"),
+        };
         let message = format!(
-            "what the tuned model leaves looks like {amount} {what} in {joint} than the model has, \
-             which would move `{number}` by {times:.1} times its interval: the intervals know nothing \
-             of that"
+            "what the tuned model leaves looks like {like}, most of all in {joint}; the same in all \
+             joints would move `{number}` by {times:.1} times its interval, and the intervals know \
+             nothing of that"
         );
-        let help = match self.is_less {
-            true => format!(
-                "seek its `dynamics/{end}` as well; where that is zero the robot has something else \
-                 that the model lacks, such as drag that grows faster than speed"
-            ),
-            false => format!("seek its `dynamics/{end}` as well"),
+        let help = match (self.is_less, self.is_there) {
+            (true, false) => "the robot has something else that the model lacks, such as drag that \
+                              grows faster than speed; look at the residuals on the page of `--report`"
+                .to_string(),
+            _ => format!("seek its `dynamics/{end}` as well"),
         };
         Diagnostic::warning(SOMETHING_MISSING, message).help(help)
     }

@@ -48,6 +48,7 @@ use headland_world::parameter::{Parameter, Subject};
 
 use crate::fit::sureness::Moment;
 use crate::fit::{Bounds, Problem};
+use crate::source::Source;
 use crate::{Done, Experiment, ReplayOptions};
 use residuals::{Scale, Used, fitted_part};
 use starting_noise::starts_as_measured;
@@ -205,9 +206,11 @@ impl<'a> Tuning<'a> {
             }));
         }
         let mut replays = tuning.replays(&tuning.subject, &tuning.fitted)?;
-        let all_notes = replays.iter().flatten().flat_map(|replay| replay.notes().to_vec());
-        tuning.notes.extend(all_notes);
-        tuning.notes.dedup();
+        for note in replays.iter().flatten().flat_map(|replay| replay.notes()) {
+            if !tuning.notes.contains(note) {
+                tuning.notes.push(note.clone());
+            }
+        }
         let outside = tuning.wanted.iter().filter_map(|one| outside(&tuning.subject, one));
         tuning.notes.extend(outside);
         // What is held out has no part in the search, nor has where it starts.
@@ -226,13 +229,23 @@ impl<'a> Tuning<'a> {
                 replay.as_ref().is_some_and(|replay| starts_as_measured(replay, &sought))
             });
         tuning.scale(&mut replays)?;
-        for guess in guesses {
-            let replay = replays[guess.course].as_ref().expect("it starts");
-            match tuning.matters(&guess) {
+        let mut sources: Vec<&Source> = Vec::new();
+        for guess in &guesses {
+            if !sources.contains(&&guess.source) {
+                sources.push(&guess.source);
+            }
+        }
+        for source in sources {
+            let of_it = guesses.iter().filter(|guess| guess.source == *source);
+            let of_it: Vec<Start> = of_it.cloned().collect();
+            let replay = replays[of_it[0].course].as_ref().expect("it starts");
+            match tuning.matters(&of_it) {
                 true if fits_start => {}
-                true => tuning.assumed.push(assumed(&guess, replay)),
+                true => tuning.assumed.push(assumed(&of_it[0], replay)),
                 // Wherever it starts, the same comes out.
-                false => tuning.starts.retain(|start| start.name != guess.name),
+                false => {
+                    tuning.starts.retain(|start| !(start.is_guess && start.source == *source));
+                }
             }
         }
         tuning.starts_untuned &= tuning.begins_as_given();
@@ -242,18 +255,30 @@ impl<'a> Tuning<'a> {
         Ok(())
     }
 
-    /// Whether anything that is fitted depends on where this starts.
-    fn matters(&self, start: &Start) -> bool {
+    /// Whether anything that is fitted depends on where recordings start: with the numbers that the
+    /// model has, or with others of those sought. On a rail whose spring is sought all places are
+    /// the same for as long as it has none.
+    fn matters(&self, starts: &[Start]) -> bool {
         let mut moved = self.clone();
-        moved.starts = vec![start.clone()];
+        moved.starts = starts.to_vec();
         moved.starts_untuned = false;
-        let mut x = moved.untuned();
-        x[self.wanted.len()] += 0.1 * start.room;
-        let is_other = |there: Vec<f64>| {
-            let apart = there.iter().zip(&self.untuned).map(|(a, b)| (a - b).abs());
+        let there = |numbers: &[f64], share: f64| {
+            let places = starts.iter().map(|start| start.value + share * start.room);
+            let x: Vec<f64> = numbers.iter().copied().chain(places).collect();
+            Some(moved.alone(&x)?.0)
+        };
+        let is_other = |a: &[f64], b: &[f64]| {
+            let apart = a.iter().zip(b).map(|(a, b)| (a - b).abs());
             apart.fold(0.0, f64::max) > waves::NOTHING
         };
-        moved.alone(&x).is_none_or(|(there, _)| is_other(there))
+        let as_given = vec![f64::NAN; self.wanted.len()];
+        if there(&as_given, 0.1).is_none_or(|there| is_other(&there, &self.untuned)) {
+            return true;
+        }
+        let middle = self.wanted.iter().map(|wanted| 0.5 * (wanted.lower + wanted.upper));
+        let middle: Vec<f64> = middle.collect();
+        let both = there(&middle, 0.0).zip(there(&middle, 0.1));
+        both.is_some_and(|(here, there)| is_other(&here, &there))
     }
 
     fn too_few_samples(&self) -> Diagnostic {

@@ -23,9 +23,33 @@ pub(super) struct Used {
     pub scale: f64,
     pub is_angle: bool,
     /// The joint it is of; none of a link or a sensor.
-    pub joint: Option<String>,
+    pub joint: Option<OfJoint>,
     /// The model had a number at the start of the search.
     pub seen: Vec<bool>,
+}
+
+/// The joint a signal is of.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct OfJoint {
+    pub name: String,
+    /// What the paths of its numbers begin with.
+    pub path: String,
+}
+
+impl OfJoint {
+    fn of(model: &Model, dof: usize) -> OfJoint {
+        let dof = &model.dofs[dof];
+        let joint = &model.joints[dof.joint_idx];
+        let axis = match joint.kind.axes().len() {
+            1 => String::new(),
+            _ => format!("axis{}/", dof.axis_idx + 1),
+        };
+        let path = match joint.name.rsplit_once("::") {
+            Some((scope, name)) => format!("model/{scope}/joint/{name}/{axis}"),
+            None => format!("joint/{}/{axis}", joint.name),
+        };
+        OfJoint { name: dof.name.clone(), path }
+    }
 }
 
 /// Takes which course it is, what was measured of it, and its samples simulated.
@@ -62,10 +86,10 @@ impl Tuning<'_> {
             let angles: Vec<bool> =
                 replay.sources().iter().map(|source| is_angle(replay.model(), source)).collect();
             let joint = |source: &Source| match source {
-                Source::Joint(dof, _) => Some(replay.model().dofs[*dof].name.clone()),
+                Source::Joint(dof, _) => Some(OfJoint::of(replay.model(), *dof)),
                 _ => None,
             };
-            let joints: Vec<Option<String>> = replay.sources().iter().map(joint).collect();
+            let joints: Vec<Option<OfJoint>> = replay.sources().iter().map(joint).collect();
             let (experiment, plan) = (Arc::clone(replay.experiment()), replay.plan().clone());
             let simulated = replay.run_until(&mut self.tick()).map_err(|stopped| {
                 let message = format!(

@@ -86,18 +86,21 @@ pub(super) fn starts_of((course, replay): (usize, &Replay)) -> Vec<Start> {
 
 /// What to say where a start that matters was neither measured nor given, and none is looked for.
 pub(super) fn assumed(start: &Start, replay: &Replay) -> Diagnostic {
-    let name = match start.source {
-        Source::Joint(dof, _) => &replay.model().dofs[dof].name,
-        _ => &start.name,
+    let (name, how, word) = match start.source {
+        Source::Joint(dof, JointQuantity::Velocity) => {
+            (&replay.model().dofs[dof].name, "how fast", "velocity")
+        }
+        Source::Joint(dof, _) => (&replay.model().dofs[dof].name, "where", "position"),
+        _ => (&start.name, "how", "position"),
     };
     let message = format!(
-        "where `{name}` starts is not among what is fitted, and no start is looked for: the model's \
+        "{how} `{name}` starts is not among what is fitted, and no start is looked for: the model's \
          own {} {} is taken for it, and what is found is as wrong as that",
         start.value, start.unit
     );
     Diagnostic::warning(START_ASSUMED, message).help(format!(
-        "say it with --state, fit `{name}/position` as well, or have it looked for: without \
-         --window and --start-as-measured"
+        "say it with --state, fit `{name}/{word}` as well, or have it looked for: without --window \
+         and --start-as-measured"
     ))
 }
 

@@ -196,7 +196,7 @@ impl Default for Tuning {
 pub struct Outcome {
     /// Gauss–Seidel sweeps.
     pub n_sweeps: usize,
-    /// Newton steps.
+    /// Newton steps that were tried.
     pub n_newton: usize,
     /// The largest distance of any contact or row from its law \[m/s\].
     pub residual: f64,

@@ -30,6 +30,8 @@ pub(super) struct Newton {
     equations: Vec<Equation>,
     /// Of which rows, once more by themselves.
     rows: Vec<usize>,
+    /// Of what kind each of them was when the matrix was made.
+    kinds: Vec<std::mem::Discriminant<Left>>,
     /// The same as rows that stand together: the first of them, and how many.
     runs: Vec<(usize, usize)>,
     /// Other rows, of which what is sought is known and not nothing.
@@ -62,6 +64,12 @@ struct Equation {
     row: usize,
     right: f64,
     left: Left,
+}
+
+impl Equation {
+    fn kind(&self) -> std::mem::Discriminant<Left> {
+        std::mem::discriminant(&self.left)
+    }
 }
 
 /// A sum of rows of W, times what is sought of all impulses.
@@ -253,15 +261,17 @@ impl Newton {
     }
 
     /// Solves the equations, where asked for or where contacts slide with exchanges of rows, and
-    /// with impulses as reluctant as asked for; `false` where that fails. Rows that answer each other equally need none, but where a gram
-    /// carries a ton they are what keeps the digits.
+    /// with impulses as reluctant as asked for; `false` where that fails. Rows that answer each
+    /// other equally need no exchange, but where a gram carries a ton it is what keeps the digits.
     #[inline(always)]
     pub fn find(&mut self, problem: &Task<'_>, exchanges: bool, reluctance: f64) -> bool {
-        let Newton { equations, rows, runs, known, matrix, right, found, .. } = self;
+        let Newton { equations, rows, kinds, runs, known, matrix, right, found, .. } = self;
         matrix.clear(equations.len());
         right.clear();
         rows.clear();
         rows.extend(equations.iter().map(|equation| equation.row));
+        kinds.clear();
+        kinds.extend(equations.iter().map(Equation::kind));
         find_runs(rows, runs);
         for (e, equation) in equations.iter().enumerate() {
             let into = matrix.row_mut(e);
@@ -299,14 +309,15 @@ impl Newton {
         is_solved
     }
 
-    /// Solves the equations by the matrix of the last ones, where they are of the same rows: near
-    /// the end of the way it hardly changes, and to make it anew costs ten times as much. `false`
-    /// where they are not.
+    /// Solves the equations by the matrix of the last ones, where the same contacts stick and slide:
+    /// near the end of the way it hardly changes, and to make it anew costs ten times as much.
+    /// `false` where they do not.
     #[inline(always)]
     pub fn find_by_last(&mut self) -> bool {
-        let Newton { equations, rows, known, matrix, right, found, .. } = self;
-        let is_same = equations.iter().map(|equation| equation.row).eq(rows.iter().copied());
-        if !is_same || !known.is_empty() {
+        let Newton { equations, rows, kinds, known, matrix, right, found, .. } = self;
+        let same_rows = equations.iter().map(|equation| equation.row).eq(rows.iter().copied());
+        let same_kinds = equations.iter().map(Equation::kind).eq(kinds.iter().copied());
+        if !same_rows || !same_kinds || !known.is_empty() {
             return false;
         }
         right.clear();

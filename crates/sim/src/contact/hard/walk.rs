@@ -42,7 +42,7 @@ pub(super) fn guess(
     out
 }
 
-/// Takes up to `n_steps` steps; how many were taken, and the residual \[m/s\] they ended at.
+/// Takes up to `n_steps` steps; how many were tried, and the residual \[m/s\] they ended at.
 /// Velocities follow the impulses.
 ///
 /// Whole steps first: each is a guess at which contacts are open, stick and slide, and guesses
@@ -86,11 +86,16 @@ impl Walk<'_> {
         distance(self.problem, self.impulses, self.velocities)
     }
 
-    /// Where a whole step leads whose changes are held back; `None` where there is none.
+    /// The equations where it is now.
+    #[inline(always)]
+    fn list(&mut self) {
+        self.newton.list(self.problem, Sought::Change, self.impulses, self.velocities);
+    }
+
+    /// Where a whole step by them leads whose changes are held back; `None` where there is none.
     #[inline(always)]
     fn damped(&mut self, reluctance: f64) -> Option<Distance> {
-        let Walk { problem, impulses, velocities, newton, .. } = self;
-        newton.list(problem, Sought::Change, impulses, velocities);
+        let Walk { problem, impulses, newton, .. } = self;
         newton.find(problem, true, reluctance).then(|| newton.try_found(problem, impulses))
     }
 
@@ -135,6 +140,12 @@ impl Kernel for Guess<'_> {
             }
             let mut next = newton.try_found(problem, impulses);
             n_taken += 1;
+            if by_last && next.most >= here.most {
+                if !newton.find(problem, true, WHISPER) {
+                    break;
+                }
+                next = newton.try_found(problem, impulses);
+            }
             // Of rows alone there is little to guess: what is off is mostly what was taken for the
             // digits.
             let is_right = next.most <= *tolerance || is_rows_alone;
@@ -170,15 +181,16 @@ impl Kernel for Descend<'_> {
     fn run(self) {
         let Descend { mut walk, n_steps, out } = self;
         let mut here = walk.begin();
-        let mut n_taken = 0;
+        let mut n_tried = 0;
         for careful in [false, true] {
             let mut level = 0;
             for _ in 0..n_steps {
                 if here.most <= 0.1 * walk.tolerance {
                     break;
                 }
+                walk.list();
                 let next = loop {
-                    n_taken += 1;
+                    n_tried += 1;
                     let there = walk.damped(DAMPING[level]);
                     let is_nearer = |there: &Distance| there.squares < NEARER * here.squares;
                     let there = there.filter(|there| !careful || is_nearer(there));
@@ -198,6 +210,6 @@ impl Kernel for Descend<'_> {
             walk.impulses.copy_from_slice(&walk.newton.start);
             here = walk.look();
         }
-        *out = (n_taken, here.most);
+        *out = (n_tried, here.most);
     }
 }
