@@ -111,7 +111,10 @@ pub fn record(
     let watchdog = guard(job.setup.patience + job.engine.preparation, None);
     let mut checked = engine.check(job.model, &job.setup.engine_options());
     drop(watchdog);
-    checked.extend(headland_sim::coarse_step(engine.as_ref(), job.model, job.setup.step));
+    // One step that suits is enough.
+    if !checked.iter().any(|found| found.code == "step-too-long") {
+        checked.extend(headland_sim::coarse_step(engine.as_ref(), job.model, job.setup.step));
+    }
     checked.extend(headland_sim::too_fast(cast, job.setup.step));
     if checked.iter().any(|diagnostic| diagnostic.severity == Severity::Error) {
         return Err(checked);

@@ -271,3 +271,54 @@ fn steps_of_a_stair_are_no_one_plane() {
     });
     assert!(n_low > 0 && n_high > 0, "{n_low} {n_high}");
 }
+
+/// A ball of 2 m/s that hits a row of others, all alike and without loss, stops; the last of the row
+/// goes on at its speed, whether they touch or have a hair between them.
+#[test]
+fn a_row_of_balls_hands_the_push_on() {
+    for gap in [0.0, 1e-9, 1e-6, 1e-4, 1e-3, 5e-3] {
+        let ball = |i: i32| {
+            let (x, speed) = if i == 0 { (-0.3, 2.0) } else { (f64::from(i) * (0.2 + gap), 0.0) };
+            format!(
+                r#"<model name="b{i}"><pose>{x} 0 5 0 0 0</pose><link name="link">
+                <headland:twist>{speed} 0 0 0 0 0</headland:twist>
+                <gravity>false</gravity><inertial><mass>1</mass><inertia><ixx>0.004</ixx>
+                <iyy>0.004</iyy><izz>0.004</izz></inertia></inertial><collision name="c"><geometry>
+                <sphere><radius>0.1</radius></sphere></geometry><surface><friction><ode><mu>0</mu>
+                <mu2>0</mu2></ode></friction><bounce><restitution_coefficient>1
+                </restitution_coefficient></bounce></surface></collision></link></model>"#
+            )
+        };
+        let world = sdf_world(&(0..5).map(ball).collect::<String>());
+        let mut speeds = [0.0; 5];
+        Play::native(0.4).watch(&world, |model, state| {
+            speeds = [0, 1, 2, 3, 4].map(|i| twist_of(model, state, &format!("b{i}")).linear.x);
+        });
+        assert!((speeds[4] - 2.0).abs() < 1e-9, "{gap} m: {speeds:?}");
+        assert!(speeds[..4].iter().all(|speed| speed.abs() < 1e-9), "{gap} m: {speeds:?}");
+    }
+}
+
+/// A bar of a metre that spins about its middle hits a post as thin as itself, however fast its end
+/// comes: what turns is looked at as far ahead as its end moves.
+#[test]
+fn what_turns_does_not_pass_through() {
+    for speed in [5.0, 50.0, 80.0, 100.0, 300.0] {
+        let post = r#"<model name="post"><static>true</static><pose>0.45 0 5 0 0 0</pose>
+            <link name="link"><collision name="c"><geometry><box><size>0.01 0.01 1</size></box>
+            </geometry></collision></link></model>"#;
+        let bar = format!(
+            r#"<model name="bar"><pose>0 0 5 0 0 1.5</pose><link name="link">
+            <headland:twist>0 0 0 0 0 {speed}</headland:twist><gravity>false</gravity><inertial>
+            <mass>1</mass><inertia><ixx>0.001</ixx><iyy>0.083</iyy><izz>0.083</izz></inertia>
+            </inertial><collision name="c"><geometry><box><size>1 0.01 0.01</size></box></geometry>
+            </collision></link></model>"#
+        );
+        let world = sdf_world(&format!("{post}{bar}"));
+        let mut left = speed;
+        Play::native(6.0 / speed).watch(&world, |model, state| {
+            left = twist_of(model, state, "bar").angular.z;
+        });
+        assert!(left < 0.9 * speed, "{left} of {speed} rad/s: it went through");
+    }
+}

@@ -133,7 +133,7 @@ impl Contacts {
             // The detector looked as far as the fastest of all may come; what these two do must
             // not depend on it.
             if point.depth < 0.0 {
-                let [u, v] = rigids.map(|rigid| state.rigids[rigid].twist.linear);
+                let [u, v] = rigids.map(|rigid| velocity_at(state, rigid, point.position));
                 if -point.depth > reach.at_speed((v - u).length()) {
                     continue;
                 }

@@ -86,6 +86,8 @@ struct Built {
     integrator: Integrator,
     /// Rigids that move at their own velocity, whatever pushes them.
     led: Vec<usize>,
+    /// Of what moves, how far from its origin its shapes reach \[m\].
+    reaches: Vec<(usize, f64)>,
     inner: Inner,
 }
 
@@ -210,6 +212,10 @@ impl Built {
             led: (0..model.rigids.len())
                 .filter(|rigid| model.rigids[*rigid].motion == Motion::Kinematic)
                 .collect(),
+            reaches: scene
+                .reaches()
+                .filter(|(rigid, _)| model.rigids[*rigid].motion != Motion::Static)
+                .collect(),
             inner: Inner::of(options.step.secs()),
             packing,
             packs,
@@ -315,7 +321,8 @@ impl Built {
     }
 
     /// The largest speed at which any two rigids may move against each other \[m/s\]: that of
-    /// the fastest and of the next. What is no number does not count.
+    /// the fastest and of the next, with what the ends of those that turn fastest add. What is no
+    /// number does not count.
     fn fastest_two(&self, state: &State) -> f64 {
         let mut fastest = [0.0; 2];
         for rigid in &self.led {
@@ -323,6 +330,11 @@ impl Built {
         }
         let of_packs = self.packs.iter().flat_map(|pack| pack.fastest());
         of_packs.for_each(|square| take_faster(&mut fastest, square));
-        sqrt(fastest[0]) + sqrt(fastest[1])
+        let mut ends = [0.0; 2];
+        for (rigid, reach) in &self.reaches {
+            let square = state.rigids[*rigid].twist.angular.length_squared() * reach * reach;
+            take_faster(&mut ends, square);
+        }
+        fastest.iter().chain(&ends).map(|square| sqrt(*square)).sum()
     }
 }

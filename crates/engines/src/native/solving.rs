@@ -332,6 +332,15 @@ impl Work {
                 let row = &self.assembly.delassus[i * n..(i + 1) * n];
                 *free += row.iter().zip(&self.bounces).map(|(w, b)| w * b).sum::<f64>();
             }
+            // What was struck and closes a gap now hits when it is closed, and is not slowed down
+            // before: a row of balls with a hair between them hands the push on all the same.
+            let after = self.scratch.velocities().iter().step_by(3);
+            for (contact, speed) in self.contacts.iter_mut().zip(after) {
+                let bounces = contact.restitution > 0.0 && *speed < -now.rest_speed;
+                if bounces && !contact.is_touching && contact.target <= 0.0 {
+                    contact.target = f64::NEG_INFINITY;
+                }
+            }
             // What a bounce took along is not what the contact needs besides.
             self.impulses.fill(0.0);
         }

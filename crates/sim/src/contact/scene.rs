@@ -93,6 +93,11 @@ pub(super) struct Group {
 const N_CLUSTERS_MAX: usize = 32;
 
 impl Scene {
+    /// How far from its origin the shapes of each rigid reach \[m\].
+    pub fn reaches(&self) -> impl Iterator<Item = (usize, f64)> {
+        self.clusters.iter().map(|cluster| (cluster.rigid_idx, cluster.reach))
+    }
+
     /// Compiles a model within a scope. What cannot be built is left out here and said by
     /// [`Scene::check`].
     pub fn of(model: &Model, scope: &ContactScope) -> Scene {

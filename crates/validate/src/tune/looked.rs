@@ -9,7 +9,7 @@ use super::missing::{Missing, missing};
 use super::saved::lm_options;
 use super::scan::{MOST_SURFACES, surfaces};
 use super::starting_noise::{Draws, Noisier};
-use super::waves::{Left, NOTHING, as_left, not_taken_up};
+use super::waves::{Left, NOTHING, as_left, moved_by_noise, not_taken_up};
 use super::{Method, Search, Tuning};
 use crate::fit::dense::Columns;
 use crate::fit::marquardt::Linear;
@@ -116,8 +116,11 @@ pub(super) fn looked_at(
         n_samples: tuning.n_samples(),
         by_steps: by_steps.map(|change| as_left(not_taken_up(change), residuals)),
         by_starts: draws.told.iter().map(|noisier| not_taken_up(noisier.change.clone())).collect(),
+        by_numbers: moved_by_noise(residuals, &tuning.n_samples(), &slopes, &worth),
     };
-    let has_waves = has_strong_waves(residuals, tuning.moments()) || left.has_waves();
+    // Whoever only looks at neighbours does not know of noise that numbers have carried over.
+    let is_strong = || !left.is_carried_over() && has_strong_waves(residuals, tuning.moments());
+    let has_waves = left.has_waves() || is_strong();
     let shift = |i: usize| shifts.as_ref().map_or(0.0, |shifts: &Vec<f64>| shifts[i].abs());
     let halves = worth.parameters.iter().enumerate();
     let halves: Vec<Option<f64>> =

@@ -7,14 +7,17 @@
 //! waves under much noise show when samples are averaged first, so the means of two, four, eight …
 //! are tested as well.
 //!
-//! Two things leave waves where a model is right, and are taken out. Steps do: how much is known from
-//! a simulation with steps of half the length, less what numbers take up, by which intervals were
-//! widened. Starts that nobody looks for do: as much as starts with more noise.
+//! Three things leave waves where a model is right, and are taken out. Steps do: how much is known
+//! from a simulation with steps of half the length, less what numbers take up, by which intervals were
+//! widened. Starts that nobody looks for do: as much as starts with more noise. And numbers do that
+//! the noise of one signal has moved, in another that has less: as much as noise drawn anew moves
+//! them.
 
 use std::ops::Range;
 
-use headland_base::Diagnostic;
 use headland_base::maths::{dot, sqrt};
+use headland_base::{Diagnostic, Seed};
+use headland_sense::noise::Dice;
 
 use crate::fit::dense::Columns;
 use crate::fit::student::quantile;
@@ -29,6 +32,35 @@ pub(super) struct Left<'a> {
     pub by_steps: Option<Vec<f64>>,
     /// What the noise of starts may make of it, one for each start that was drawn.
     pub by_starts: Vec<Vec<f64>>,
+    /// What numbers make of it that noise has moved, one for each noise that was drawn.
+    pub by_numbers: Vec<Vec<f64>>,
+}
+
+/// So often noise is drawn anew: the most of them is what one in fifty is beyond.
+const N_NOISES: usize = 48;
+
+/// What numbers make of noise as large as what is left of each signal.
+pub(super) fn moved_by_noise(
+    residuals: &[f64],
+    n_samples: &[usize],
+    slopes: &Columns,
+    worth: &Worth,
+) -> Vec<Vec<f64>> {
+    let drawn = |i: usize| {
+        let mut dice = Dice::new(&Seed::new(0).child(&format!("noise {i}")));
+        let mut noise = Vec::with_capacity(residuals.len());
+        for &n in n_samples {
+            let own = &residuals[noise.len()..noise.len() + n];
+            let size = sqrt(dot(own, own) / n.max(1) as f64);
+            noise.extend((0..n).map(|_| size * dice.normal()));
+        }
+        let mut moved = vec![0.0; residuals.len()];
+        for (gone, column) in worth.answer(slopes, &noise).iter().zip(slopes) {
+            moved.iter_mut().zip(column).for_each(|(moved, slope)| *moved += gone * slope);
+        }
+        moved
+    };
+    (0..N_NOISES).map(drawn).collect()
 }
 
 /// Of models that are right this share is said to leave waves, at the most.
@@ -39,6 +71,9 @@ const FEW: usize = 16;
 
 /// What steps make is known to about this share of itself, by steps of two lengths.
 pub(super) const STEPS_UNSURE: f64 = 0.33;
+
+/// From this share of what is left on, as squares, it is a good part.
+const CARRIED_OVER: f64 = 0.25;
 
 /// Waves of less than this share of all that is left, as squares, are let be: however little a model
 /// lacks, enough samples show it.
@@ -82,6 +117,18 @@ impl Left<'_> {
         self.residuals.iter().zip(steps).map(|(left, step)| left - step).collect()
     }
 
+    /// Whether what is left of any signal may for a good part be the noise of a start, or that of
+    /// another signal by way of the numbers.
+    pub fn is_carried_over(&self) -> bool {
+        let square = |values: &[f64]| dot(values, values);
+        self.signals().into_iter().any(|signal| {
+            let own = square(&self.residuals[signal.clone()]);
+            let draws = self.by_numbers.iter().chain(&self.by_starts);
+            let draws = draws.map(|draw| square(&draw[signal.clone()]));
+            draws.fold(0.0, f64::max) > CARRIED_OVER * own
+        })
+    }
+
     /// Whether waves are left of any signal that are neither chance nor explained.
     pub fn has_waves(&self) -> bool {
         let signals = self.signals();
@@ -103,8 +150,13 @@ impl Left<'_> {
             };
             let left = means(left);
             let steps = by_steps.map_or(0.0, |steps| square(&means(steps)));
-            let starts = self.by_starts.iter().map(|draw| alike(&means(&draw[signal.clone()])));
-            let explained = STEPS_UNSURE * STEPS_UNSURE * steps + starts.fold(0.0, f64::max);
+            let most = |draws: &[Vec<f64>]| {
+                let alike = draws.iter().map(|draw| alike(&means(&draw[signal.clone()])));
+                alike.fold(0.0, f64::max)
+            };
+            let explained = STEPS_UNSURE * STEPS_UNSURE * steps
+                + most(&self.by_starts)
+                + most(&self.by_numbers);
             let waves = alike(&left) - explained;
             let (share, degrees) = (waves / square(&left), left.len() as f64 - 2.0);
             let t = share * sqrt(degrees / (1.0 - share * share).max(f64::MIN_POSITIVE));
@@ -132,15 +184,14 @@ pub(super) fn waves_left() -> Diagnostic {
                    values of this model and know nothing of that";
     Diagnostic::warning("waves-left", message).help(
         "look at the residuals on the page of `--report`; seek what may be missing as well, or \
-         begin elsewhere with `--set`, or with `--method cma`",
+         begin elsewhere with `--set`, or with `--method cma`; where there is next to no noise, a \
+         smaller `--step` or `--integrator rk4` may be all it lacks",
     )
 }
 
 #[cfg(test)]
 mod tests {
-    use headland_base::Seed;
     use headland_base::maths::sin;
-    use headland_sense::noise::Dice;
 
     use super::*;
 
@@ -154,7 +205,13 @@ mod tests {
     }
 
     fn left(residuals: &[f64]) -> Left<'_> {
-        Left { residuals, n_samples: vec![N, N], by_steps: None, by_starts: Vec::new() }
+        Left {
+            residuals,
+            n_samples: vec![N, N],
+            by_steps: None,
+            by_starts: Vec::new(),
+            by_numbers: Vec::new(),
+        }
     }
 
     /// How many of a hundred have waves.
@@ -174,8 +231,7 @@ mod tests {
         println!("of 100 with waves of none, half and all of the noise's deviation: {counts:?}");
         let [none, half, all] = counts;
         assert!(none <= 4 && half >= 90 && all == 100, "{counts:?}");
-        let nothing =
-            Left { residuals: &[], n_samples: Vec::new(), by_steps: None, by_starts: Vec::new() };
+        let nothing = Left { n_samples: Vec::new(), ..left(&[]) };
         assert!(!nothing.has_waves());
         let rounding: Vec<f64> = residuals(4.0, 1).iter().map(|residual| 1e-8 * residual).collect();
         assert!(!left(&rounding).has_waves(), "nothing is left");
@@ -190,8 +246,9 @@ mod tests {
         };
         let by_steps = |times| n_told(1.0, move |left| left.by_steps = Some(wave(times)));
         let by_starts = n_told(1.0, |left| left.by_starts = vec![wave(0.1), wave(1.2)]);
+        let by_numbers = n_told(1.0, |left| left.by_numbers = vec![wave(0.1), wave(1.2)]);
         let counts = [by_steps(1.0), by_steps(1.2), by_steps(0.2), by_starts];
         assert!(counts[0] <= 4 && counts[1] <= 4 && counts[2] == 100, "{counts:?}");
-        assert!(by_starts <= 4, "{counts:?}");
+        assert!(by_starts <= 4 && by_numbers <= 4, "{counts:?}, {by_numbers}");
     }
 }

@@ -211,6 +211,10 @@ pub struct Scratch {
     /// For each block (contacts, then rows) the blocks it acts on, one list after another.
     partners: Vec<u32>,
     partner_ends: Vec<usize>,
+    /// Entries of the matrix between each block whose partners are picked and these, together: in
+    /// the matrix of a pile they lie so far apart that most of a sweep was waiting for them.
+    picked_entries: Vec<f64>,
+    picked_starts: Vec<usize>,
     newton: Newton,
     /// The best impulses so far, where Newton ended short of the tolerance.
     kept: Vec<f64>,
@@ -547,6 +551,19 @@ impl Scratch {
             }
             self.partner_ends.push(self.partners.len());
         }
+        self.picked_entries.clear();
+        self.picked_starts.clear();
+        for i in 0..n_blocks {
+            self.picked_starts.push(self.picked_entries.len());
+            let (first, size) = problem.span(i);
+            for partner in self.picked(i).into_iter().flatten() {
+                let (at, width) = problem.span(self.partners[partner] as usize);
+                for row in first..first + size {
+                    let row = &problem.delassus[row * n + at..row * n + at + width];
+                    self.picked_entries.extend_from_slice(row);
+                }
+            }
+        }
     }
 
     /// Velocities from the impulses alone.
@@ -640,13 +657,23 @@ impl Scratch {
             }
             return;
         };
+        let mut entries = &self.picked_entries[self.picked_starts[block]..];
         for partner in partners {
             let (at, width) = problem.span(self.partners[partner] as usize);
-            for (k, change) in change.iter().enumerate() {
-                let row = &row(k)[at..at + width];
-                for (velocity, w) in self.velocities[at..at + width].iter_mut().zip(row) {
-                    *velocity += w * change;
-                }
+            let velocities = &mut self.velocities[at..at + width];
+            let (own, rest) = entries.split_at(width * change.len());
+            entries = rest;
+            if let ([x, y, z], [a, b, c], Some((w, []))) =
+                (&mut *velocities, change, own.as_chunks::<9>().0.split_first())
+            {
+                // Two contacts, most of the time: as below, without loops.
+                *x = *x + w[0] * a + w[3] * b + w[6] * c;
+                *y = *y + w[1] * a + w[4] * b + w[7] * c;
+                *z = *z + w[2] * a + w[5] * b + w[8] * c;
+                continue;
+            }
+            for (row, change) in own.chunks_exact(width).zip(change) {
+                velocities.iter_mut().zip(row).for_each(|(velocity, w)| *velocity += w * change);
             }
         }
     }
