@@ -47,22 +47,20 @@ fn by_direction(model: &Model) -> Vec<String> {
 
 /// What the soft laws take from rows of their own.
 fn left_to_rows(model: &Model, law: ContactLaw) -> Vec<String> {
-    let asked: [(&str, &str, fn(&Surface) -> bool); 2] = [
-        ("friction", "<mu>", |surface| surface.mu.is_some() || surface.mu2.is_some()),
-        ("restitution", "<separation>", |surface| surface.restitution() > 0.0),
-    ];
+    let asks_friction = |surface: &Surface| surface.mu.is_some() || surface.mu2.is_some();
+    let asks_restitution = |surface: &Surface| surface.restitution() > 0.0;
+    // The law as the document has it knows no friction coefficient at all.
+    let friction = if law == ContactLaw::Soft { "<sliding>" } else { "<mu>" };
+    let left_out = |who: String, what: &str, element: &str| {
+        let law = law.word();
+        format!("{who}: {what} left out, law `{law}` has {element} of <surface> in headland:native")
+    };
     let mut out = Vec::new();
-    for (what, element, is_asked) in asked {
-        // The law as the document has it knows no friction coefficient at all.
-        let element =
-            if (law, what) == (ContactLaw::Soft, "friction") { "<sliding>" } else { element };
-        if surfaces(model).any(|(_, surface)| is_asked(surface)) {
-            let who = links(model, is_asked);
-            let law = law.word();
-            out.push(format!(
-                "{who}: {what} left out, law `{law}` has {element} of <surface> in headland:native"
-            ));
-        }
+    if surfaces(model).any(|(_, surface)| asks_friction(surface)) {
+        out.push(left_out(links(model, asks_friction), "friction", friction));
+    }
+    if surfaces(model).any(|(_, surface)| asks_restitution(surface)) {
+        out.push(left_out(links(model, asks_restitution), "restitution", "<separation>"));
     }
     out
 }

@@ -495,11 +495,13 @@ pub fn at_bound(i: usize, x: &[f64], bounds: &Bounds, half_width: Option<f64>) -
 }
 
 /// What a person is told of parameters at a bound and of what was not seen, in a search that came
-/// from `start`. `halves` are the half widths as they are told, each of nothing where none is.
+/// from `start`. `halves` are the half widths as they are told, each of nothing where none is. Beyond
+/// a lower (false) or upper (true) bound that `is_end` there is nothing, so whoever stands there may
+/// be right.
 pub fn warnings(
     (names, x): (&[String], &[f64]),
     start: &[f64],
-    bounds: &Bounds,
+    (bounds, is_end): (&Bounds, &dyn Fn(usize, bool) -> bool),
     worth: &Worth,
     halves: &[Option<f64>],
 ) -> Vec<(&'static str, String)> {
@@ -508,6 +510,9 @@ pub fn warnings(
         // Where none is told, the one there is still says what is near.
         let half = halves[i].or(sureness.half_width);
         let Some(is_upper) = at_bound(i, x, bounds, half) else { continue };
+        if sureness.half_width.is_some() && is_end(i, is_upper) {
+            continue;
+        }
         // What nobody sees stands where it was put.
         if sureness.half_width.is_none() && x[i] == start[i] {
             continue;

@@ -355,7 +355,7 @@ fn bounds_are_asked_of_intervals_as_they_are_told() {
     let (names, x) = (["damping".to_string()], [5e-4]);
     let mut found = worth(&x, &bounds, &residuals, &vec![t], (&moments(50), false), 0.95);
     let n_told = |found: &sureness::Worth, halves: &[Option<f64>]| {
-        sureness::warnings((&names, &x), &[0.5], &bounds, found, halves).len()
+        sureness::warnings((&names, &x), &[0.5], (&bounds, &|_, _| false), found, halves).len()
     };
     assert_eq!(n_told(&found, &halves(&found)), 0, "{:?}", found.parameters);
     assert_eq!(n_told(&found, &[Some(6e-4)]), 1, "as where steps move it");
@@ -422,7 +422,8 @@ fn what_is_not_seen_is_named() {
     let bounds = Bounds { lower: vec![0.0; 4], upper: vec![2.0, 2.0, 2.0, 1.0] };
     let x = [1.0, 1.0, 1.0, 0.9999];
     let found = worth(&x, &bounds, &residuals, &slopes, (&moments(50), false), 0.95);
-    let told = sureness::warnings((&names, &x), &x, &bounds, &found, &halves(&found));
+    let told =
+        sureness::warnings((&names, &x), &x, (&bounds, &|_, _| false), &found, &halves(&found));
     let all = told.iter().map(|(_, text)| text.as_str()).collect::<Vec<_>>().join("\n");
     assert_eq!(told.iter().filter(|(code, _)| *code == "not-seen").count(), 2, "{all}");
     assert!(
@@ -436,13 +437,23 @@ fn what_is_not_seen_is_named() {
     let x = [2.0, 0.0, 1.0, 0.5];
     let found = worth(&x, &bounds, &residuals, &slopes, (&moments(50), false), 0.95);
     let start = [1.0, 0.0, 1.0, 0.5];
-    let told = sureness::warnings((&names, &x), &start, &bounds, &found, &halves(&found));
+    let told =
+        sureness::warnings((&names, &x), &start, (&bounds, &|_, _| false), &found, &halves(&found));
     let at: Vec<&str> = told
         .iter()
         .filter(|(code, _)| *code == "at-bound")
         .map(|(_, text)| text.as_str())
         .collect();
     assert!(at.len() == 1 && at[0].starts_with("`mass` = 2 stands at its upper bound 2"), "{at:?}");
+    // What is seen and stands where there is nothing beyond may be right: no friction at all.
+    let x = [1.0, 1.0, 1.0, 0.0];
+    let found = worth(&x, &bounds, &residuals, &slopes, (&moments(50), false), 0.95);
+    for is_end in [false, true] {
+        let ends = |i: usize, is_upper: bool| is_end && i == 3 && !is_upper;
+        let told =
+            sureness::warnings((&names, &x), &start, (&bounds, &ends), &found, &halves(&found));
+        assert_eq!(told.iter().any(|(code, _)| *code == "at-bound"), !is_end, "{told:?}");
+    }
 }
 
 /// Slopes stay within the bounds: at an edge, in a range narrower than a difference, and where the

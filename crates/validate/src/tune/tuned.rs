@@ -185,7 +185,10 @@ pub fn tuned(
         let said = |(code, text): (&'static str, String)| Diagnostic::warning(code, text);
         // As they are told, with all that widened them.
         let halves: Vec<Option<f64>> = numbers.iter().map(|number| number.half_width).collect();
-        let all = warnings((&names, x), &tuning.start(), &bounds, worth, &halves);
+        let is_end = |i: usize, is_upper: bool| {
+            tuning.wanted.get(i).is_some_and(|wanted| wanted.ends_at(is_upper))
+        };
+        let all = warnings((&names, x), &tuning.start(), (&bounds, &is_end), worth, &halves);
         told.extend(all.into_iter().map(said));
     }
     let rms_after = sqrt(cost? / n_residuals.max(1) as f64);

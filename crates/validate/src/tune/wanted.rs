@@ -56,6 +56,13 @@ impl Wanted {
         Ok(Wanted { name, parameters, lower, upper, start })
     }
 
+    /// Whether nothing can be beyond its lower (false) or upper (true) bound: friction below zero.
+    pub(super) fn ends_at(&self, is_upper: bool) -> bool {
+        let (bound, way) = if is_upper { (self.upper, 1.0) } else { (self.lower, -1.0) };
+        let beyond = bound + way * 1e-9 * bound.abs().max(1.0);
+        self.parameters.iter().any(|parameter| !parameter.may_be(beyond))
+    }
+
     /// All ten numbers of a link's inertia, of which every choice is a body: mass and the spread
     /// of mass within a factor, the centre of mass within as much of the link's extent.
     pub fn inertia(subject: &Subject, link: &str, factor: f64) -> Result<Vec<Wanted>, Diagnostic> {

@@ -207,6 +207,11 @@ impl Parameter {
         }
     }
 
+    /// Whether such a number can have this value, whatever the others are.
+    pub fn may_be(&self, value: f64) -> bool {
+        self.domain().holds(value)
+    }
+
     /// Makes it `value`, or says why it cannot be; then nothing has changed.
     pub fn set(&self, subject: &mut Subject, value: f64) -> Result<(), Diagnostic> {
         let domain = self.domain();
