@@ -106,14 +106,15 @@ fn counts(n: u64, lacks: Lacks, is_driven: bool, keys: &Keys) -> (usize, usize) 
     (n_trusted, n_right)
 }
 
-/// At most one of twenty models that are right is not trusted.
+/// At most one of twenty models that are right is not trusted. Of forty each, all were.
 #[test]
 fn a_model_that_is_right_is_trusted() {
-    let (driven, free) =
-        (counts(40, Lacks::Nothing, true, &KEYS), counts(40, Lacks::Nothing, false, &KEYS));
-    println!("trusted and right: of 40 that were driven {driven:?}, of 40 let go {free:?}");
-    assert!(driven.0 >= 38 && free.0 >= 38, "{driven:?}, {free:?}");
-    assert!(driven.1 >= 34 && free.1 >= 34, "intervals of 95 %: {driven:?}, {free:?}");
+    for (is_driven, what) in [(true, "driven"), (false, "let go")] {
+        let (n_trusted, n_right) = counts(20, Lacks::Nothing, is_driven, &KEYS);
+        println!("{what}: {n_trusted} of 20 trusted, {n_right} right");
+        assert!(n_trusted >= 19, "{what}: {n_trusted} of 20 trusted");
+        assert!(n_right >= 17, "{what}: {n_right} of 20 in intervals of 95 %");
+    }
 }
 
 /// Dry friction of a two-hundredth of the bob's weight, and drag of a fifth of the damping and more:

@@ -60,6 +60,28 @@ fn reflect(columns: &mut Columns, right: &mut [f64]) {
     }
 }
 
+/// Columns `L` of `L·Lᵀ`, of a symmetric matrix that is positive (Cholesky). A direction in which it
+/// is nothing has none.
+pub fn root(matrix: &Columns) -> Columns {
+    let n = matrix.len();
+    let mut rest = matrix.clone();
+    let mut out = vec![vec![0.0; n]; n];
+    for k in 0..n {
+        let pivot = rest[k][k];
+        if pivot.is_nan() || pivot <= 1e-12 * matrix[k][k] {
+            continue;
+        }
+        let entry = |i: usize| if i < k { 0.0 } else { rest[k][i] / sqrt(pivot) };
+        let column: Vec<f64> = (0..n).map(entry).collect();
+        for (j, row) in rest.iter_mut().enumerate().skip(k + 1) {
+            let both = row.iter_mut().zip(&column).skip(j);
+            both.for_each(|(entry, other)| *entry -= column[j] * other);
+        }
+        out[k] = column;
+    }
+    out
+}
+
 /// Columns as slices.
 pub fn slices(columns: &Columns) -> Vec<&[f64]> {
     columns.iter().map(Vec::as_slice).collect()
@@ -162,6 +184,25 @@ mod tests {
                 "{found} {wanted}"
             );
             assert!((dot(&right[k], &v[k]).abs() - 1.0).abs() < 1e-6);
+        }
+    }
+
+    #[test]
+    fn a_root_times_itself_is_the_matrix() {
+        let mut dice = Seed::new(3).rng();
+        let mut number = || f64::from(dice.next_u32()) / f64::from(u32::MAX) - 0.5;
+        // Three columns of which one is the sum of the others: a direction of nothing.
+        let (a, b): (Vec<f64>, Vec<f64>) = (0..9).map(|_| (number(), number())).unzip();
+        let sum: Vec<f64> = a.iter().zip(&b).map(|(a, b)| a + b).collect();
+        let columns = [a, b, sum];
+        let gram: Columns =
+            columns.iter().map(|x| columns.iter().map(|y| dot(x, y)).collect()).collect();
+        let root = root(&gram);
+        for i in 0..3 {
+            for j in 0..3 {
+                let got: f64 = root.iter().map(|column| column[i] * column[j]).sum();
+                assert!((got - gram[i][j]).abs() < 1e-12, "{i} {j}: {got}, not {}", gram[i][j]);
+            }
         }
     }
 }

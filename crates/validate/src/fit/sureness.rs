@@ -293,7 +293,12 @@ impl Worth {
     /// How far the estimate goes when residuals change: `(JᵀJ)⁻¹·Jᵀ·change`.
     pub fn answer(&self, slopes: &Columns, change: &[f64]) -> Vec<f64> {
         let pull: Vec<f64> = slopes.iter().map(|column| dot(column, change)).collect();
-        self.inverse.iter().map(|row| dot(row, &pull)).collect()
+        self.answer_to(&pull)
+    }
+
+    /// The same of `Jᵀ·change`.
+    pub fn answer_to(&self, pull: &[f64]) -> Vec<f64> {
+        self.inverse.iter().map(|row| dot(row, pull)).collect()
     }
 }
 
