@@ -24,7 +24,7 @@ pub mod cma;
 pub mod crew;
 pub mod dense;
 pub mod marquardt;
-mod reduced;
+pub(crate) mod reduced;
 pub mod slopes;
 pub mod student;
 pub mod sureness;

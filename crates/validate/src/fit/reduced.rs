@@ -97,7 +97,7 @@ impl<'s> Reduced<'s> {
 }
 
 /// `J·p`. Some rows at a time, so that the sums stay next to a core.
-pub(super) fn product(slopes: &Columns, step: &[f64]) -> Vec<f64> {
+pub(crate) fn product(slopes: &Columns, step: &[f64]) -> Vec<f64> {
     const N_ROWS: usize = 1024;
     let mut moved = vec![0.0; slopes.first().map_or(0, Vec::len)];
     for (block, sums) in moved.chunks_mut(N_ROWS).enumerate() {

@@ -1,5 +1,6 @@
 //! How far every key of every recording is off at a point, fitted and held out.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use headland_base::maths::{dot, sqrt};
@@ -52,10 +53,15 @@ impl Tuning<'_> {
         sqrt(sum / n.max(1) as f64)
     }
 
-    /// How many residuals are of each signal, in their order.
-    pub(super) fn n_samples(&self) -> Vec<usize> {
-        let n = |used: &Used| used.seen.iter().filter(|is_seen| **is_seen).count();
-        self.signals.iter().flatten().map(n).collect()
+    /// Which residuals are of each signal.
+    pub(super) fn signal_ranges(&self) -> Vec<Range<usize>> {
+        let mut first = 0;
+        let range = |used: &Used| {
+            let n = used.seen.iter().filter(|is_seen| **is_seen).count();
+            first += n;
+            first - n..first
+        };
+        self.signals.iter().flatten().map(range).collect()
     }
 
     /// The errors of every course by the residuals of a point; nothing where something is held out.

@@ -3,13 +3,14 @@
 
 use headland_base::maths::{dot, sqrt};
 
+use super::carried::Carried;
 use super::elsewhere::has_strong_waves;
 use super::errors::Errors;
 use super::missing::{Missing, missing};
 use super::saved::lm_options;
 use super::scan::{MOST_SURFACES, surfaces};
 use super::starting_noise::{Draws, Noisier};
-use super::waves::{Left, NOTHING, as_left, moved_by_noise, not_taken_up};
+use super::waves::{Left, NOTHING, as_left, not_taken_up};
 use super::{Method, Search, Tuning};
 use crate::fit::dense::Columns;
 use crate::fit::marquardt::Linear;
@@ -79,25 +80,25 @@ pub(super) fn looked_at(
         true => tuning.added(x, residuals),
         false => Default::default(),
     };
-    let finer = || tuning.halved()?.alone(x);
+    let beside = || (tuning.halved().and_then(|halved| halved.alone(x)), added());
     let looks = || {
         let draws = match is_found {
             true => tuning.noise_of_starts(x, residuals, n_threads),
             false => Ok(Draws::default()),
         };
         let around = |draws| looked_around(tuning, x, residuals, slopes, draws, crew, confidence);
-        (draws.and_then(around), both(), added())
+        (draws.and_then(around), both())
     };
-    // Twice as many steps take as long as the other simulations on as many threads.
-    let (finer, (around, [before, after], (added, n_added))) = if n_threads > 1 {
+    // Twice as many steps, and friction, take as long as the other simulations on as many threads.
+    let ((finer, (added, n_added)), (around, [before, after])) = if n_threads > 1 {
         std::thread::scope(|scope| {
-            let finer = scope.spawn(finer);
+            let beside = scope.spawn(beside);
             let looked = looks();
-            let finer = finer.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-            (finer, looked)
+            let beside = beside.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            (beside, looked)
         })
     } else {
-        (finer(), looks())
+        (beside(), looks())
     };
     let Around { slopes, worth, roughness, draws } = around?;
     if tuning.is_broken_off() {
@@ -111,15 +112,16 @@ pub(super) fn looked_at(
     });
     let shifts = by_steps.as_ref().map(|change| worth.answer(&slopes, change));
     let not_taken_up = |change: Vec<f64>| not_taken_up(change, &slopes, &worth);
+    let signals = tuning.signal_ranges();
     let left = Left {
         residuals,
-        n_samples: tuning.n_samples(),
+        signals: &signals,
         by_steps: by_steps.map(|change| as_left(not_taken_up(change), residuals)),
         by_starts: draws.told.iter().map(|noisier| not_taken_up(noisier.change.clone())).collect(),
-        by_numbers: moved_by_noise(residuals, &tuning.n_samples(), &slopes, &worth),
+        by_numbers: Carried::new(residuals, &signals, &slopes, &worth),
     };
     // Whoever only looks at neighbours does not know of noise that numbers have carried over.
-    let is_strong = || !left.is_carried_over() && has_strong_waves(residuals, tuning.moments());
+    let is_strong = || has_strong_waves(residuals, tuning.moments()) && !left.is_carried_over();
     let has_waves = left.has_waves() || is_strong();
     let shift = |i: usize| shifts.as_ref().map_or(0.0, |shifts: &Vec<f64>| shifts[i].abs());
     let halves = worth.parameters.iter().enumerate();

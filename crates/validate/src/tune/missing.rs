@@ -9,6 +9,7 @@
 //! trusted, and what to seek as well. A drag that grows as the square of speed is neither, but leaves
 //! the same pattern upside down.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use headland_base::Diagnostic;
@@ -17,7 +18,7 @@ use headland_world::parameter::{Parameter, find};
 
 use super::Tuning;
 use super::residuals::OfJoint;
-use super::waves::{FALSE_ALARMS, Left, STEPS_UNSURE, not_taken_up};
+use super::waves::{FALSE_ALARMS, Left, STEPS_UNSURE};
 use crate::fit::dense::Columns;
 use crate::fit::student::quantile;
 use crate::fit::sureness::Worth;
@@ -131,7 +132,7 @@ pub(super) fn missing(
     halves: &[Option<f64>],
 ) -> Option<Missing> {
     let without_steps = left.without_steps();
-    let signals = left.signals();
+    let along = Along::of(left, &without_steps, slopes);
     let joints: Vec<&Option<OfJoint>> = tuning.signals.iter().flatten().map(|u| &u.joint).collect();
     let mut each = joints.clone();
     each.sort();
@@ -144,17 +145,8 @@ pub(super) fn missing(
         let is_sought = |joint: &OfJoint| tuning.seeks_in(joint, kind.1);
         for joint in each.iter().filter(|joint| !joint.as_ref().is_some_and(is_sought)) {
             // As it shows in this joint alone: friction of another is another pattern.
-            let mut pattern = vec![0.0; change.len()];
-            for (signal, _) in signals.iter().zip(&joints).filter(|(_, of)| of == &joint) {
-                pattern[signal.clone()].copy_from_slice(&change[signal.clone()]);
-            }
-            let whole = dot(&pattern, &pattern);
-            let pattern = not_taken_up(pattern, slopes, worth);
-            // Of what numbers take up wholly nothing but rounding is left.
-            if dot(&pattern, &pattern) <= ROUNDING * whole {
-                continue;
-            }
-            let (t, estimate) = share_of(&pattern, left, &without_steps);
+            let signals: Vec<bool> = joints.iter().map(|of| of == joint).collect();
+            let Some((t, estimate)) = along.share_of(change, &signals, worth) else { continue };
             let times = |i: usize| Some((answer[i] * estimate / halves[i]?).abs());
             let moved = (0..tuning.wanted.len()).filter_map(|i| Some((i, times(i)?)));
             let Some((i, times)) = moved.max_by(|a, b| a.1.total_cmp(&b.1)) else { continue };
@@ -173,20 +165,82 @@ pub(super) fn missing(
     worst
 }
 
-/// How much of a pattern is in what is left: beyond what steps may make of it, in standard errors of
-/// what noise and starts do; and how much more of what was added would take it out.
-fn share_of(pattern: &[f64], left: &Left<'_>, without_steps: &[f64]) -> (f64, f64) {
-    let along = |values: &[f64]| dot(values, pattern);
-    let noise = |signal: std::ops::Range<usize>| {
-        let (own, pattern) = (&without_steps[signal.clone()], &pattern[signal]);
-        dot(own, own) / own.len().max(1) as f64 * dot(pattern, pattern)
-    };
-    let by_noise: f64 = left.signals().into_iter().map(noise).sum();
-    let by_starts: f64 = left.by_starts.iter().map(|draw| along(draw) * along(draw)).sum();
-    let by_starts = by_starts / left.by_starts.len().max(1) as f64;
-    let by_steps = STEPS_UNSURE * left.by_steps.as_deref().map_or(0.0, along).abs();
-    let found = along(without_steps);
-    ((found.abs() - by_steps) / sqrt(by_noise + by_starts), -found / dot(pattern, pattern))
+/// What is left and what makes it, to be laid along patterns. A pattern is a change of some signals
+/// less what numbers take up of it, `c − J·g`, and never written out: there are as many as joints,
+/// and each is as long as the data. A product with it is one with `c` in its own signals, less `g`
+/// times one with `J`, which is the same for all patterns.
+struct Along<'a> {
+    left: &'a Left<'a>,
+    slopes: &'a Columns,
+    without_steps: Pulled<'a>,
+    by_steps: Option<Pulled<'a>>,
+    by_starts: Vec<Pulled<'a>>,
+}
+
+/// Numbers per sample, and `Jᵀ` times them.
+struct Pulled<'a> {
+    values: &'a [f64],
+    pull: Vec<f64>,
+}
+
+impl<'a> Along<'a> {
+    fn of(left: &'a Left<'a>, without_steps: &'a [f64], slopes: &'a Columns) -> Along<'a> {
+        let pulled = |values: &'a [f64]| {
+            let pull = slopes.iter().map(|column| dot(column, values)).collect();
+            Pulled { values, pull }
+        };
+        Along {
+            left,
+            slopes,
+            without_steps: pulled(without_steps),
+            by_steps: left.by_steps.as_deref().map(pulled),
+            by_starts: left.by_starts.iter().map(|draw| pulled(draw)).collect(),
+        }
+    }
+
+    /// How much of the pattern that a change of some signals leaves is in what is left: beyond what
+    /// steps may make of it, in standard errors of what noise and starts do; and how much more of
+    /// what was added would take it out. Nothing where numbers take it up wholly.
+    fn share_of(&self, change: &[f64], is_of: &[bool], worth: &Worth) -> Option<(f64, f64)> {
+        let signals = || self.left.signals.iter().zip(is_of);
+        let own = |(signal, is_of): (&Range<usize>, &bool)| is_of.then(|| &change[signal.clone()]);
+        let pull_of = |(signal, is_of): (&Range<usize>, &bool)| -> Vec<f64> {
+            let Some(own) = own((signal, is_of)) else { return vec![0.0; self.slopes.len()] };
+            self.slopes.iter().map(|column| dot(&column[signal.clone()], own)).collect()
+        };
+        let pulls: Vec<Vec<f64>> = signals().map(pull_of).collect();
+        let pull = (0..self.slopes.len()).map(|i| pulls.iter().map(|pull| pull[i]).sum());
+        let taken_up = worth.answer_to(&pull.collect::<Vec<f64>>());
+        // |c − J·g|², signal by signal.
+        let wholes: Vec<f64> = signals().map(|s| own(s).map_or(0.0, |own| dot(own, own))).collect();
+        let products = self.left.by_numbers.products();
+        let square = |i: usize| {
+            let moved: Vec<f64> = products[i].iter().map(|row| dot(row, &taken_up)).collect();
+            (wholes[i] - 2.0 * dot(&pulls[i], &taken_up) + dot(&moved, &taken_up)).max(0.0)
+        };
+        let squares: Vec<f64> = (0..wholes.len()).map(square).collect();
+        let (square, whole): (f64, f64) = (squares.iter().sum(), wholes.iter().sum());
+        // Of what numbers take up wholly nothing but rounding is left.
+        if square <= ROUNDING * whole {
+            return None;
+        }
+        let along = |other: &Pulled<'_>| {
+            let each = signals().filter_map(|(signal, is_of)| {
+                Some(dot(&other.values[signal.clone()], own((signal, is_of))?))
+            });
+            each.sum::<f64>() - dot(&other.pull, &taken_up)
+        };
+        let noise = |(signal, square): (&Range<usize>, &f64)| {
+            let own = &self.without_steps.values[signal.clone()];
+            dot(own, own) / own.len().max(1) as f64 * square
+        };
+        let by_noise: f64 = self.left.signals.iter().zip(&squares).map(noise).sum();
+        let by_starts = self.by_starts.iter().map(along).map(|along| along * along).sum::<f64>();
+        let by_starts = by_starts / self.by_starts.len().max(1) as f64;
+        let by_steps = STEPS_UNSURE * self.by_steps.as_ref().map_or(0.0, along).abs();
+        let found = along(&self.without_steps);
+        Some(((found.abs() - by_steps) / sqrt(by_noise + by_starts), -found / square))
+    }
 }
 
 impl Missing {
@@ -211,5 +265,58 @@ impl Missing {
             _ => format!("seek its `dynamics/{end}` as well"),
         };
         Diagnostic::warning(SOMETHING_MISSING, message).help(help)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use headland_base::Seed;
+    use headland_sense::noise::Dice;
+
+    use super::*;
+    use crate::fit::Bounds;
+    use crate::fit::sureness::{Moment, worth};
+    use crate::tune::carried::Carried;
+    use crate::tune::waves::not_taken_up;
+
+    /// The other road: the pattern written out, sample by sample.
+    #[test]
+    fn patterns_are_as_if_they_were_written_out() {
+        let mut dice = Dice::new(&Seed::new(2).child("missing"));
+        let (signals, n) = ([0..40, 40..110, 110..150], 150);
+        let mut column = || -> Vec<f64> { (0..n).map(|_| dice.normal()).collect() };
+        let (residuals, slopes): (_, Columns) = (column(), (0..3).map(|_| column()).collect());
+        let (by_steps, by_starts) = (Some(column()), vec![column(), column()]);
+        let moments = (0..n as i64).map(|at_nanos| Moment { series: 0, at_nanos });
+        let moments: Vec<Moment> = moments.collect();
+        let bounds = Bounds::none(3);
+        let worth = worth(&[0.0; 3], &bounds, &residuals, &slopes, (&moments, false), 0.95);
+        let by_numbers = Carried::new(&residuals, &signals, &slopes, &worth);
+        let residuals = &residuals;
+        let left = Left { residuals, signals: &signals, by_steps, by_starts, by_numbers };
+        let without_steps = left.without_steps();
+        let along = Along::of(&left, &without_steps, &slopes);
+        let (change, is_of) = (column(), [true, false, true]);
+
+        let mut pattern = change.clone();
+        pattern[signals[1].clone()].fill(0.0);
+        let pattern = not_taken_up(pattern, &slopes, &worth);
+        let noise = |signal: &Range<usize>| {
+            let (own, pattern) = (&without_steps[signal.clone()], &pattern[signal.clone()]);
+            dot(own, own) / own.len() as f64 * dot(pattern, pattern)
+        };
+        let by_noise: f64 = signals.iter().map(noise).sum();
+        let starts = left.by_starts.iter().map(|draw| dot(draw, &pattern)).map(|along| along * along);
+        let by_starts = starts.sum::<f64>() / 2.0;
+        let by_steps = STEPS_UNSURE * dot(left.by_steps.as_ref().unwrap(), &pattern).abs();
+        let found = dot(&without_steps, &pattern);
+        let t = (found.abs() - by_steps) / sqrt(by_noise + by_starts);
+        let estimate = -found / dot(&pattern, &pattern);
+
+        let got = along.share_of(&change, &is_of, &worth).expect("it is not taken up");
+        assert!((got.0 - t).abs() < 1e-12 && (got.1 / estimate - 1.0).abs() < 1e-12, "{got:?}");
+        // What a number does itself is taken up wholly.
+        let own: Vec<f64> = slopes[0].iter().map(|slope| 3.0 * slope).collect();
+        assert_eq!(along.share_of(&own, &[true; 3], &worth), None);
     }
 }

@@ -20,9 +20,10 @@
 //! Deliberately absent: files, pages, any engine by name.
 //!
 //! `wanted` is what is asked for, `residuals` how a point of the search is evaluated, `saved` a
-//! search that can be put away, `tuned` the answer; `looked` says how sure it is, `waves` and
-//! `missing` whether it is to be trusted.
+//! search that can be put away, `tuned` the answer; `looked` says how sure it is, `waves`,
+//! `carried` and `missing` whether it is to be trusted.
 
+mod carried;
 mod curves;
 mod derived;
 mod elsewhere;

@@ -16,65 +16,24 @@
 use std::ops::Range;
 
 use headland_base::maths::{dot, sqrt};
-use headland_base::{Diagnostic, Seed};
-use headland_sense::noise::Dice;
+use headland_base::Diagnostic;
 
-use crate::fit::dense::{Columns, root};
+use super::carried::Carried;
+use crate::fit::dense::Columns;
 use crate::fit::student::quantile;
 use crate::fit::sureness::Worth;
 
 /// What a model leaves, and what is known of where it comes from.
 pub(super) struct Left<'a> {
     pub residuals: &'a [f64],
-    /// How many are of each signal.
-    pub n_samples: Vec<usize>,
+    /// Which are of each signal.
+    pub signals: &'a [Range<usize>],
     /// What of it steps make.
     pub by_steps: Option<Vec<f64>>,
     /// What the noise of starts may make of it, one for each start that was drawn.
     pub by_starts: Vec<Vec<f64>>,
-    /// What numbers make of it that noise has moved, one for each noise that was drawn.
-    pub by_numbers: Vec<Vec<f64>>,
-}
-
-/// So often noise is drawn anew: the most of them is what one in fifty is beyond.
-const N_NOISES: usize = 48;
-
-/// What numbers make of noise as large as what is left of each signal. Only how noise pulls at the
-/// numbers is drawn, `Jᵀ·noise`: to draw all of it took as long as ten simulations of an arm.
-pub(super) fn moved_by_noise(
-    residuals: &[f64],
-    n_samples: &[usize],
-    slopes: &Columns,
-    worth: &Worth,
-) -> Vec<Vec<f64>> {
-    let mut spread = vec![vec![0.0; slopes.len()]; slopes.len()];
-    let mut first = 0;
-    for &n in n_samples {
-        let signal = first..first + n;
-        first += n;
-        let own = &residuals[signal.clone()];
-        let square = dot(own, own) / n.max(1) as f64;
-        for (i, a) in slopes.iter().enumerate() {
-            for (j, b) in slopes.iter().enumerate().skip(i) {
-                spread[i][j] += square * dot(&a[signal.clone()], &b[signal.clone()]);
-            }
-        }
-    }
-    let root = root(&spread);
-    let mut dice = Dice::new(&Seed::new(0).child("noise"));
-    let mut drawn = || {
-        let mut pull = vec![0.0; slopes.len()];
-        for column in &root {
-            let part = dice.normal();
-            pull.iter_mut().zip(column).for_each(|(pull, entry)| *pull += part * entry);
-        }
-        let mut moved = vec![0.0; residuals.len()];
-        for (gone, column) in worth.answer_to(&pull).iter().zip(slopes) {
-            moved.iter_mut().zip(column).for_each(|(moved, slope)| *moved += gone * slope);
-        }
-        moved
-    };
-    (0..N_NOISES).map(|_| drawn()).collect()
+    /// What numbers make of it that noise has moved.
+    pub by_numbers: Carried<'a>,
 }
 
 /// Of models that are right this share is said to leave waves, at the most.
@@ -115,16 +74,6 @@ pub(super) fn as_left(mut by_steps: Vec<f64>, residuals: &[f64]) -> Vec<f64> {
 }
 
 impl Left<'_> {
-    /// The samples of each signal.
-    pub fn signals(&self) -> Vec<Range<usize>> {
-        let mut first = 0;
-        let ends = self.n_samples.iter().map(|n| {
-            first += n;
-            first - n..first
-        });
-        ends.collect()
-    }
-
     /// What is left without what steps make.
     pub fn without_steps(&self) -> Vec<f64> {
         let steps = self.by_steps.as_deref().unwrap_or(&[]).iter().chain(std::iter::repeat(&0.0));
@@ -135,52 +84,57 @@ impl Left<'_> {
     /// another signal by way of the numbers.
     pub fn is_carried_over(&self) -> bool {
         let square = |values: &[f64]| dot(values, values);
-        self.signals().into_iter().any(|signal| {
+        self.signals.iter().enumerate().any(|(i, signal)| {
             let own = square(&self.residuals[signal.clone()]);
-            let draws = self.by_numbers.iter().chain(&self.by_starts);
-            let draws = draws.map(|draw| square(&draw[signal.clone()]));
-            draws.fold(0.0, f64::max) > CARRIED_OVER * own
+            let by_starts = self.by_starts.iter().map(|draw| square(&draw[signal.clone()]));
+            let most = by_starts.fold(self.by_numbers.most_squares(i), f64::max);
+            most > CARRIED_OVER * own
         })
     }
 
     /// Whether waves are left of any signal that are neither chance nor explained.
     pub fn has_waves(&self) -> bool {
-        let signals = self.signals();
-        let n_tests: usize = signals.iter().map(|signal| lengths(signal.len()).count()).sum();
+        let n_tests = |signal: &Range<usize>| lengths(signal.len()).count();
+        let n_tests: usize = self.signals.iter().map(n_tests).sum();
         let level = 1.0 - FALSE_ALARMS / n_tests.max(1) as f64;
         let left = self.without_steps();
-        signals.into_iter().any(|signal| self.waves_in(&left, signal, level))
+        (0..self.signals.len()).any(|i| self.waves_in(&left, i, level))
     }
 
-    fn waves_in(&self, left: &[f64], signal: Range<usize>, level: f64) -> bool {
+    fn waves_in(&self, left: &[f64], signal_idx: usize, level: f64) -> bool {
+        let signal = self.signals[signal_idx].clone();
         let left = &left[signal.clone()];
         let by_steps = self.by_steps.as_ref().map(|all| &all[signal.clone()]);
         let square = |values: &[f64]| dot(values, values) / values.len().max(1) as f64;
         let least = f64::max(LITTLE * square(left), NOTHING * NOTHING);
         lengths(left.len()).any(|length| {
-            let means = |values: &[f64]| -> Vec<f64> {
-                let chunks = values.chunks_exact(length);
-                chunks.map(|chunk| chunk.iter().sum::<f64>() / length as f64).collect()
+            let left = means(left, length);
+            let steps = by_steps.map_or(0.0, |steps| square(&means(steps, length)));
+            let degrees = left.len() as f64 - 2.0;
+            let is_told = |waves: f64| {
+                let share = waves / square(&left);
+                let t = share * sqrt(degrees / (1.0 - share * share).max(f64::MIN_POSITIVE));
+                waves > least && t > quantile(level, degrees)
             };
-            let left = means(left);
-            let steps = by_steps.map_or(0.0, |steps| square(&means(steps)));
-            let most = |draws: &[Vec<f64>]| {
-                let alike = draws.iter().map(|draw| alike(&means(&draw[signal.clone()])));
-                alike.fold(0.0, f64::max)
-            };
-            let explained = STEPS_UNSURE * STEPS_UNSURE * steps
-                + most(&self.by_starts)
-                + most(&self.by_numbers);
-            let waves = alike(&left) - explained;
-            let (share, degrees) = (waves / square(&left), left.len() as f64 - 2.0);
-            let t = share * sqrt(degrees / (1.0 - share * share).max(f64::MIN_POSITIVE));
-            waves > least && t > quantile(level, degrees)
+            let by_starts = self.by_starts.iter();
+            let by_starts = by_starts.map(|draw| alike(&means(&draw[signal.clone()], length)));
+            let waves = alike(&left)
+                - STEPS_UNSURE * STEPS_UNSURE * steps
+                - by_starts.fold(0.0, f64::max);
+            // What numbers carry over takes longest to find out, and only makes waves smaller.
+            is_told(waves) && is_told(waves - self.by_numbers.most_alike(signal_idx, length))
         })
     }
 }
 
+/// The means of so many samples each; what is left over in the end is in none.
+pub(super) fn means(values: &[f64], length: usize) -> Vec<f64> {
+    let chunks = values.chunks_exact(length);
+    chunks.map(|chunk| chunk.iter().sum::<f64>() / length as f64).collect()
+}
+
 /// How alike neighbours are: the mean of their products.
-fn alike(values: &[f64]) -> f64 {
+pub(super) fn alike(values: &[f64]) -> f64 {
     let products: f64 = values.windows(2).map(|pair| pair[0] * pair[1]).sum();
     products / values.len().saturating_sub(1).max(1) as f64
 }
@@ -205,9 +159,13 @@ pub(super) fn waves_left() -> Diagnostic {
 
 #[cfg(test)]
 mod tests {
+    use headland_base::Seed;
     use headland_base::maths::sin;
+    use headland_sense::noise::Dice;
 
     use super::*;
+    use crate::fit::Bounds;
+    use crate::fit::sureness::{Moment, worth};
 
     const N: usize = 500;
 
@@ -218,49 +176,50 @@ mod tests {
         (0..2 * N).map(|i| dice.normal() + wave(i)).collect()
     }
 
-    fn left(residuals: &[f64]) -> Left<'_> {
-        Left {
-            residuals,
-            n_samples: vec![N, N],
-            by_steps: None,
-            by_starts: Vec::new(),
-            by_numbers: Vec::new(),
-        }
+    /// With what numbers make of it, of which each draw makes so many waves.
+    fn has_waves(residuals: &[f64], by_numbers: &[f64], explain: impl Fn(&mut Left<'_>)) -> bool {
+        let signals = [0..residuals.len() / 2, residuals.len() / 2..residuals.len()];
+        let (slopes, noise) = (vec![wave(1.0)], self::residuals(0.0, 0));
+        let moments = (0..noise.len() as i64).map(|at_nanos| Moment { series: 0, at_nanos });
+        let moments: Vec<Moment> = moments.collect();
+        let worth = worth(&[0.0], &Bounds::none(1), &noise, &slopes, (&moments, false), 0.95);
+        let carried = Carried::new(residuals, &signals, &slopes, &worth);
+        let draws = by_numbers.iter().map(|times| vec![*times]).collect();
+        let by_numbers = carried.with_draws(draws);
+        let (signals, by_steps, by_starts) = (&signals, None, Vec::new());
+        let mut left = Left { residuals, signals, by_steps, by_starts, by_numbers };
+        explain(&mut left);
+        left.has_waves()
     }
 
     /// How many of a hundred have waves.
-    fn n_told(height: f64, explain: impl Fn(&mut Left<'_>)) -> usize {
-        let is_told = |seed: &u64| {
-            let residuals = residuals(height, *seed);
-            let mut left = left(&residuals);
-            explain(&mut left);
-            left.has_waves()
-        };
+    fn n_told(height: f64, by_numbers: &[f64], explain: impl Fn(&mut Left<'_>)) -> usize {
+        let is_told = |seed: &u64| has_waves(&residuals(height, *seed), by_numbers, &explain);
         (0..100).filter(is_told).count()
+    }
+
+    fn wave(times: f64) -> Vec<f64> {
+        let at = |i: usize| if i < N { 0.0 } else { times * sin(i as f64 * 0.05) };
+        (0..2 * N).map(at).collect()
     }
 
     #[test]
     fn waves_are_told_from_noise() {
-        let counts = [0.0, 0.5, 1.0].map(|height| n_told(height, |_| ()));
+        let counts = [0.0, 0.5, 1.0].map(|height| n_told(height, &[], |_| ()));
         println!("of 100 with waves of none, half and all of the noise's deviation: {counts:?}");
         let [none, half, all] = counts;
         assert!(none <= 4 && half >= 90 && all == 100, "{counts:?}");
-        let nothing = Left { n_samples: Vec::new(), ..left(&[]) };
-        assert!(!nothing.has_waves());
+        assert!(!has_waves(&[], &[], |_| ()));
         let rounding: Vec<f64> = residuals(4.0, 1).iter().map(|residual| 1e-8 * residual).collect();
-        assert!(!left(&rounding).has_waves(), "nothing is left");
+        assert!(!has_waves(&rounding, &[], |_| ()), "nothing is left");
     }
 
     /// The same wave where steps make it, or noise in starts.
     #[test]
     fn waves_that_are_explained_are_none() {
-        let wave = |times: f64| -> Vec<f64> {
-            let at = |i: usize| if i < N { 0.0 } else { times * sin(i as f64 * 0.05) };
-            (0..2 * N).map(at).collect()
-        };
-        let by_steps = |times| n_told(1.0, move |left| left.by_steps = Some(wave(times)));
-        let by_starts = n_told(1.0, |left| left.by_starts = vec![wave(0.1), wave(1.2)]);
-        let by_numbers = n_told(1.0, |left| left.by_numbers = vec![wave(0.1), wave(1.2)]);
+        let by_steps = |times| n_told(1.0, &[], move |left| left.by_steps = Some(wave(times)));
+        let by_starts = n_told(1.0, &[], |left| left.by_starts = vec![wave(0.1), wave(1.2)]);
+        let by_numbers = n_told(1.0, &[0.1, 1.2], |_| ());
         let counts = [by_steps(1.0), by_steps(1.2), by_steps(0.2), by_starts];
         assert!(counts[0] <= 4 && counts[1] <= 4 && counts[2] == 100, "{counts:?}");
         assert!(by_starts <= 4 && by_numbers <= 4, "{counts:?}, {by_numbers}");
