@@ -6,7 +6,7 @@
 use headland_base::{Quat, Transform};
 
 use crate::tree::wide;
-use crate::tree::{Lane, M3, NodeKind, Tree, Turn, V3, V6};
+use crate::tree::{HalfTurns, Lane, M3, NodeKind, Tree, Turn, V3, V6};
 
 use super::links::Links;
 
@@ -14,6 +14,7 @@ use super::links::Links;
 #[derive(Clone, Debug)]
 pub struct Seen<L> {
     nodes: Vec<SeenNode<L>>,
+    halves: HalfTurns<L>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -38,7 +39,7 @@ impl<L: Lane> Seen<L> {
     pub(super) fn new(tree: &Tree) -> Seen<L> {
         let turn = Turn::of(Quat::IDENTITY);
         let base = SeenNode { turn, rotation: turn.matrix(), at: V3::ZERO, motion: V6::ZERO };
-        Seen { nodes: vec![base; tree.nodes.len()] }
+        Seen { nodes: vec![base; tree.nodes.len()], halves: HalfTurns::new(tree) }
     }
 
     /// Where a node is in the base's frame.
@@ -85,6 +86,7 @@ wide! {
         velocities: &'a [L],
         seen: &'a mut Seen<L>,
     ) {
+        seen.halves.find(positions);
         for (i, node) in tree.nodes.iter().enumerate().skip(1) {
             let parent = &seen.nodes[node.parent.expect("hangs on a free base")];
             let q = &positions[node.first_position..node.first_position + node.kind.n_positions()];
@@ -98,7 +100,7 @@ wide! {
             }
             let turn = match node.kind {
                 NodeKind::Turn | NodeKind::Screw { .. } => {
-                    parent.turn * Turn::of_then_about_z(constant, q[0])
+                    parent.turn * Turn::of_then_about_z(constant, seen.halves.at(node.first_position))
                 }
                 NodeKind::Ball => {
                     let own = Turn { v: V3 { x: q[0], y: q[1], z: q[2] }, w: q[3] };

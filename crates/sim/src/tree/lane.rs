@@ -41,6 +41,14 @@ pub trait Lane:
     /// Sine and cosine of every lane, by the one formula of this module.
     fn sin_cos(self) -> (Self, Self);
 
+    /// The same of many angles, the same bits.
+    #[inline(always)]
+    fn sin_cos_each(angles: &[Self], sines: &mut [Self], cosines: &mut [Self]) {
+        for ((angle, sine), cosine) in angles.iter().zip(sines).zip(cosines) {
+            (*sine, *cosine) = angle.sin_cos();
+        }
+    }
+
     /// Runs a kernel with instructions as wide as the lane. The processor must have them; ask
     /// [`widest`] before making such lanes.
     fn wide(kernel: impl Kernel);
@@ -167,9 +175,37 @@ impl Lane for f64 {
     fn sin_cos(self) -> (f64, f64) {
         sin_cos(self)
     }
+    /// Side by side, though there is but one robot: sines are a third of what its links take.
+    fn sin_cos_each(angles: &[f64], sines: &mut [f64], cosines: &mut [f64]) {
+        widely(SideBySide { angles, sines, cosines });
+    }
     #[inline(always)]
     fn wide(kernel: impl Kernel) {
         kernel.run();
+    }
+}
+
+/// Sines and cosines of one robot's angles, a register of them at a time.
+struct SideBySide<'a> {
+    angles: &'a [f64],
+    sines: &'a mut [f64],
+    cosines: &'a mut [f64],
+}
+
+impl Kernel for SideBySide<'_> {
+    #[inline(always)]
+    fn run(self) {
+        const N: usize = 8;
+        let all = self.angles.chunks(N);
+        for ((angles, sines), cosines) in
+            all.zip(self.sines.chunks_mut(N)).zip(self.cosines.chunks_mut(N))
+        {
+            let mut lanes = Lanes([0.0; N]);
+            lanes.0[..angles.len()].copy_from_slice(angles);
+            let (s, c) = lanes.sin_cos();
+            sines.copy_from_slice(&s.0[..angles.len()]);
+            cosines.copy_from_slice(&c.0[..angles.len()]);
+        }
     }
 }
 

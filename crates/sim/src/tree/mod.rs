@@ -34,6 +34,7 @@ pub use composite::mass_matrix;
 pub use inverse::{Motions, bias_forces, inverse_dynamics, move_bodies, move_only};
 pub(crate) use lane::wide;
 pub use lane::{Kernel, Lane, Lanes, widely, widest};
+pub(crate) use place::HalfTurns;
 pub use place::{Bodies, Placed, place, place_only, place_some};
 pub use spatial::{ArticulatedInertia, Inertia, M3, Sym3, Turn, V3, V6};
 pub use whole::{Whole, point_jacobian, whole_body};

@@ -19,6 +19,39 @@ pub struct Bodies<L> {
     pub axes: Vec<V6<L>>,
     /// About each node's centre, in its own frame: constant, kept in the form of the lane.
     about_centre: Vec<Sym3<L>>,
+    halves: HalfTurns<L>,
+}
+
+/// Sines and cosines of half of every position, as joints that turn need them: scratch.
+#[derive(Clone, Debug)]
+pub(crate) struct HalfTurns<L> {
+    halves: Vec<L>,
+    sines: Vec<L>,
+    cosines: Vec<L>,
+}
+
+impl<L: Lane> HalfTurns<L> {
+    /// Room for a tree's.
+    pub fn new(tree: &Tree) -> HalfTurns<L> {
+        let none = vec![L::ZERO; tree.n_positions];
+        HalfTurns { halves: none.clone(), sines: none.clone(), cosines: none }
+    }
+
+    /// All of them. They wait for nothing, and so are found before links, of which each waits for
+    /// the one that carries it.
+    #[inline(always)]
+    pub fn find(&mut self, positions: &[L]) {
+        for (half, position) in self.halves.iter_mut().zip(positions) {
+            *half = *position * L::of(0.5);
+        }
+        L::sin_cos_each(&self.halves, &mut self.sines, &mut self.cosines);
+    }
+
+    /// Sine and cosine of half a position.
+    #[inline(always)]
+    pub fn at(&self, position: usize) -> (L, L) {
+        (self.sines[position], self.cosines[position])
+    }
 }
 
 /// Where one link is.
@@ -43,6 +76,7 @@ impl<L: Lane> Bodies<L> {
             inertias: vec![Inertia::ZERO; tree.nodes.len()],
             axes: vec![V6::ZERO; tree.n_dofs],
             about_centre: tree.nodes.iter().map(|node| Sym3::of(node.inertia)).collect(),
+            halves: HalfTurns::new(tree),
         }
     }
 
@@ -85,6 +119,7 @@ wide! {
         bodies: &'a mut Bodies<L>,
     ) {
         assert_eq!(positions.len(), tree.n_positions, "one position per coordinate");
+        bodies.halves.find(positions);
         for i in 0..tree.nodes.len() {
             place_node(tree, anchor, positions, i, bodies);
         }
@@ -100,6 +135,7 @@ wide! {
         node_idxs: &'a [usize],
         bodies: &'a mut Bodies<L>,
     ) {
+        bodies.halves.find(positions);
         for i in node_idxs {
             place_node(tree, anchor, positions, *i, bodies);
         }
@@ -143,7 +179,8 @@ fn place_node<L: Lane>(
     let constant = node.parent_from_joint.rotation;
     let placed = match node.kind {
         NodeKind::Turn | NodeKind::Screw { .. } => {
-            let turn = parent_turn * Turn::of_then_about_z(constant, q[0]);
+            let half = bodies.halves.at(node.first_position);
+            let turn = parent_turn * Turn::of_then_about_z(constant, half);
             Placed { turn, rotation: turn.matrix(), at }
         }
         NodeKind::Slide => {

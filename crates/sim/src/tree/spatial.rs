@@ -138,10 +138,9 @@ impl<L: Lane> Turn<L> {
         Turn { v: -self.v, w: self.w }
     }
 
-    /// A constant turn followed, inside, by one of `angle` about z.
+    /// A constant turn followed, inside, by one about z, by the sine and cosine of half its angle.
     #[inline(always)]
-    pub fn of_then_about_z(q: Quat, angle: L) -> Turn<L> {
-        let (s, c) = (angle * L::of(0.5)).sin_cos();
+    pub fn of_then_about_z(q: Quat, (s, c): (L, L)) -> Turn<L> {
         let (x, y, z, w) = (L::of(q.x), L::of(q.y), L::of(q.z), L::of(q.w));
         Turn { v: V3 { x: x * c + y * s, y: y * c - x * s, z: z * c + w * s }, w: w * c - z * s }
     }

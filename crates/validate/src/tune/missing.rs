@@ -306,7 +306,8 @@ mod tests {
             dot(own, own) / own.len() as f64 * dot(pattern, pattern)
         };
         let by_noise: f64 = signals.iter().map(noise).sum();
-        let starts = left.by_starts.iter().map(|draw| dot(draw, &pattern)).map(|along| along * along);
+        let starts =
+            left.by_starts.iter().map(|draw| dot(draw, &pattern)).map(|along| along * along);
         let by_starts = starts.sum::<f64>() / 2.0;
         let by_steps = STEPS_UNSURE * dot(left.by_steps.as_ref().unwrap(), &pattern).abs();
         let found = dot(&without_steps, &pattern);

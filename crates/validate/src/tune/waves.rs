@@ -15,8 +15,8 @@
 
 use std::ops::Range;
 
-use headland_base::maths::{dot, sqrt};
 use headland_base::Diagnostic;
+use headland_base::maths::{dot, sqrt};
 
 use super::carried::Carried;
 use crate::fit::dense::Columns;
@@ -118,9 +118,8 @@ impl Left<'_> {
             };
             let by_starts = self.by_starts.iter();
             let by_starts = by_starts.map(|draw| alike(&means(&draw[signal.clone()], length)));
-            let waves = alike(&left)
-                - STEPS_UNSURE * STEPS_UNSURE * steps
-                - by_starts.fold(0.0, f64::max);
+            let waves =
+                alike(&left) - STEPS_UNSURE * STEPS_UNSURE * steps - by_starts.fold(0.0, f64::max);
             // What numbers carry over takes longest to find out, and only makes waves smaller.
             is_told(waves) && is_told(waves - self.by_numbers.most_alike(signal_idx, length))
         })
