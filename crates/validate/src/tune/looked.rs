@@ -1,6 +1,8 @@
 //! What simulations about a point say of it: how sure every number is, how far steps and starts move
 //! it, and whether what is left is noise.
 
+use std::thread::ScopedJoinHandle;
+
 use headland_base::maths::{dot, sqrt};
 
 use super::carried::Carried;
@@ -80,7 +82,7 @@ pub(super) fn looked_at(
         true => tuning.added(x, residuals),
         false => Default::default(),
     };
-    let beside = || (tuning.halved().and_then(|halved| halved.alone(x)), added());
+    let finer = || tuning.halved()?.alone(x);
     let looks = || {
         let draws = match is_found {
             true => tuning.noise_of_starts(x, residuals, n_threads),
@@ -89,16 +91,16 @@ pub(super) fn looked_at(
         let around = |draws| looked_around(tuning, x, residuals, slopes, draws, crew, confidence);
         (draws.and_then(around), both())
     };
-    // Twice as many steps, and friction, take as long as the other simulations on as many threads.
-    let ((finer, (added, n_added)), (around, [before, after])) = if n_threads > 1 {
+    // Twice as many steps and friction take twice as long each as a simulation of the crew: whoever
+    // has threads does all at once.
+    let (finer, (added, n_added), (around, [before, after])) = if n_threads > 1 {
         std::thread::scope(|scope| {
-            let beside = scope.spawn(beside);
+            let (finer, added) = (scope.spawn(finer), scope.spawn(added));
             let looked = looks();
-            let beside = beside.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-            (beside, looked)
+            (joined(finer), joined(added), looked)
         })
     } else {
-        (beside(), looks())
+        (finer(), added(), looks())
     };
     let Around { slopes, worth, roughness, draws } = around?;
     if tuning.is_broken_off() {
@@ -146,6 +148,11 @@ pub(super) fn looked_at(
         n_beside,
         n_again,
     }))
+}
+
+/// What a thread made; a panic on it is the caller's.
+fn joined<T>(thread: ScopedJoinHandle<'_, T>) -> T {
+    thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
 /// So often slopes are taken again over a longer way.
