@@ -62,6 +62,10 @@ pub fn rpy_from_quat(q: Quat) -> Vec3 {
 
 /// The same angle within (-π, π].
 pub fn wrap_angle(angle: f64) -> f64 {
+    // Most are there already, and a detour by π would round them.
+    if angle > -PI && angle <= PI {
+        return angle;
+    }
     let turned = fmod(angle + PI, TAU);
     if turned <= 0.0 { turned + PI } else { turned - PI }
 }

@@ -239,31 +239,24 @@ impl Commands {
 
     fn act_on(&mut self, dof_idx: usize, axis: &Axis, now: &DofState) -> (f64, Gains) {
         let (is_told, time) = (self.is_told[dof_idx], self.now);
-        let motors = self.motors[dof_idx].iter().zip(&mut self.ticks[dof_idx]);
         let (mut asked, mut slope) = STILL;
-        let mut add = |(effort, gains): (f64, Gains)| {
+        // A command that is no number moves nothing.
+        let Some(held) = self.held[dof_idx].filter(|command| !command.target.is_nan()) else {
+            self.let_go(dof_idx);
+            return STILL;
+        };
+        let mut rest = held.target;
+        for (motor, tick) in self.motors[dof_idx].iter().zip(&mut self.ticks[dof_idx]) {
+            let command = match held.mode {
+                _ if !is_told => motor.at_start,
+                Mode::Effort => Some(Command { target: rest, ..held }),
+                Mode::Position | Mode::Velocity => Some(held),
+            };
+            let Some(command) = command else { continue };
+            let (effort, gains) = motor.give(command, now, time, tick);
+            rest -= effort;
             asked += effort;
             slope = Gains { kp: slope.kp + gains.kp, kd: slope.kd + gains.kd };
-        };
-        // A command that is no number moves nothing.
-        match self.held[dof_idx].filter(|command| !command.target.is_nan()) {
-            None => self.let_go(dof_idx),
-            Some(_) if !is_told => {
-                let own = motors.filter_map(|(motor, tick)| Some((motor, tick, motor.at_start?)));
-                own.for_each(|(motor, tick, command)| add(motor.give(command, now, time, tick)));
-            }
-            Some(Command { mode: Mode::Effort, target }) => {
-                let mut rest = target;
-                for (motor, tick) in motors {
-                    let command = Command { mode: Mode::Effort, target: rest };
-                    let given = motor.give(command, now, time, tick);
-                    rest -= given.0;
-                    add(given);
-                }
-            }
-            Some(command) => {
-                motors.for_each(|(motor, tick)| add(motor.give(command, now, time, tick)));
-            }
         }
         let too_fast = now.velocity.abs() > axis.velocity_max && asked * now.velocity > 0.0;
         if too_fast || asked.is_nan() {
@@ -350,6 +343,7 @@ impl Motor {
     }
 
     /// The effort this motor gives now, and how it gives way.
+    #[inline]
     fn give(
         &self,
         command: Command,

@@ -47,7 +47,11 @@ pub fn step(
     Ok(())
 }
 
+/// Whether every number of a rigid is one. All in one sum: what is finite, times nothing, is nothing.
+/// To ask one after the other took as long as to step a small robot's joint.
 fn is_finite(rigid: &RigidState) -> bool {
-    let twist = rigid.twist;
-    rigid.world_from_rigid.is_finite() && twist.linear.is_finite() && twist.angular.is_finite()
+    let (pose, twist) = (rigid.world_from_rigid, rigid.twist);
+    let vectors = pose.translation * 0.0 + twist.linear * 0.0 + twist.angular * 0.0;
+    let turn = pose.rotation * 0.0;
+    (vectors.x + vectors.y + vectors.z) + (turn.x + turn.y + turn.z + turn.w) == 0.0
 }
