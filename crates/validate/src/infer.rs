@@ -15,28 +15,28 @@ use crate::source::{Frame, FrameQuantity, JointQuantity, Source};
 
 /// What was measured of the state, ready to be asked at any moment.
 #[derive(Clone, Debug, Default)]
-pub struct Inference {
-    parts: Vec<Part>,
+pub struct Inference<'a> {
+    parts: Vec<Part<'a>>,
 }
 
 /// Something that is measured, and what follows of it.
 #[derive(Clone, Debug)]
-enum Part {
+enum Part<'a> {
     /// The slope of a number, as a velocity.
-    Slope { of: Source, series: Series, is_angle: bool },
+    Slope { of: Source, series: &'a Series, is_angle: bool },
     /// The slope of an orientation, as an angular velocity.
-    Turn { of: Frame, series: Vec<Series> },
+    Turn { of: Frame, series: Vec<&'a Series> },
     /// A number that is a position or a velocity itself. Comes after the slopes, over which it is
     /// told.
-    Number { source: Source, series: Series, is_angle: bool },
+    Number { source: Source, series: &'a Series, is_angle: bool },
 }
 
-impl Inference {
+impl<'a> Inference<'a> {
     /// From what was measured: what each key means, and its samples.
-    pub fn of(model: &Model, signals: &[(Source, &Series)]) -> Inference {
+    pub fn of(model: &Model, signals: &[(Source, &'a Series)]) -> Inference<'a> {
         let mut parts = Vec::new();
         for (source, series) in signals {
-            let (is_angle, series) = (is_angle(model, source), (*series).clone());
+            let is_angle = is_angle(model, source);
             if let Some(of) = velocity_of(source).filter(|of| !is_told_in_body(signals, of)) {
                 parts.push(Part::Slope { of, series, is_angle });
             }
@@ -46,9 +46,9 @@ impl Inference {
             let series = (3..7).filter_map(|part| {
                 let wanted = Source::Frame(*frame, FrameQuantity::Pose(part));
                 let at = signals.iter().position(|(source, _)| *source == wanted)?;
-                Some(signals[at].1.clone())
+                Some(signals[at].1)
             });
-            let series: Vec<Series> = series.collect();
+            let series: Vec<&Series> = series.collect();
             let is_even = series.iter().all(|one| one.times == series[0].times);
             let [spin, ..] = spin_of(frame);
             if series.len() == 4 && is_even && !is_told_in_body(signals, &spin) {
@@ -58,7 +58,7 @@ impl Inference {
         let numbers = signals.iter().filter(|(source, _)| Known::new().tell(source, 0.0));
         parts.extend(numbers.map(|(source, series)| Part::Number {
             source: source.clone(),
-            series: (*series).clone(),
+            series,
             is_angle: is_angle(model, source),
         }));
         Inference { parts }
@@ -202,7 +202,7 @@ fn slope_at(series: &Series, time: SimTime, is_angle: bool) -> Option<f64> {
 }
 
 /// How an orientation turns, in the world's frame.
-fn spin_at(series: &[Series], time: SimTime) -> Option<Vec3> {
+fn spin_at(series: &[&Series], time: SimTime) -> Option<Vec3> {
     let near = neighbours(&series[0].times, time);
     let turn = |i: usize| {
         let part = |part: usize| series[part].values.get(i).copied();
@@ -273,7 +273,7 @@ mod tests {
                 * headland_base::maths::quat_from_rpy(0.3, 0.2, 0.1)
         };
         let parts: Vec<Series> = (0..4).map(|i| series(|t| turn(t).to_array()[i])).collect();
-        let found = spin_at(&parts, SimTime::from_nanos(10_000_000)).unwrap();
+        let found = spin_at(&parts.iter().collect::<Vec<_>>(), SimTime::from_nanos(10_000_000)).unwrap();
         assert!((found - spin).length() < 1e-9, "{found}");
     }
 }

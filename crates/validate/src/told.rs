@@ -189,45 +189,47 @@ impl Told {
         self.commands.is_empty()
     }
 
-    /// On a clock on which `zero` is zero.
-    pub(crate) fn script(&self, zero: SimTime) -> Script {
-        let change = |(time, dof_idx, command): &(SimTime, usize, Command)| Change {
-            at: *time - zero,
-            dof_idx: *dof_idx,
-            command: *command,
-            next: None,
-        };
-        let mut changes: Vec<Change> = self.commands.iter().map(change).collect();
-        // From the last to the first, what comes next of every axis.
-        let n_axes = changes.iter().map(|change| change.dof_idx + 1).max().unwrap_or(0);
-        let mut next: Vec<Option<usize>> = vec![None; n_axes];
-        for i in (0..changes.len()).rev() {
-            changes[i].next = next[changes[i].dof_idx].replace(i);
+    /// The next to the same axis after each, in their order.
+    fn followers(&self) -> Vec<Option<usize>> {
+        let mut next: Vec<Option<usize>> = vec![None; self.n_axes()];
+        let mut followers = vec![None; self.commands.len()];
+        for (i, (_, dof_idx, _)) in self.commands.iter().enumerate().rev() {
+            followers[i] = next[*dof_idx].replace(i);
         }
-        Script { changes, n_given: 0, in_force: vec![None; n_axes] }
+        followers
+    }
+
+    /// Axes up to the last that is told something.
+    fn n_axes(&self) -> usize {
+        self.commands.iter().map(|(_, dof_idx, _)| dof_idx + 1).max().unwrap_or(0)
     }
 }
 
-/// All commands in the order in which they come into force, and how far they have.
+/// How far commands have come into force, on a clock on which `zero` is zero. What they are stays
+/// with whoever has them.
 #[derive(Clone, Debug)]
 pub(crate) struct Script {
-    changes: Vec<Change>,
+    zero: SimTime,
     /// So many are in force, or were.
     n_given: usize,
-    /// By axis the last that came into force; kept where commands are on lines alone.
+    between: Between,
+    /// By axis the last that came into force; kept where commands are on lines alone, as is what
+    /// follows.
     in_force: Vec<Option<usize>>,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Change {
-    at: SimDuration,
-    dof_idx: usize,
-    command: Command,
-    /// The next to the same axis.
-    next: Option<usize>,
+    /// Which is the next to the same axis, of every one.
+    followers: Vec<Option<usize>>,
 }
 
 impl Script {
+    /// Before the first command.
+    pub fn new(told: &Told, zero: SimTime, between: Between) -> Script {
+        let (in_force, followers) = match between {
+            Between::Held => (Vec::new(), Vec::new()),
+            Between::Linear => (vec![None; told.n_axes()], told.followers()),
+        };
+        Script { zero, n_given: 0, between, in_force, followers }
+    }
+
     /// Goes back to before the first command.
     pub fn rewind(&mut self) {
         self.n_given = 0;
@@ -237,42 +239,43 @@ impl Script {
     /// Goes to a moment, forwards or back, and gives what is in force there; when that changes.
     pub fn go_to(
         &mut self,
+        told: &Told,
         now: SimDuration,
-        between: Between,
         commands: &mut Commands,
     ) -> Option<SimDuration> {
-        if self.n_given > 0 && self.changes[self.n_given - 1].at > now {
+        let moment = self.zero + now;
+        if self.n_given > 0 && told.commands[self.n_given - 1].0 > moment {
             self.rewind();
         }
         let mut coming = None;
-        for change in &self.changes[self.n_given..] {
-            if change.at > now {
-                coming = Some(change.at);
+        for (time, dof_idx, command) in &told.commands[self.n_given..] {
+            if *time > moment {
+                coming = Some(*time - self.zero);
                 break;
             }
-            commands.set(change.dof_idx, change.command);
-            if between == Between::Linear {
-                self.in_force[change.dof_idx] = Some(self.n_given);
+            commands.set(*dof_idx, *command);
+            if self.between == Between::Linear {
+                self.in_force[*dof_idx] = Some(self.n_given);
             }
             self.n_given += 1;
         }
-        if between == Between::Linear {
-            self.go_along_lines(now, commands);
+        if self.between == Between::Linear {
+            self.go_along_lines(told, moment, commands);
         }
         coming
     }
 
-    fn go_along_lines(&self, now: SimDuration, commands: &mut Commands) {
-        for last in self.in_force.iter().flatten().map(|i| &self.changes[*i]) {
-            let next = last.next.map(|i| &self.changes[i]);
-            let Some(next) = next.filter(|next| next.command.mode == last.command.mode) else {
+    fn go_along_lines(&self, told: &Told, now: SimTime, commands: &mut Commands) {
+        for i in self.in_force.iter().flatten() {
+            let (begun, dof_idx, last) = &told.commands[*i];
+            let next = self.followers[*i].map(|i| &told.commands[i]);
+            let Some((end, _, next)) = next.filter(|(.., next)| next.mode == last.mode) else {
                 continue;
             };
-            let nanos = |from: SimDuration, to: SimDuration| (to.nanos() - from.nanos()) as f64;
-            let share = nanos(last.at, now) / nanos(last.at, next.at);
-            let (from, to) = (last.command.target, next.command.target);
-            let command = Command { target: from + (to - from) * share, ..last.command };
-            commands.set(last.dof_idx, command);
+            let nanos = |time: SimTime| (time - *begun).nanos() as f64;
+            let share = nanos(now) / nanos(*end);
+            let target = last.target + (next.target - last.target) * share;
+            commands.set(*dof_idx, Command { target, ..*last });
         }
     }
 }

@@ -204,7 +204,7 @@ impl Replay {
         let given = SimDuration::from_nanos(now.nanos() - delay);
         let at = &mut self.at;
         at.commands.advance(at.state.time);
-        let next = self.script.go_to(given, self.options.between, &mut at.commands);
+        let next = self.script.go_to(&self.experiment.told, given, &mut at.commands);
         next.map(|next| SimDuration::from_nanos(next.nanos().saturating_add(delay)))
     }
 

@@ -189,7 +189,7 @@ impl Replay {
             }),
             done: Done::default(),
         };
-        let script = experiment.told.script(plan.zero);
+        let script = Script::new(&experiment.told, plan.zero, options.between);
         let mut replay = Replay {
             model,
             engine,
