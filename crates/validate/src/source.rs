@@ -150,6 +150,7 @@ impl Source {
     }
 
     /// The number now; of a sensor it is read elsewhere.
+    #[inline]
     pub fn read(&self, now: &Moment<'_>) -> f64 {
         match self {
             Source::Joint(i, quantity) => read_joint(*i, *quantity, now),
@@ -174,6 +175,7 @@ impl Source {
     }
 }
 
+#[inline]
 fn read_joint(dof_idx: usize, quantity: JointQuantity, now: &Moment<'_>) -> f64 {
     let dof = &now.state.dofs[dof_idx];
     match quantity {

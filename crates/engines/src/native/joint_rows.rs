@@ -100,6 +100,11 @@ impl JointRows {
         JointRows { axes: axes.collect(), mimics: mimics.collect(), loops: loops.collect() }
     }
 
+    /// Whether no joint ever needs any.
+    pub fn is_empty(&self) -> bool {
+        self.axes.is_empty() && self.mimics.is_empty() && self.loops.is_empty()
+    }
+
     /// How many rows on columns there may be.
     pub fn n_slots(&self) -> usize {
         AxisRow::N_SLOTS * self.axes.len() + self.mimics.len()

@@ -271,6 +271,9 @@ impl Built {
         if hand == Hand::Kick {
             self.watch.look(drive, &self.packs, state, &self.contacts);
         }
+        if self.contacts.touches.is_empty() && !self.rows.may_hold_joints() {
+            return;
+        }
         self.rows.begin();
         if self.law == ContactLaw::Hard {
             self.rows.hold_contacts(drive, &self.packs, state, &self.contacts);

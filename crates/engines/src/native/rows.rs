@@ -334,6 +334,11 @@ impl Rows {
         }
     }
 
+    /// Whether any joint may need holding.
+    pub fn may_hold_joints(&self) -> bool {
+        !self.joints.is_empty()
+    }
+
     /// Limits, dry friction, mimics and loops.
     pub fn hold_joints(&mut self, drive: &Drive<'_>, packs: &[Box<dyn Pack>], state: &State) {
         let joints = std::mem::take(&mut self.joints);
