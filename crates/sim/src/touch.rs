@@ -114,8 +114,12 @@ fn neighbours(model: &Model) -> Vec<(usize, usize)> {
     let has_shapes = |rigid: usize| {
         model.rigids[rigid].body_idxs.iter().any(|body| !model.bodies[*body].shapes.is_empty())
     };
-    let carried_by =
-        |rigid: usize| model.joints.iter().filter(move |joint| joint.parent_rigid == Some(rigid));
+    let mut carried_by: Vec<Vec<usize>> = vec![Vec::new(); model.rigids.len()];
+    for joint in &model.joints {
+        if let Some(parent) = joint.parent_rigid {
+            carried_by[parent].push(joint.child_rigid);
+        }
+    }
     let mut out = Vec::new();
     for joint in &model.joints {
         let Some(parent) = joint.parent_rigid else { continue };
@@ -123,12 +127,11 @@ fn neighbours(model: &Model) -> Vec<(usize, usize)> {
         out.push((parent, child));
         // Bounded: a ring of empty links would lead round and round.
         for _ in 0..model.rigids.len() {
-            let mut next = carried_by(child);
-            let (Some(only), None) = (next.next(), next.next()) else { break };
+            let [only] = carried_by[child][..] else { break };
             if has_shapes(child) {
                 break;
             }
-            child = only.child_rigid;
+            child = only;
             out.push((parent, child));
         }
     }

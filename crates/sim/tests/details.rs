@@ -658,7 +658,10 @@ fn codes(robot: &WorldModel, detail: Detail) -> Vec<&'static str> {
     world.models.push(level_plane(0.0));
     let model = headland_sim::Model::compile(&world.into()).expect("a world that moves");
     let forest = Forest::of(&model);
-    needs(&model, &forest.trees[0], detail).iter().map(|needed| needed.code).collect()
+    needs(&model, &State::initial(&model), &forest.trees[0], detail)
+        .iter()
+        .map(|needed| needed.code)
+        .collect()
 }
 
 #[test]
@@ -678,7 +681,8 @@ fn walking_without_a_ground_is_told() {
     level.models.push(level_plane(0.0));
     let compiled = |world| headland_sim::Model::compile(world).expect("a world that moves");
     let (bare, level) = (compiled(&bare), compiled(&level.into()));
-    assert!(needs(&bare, &Forest::of(&bare).trees[0], Detail::Kinematic).is_empty());
+    let (state, forest) = (State::initial(&bare), Forest::of(&bare));
+    assert!(needs(&bare, &state, &forest.trees[0], Detail::Kinematic).is_empty());
     let code = |model, walkers: &[&str]| needs_ground(model, walkers).map(|told| told.code);
     assert_eq!(code(&bare, &["walker"]), Some("no-level-ground"));
     assert_eq!((code(&bare, &[]), code(&level, &["walker"])), (None, None));

@@ -273,7 +273,8 @@ mod tests {
                 * headland_base::maths::quat_from_rpy(0.3, 0.2, 0.1)
         };
         let parts: Vec<Series> = (0..4).map(|i| series(|t| turn(t).to_array()[i])).collect();
-        let found = spin_at(&parts.iter().collect::<Vec<_>>(), SimTime::from_nanos(10_000_000)).unwrap();
+        let found =
+            spin_at(&parts.iter().collect::<Vec<_>>(), SimTime::from_nanos(10_000_000)).unwrap();
         assert!((found - spin).length() < 1e-9, "{found}");
     }
 }

@@ -101,7 +101,8 @@ fn is_single(tree: &Tree) -> bool {
 /// What keeps robots from being moved at their details, and details that nothing comes of.
 pub(super) fn check(model: &Model) -> Vec<Diagnostic> {
     let forest = Forest::of(model);
-    let missing = |tree: &Tree| needs(model, tree, detail_of(model, tree));
+    let state = State::initial(model);
+    let missing = |tree: &Tree| needs(model, &state, tree, detail_of(model, tree));
     let mut out: Vec<Diagnostic> = forest.trees.iter().flat_map(missing).collect();
     let walks = |tree: &&Tree| detail_of(model, tree) == Detail::Kinematic;
     let mut walkers: Vec<&str> =

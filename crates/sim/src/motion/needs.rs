@@ -13,10 +13,11 @@ use super::ends::{at_nothing, read_state};
 use super::soles::{declared_feet, level_ground, sole_in_body};
 use super::vehicle::{column_of, declared_wheels};
 
-/// Everything that a robot lacks to be moved at a detail; nothing where it can be.
-pub fn needs(model: &Model, tree: &Tree, detail: Detail) -> Vec<Diagnostic> {
+/// Everything that a robot lacks to be moved at a detail from where a state has it; nothing where it
+/// can be.
+pub fn needs(model: &Model, state: &State, tree: &Tree, detail: Detail) -> Vec<Diagnostic> {
     let robot = Robot::of(0, tree);
-    let asked = Asked { model, tree, robot: &robot, word: detail.word() };
+    let asked = Asked { model, state, tree, robot: &robot, word: detail.word() };
     let mut out = asked.loops(detail);
     match detail {
         Detail::Kinematic => {
@@ -49,6 +50,7 @@ pub fn needs_ground(model: &Model, walkers: &[&str]) -> Option<Diagnostic> {
 
 struct Asked<'a> {
     model: &'a Model,
+    state: &'a State,
     tree: &'a Tree,
     robot: &'a Robot,
     word: &'static str,
@@ -200,11 +202,10 @@ impl Asked<'_> {
         false
     }
 
-    /// Links where they are when time starts, with the base at the anchor's origin: masses and
+    /// Links where the state has them, with the base at the anchor's origin: masses and
     /// axes against each other do not depend on where that is.
     fn placed(&self) -> Bodies<f64> {
-        let state = State::initial(self.model);
-        let (positions, _) = read_state(self.model, self.tree, self.robot, &state);
+        let (positions, _) = read_state(self.model, self.tree, self.robot, self.state);
         let mut bodies = Bodies::new(self.tree);
         place(self.tree, &at_nothing(), &positions, &mut bodies);
         bodies

@@ -243,16 +243,19 @@ impl<'a> Growing<'a> {
 
     /// Joints at a rigid, the last one first.
     fn joints_of(&self, rigid_idx: usize) -> Vec<usize> {
-        let mut joints = self.joints_at.get(&rigid_idx).cloned().unwrap_or_default();
-        joints.reverse();
-        joints
+        self.joints_at(rigid_idx).iter().rev().copied().collect()
+    }
+
+    /// Joints at a rigid, in the model's order.
+    fn joints_at(&self, rigid_idx: usize) -> &[usize] {
+        self.joints_at.get(&rigid_idx).map_or(&[], Vec::as_slice)
     }
 
     /// Everything that joints connect with a rigid, in order.
     fn connected(&self, rigid_idx: usize) -> Vec<usize> {
         let (mut found, mut i) = (vec![rigid_idx], 0);
         while i < found.len() {
-            for joint_idx in self.joints_at.get(&found[i]).into_iter().flatten() {
+            for joint_idx in self.joints_at(found[i]) {
                 let joint = &self.model.joints[*joint_idx];
                 for other in joint.parent_rigid.into_iter().chain([joint.child_rigid]) {
                     if self.is_moved(other) && !found.contains(&other) {
@@ -268,23 +271,23 @@ impl<'a> Growing<'a> {
 
     /// The first joint that holds one of them to the world, or to what no force moves.
     fn first_anchor(&self, members: &[usize]) -> Option<(usize, Option<usize>)> {
-        let ends = |joint: &Joint| (joint.parent_rigid, joint.child_rigid);
-        self.model.joints.iter().enumerate().find_map(|(i, joint)| match ends(joint) {
-            (None, child) if members.contains(&child) => Some((i, None)),
-            (Some(parent), child) if members.contains(&child) && !self.is_moved(parent) => {
-                Some((i, Some(parent)))
-            }
-            (Some(parent), child) if members.contains(&parent) && !self.is_moved(child) => {
-                Some((i, Some(child)))
-            }
-            _ => None,
+        let mut joints: Vec<usize> =
+            members.iter().flat_map(|rigid| self.joints_at(*rigid)).copied().collect();
+        joints.sort_unstable();
+        // One of both ends of each is a member.
+        joints.into_iter().find_map(|i| {
+            let joint = &self.model.joints[i];
+            let ends = [joint.parent_rigid, Some(joint.child_rigid)];
+            let anchor = ends.into_iter().find(|end| end.is_none_or(|end| !self.is_moved(end)))?;
+            Some((i, anchor))
         })
     }
 
     /// The first that no joint carries; the first of all where each is carried.
     fn root_of(&self, members: &[usize]) -> usize {
         let is_carried = |rigid: &usize| {
-            self.model.joints.iter().any(|j| j.child_rigid == *rigid && j.parent_rigid.is_some())
+            let joints = self.joints_at(*rigid).iter().map(|i| &self.model.joints[*i]);
+            joints.into_iter().any(|j| j.child_rigid == *rigid && j.parent_rigid.is_some())
         };
         members.iter().copied().find(|rigid| !is_carried(rigid)).unwrap_or(members[0])
     }
