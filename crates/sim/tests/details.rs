@@ -5,6 +5,7 @@ mod yard;
 use headland_base::maths::{PI, TAU, Vec3, angle_between, atan2, cos, quat_from_rpy, sin, tan};
 use headland_base::{Mat3, Transform};
 use headland_sim::Order;
+use headland_sim::State;
 use headland_sim::motion::{
     Articulated, OneBody, Pack, Stance, TOUCH, Vehicle, needs, needs_ground,
 };
