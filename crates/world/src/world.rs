@@ -236,6 +236,8 @@ pub struct Surface {
     pub slip: Option<(f64, f64)>,
     /// Torsional friction coefficient and patch radius \[m\].
     pub torsional: Option<(f64, f64)>,
+    /// Rolling friction coefficient: kept for whoever reads the file, no engine has it.
+    pub rolling: Option<f64>,
     /// Coefficient of restitution.
     pub restitution: Option<f64>,
     /// Speed below which nothing bounces \[m/s\].

@@ -80,6 +80,7 @@ fn surface() -> impl Strategy<Value = Surface> {
                 friction_direction,
                 slip,
                 torsional,
+                rolling: b[3].filter(|mu| *mu != 0.0),
                 restitution: a[2],
                 bounce_threshold: a[3],
                 stiffness: a[4],

@@ -19,10 +19,11 @@ pub(super) fn remarks(model: &Model) -> Vec<Diagnostic> {
         ContactLaw::Hard => by_direction(model),
         ContactLaw::Soft | ContactLaw::SoftCoulomb => left_to_rows(model, law),
     };
-    if law == ContactLaw::Hard && !native.surface_laws.is_empty() {
+    // Whoever names the law beside them knows what they are for.
+    if native.law.is_none() && !native.surface_laws.is_empty() {
         words.push(
-            "<surface> of headland:native is for the soft laws: `hard` takes friction and restitution \
-             of the collisions"
+            "<surface> of headland:native is for the soft laws: `hard`, the law where none is named, \
+             takes friction and restitution of the collisions"
                 .to_string(),
         );
     }

@@ -157,6 +157,7 @@ impl Checker<'_> {
             ("mu2", surface.mu2),
             ("slip", surface.slip.map(|slip| slip.0.min(slip.1))),
             ("torsional friction", surface.torsional.map(|(mu, radius)| mu.min(radius))),
+            ("rolling friction", surface.rolling),
             ("bounce threshold", surface.bounce_threshold),
             ("contact stiffness", surface.stiffness),
             ("contact damping", surface.damping),

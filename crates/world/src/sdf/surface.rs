@@ -52,6 +52,13 @@ impl Reader<'_, '_> {
             surface.mu = surface.mu.or(mu);
             surface.mu2 = surface.mu2.or(mu2);
             surface.friction_direction = surface.friction_direction.or(direction);
+            surface.rolling = self.number_in(bullet, "rolling_friction").filter(|mu| *mu != 0.0);
+            if let Some(node) =
+                self.one(bullet, "rolling_friction").filter(|_| surface.rolling.is_some())
+            {
+                let place = self.xml.place(node);
+                self.kept.count("rolling_friction", || place);
+            }
         }
         if let Some(torsional) = self.one(node, "torsional") {
             let coefficient = self.number_in(torsional, "coefficient");

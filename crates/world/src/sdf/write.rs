@@ -356,6 +356,11 @@ impl Out {
         self.maybe("slip1", surface.slip.map(|slip| slip.0));
         self.maybe("slip2", surface.slip.map(|slip| slip.1));
         self.close("ode");
+        if surface.rolling.is_some() {
+            self.open("bullet", &[]);
+            self.maybe("rolling_friction", surface.rolling);
+            self.close("bullet");
+        }
         if let Some((coefficient, patch_radius)) = surface.torsional {
             self.open("torsional", &[]);
             self.number("coefficient", coefficient);
