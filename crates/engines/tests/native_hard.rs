@@ -8,7 +8,7 @@ use common::{GRAVITY, Play, efforts_of, place_of, pose_of, sdf_world, shipped, t
 use headland_base::maths::{PI, angle_between, atan2, cos, sin, sqrt};
 use headland_base::{Quat, SimDuration, Vec3};
 use headland_engines::native;
-use headland_sim::{Engine, EngineOptions, Inputs, Model, State};
+use headland_sim::{Engine, EngineOptions, Inputs, Model, Motion, State, Wrench};
 
 const SLOPE: f64 = 20.0 * PI / 180.0;
 
@@ -239,6 +239,77 @@ fn ladders_of_masses_stand() {
         });
         eprintln!("{masses:?} kg: off by {off:e} m");
         assert!(off < 1e-6, "{masses:?} kg: {off} m");
+    }
+}
+
+/// A cube of 0.1 m and 1 kg whose middle is there, with friction `mu`.
+fn cube(name: &str, at: Vec3, mu: f64) -> String {
+    let Vec3 { x, y, z } = at;
+    format!(
+        r#"<model name="{name}"><pose>{x} {y} {z} 0 0 0</pose><link name="link">
+        <inertial><mass>1</mass><inertia><ixx>0.00167</ixx><iyy>0.00167</iyy><izz>0.00167</izz>
+        </inertia></inertial><collision name="box"><geometry><box><size>0.1 0.1 0.1</size></box>
+        </geometry><surface><friction><ode><mu>{mu}</mu><mu2>{mu}</mu2></ode></friction></surface>
+        </collision></link></model>"#
+    )
+}
+
+/// Bricks without a gap between them: those beside each other touch and do not press. They stand as
+/// if they did not, on the ground with their weight, and no sweep looks for more.
+#[test]
+fn bricks_side_by_side_stand_by_themselves() {
+    let places =
+        (0..27).map(|i| Vec3::new(f64::from(i % 3), f64::from(i / 3 % 3), f64::from(i / 9)));
+    let cubes =
+        places.enumerate().map(|(i, at)| cube(&format!("cube{i}"), at * 0.1 + Vec3::Z * 0.05, 1.0));
+    let world = sdf_world(&format!("{}{}", common::GROUND, cubes.collect::<String>()));
+    let model = Model::compile(&Arc::new(world)).expect("compiles");
+    let start = State::initial(&model);
+    let (mut state, mut engine) = (start.clone(), native::Native::default());
+    let options = EngineOptions::new(SimDuration::from_nanos(1_000_000));
+    engine.start(&model, &state, &options).expect("starts");
+    for _ in 0..50 {
+        engine.step(&model, &Inputs::default(), options.step, &mut state).expect("steps");
+    }
+    let place = |state: &State, i: usize| state.rigids[i].world_from_rigid.translation;
+    let apart = (0..model.rigids.len()).map(|i| place(&state, i).distance(place(&start, i)));
+    let moved = apart.fold(0.0, f64::max);
+    let is_ground =
+        |body: usize| model.rigids[model.bodies[body].rigid_idx].motion == Motion::Static;
+    let on_ground = state.contacts.iter().filter(|c| is_ground(c.body_a) || is_ground(c.body_b));
+    let weight: f64 = on_ground.map(|contact| contact.force.z.abs()).sum();
+    eprintln!("moved {moved:e} m, {weight} N on the ground, {} sweeps", engine.n_sweeps());
+    assert!(moved < 1e-12 && engine.n_sweeps() == 0, "{moved} m, {} sweeps", engine.n_sweeps());
+    assert!((weight - 27.0 * GRAVITY).abs() < 1e-9 * weight, "{weight} N");
+}
+
+/// Cubes that rest side by side and did nothing to each other until the first is pushed: it takes
+/// the others along.
+#[test]
+fn what_did_not_press_presses_when_it_is_pushed() {
+    let cubes =
+        (0..3).map(|i| cube(&format!("cube{i}"), Vec3::new(0.1 * f64::from(i), 0.0, 0.05), 0.0));
+    let world = sdf_world(&format!("{}{}", common::GROUND, cubes.collect::<String>()));
+    let model = Model::compile(&Arc::new(world)).expect("compiles");
+    let mut state = State::initial(&model);
+    let mut engine = native::Native::default();
+    let options = EngineOptions::new(SimDuration::from_nanos(1_000_000));
+    engine.start(&model, &state, &options).expect("starts");
+    let rigid =
+        |i: usize| model.bodies[model.object(&format!("cube{i}")).expect("a cube")].rigid_idx;
+    let mut inputs = Inputs::default();
+    let force = Vec3::X * 6.0;
+    for n in 0..40 {
+        if n == 20 {
+            let torque = Vec3::ZERO;
+            inputs.wrenches.push(Wrench { rigid_idx: rigid(0), force, torque });
+        }
+        engine.step(&model, &inputs, options.step, &mut state).expect("steps");
+    }
+    // 6 N on 3 kg for 20 ms, by each of them.
+    for i in 0..3 {
+        let speed = state.rigids[rigid(i)].twist.linear;
+        assert!((speed - Vec3::X * 0.04).length() < 1e-7, "cube {i}: {speed}");
     }
 }
 

@@ -73,6 +73,8 @@ pub(super) struct Touch {
     /// Who moves them; none for what no force moves.
     pub seats: [Option<Seat>; 2],
     pub surfaces: SurfacePair,
+    /// It was there in the last step.
+    pub is_known: bool,
     /// What a does to b \[N\].
     pub force: Vec3,
     /// Impulses along normal and tangents: where the next step begins to look.
@@ -145,6 +147,7 @@ impl Contacts {
                 rigids,
                 seats,
                 surfaces,
+                is_known: kept.is_some(),
                 force: Vec3::ZERO,
                 impulse: kept.map_or([0.0; 3], |touch| touch.impulse),
                 rub: [0.0; 2],

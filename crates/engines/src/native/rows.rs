@@ -65,6 +65,11 @@ pub(super) struct Held {
 }
 
 impl Held {
+    /// Whether a block is a row by itself, and no contact.
+    pub fn is_single(&self, block: usize) -> bool {
+        block >= self.contacts.len()
+    }
+
     /// The rows of a block that is of a patch.
     pub fn patch_rows(&self, block: usize) -> [Row; 3] {
         let patch = &self.patches[(block - self.n_blocks) / 2];
@@ -397,6 +402,7 @@ impl Rows {
         let now = Now {
             held: &self.held,
             islands: &self.islands,
+            n_robots: self.numbering.n_robots,
             dt: drive.dt,
             rest_speed: rest_speed(drive),
             state,

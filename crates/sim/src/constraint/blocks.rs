@@ -44,6 +44,40 @@ pub struct Blocks {
     lefts: Vec<[f64; 8]>,
 }
 
+/// What impulses of some blocks come to at the columns of robots: enough to know what they do to
+/// others without the matrix between them.
+#[derive(Clone, Debug, Default)]
+pub struct Pushed {
+    /// Robot by robot.
+    places: Vec<Vec<f64>>,
+}
+
+impl Pushed {
+    /// Nothing, on so many robots.
+    pub fn clear(&mut self, n_robots: usize) {
+        self.places.resize(n_robots, Vec::new());
+        self.places.iter_mut().for_each(|places| places.clear());
+    }
+
+    /// Adds the impulses of a block.
+    pub fn add(&mut self, blocks: &Blocks, block: usize, impulses: &[f64]) {
+        for side in blocks.blocks[block].sides.iter().flatten() {
+            let places = &mut self.places[blocks.sources[side.source].robot];
+            let mut force = [0.0; 6];
+            for (row, impulse) in side.rows.iter().zip(impulses) {
+                force.iter_mut().zip(row).for_each(|(sum, part)| *sum += part * impulse);
+            }
+            for (column, _, lefts) in blocks.columns_of(side.source) {
+                if column >= places.len() {
+                    places.resize(column + 1, 0.0);
+                }
+                places[column] +=
+                    force.iter().zip(lefts).map(|(part, left)| part * left).sum::<f64>();
+            }
+        }
+    }
+}
+
 /// Share of what a row could do at most, below which it does nothing.
 const IDLE: f64 = 1e-12;
 
@@ -119,9 +153,73 @@ impl Blocks {
         columns.zip(&self.lefts[first..end]).map(|((column, give), lefts)| (*column, *give, lefts))
     }
 
+    /// The velocity of a block's first row after impulses were put into [`Pushed`].
+    pub fn first_row_after(&self, block: usize, pushed: &Pushed) -> f64 {
+        let block = &self.blocks[block];
+        let mut velocity = block.free[0];
+        for side in block.sides.iter().flatten() {
+            let places = &pushed.places[self.sources[side.source].robot];
+            for (column, give, lefts) in self.columns_of(side.source) {
+                let left: f64 = side.rows[0].iter().zip(lefts).map(|(row, left)| row * left).sum();
+                velocity += left * give * places.get(column).copied().unwrap_or(0.0);
+            }
+        }
+        velocity
+    }
+
     /// How every row of these blocks answers an impulse along every other: row-major, in
     /// their order, in [`Assembly::delassus`].
     pub fn delassus(&self, chosen: &[usize], scratch: &mut Assembly) {
         assemble(self, chosen, scratch);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use headland_base::Seed;
+    use rand_chacha::rand_core::Rng;
+
+    use super::*;
+
+    /// The other road: rows of the matrix, times the impulses.
+    #[test]
+    fn what_is_pushed_answers_as_the_matrix_says() {
+        let mut dice = Seed::new(4).rng();
+        let mut number = || f64::from(dice.next_u32()) / f64::from(u32::MAX) - 0.5;
+        let mut blocks = Blocks::default();
+        // Two links of one robot that share the columns of its base, and one of another.
+        let sources = [(0, vec![3, 1, 0]), (0, vec![2, 1, 0]), (1, vec![1, 0])];
+        let sources = sources.map(|(robot, columns)| {
+            let gives = columns.iter().map(|k| 1.0 + *k as f64).collect();
+            let lefts = columns.iter().map(|_| [0.0; 8].map(|_: f64| number())).collect();
+            blocks.source(robot, &Half { columns, gives, lefts })
+        });
+        for sides in [&[0][..], &[0, 1], &[1, 2], &[2]] {
+            let n_rows = if sides.len() == 2 { 3 } else { 1 };
+            blocks.open(n_rows, [number(), number(), number()]);
+            for side in sides {
+                let rows = [[0.0; 6]; 3].map(|row| row.map(|_: f64| number()));
+                blocks.side(sources[*side], &rows[..n_rows]);
+            }
+        }
+        let all = [0, 1, 2, 3];
+        let mut assembly = Assembly::default();
+        blocks.delassus(&all, &mut assembly);
+        let n: usize = blocks.blocks.iter().map(|block| block.n_rows).sum();
+        let impulses: Vec<f64> = (0..n).map(|_| number()).collect();
+        let mut pushed = Pushed::default();
+        pushed.clear(2);
+        let mut first_rows = Vec::new();
+        for block in all {
+            let first = blocks.blocks[..block].iter().map(|block| block.n_rows).sum();
+            first_rows.push(first);
+            pushed.add(&blocks, block, &impulses[first..first + blocks.blocks[block].n_rows]);
+        }
+        for (block, row) in first_rows.into_iter().enumerate() {
+            let answers = assembly.delassus[row * n..(row + 1) * n].iter().zip(&impulses);
+            let wanted = blocks.blocks[block].free[0] + answers.map(|(w, i)| w * i).sum::<f64>();
+            let got = blocks.first_row_after(block, &pushed);
+            assert!((got - wanted).abs() < 1e-14, "block {block}: {got}, not {wanted}");
+        }
     }
 }

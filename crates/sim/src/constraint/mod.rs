@@ -17,4 +17,4 @@ mod assembly;
 mod blocks;
 
 pub use assembly::Assembly;
-pub use blocks::{Block, Blocks};
+pub use blocks::{Block, Blocks, Pushed};
