@@ -6,6 +6,7 @@
 //! heap       10 to 1,000 loose things of six kinds, one step of motion between calls
 //! stand      the hard law on a body of 30 kg on two feet, 24 rows, cold and warm
 //! stack      20 boxes, 240 rows, cold and warm
+//! bricks     blocks of cubes, with gaps and without: whole steps of `native`, and of `rapier`
 //! ```
 //!
 //! Seconds are processor seconds of one thread, the least of some rounds. The target is about
@@ -15,11 +16,11 @@ use std::hint::black_box;
 use std::sync::Arc;
 
 use headland_base::maths::{Vec2, cbrt, quat_from_rotation_vector};
-use headland_base::{Seed, Transform, Vec3};
-use headland_bench::{best_of_thread, is_full};
-use headland_sim::Model;
+use headland_base::{Mat3, Seed, SimDuration, Transform, Vec3};
+use headland_bench::{best_of_thread, is_full, thread_cpu_secs};
 use headland_sim::contact::hard::{Contact, Problem, Scratch, Tuning, solve};
 use headland_sim::contact::{ContactScope, Detector, Scene};
+use headland_sim::{EngineOptions, Inputs, Model, State};
 use headland_world::{Collision, Geometry, Inertial, Link, Model as Robot, Surface, World};
 
 fn main() {
@@ -44,6 +45,52 @@ fn main() {
     println!("{:<18} {:>8} {:>8} {:>10}", "problem", "rows", "sweeps", "µs");
     solving("stand", &columns(1, 2, 30.0), n_calls / 4, rounds);
     solving("stack of 20", &columns(20, 1, 1.0), (n_calls / 400).max(1), rounds);
+    println!(
+        "{:<18} {:>8} {:>8} {:>10} {:>10}",
+        "a step", "gap, mm", "contacts", "native, µs", "rapier"
+    );
+    for edge in if is_full() { &[2, 3, 4, 5][..] } else { &[2] } {
+        for gap in [1e-3, 0.0] {
+            bricks(*edge, gap, rounds);
+        }
+    }
+}
+
+/// A block of cubes of 10 cm that stands on the ground, gaps between those beside each other.
+fn bricks(edge: usize, gap: f64, rounds: usize) {
+    let cube = |i: usize| {
+        let at = [i % edge, i / edge % edge, i / edge / edge].map(|k| k as f64);
+        let at = Vec3::new(at[0] * (0.1 + gap), at[1] * (0.1 + gap), 0.05 + 0.1 * at[2]);
+        let mut cube = thing(
+            &format!("cube{i}"),
+            Transform::from_translation(at),
+            Geometry::Box { size: Vec3::splat(0.1) },
+        );
+        cube.links[0].inertial.inertia = Mat3::from_diagonal(Vec3::splat(1.0 / 600.0));
+        cube
+    };
+    let model = compiled([ground()].into_iter().chain((0..edge * edge * edge).map(cube)).collect());
+    let n_steps = if is_full() { 100 } else { 2 };
+    let options = EngineOptions::new(SimDuration::from_nanos(1_000_000));
+    let mut n_contacts = 0;
+    let mut least = |name: &str| {
+        let entry = headland_engines::find(name).expect("part of headland");
+        let mut least = f64::INFINITY;
+        for _ in 0..rounds.min(3) {
+            let (mut engine, mut state) = ((entry.make)(entry), State::initial(&model));
+            engine.start(&model, &state, &options).expect("starts");
+            let mut step = || engine.step(&model, &Inputs::default(), options.step, &mut state);
+            step().expect("steps"); // the first finds everything new
+            let since = thread_cpu_secs();
+            (0..n_steps).for_each(|_| step().expect("steps"));
+            least = least.min(thread_cpu_secs() - since);
+            n_contacts = n_contacts.max(state.contacts.len());
+        }
+        least * 1e6 / n_steps as f64
+    };
+    let [native, rapier] = ["native", "rapier"].map(&mut least);
+    let name = format!("{} bricks", edge * edge * edge);
+    println!("{name:<18} {:>8.0} {n_contacts:>8} {native:>10.1} {rapier:>10.1}", gap * 1e3);
 }
 
 fn detection(name: &str, model: &Model, n_calls: usize, rounds: usize) {
