@@ -540,6 +540,26 @@ fn words_in_a_table_are_the_same_to_validate_and_tune() {
     }
 }
 
+/// Speeds do not say where a joint was: that the model's own place is taken is told, unless somebody
+/// gave it or nothing depends on it. Nothing is fitted to it, so that it is no doubt.
+#[test]
+fn a_start_that_was_not_measured_is_told() {
+    let row = |i: i32| format!("{},{}\n", f64::from(i) * 0.02, -0.3 * f64::from(i) * 0.02);
+    let table = format!("time,hinge/velocity\n{}", (0..30).map(row).collect::<String>());
+    let dir = folder(&[("speeds.csv", &table), ("state.csv", "hinge/position\n0.2\n")]);
+    let model = world("pendulum");
+    let validate = ["validate", &model, "speeds.csv"];
+    let said = text(&expect(dir.path(), &validate, 0).stderr);
+    let words = "starts in `speeds.csv` was neither measured nor given: the model's own 0.5 rad";
+    assert!(said.contains("warning[start-assumed]") && said.contains(words), "{said}");
+    let given = [&validate[..], &["--state", "state.csv"]].concat();
+    let said = text(&expect(dir.path(), &given, 0).stderr);
+    assert!(!said.contains("start-assumed"), "{said}");
+    let weightless = [&validate[..], &["--set", "physics/gravity/z=0"]].concat();
+    let said = text(&expect(dir.path(), &weightless, 0).stderr);
+    assert!(!said.contains("start-assumed"), "{said}");
+}
+
 /// `pos` and `position` are one signal: neither is left out without a word, growing or not.
 #[test]
 fn two_columns_of_one_signal_are_told_by_name() {
