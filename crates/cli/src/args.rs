@@ -160,26 +160,32 @@ pub struct RunArgs {
 /// How a world is moved: what `run` and `test` share.
 #[derive(Clone, Debug, PartialEq, Args)]
 pub struct HowArgs {
-    /// How long, in simulated seconds, up to the next whole step [default: 10, or no end with --until]
-    #[arg(long, short, requires = "world", value_name = "SECS", allow_negative_numbers = true, value_parser = positive)]
+    /// How long, in simulated seconds, up to the next whole step [default: 10, or no end with
+    /// --until]
+    #[arg(long, short, requires = "world", value_name = "SECS", allow_negative_numbers = true,
+        value_parser = positive)]
     pub duration: Option<f64>,
     /// How long, in steps
-    #[arg(long, requires = "world", conflicts_with = "duration", value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, requires = "world", conflicts_with = "duration", value_name = "N",
+        value_parser = clap::value_parser!(u64).range(1..))]
     pub iterations: Option<u64>,
     /// End as soon as this holds: KEY < NUMBER, or <=, >, >=
     #[arg(long, requires = "world", value_name = "CONDITION")]
     pub until: Option<String>,
     /// The step in seconds [default: the world's]
-    #[arg(long, requires = "world", value_name = "SECS", allow_negative_numbers = true, value_parser = positive)]
+    #[arg(long, requires = "world", value_name = "SECS", allow_negative_numbers = true,
+        value_parser = positive)]
     pub step: Option<f64>,
     /// Samples per simulated second, at most one a step [default: every step]
-    #[arg(long, requires = "world", value_name = "HZ", allow_negative_numbers = true, value_parser = positive)]
+    #[arg(long, requires = "world", value_name = "HZ", allow_negative_numbers = true,
+        value_parser = positive)]
     pub record_rate: Option<f64>,
     /// Leave the engine at its own defaults: what somebody gets who only loads the world
     #[arg(long, requires = "world")]
     pub raw: bool,
     /// Wall-clock seconds an engine may take to load, or for one step, before it is given up
-    #[arg(long, requires = "world", value_name = "SECS", default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    #[arg(long, requires = "world", value_name = "SECS", default_value_t = 60,
+        value_parser = clap::value_parser!(u64).range(1..=86_400))]
     pub patience: u64,
     /// Where all chance comes from
     #[arg(long, default_value_t = 0)]
@@ -193,14 +199,17 @@ pub struct HowArgs {
     /// Leave out the controllers that the world asks for
     #[arg(long, requires = "world")]
     pub no_controllers: bool,
-    /// Sensors of the world that are recorded: usual (no cameras but those that are always on), all, none, or topics, in which * is anything
+    /// Sensors of the world that are recorded: usual (no cameras but those that are always on),
+    /// all, none, or topics, in which * is anything
     #[arg(long, requires = "world", value_name = "WHICH", default_value_t = Choice::Usual)]
     pub sensors: Choice,
     /// Gains of joints whose model gives none
-    #[arg(long, requires = "world", value_name = "KP,KD", allow_hyphen_values = true, value_parser = gains)]
+    #[arg(long, requires = "world", value_name = "KP,KD", allow_hyphen_values = true,
+        value_parser = gains)]
     pub gains: Option<(f64, f64)>,
     /// Let the motors go when no command has come for this many seconds
-    #[arg(long, requires = "world", value_name = "SECS", allow_negative_numbers = true, value_parser = positive)]
+    #[arg(long, requires = "world", value_name = "SECS", allow_negative_numbers = true,
+        value_parser = positive)]
     pub watchdog: Option<f64>,
     /// How closely the native engine moves a model, or `all` robots; may be given again
     #[arg(long, requires = "world", value_name = "NAME=LEVEL", value_parser = detail)]
@@ -208,7 +217,8 @@ pub struct HowArgs {
     /// How things that touch push each other in the native engine: soft, soft-coulomb or hard
     #[arg(long, requires = "world", value_name = "LAW", value_parser = law)]
     pub law: Option<ContactLaw>,
-    /// How the native engine goes from step to step: semi-implicit, rk4, adaptive or adaptive:TOLERANCE
+    /// How the native engine goes from step to step: semi-implicit, rk4, adaptive or
+    /// adaptive:TOLERANCE
     #[arg(long, requires = "world", value_name = "NAME", value_parser = integrator)]
     pub integrator: Option<Integrator>,
     #[command(flatten)]
@@ -388,7 +398,8 @@ pub struct InfoArgs {
 /// `headland cat`
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  headland cat ball.mcap --topic '/ball/*' | head -3\n  \
-    headland cat ball.mcap --topic /ball/pose --start 0.5 --end 0.6 | jq .message.pose.position.z\n  \
+    headland cat ball.mcap --topic /ball/pose --start 0.5 --end 0.6 | jq \
+    .message.pose.position.z\n  \
     headland cat ball.mcap --attachment world.sdf > again.sdf")]
 pub struct CatArgs {
     /// The recording
@@ -440,7 +451,8 @@ pub struct ExportArgs {
     #[arg(long, value_name = "HOW", value_parser = ["hold", "linear"])]
     pub align: Option<String>,
     /// Rows per second of an aligned CSV [default: one at every moment there is a sample]
-    #[arg(long, value_name = "HZ", requires = "align", allow_negative_numbers = true, value_parser = positive)]
+    #[arg(long, value_name = "HZ", requires = "align", allow_negative_numbers = true,
+        value_parser = positive)]
     pub rate: Option<f64>,
 }
 
@@ -496,23 +508,25 @@ static VALIDATE_HELP: LazyLock<String> = LazyLock::new(|| {
     format!(
         "Examples:\n  headland validate pendulum.sdf swing.csv\n  \
          headland validate arm.urdf log.csv -c commands.csv --gains 100,10 --report arm.html\n  \
-         headland validate arm.sdf bag/ --map keys.txt --window 0.5 --fail-if 'elbow/*:rmse>0.02'\n  \
+         headland validate arm.sdf bag/ --map keys.txt --window 0.5 --fail-if \
+         'elbow/*:rmse>0.02'\n  \
          headland validate cube.sdf toss.csv --engine rapier --set 'surface/*/mu*=0.4'\n  \
-         headland validate arm.sdf log.csv -f simulated.csv && headland compare log.csv simulated.csv\n\n\
+         headland validate arm.sdf log.csv -f simulated.csv && headland compare log.csv \
+         simulated.csv\n\n\
          The model repeats what was measured: it starts with the first sample of TABLE, is told \
          what -c says, and is looked at whenever somebody measured. The rest is `headland compare \
          TABLE` with the simulation as B.\n\n\
          Keys are ELEMENT/PROPERTY/COMPONENT. Joints have {}. Models, links and the frames of \
          joints have pose/{{{}}} and {{{}}}/{{x,y,z}}, along the world's axes or with @body behind \
          the property along their own; links and models also contact/{{{}}}. Sensors have what \
-         their messages have, or imu/{{ax,…,gz,qx,…}}, force_torque/{{fx,…,tz}}, gps/{{lat,lon,alt}}, \
-         range/0, ….\n\n\
+         their messages have, or imu/{{ax,…,gz,qx,…}}, force_torque/{{fx,…,tz}}, \
+         gps/{{lat,lon,alt}}, range/0, ….\n\n\
          What --state does not say is read off the first rows, velocities where they were not \
          measured by their slopes; what is not measured is as the model has it. Statistics and \
          limits are those of `headland compare --help`.\n\n\
          Exit codes: 1 a --fail-if holds · 2 bad usage or input, or a key the model does not have \
-         · 3 no pair at all, a limit on what is undefined, numbers too large to compare, or partial \
-         data · 4 an engine broke · 0 done.",
+         · 3 no pair at all, a limit on what is undefined, numbers too large to compare, or \
+         partial data · 4 an engine broke · 0 done.",
         joint.join(", "),
         POSE_COMPONENTS.join(","),
         VECTORS.join(","),
@@ -573,13 +587,16 @@ pub struct CompareArgs {
     /// What is compared with it
     #[arg(value_name = "B")]
     pub b: PathBuf,
-    /// How B is found for a moment of A: at the same nanosecond, the nearest, or on the way between two
-    #[arg(long, value_name = "HOW", default_value = "nearest", value_parser = ["exact", "nearest", "interp"])]
+    /// How B is found for a moment of A: at the same nanosecond, the nearest, or on the way between
+    /// two
+    #[arg(long, value_name = "HOW", default_value = "nearest",
+        value_parser = ["exact", "nearest", "interp"])]
     pub sampling: String,
     /// Both begin at zero: for logs of different clocks that start with the same moment
     #[arg(long)]
     pub relative: bool,
-    #[arg(long, value_name = "SECS", num_args = 0..=1, require_equals = true, value_parser = above_zero,
+    #[arg(long, value_name = "SECS", num_args = 0..=1, require_equals = true,
+        value_parser = above_zero,
         conflicts_with_all = REFUSED_BY_LIVE, help = live_help("B", REFUSED_BY_LIVE, ""))]
     pub live: Option<Option<SimDuration>>,
     #[command(flatten)]
@@ -589,7 +606,8 @@ pub struct CompareArgs {
 /// How two sides are compared, and what is made of it: what `compare` and `validate` share.
 #[derive(Clone, Debug, Args)]
 pub struct ComparisonArgs {
-    /// The most a pair may be apart in time [default: half of B's middle interval; with --pairing evo 0.01]
+    /// The most a pair may be apart in time [default: half of B's middle interval; with --pairing
+    /// evo 0.01]
     #[arg(long, value_name = "SECS", allow_negative_numbers = true, value_parser = not_negative)]
     pub tolerance: Option<SimDuration>,
     /// Whether a sample is used once, or as evo does it: the nearest of the longer side, also twice
@@ -598,8 +616,10 @@ pub struct ComparisonArgs {
     /// Added to the times of B
     #[arg(long, value_name = "SECS", allow_negative_numbers = true, value_parser = duration)]
     pub t_offset: Option<SimDuration>,
-    /// Also show the statistics with the lag taken out; looks for lags up to SECS [default: 200 intervals of A]
-    #[arg(long, value_name = "SECS", num_args = 0..=1, require_equals = true, value_parser = not_negative)]
+    /// Also show the statistics with the lag taken out; looks for lags up to SECS [default: 200
+    /// intervals of A]
+    #[arg(long, value_name = "SECS", num_args = 0..=1, require_equals = true,
+        value_parser = not_negative)]
     pub estimate_lag: Option<Option<SimDuration>>,
     /// Only moments of A from here on, in seconds of its own clock
     #[arg(long, value_name = "SECS", allow_negative_numbers = true, value_parser = moment)]
@@ -626,15 +646,18 @@ pub struct ComparisonArgs {
     #[arg(long, value_name = "HOW", value_parser = ["none", "rigid", "scaled"])]
     pub align: Option<String>,
     /// Pairs in a step of the RPE
-    #[arg(long, value_name = "N", default_value_t = 1, requires = "align", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", default_value_t = 1, requires = "align",
+        value_parser = clap::value_parser!(u32).range(1..))]
     pub delta: u32,
-    /// The name of the object a TUM, KITTI or EuRoC file describes [default: the one the other side has]
+    /// The name of the object a TUM, KITTI or EuRoC file describes [default: the one the other side
+    /// has]
     #[arg(long)]
     pub object: Option<String>,
     /// Which of its two times a message has: that of its header, or when it was recorded
     #[arg(long, value_name = "WHICH", default_value = "header", value_parser = ["header", "log"])]
     pub stamp: String,
-    /// The unit of the times of tables that are compared [default: what the header says, else s, or ns where the first time is beyond 1e14]
+    /// The unit of the times of tables that are compared [default: what the header says, else s, or
+    /// ns where the first time is beyond 1e14]
     #[arg(long, value_name = "UNIT", value_parser = PossibleValuesParser::new(TimeUnit::NAMES))]
     pub time_unit: Option<String>,
     /// Names of the columns of tables without a header, with commas between: time,elbow/position
@@ -647,10 +670,13 @@ pub struct ComparisonArgs {
     #[arg(long, value_name = "NAMES", value_delimiter = ',', value_parser = statistic_name())]
     pub stats: Vec<String>,
     /// Intervals of bias, MAE and RMSE from so many draws of blocks of neighbouring errors
-    #[arg(long, value_name = "DRAWS", num_args = 0..=1, require_equals = true, default_missing_value = "1000", value_parser = clap::value_parser!(u32).range(10..=100_000))]
+    #[arg(long, value_name = "DRAWS", num_args = 0..=1, require_equals = true,
+        default_missing_value = "1000",
+        value_parser = clap::value_parser!(u32).range(10..=100_000))]
     pub bootstrap: Option<u32>,
     /// How often the truth should lie in an interval
-    #[arg(long, value_name = "SHARE", default_value_t = 0.95, requires = "bootstrap", value_parser = share)]
+    #[arg(long, value_name = "SHARE", default_value_t = 0.95, requires = "bootstrap",
+        value_parser = share)]
     pub confidence: f64,
     /// Where the chance of the draws comes from
     #[arg(long, default_value_t = 0)]
@@ -693,7 +719,8 @@ pub struct RepeatArgs {
     /// Another number in the model: link/arm/inertial/mass=1.2; may be given again
     #[arg(long, value_name = "PATH=VALUE", value_parser = setting)]
     pub set: Vec<(String, f64)>,
-    /// How the native engine goes from step to step: semi-implicit, rk4, adaptive or adaptive:TOLERANCE
+    /// How the native engine goes from step to step: semi-implicit, rk4, adaptive or
+    /// adaptive:TOLERANCE
     #[arg(long, value_name = "NAME", value_parser = integrator)]
     pub integrator: Option<Integrator>,
     /// How things that touch push each other in the native engine: soft, soft-coulomb or hard
@@ -718,22 +745,27 @@ pub struct ValidateArgs {
     /// Save the simulated signals as a table that `compare` reads, "-" for stdout
     #[arg(long, short = 'f', value_name = "FILE")]
     pub outfile: Option<PathBuf>,
-    /// The state to start from: a table of one row, which needs no time, or SDF with a <state> [default: the first rows of TABLE]
+    /// The state to start from: a table of one row, which needs no time, or SDF with a <state>
+    /// [default: the first rows of TABLE]
     #[arg(long, short, value_name = "FILE")]
     pub state: Option<PathBuf>,
-    /// How the model meets a sample: by shortening steps, at the nearest step, or on the way between two [default: exact, or interp where the engine cannot shorten a step]
+    /// How the model meets a sample: by shortening steps, at the nearest step, or on the way
+    /// between two [default: exact, or interp where the engine cannot shorten a step]
     #[arg(long, value_name = "HOW", value_parser = ["exact", "nearest", "interp"])]
     pub sampling: Option<String>,
-    #[arg(long, value_name = "SECS", num_args = 0..=1, require_equals = true, value_parser = above_zero,
+    #[arg(long, value_name = "SECS", num_args = 0..=1, require_equals = true,
+        value_parser = above_zero,
         conflicts_with_all = [REFUSED_BY_LIVE, REFUSED_BY_LIVE_MODEL].concat(),
         help = live_help("TABLE", &[REFUSED_BY_LIVE, REFUSED_BY_LIVE_MODEL].concat(),
-            ", and no engine that keeps its own step, such as mujoco and programs at the other end of a pipe"))]
+            ", and no engine that keeps its own step, such as mujoco and programs at the other \
+            end of a pipe"))]
     pub live: Option<Option<SimDuration>>,
     /// Leave the engine at its own defaults: what somebody gets who only loads the model
     #[arg(long)]
     pub raw: bool,
     /// Wall-clock seconds an engine may take to load, or for one step, before it is given up
-    #[arg(long, value_name = "SECS", default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    #[arg(long, value_name = "SECS", default_value_t = 60,
+        value_parser = clap::value_parser!(u64).range(1..=86_400))]
     pub patience: u64,
     #[command(flatten)]
     pub how: RepeatArgs,
@@ -744,22 +776,25 @@ pub struct ValidateArgs {
 /// `headland tune`
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
-    headland tune pendulum.sdf swing.csv --param 'joint/hinge/dynamics/damping=0..1' -o tuned.sdf\n  \
-    headland tune arm.sdf day1.csv day2.csv --hold day3.csv -c moves.csv --param 'link/arm/inertial/mass=0.5..3'\n  \
+    headland tune pendulum.sdf swing.csv --param 'joint/hinge/dynamics/damping=0..1' -o \
+    tuned.sdf\n  \
+    headland tune arm.sdf day1.csv day2.csv --hold day3.csv -c moves.csv --param \
+    'link/arm/inertial/mass=0.5..3'\n  \
     headland tune arm.sdf moves.csv --inertia forearm=3 --report tuned.html\n  \
     headland tune arm.sdf --list\n\n\
-    A path names a number: link/NAME/inertial/mass, .../inertial/com/x, .../inertial/inertia/trace; \
-    joint/NAME/dynamics/damping (friction, spring_stiffness, spring_reference, armature), \
-    joint/NAME/limit/effort; surface/LINK/mu, restitution; actuator/NAME/kp; physics/step; and, beside \
-    the model, command/delay, gains/kp and gains/kd. A star is anything: surface/*/mu* is one value for \
-    all, in both directions of friction. `model/NAME/` before it says whose.\n\n\
-    Every sample counts; each key is divided by its standard deviation. Errors before and after are \
-    both from the start that fits best. The same files, options and seed give the same numbers, on \
-    any number of threads.\n\n\
-    Exit codes: 2 bad usage or input · 3 not converged, interrupted, too few samples to tell, words \
-    among the numbers of a table, or an answer that is not to be trusted: warnings worse-than-given, at-bound, not-seen, rough-error, \
-    waves-left, something-missing, no-better-than-mean, start-assumed and starts-unsure · 4 an \
-    engine broke · 0 done.")]
+    A path names a number: link/NAME/inertial/mass, .../inertial/com/x, \
+    .../inertial/inertia/trace; joint/NAME/dynamics/damping (friction, spring_stiffness, \
+    spring_reference, armature), joint/NAME/limit/effort; surface/LINK/mu, restitution; \
+    actuator/NAME/kp; physics/step; and, beside the model, command/delay, gains/kp and gains/kd. A \
+    star is anything: surface/*/mu* is one value for all, in both directions of friction. \
+    `model/NAME/` before it says whose.\n\n\
+    Every sample counts; each key is divided by its standard deviation. Errors before and after \
+    are both from the start that fits best. The same files, options and seed give the same \
+    numbers, on any number of threads.\n\n\
+    Exit codes: 2 bad usage or input · 3 not converged, interrupted, too few samples to tell, \
+    words among the numbers of a table, or an answer that is not to be trusted: warnings \
+    worse-than-given, at-bound, not-seen, rough-error, waves-left, something-missing, \
+    no-better-than-mean, start-assumed and starts-unsure · 4 an engine broke · 0 done.")]
 pub struct TuneArgs {
     /// The model: SDF, URDF or MJCF
     pub model: PathBuf,
@@ -767,9 +802,11 @@ pub struct TuneArgs {
     #[arg(required_unless_present = "list", value_name = "TABLE")]
     pub tables: Vec<PathBuf>,
     /// A number to find, and between which values; may be given again
-    #[arg(long, short, value_name = "PATH=LOW..HIGH", allow_hyphen_values = true, value_parser = range)]
+    #[arg(long, short, value_name = "PATH=LOW..HIGH", allow_hyphen_values = true,
+        value_parser = range)]
     pub param: Vec<(String, f64, f64)>,
-    /// All of a link's mass, centre and inertia: mass and its spread along each axis up to FACTOR times more or less, the rest by as much of the link's extent; may be given again
+    /// All of a link's mass, centre and inertia: mass and its spread along each axis up to FACTOR
+    /// times more or less, the rest by as much of the link's extent; may be given again
     #[arg(long, value_name = "LINK=FACTOR", value_parser = link_factor)]
     pub inertia: Vec<(String, f64)>,
     /// List every number that has a name, and end
@@ -778,10 +815,12 @@ pub struct TuneArgs {
     /// What joints were told: once for all tables, or once for each
     #[arg(long, short, value_name = "FILE")]
     pub command: Vec<PathBuf>,
-    /// The state tables start from, a table of one row, which needs no time, or SDF with a <state>: once for all, or once for each [default: found, near the first rows]
+    /// The state tables start from, a table of one row, which needs no time, or SDF with a <state>:
+    /// once for all, or once for each [default: found, near the first rows]
     #[arg(long, short, value_name = "FILE")]
     pub state: Vec<PathBuf>,
-    /// A table that is not fitted, only looked at, from where it was measured to start; may be given again
+    /// A table that is not fitted, only looked at, from where it was measured to start; may be
+    /// given again
     #[arg(long, value_name = "TABLE")]
     pub hold: Vec<PathBuf>,
     /// The share of every table, from its start, that is fitted; the rest is held out
@@ -794,7 +833,8 @@ pub struct TuneArgs {
     #[arg(long, value_name = "METHOD", default_value = "lm", value_parser = ["lm", "cma"])]
     pub method: String,
     /// Simulations of the search at most; those that look at its answer afterwards are not limited
-    #[arg(long, value_name = "N", default_value_t = 20_000, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", default_value_t = 20_000,
+        value_parser = clap::value_parser!(u32).range(1..))]
     pub most: u32,
     /// How often intervals are to hold the truth
     #[arg(long, value_name = "SHARE", default_value_t = 0.95, value_parser = share)]
@@ -802,7 +842,8 @@ pub struct TuneArgs {
     /// Write the search here after every round, and go on from it where it is there
     #[arg(long, value_name = "FILE")]
     pub resume: Option<PathBuf>,
-    /// The tuned model as SDF, "-" for stdout: MODEL itself with other numbers in it where it is SDF and they stand in it, else written anew without its comments
+    /// The tuned model as SDF, "-" for stdout: MODEL itself with other numbers in it where it is
+    /// SDF and they stand in it, else written anew without its comments
     #[arg(long, short, value_name = "FILE")]
     pub out: Option<PathBuf>,
     /// What changed, as .json, .md, .html or .txt; may be given again
@@ -957,10 +998,12 @@ pub struct RenderArgs {
     #[arg(long, value_name = "WxH", value_parser = size)]
     pub size: Option<(usize, usize)>,
     /// Show this moment, in seconds [default: the last]
-    #[arg(long, value_name = "SECS", allow_negative_numbers = true, value_parser = moment, conflicts_with_all = ["every", "strip", "start", "end"])]
+    #[arg(long, value_name = "SECS", allow_negative_numbers = true, value_parser = moment,
+        conflicts_with_all = ["every", "strip", "start", "end"])]
     pub at_time: Option<SimTime>,
     /// A sequence: a picture every so many seconds, numbered
-    #[arg(long, value_name = "SECS", allow_negative_numbers = true, value_parser = positive, conflicts_with = "strip")]
+    #[arg(long, value_name = "SECS", allow_negative_numbers = true, value_parser = positive,
+        conflicts_with = "strip")]
     pub every: Option<f64>,
     /// So many moments side by side in one picture
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=100))]
@@ -1006,7 +1049,8 @@ pub struct FitNoiseArgs {
     /// Unit of angles whose column says none
     #[arg(long, default_value = "rad", value_parser = ["rad", "deg"])]
     pub angle_unit: String,
-    /// What deviations are from: `mean` of the measurements, `zero`, or numbers in the units of the columns
+    /// What deviations are from: `mean` of the measurements, `zero`, or numbers in the units of the
+    /// columns
     #[arg(long, default_value = "mean", value_name = "TRUTH", allow_hyphen_values = true)]
     pub truth: String,
     /// The column that tells objects apart; each has a mean of its own
@@ -1016,7 +1060,8 @@ pub struct FitNoiseArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=20))]
     pub clusters: Option<u8>,
     /// The most clusters to try
-    #[arg(long, value_name = "N", default_value_t = 6, value_parser = clap::value_parser!(u8).range(1..=20))]
+    #[arg(long, value_name = "N", default_value_t = 6,
+        value_parser = clap::value_parser!(u8).range(1..=20))]
     pub most: u8,
     /// Where all chance comes from
     #[arg(long, default_value_t = 0)]
@@ -1058,9 +1103,11 @@ pub struct EnginesArgs {
     #[arg(long, requires = "report_card")]
     pub raw: bool,
     /// Wall-clock seconds an engine may take to load, or for one step, before it is given up
-    #[arg(long, value_name = "SECS", default_value_t = 20, requires = "report_card", value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    #[arg(long, value_name = "SECS", default_value_t = 20, requires = "report_card",
+        value_parser = clap::value_parser!(u64).range(1..=86_400))]
     pub patience: u64,
-    /// Write one self-contained page: the table, curves over one another, state bands; `-` is standard output
+    /// Write one self-contained page: the table, curves over one another, state bands; `-` is
+    /// standard output
     #[arg(long, value_name = "FILE", requires = "report_card")]
     pub html: Option<PathBuf>,
     /// Keep the recordings in this folder
