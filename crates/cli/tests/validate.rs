@@ -526,14 +526,18 @@ fn words_in_a_table_are_the_same_to_validate_and_tune() {
     let with = |(i, row): (usize, &&str)| format!("{row},{}\n", remarks(i));
     let noted = format!("{head},note\n{}", rows.iter().enumerate().map(with).collect::<String>());
     let spoilt = shipped.replacen(rows[5], "0.05,slipped,0", 1);
-    let dir = folder(&[("noted.csv", &noted), ("spoilt.csv", &spoilt)]);
+    // However many there are.
+    let very = shipped.replace(",0.4", ",slipped");
+    let dir = folder(&[("noted.csv", &noted), ("spoilt.csv", &spoilt), ("very.csv", &very)]);
     let pendulum = world("pendulum");
     let validate = ["validate", &pendulum];
     let tune = ["tune", &pendulum, "-p", "joint/hinge/dynamics/damping=0..1"];
     for base in [&validate[..], &tune] {
-        for (table, code, word) in
-            [("noted.csv", 0, "column-of-words"), ("spoilt.csv", 3, "not-a-number")]
-        {
+        for (table, code, word) in [
+            ("noted.csv", 0, "column-of-words"),
+            ("spoilt.csv", 3, "not-a-number"),
+            ("very.csv", 3, "more like these"),
+        ] {
             let said = text(&expect(dir.path(), &[base, &[table]].concat(), code).stderr);
             assert!(said.contains(word), "{base:?} {table}: {said}");
         }

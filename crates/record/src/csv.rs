@@ -150,7 +150,7 @@ pub(crate) fn read_samples(
         }
     }
     if let Some((number, text)) = table.first_row.take() {
-        table.row(number, &text, &mut findings, goal)?;
+        table.row(number, &text, goal)?;
     }
     while let Some(line) = lines.next(&mut findings) {
         if goal.is_full() || table.is_refused {
@@ -158,13 +158,14 @@ pub(crate) fn read_samples(
             break;
         }
         if is_row(line.text) && !table.cells.is_cut_off(&line, &mut findings) {
-            table.row(line.number, line.text, &mut findings, goal)?;
+            table.row(line.number, line.text, goal)?;
         }
     }
     table.give(goal)?;
     for (track, group) in table.groups.iter().enumerate() {
         goal.left_out(track, group.left_out);
     }
+    findings.extend(table.cells.take_faults());
     findings.extend(table.report.warnings(name));
     findings.extend(table.incomplete());
     // Of a table that is refused nobody read a number.
@@ -279,15 +280,9 @@ impl Table {
         })
     }
 
-    fn row(
-        &mut self,
-        number: usize,
-        text: &str,
-        findings: &mut Findings,
-        goal: &mut dyn Goal,
-    ) -> Result<(), Diagnostic> {
+    fn row(&mut self, number: usize, text: &str, goal: &mut dyn Goal) -> Result<(), Diagnostic> {
         self.report.n_rows += 1;
-        let cells = self.cells.row(number, text, findings);
+        let cells = self.cells.row(number, text);
         let time_text = cells.get(self.time_column).map_or("", |cell| cell);
         if self.time_unit.is_none()
             && let Some((unit, year)) = look_of_time(time_text)
@@ -295,12 +290,12 @@ impl Table {
             self.is_refused = true;
             let message = format!("is `{time_text:.40}` in {unit}, of the year {year}?");
             let help = format!("say the unit in the header: `time [{unit}]`, or `[s]` or `[ns]`");
-            findings.push(self.cells.fault("which-time-unit", number, message).help(help));
+            self.cells.push(self.cells.fault("which-time-unit", number, message).help(help));
             return Ok(());
         }
         let unit = self.time_unit.unwrap_or_else(|| guess_unit(time_text));
         let Some(time) = parse_time(time_text, unit) else {
-            findings.push(self.cells.fault(
+            self.cells.push(self.cells.fault(
                 "bad-time",
                 number,
                 format!("`{time_text:.40}` is no time"),
@@ -308,25 +303,25 @@ impl Table {
             return Ok(());
         };
         self.time_unit = Some(unit);
-        self.read_cells(number, &cells, findings);
+        self.read_cells(number, &cells);
         if self.now != Some(time) {
             self.give(goal)?;
             self.now = Some(time);
         }
-        self.take(number, time, findings);
+        self.take(number, time);
         Ok(())
     }
 
     /// The numbers of a row, in SI; what is none is a finding.
-    fn read_cells(&mut self, number: usize, cells: &[Cow<'_, str>], findings: &mut Findings) {
+    fn read_cells(&mut self, number: usize, cells: &[Cow<'_, str>]) {
         for i in (0..self.numbers.len()).filter(|i| *i != self.time_column) {
             let cell = cells.get(i).map_or("", |cell| cell);
-            self.numbers[i] = self.cells.number(i, number, cell, findings);
+            self.numbers[i] = self.cells.number(i, number, cell);
         }
     }
 
     /// Lets each track take what the row at hand has of it.
-    fn take(&mut self, number: usize, time: SimTime, findings: &mut Findings) {
+    fn take(&mut self, number: usize, time: SimTime) {
         let (mut is_duplicate, mut is_backward, mut is_bad) = (false, false, false);
         for group in &mut self.groups {
             match group.take(time, &self.numbers) {
@@ -344,7 +339,7 @@ impl Table {
             }
         }
         if is_bad {
-            findings.push(self.cells.fault("bad-pose", number, "a rotation without a direction"));
+            self.cells.push(self.cells.fault("bad-pose", number, "a rotation without a direction"));
         }
         self.report.n_duplicate += usize::from(is_duplicate);
         self.report.n_backward += usize::from(is_backward);

@@ -4,6 +4,7 @@
 //! Deliberately absent: times, and which columns belong together.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::fmt::Display;
 
 use headland_base::{Diagnostic, Findings};
@@ -11,7 +12,7 @@ use headland_base::{Diagnostic, Findings};
 use super::TableReport;
 use super::group::Group;
 use super::header::{ColumnHead, Delimiter};
-use crate::lines::Line;
+use crate::lines::{FEW, Line};
 
 /// The columns of a table, and what its rows so far had in them.
 pub(super) struct Cells {
@@ -21,6 +22,8 @@ pub(super) struct Cells {
     pub heads: Vec<ColumnHead>,
     /// Columns up to the last one with a name.
     n_named: usize,
+    /// What is wrong with rows, by code: a spoilt column is so in every row.
+    faults: BTreeMap<&'static str, Findings>,
     /// By column, what of it was no number, until the first number; nothing after it, and where a
     /// column has to have numbers.
     words: Vec<Option<Findings>>,
@@ -32,6 +35,8 @@ pub(super) struct Cells {
     has_number: bool,
     tells_nan: bool,
 }
+
+const NOT_A_NUMBER: &str = "not-a-number";
 
 /// Whether a line is a row: neither blank nor a comment.
 pub(super) fn is_row(line: &str) -> bool {
@@ -47,6 +52,7 @@ impl Cells {
             delimiter,
             // Delimiters at the end of a header name nothing.
             n_named: heads.iter().rposition(|head| !head.key.is_empty()).map_or(0, |i| i + 1),
+            faults: BTreeMap::new(),
             words: heads.iter().map(|_| None).collect(),
             heads,
             n_short: 0,
@@ -58,11 +64,22 @@ impl Cells {
 
     /// A column that stands alone may be one of words.
     pub fn let_words(&mut self, groups: &[Group]) {
-        groups.iter().filter_map(Group::number).for_each(|i| self.words[i] = Some(Findings::new()));
+        for i in groups.iter().filter_map(Group::number) {
+            self.words[i] = Some(Findings::at_most(FEW));
+        }
     }
 
     pub fn fault(&self, code: &'static str, number: usize, message: impl Display) -> Diagnostic {
         Diagnostic::error(code, format!("`{}` line {number}: {message}", self.name))
+    }
+
+    /// One more that is wrong with a row: the first few of its kind are kept.
+    pub fn push(&mut self, fault: Diagnostic) {
+        self.faults_of(fault.code).push(fault);
+    }
+
+    fn faults_of(&mut self, code: &'static str) -> &mut Findings {
+        self.faults.entry(code).or_insert_with(|| Findings::at_most(FEW))
     }
 
     /// Whether a line ends within a row. One without a line end may be the rest of a row, and its
@@ -95,12 +112,7 @@ impl Cells {
     }
 
     /// The cells of a row; what there are too many of is a finding, too few are counted.
-    pub fn row<'t>(
-        &mut self,
-        number: usize,
-        text: &'t str,
-        findings: &mut Findings,
-    ) -> Vec<Cow<'t, str>> {
+    pub fn row<'t>(&mut self, number: usize, text: &'t str) -> Vec<Cow<'t, str>> {
         let cells = self.delimiter.split(text, self.heads.len() + 1);
         if cells.len() < self.n_named {
             self.n_short += 1;
@@ -108,19 +120,13 @@ impl Cells {
         }
         if cells.iter().skip(self.heads.len()).any(|cell| !cell.is_empty()) {
             let message = format!("more cells than the {} names of the header", self.heads.len());
-            findings.push(self.fault("long-row", number, message).help("each column needs a name"));
+            self.push(self.fault("long-row", number, message).help("each column needs a name"));
         }
         cells
     }
 
     /// The number in a cell of column `i`, in SI; what is none is a finding.
-    pub fn number(
-        &mut self,
-        i: usize,
-        number: usize,
-        cell: &str,
-        findings: &mut Findings,
-    ) -> Option<f64> {
+    pub fn number(&mut self, i: usize, number: usize, cell: &str) -> Option<f64> {
         let head = &self.heads[i];
         if head.key.is_empty() {
             return None; // nobody asks for a column without a name
@@ -131,22 +137,23 @@ impl Cells {
                     "`{cell:.40}` in column `{:.60}` is more than a number can be",
                     head.key
                 );
-                findings.push(self.fault("not-finite", number, message));
+                self.push(self.fault("not-finite", number, message));
                 None
             }
             Ok(Some(value)) => {
+                let in_si = value * head.factor;
                 self.has_number |= !head.is_time();
                 // Words among numbers are faults, be they before the first of them.
-                if let Some(words) = self.words[i].take() {
-                    findings.append(words);
+                if let Some(words) = self.words[i].take().filter(|words| !words.is_empty()) {
+                    self.faults_of(NOT_A_NUMBER).append(words);
                 }
-                Some(value * head.factor)
+                Some(in_si)
             }
             Ok(None) => {
                 if self.tells_nan && !cell.is_empty() {
                     let message = format!("`{cell:.40}` in column `{:.60}` is no number", head.key);
                     let message = format!("`{}` line {number}: {message}", self.name);
-                    findings.push(
+                    self.push(
                         Diagnostic::warning("nan-cell", message)
                             .note("it says nothing: what was said before it stays in force")
                             .help("leave the cell empty where that is meant"),
@@ -156,18 +163,27 @@ impl Cells {
             }
             Err(()) => {
                 let message = format!("`{cell:.40}` in column `{:.60}` is no number", head.key);
-                let fault = self.fault("not-a-number", number, message);
+                let fault = self.fault(NOT_A_NUMBER, number, message);
                 match &mut self.words[i] {
-                    _ if is_written_otherwise(cell) => findings.push(fault.help(
+                    _ if is_written_otherwise(cell) => self.push(fault.help(
                         "a cell is one number, with a point and not a comma; its unit stands in \
                          the header, as in `hinge/position [deg]`",
                     )),
                     Some(words) => words.push(fault),
-                    None => findings.push(fault),
+                    None => self.push(fault),
                 }
                 None
             }
         }
+    }
+
+    /// What is wrong with rows, the first few of a kind with their lines and how many more there
+    /// are, by the same code: whoever lets one pass lets all of them.
+    pub fn take_faults(&mut self) -> Vec<Diagnostic> {
+        let of_code = |(code, findings): (&'static str, Findings)| {
+            findings.into_vec().into_iter().map(move |fault| Diagnostic { code, ..fault })
+        };
+        std::mem::take(&mut self.faults).into_iter().flat_map(of_code).collect()
     }
 
     /// What is to be said of all rows together.

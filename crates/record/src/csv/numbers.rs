@@ -103,14 +103,14 @@ pub fn read_numbers(
             continue;
         }
         let number = line.number;
-        let row = cells.row(number, line.text, &mut findings);
+        let row = cells.row(number, line.text);
         for (slot, i) in numbers.iter_mut().zip(&chosen.numbers) {
             let cell = row.get(*i).map_or("", |cell| cell);
-            let value = cells.number(*i, number, cell, &mut findings);
+            let value = cells.number(*i, number, cell);
             if value.is_some_and(f64::is_infinite) {
                 let key = &cells.heads[*i].key;
                 let message = format!("`{cell:.40}` in column `{key:.60}` is no number");
-                findings.push(cells.fault("not-a-number", number, message));
+                cells.push(cells.fault("not-a-number", number, message));
             }
             *slot = value.filter(|value| value.is_finite()).unwrap_or(f64::NAN);
         }
@@ -118,6 +118,7 @@ pub fn read_numbers(
         each(NumberRow { line: number, numbers: &numbers, word });
         report.n_rows += 1;
     }
+    findings.extend(cells.take_faults());
     findings.extend(cells.told(&report));
     (report.n_rows, findings)
 }
