@@ -564,6 +564,29 @@ fn a_start_that_was_not_measured_is_told() {
     assert!(!said.contains("start-assumed"), "{said}");
 }
 
+/// One sample that nobody measured is named, and not the step blamed; what is infinite is left out,
+/// and told.
+#[test]
+fn absurd_samples_are_named_by_validate_and_tune() {
+    let shipped = fs::read_to_string(measured("pendulum.csv")).expect("ships");
+    let row = shipped.lines().nth(99).expect("a row");
+    let cells: Vec<&str> = row.split(',').collect();
+    let with = |cell: &str| shipped.replacen(row, &format!("{},{cell},{}", cells[0], cells[2]), 1);
+    let dir = folder(&[("far.csv", &with("1e300")), ("infinite.csv", &with("inf"))]);
+    let pendulum = world("pendulum");
+    let validate = ["validate", &pendulum];
+    let tune = ["tune", &pendulum, "-p", "joint/hinge/dynamics/damping=0..1"];
+    let named =
+        format!("`far.csv` has 1e300 for `hinge/position` at {}", cells[0].trim_end_matches('0'));
+    for (base, code) in [(&validate[..], 3), (&tune, 2)] {
+        let said = text(&expect(dir.path(), &[base, &["far.csv"]].concat(), code).stderr);
+        assert!(said.contains("stray-sample") && said.contains(&named), "{base:?}: {said}");
+        let told = expect(dir.path(), &[base, &["infinite.csv"]].concat(), 0);
+        let said = text(&told.stderr) + &text(&told.stdout);
+        assert!(said.contains("left out: not finite"), "{base:?}: {said}");
+    }
+}
+
 /// `pos` and `position` are one signal: neither is left out without a word, growing or not.
 #[test]
 fn two_columns_of_one_signal_are_told_by_name() {

@@ -88,6 +88,7 @@ pub fn run(context: &Context, args: &ValidateArgs) -> Ended {
         }]);
         return Ok(Outcome::Partial);
     }
+    context.show(&experiment.stray_samples(&args.table.display().to_string()));
     let how = options_of(args, &model, settings)?;
     let mut options = options(context, by, Sampling::Nearest)?;
     let mut replay = Replay::new(model, (engine.make)(engine), Arc::new(experiment), how)?;
