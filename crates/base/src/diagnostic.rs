@@ -277,11 +277,18 @@ fn printable_char(c: char) -> char {
 ///
 /// Bounded, because a hostile file can hold a million faults: past [`Findings::MOST`]
 /// they are only counted.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Findings {
     list: Vec<Diagnostic>,
+    most: usize,
     n_dropped: usize,
     n_errors: usize,
+}
+
+impl Default for Findings {
+    fn default() -> Findings {
+        Findings::at_most(Findings::MOST)
+    }
 }
 
 impl Findings {
@@ -293,10 +300,16 @@ impl Findings {
         Findings::default()
     }
 
+    /// No findings yet, of which only the first few are to be kept: the same fault may be in
+    /// every row of a table.
+    pub fn at_most(most: usize) -> Findings {
+        Findings { list: Vec::new(), most, n_dropped: 0, n_errors: 0 }
+    }
+
     /// One more.
     pub fn push(&mut self, diagnostic: Diagnostic) {
         self.n_errors += usize::from(diagnostic.severity == Severity::Error);
-        if self.list.len() < Findings::MOST {
+        if !self.is_full() {
             self.list.push(diagnostic);
         } else {
             self.n_dropped += 1;
@@ -344,7 +357,7 @@ impl Findings {
 
     /// Whether further ones are only counted, so that nothing need be found out for them.
     pub fn is_full(&self) -> bool {
-        self.list.len() >= Findings::MOST
+        self.list.len() >= self.most
     }
 
     /// [`names::suggestion`] for the next finding; none once nobody would read it.
@@ -493,6 +506,16 @@ help: did you mean `radius`?
         assert!(list[Findings::MOST].message.contains("801 more"));
         assert_eq!(list[Findings::MOST].severity, Severity::Error);
     }
+
+    #[test]
+    fn few_may_be_enough() {
+        let mut few = Findings::at_most(3);
+        few.extend((0..10).map(|i| Diagnostic::error("e", i.to_string())));
+        let list = few.into_vec();
+        assert_eq!((list.len(), list[3].message.as_str()), (4, "and 7 more like these"));
+        assert_eq!(list[3].severity, Severity::Error);
+    }
+
     #[test]
     fn what_was_told_elsewhere_is_neither_kept_nor_counted_again() {
         let mut findings = Findings::new();

@@ -356,7 +356,7 @@ fn read_table(input: BufReader<Growing>, name: &str, queue: &Queue) -> Findings 
         };
         _ = queue.to.send(Said::Header(numbers[1..].iter().map(heading).collect()));
         is_bare.set(columns[time].unit.is_none());
-        Ok(NumberChoice { numbers, word: Some(time) })
+        Ok(NumberChoice { numbers, word: Some(time), may_have_words: true })
     };
     let input = BufReader::new(WholeLines::new(input, &queue.lost));
     let (_, findings) = read_numbers(input, name, choose, |row| {

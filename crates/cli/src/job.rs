@@ -109,12 +109,9 @@ pub fn record(
     let mut engine = (job.engine.make)(job.engine);
     reached(Stage::Checking);
     let watchdog = guard(job.setup.patience + job.engine.preparation, None);
-    let mut checked = engine.check(job.model, &job.setup.engine_options());
+    let options = job.setup.engine_options();
+    let mut checked = headland_sim::checked(engine.as_ref(), job.model, &options);
     drop(watchdog);
-    // One step that suits is enough.
-    if !checked.iter().any(|found| found.code == "step-too-long") {
-        checked.extend(headland_sim::coarse_step(engine.as_ref(), job.model, job.setup.step));
-    }
     checked.extend(headland_sim::too_fast(cast, job.setup.step));
     if checked.iter().any(|diagnostic| diagnostic.severity == Severity::Error) {
         return Err(checked);

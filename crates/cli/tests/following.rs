@@ -288,6 +288,61 @@ fn lines_and_stamps_mean_what_they_mean_in_a_whole_table() {
     assert!(found.to_string().contains("\"timeless\":1"), "{found}");
 }
 
+/// Compares `whole.csv` with what comes through a pipe that is then closed.
+fn piped(dir: &TempDir, table: &str) -> Output {
+    let args = ["compare", "whole.csv", "-", "--live", "--sampling", "exact", "--json"];
+    let mut child = start(dir.path(), &args);
+    let mut pipe = child.stdin.take().expect("a pipe");
+    pipe.write_all(table.as_bytes()).expect("written");
+    drop(pipe);
+    ended(child)
+}
+
+/// A pipe that is closed within a number looks like one whose last number is another.
+#[test]
+fn a_pipe_that_is_cut_within_a_row_is_told_as_a_file_is() {
+    let whole = "time,x,y\n0,1,0.51\n1,2,0.52\n2,3,0.53\n";
+    let dir = folder(&[("whole.csv", whole)]);
+    let output = piped(&dir, whole);
+    assert!(!text(&output.stderr).contains("cut-line"), "{}", text(&output.stderr));
+    for (n_lacking, n_rows, words) in [
+        (2, 3, "line 4, column 8: no line end: `0.5` may be a part of a number"),
+        (6, 2, "line 4, column 4: 2 of 3 cells, and no line end"),
+    ] {
+        let output = piped(&dir, &whole[..whole.len() - n_lacking]);
+        let said = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(0), "{said}");
+        assert!(said.contains("cut-line") && said.contains(words), "{said}");
+        assert_eq!(key(&last(&output), "x")["n"], n_rows, "{said}");
+    }
+}
+
+/// What is wrong with rows is told in the words for a file: those that end too early, columns of
+/// words, and numbers without digits.
+#[test]
+fn what_is_told_of_the_rows_of_a_file_is_told_of_those_that_come() {
+    let dir = folder(&[("whole.csv", "time,x,y\n0,1,4\n1,2,5\n2,3,6\n")]);
+    for (table, code, told) in [
+        ("time,x,y\n0,1\n1,2,\n2,3,\n", 0, "short-row"),
+        ("time,x,y,note\n0,1,,began\n1,2,,\n2,3,,slipped\n", 0, "column-of-words"),
+        ("time,x,y,note\n0,1,,began\n1,2,,7\n", 3, "not-a-number"),
+        ("time,x,y\n0,,\n1,,nan\n", 3, "no-numbers"),
+        ("time,x,y\n0,1,4\n1,2,1e17\n", 3, "no-digits"),
+    ] {
+        let output = piped(&dir, table);
+        let said = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(code), "{table}: {said}");
+        assert!(said.contains(told), "{table}: {said}");
+    }
+    let table = "time,hinge/position\n0,1e17\n0.1,1e17\n0.2,1e17\n0.3,1e17\n";
+    let mut child = start(dir.path(), &["validate", &world("pendulum"), "-", "--live"]);
+    child.stdin.take().expect("a pipe").write_all(table.as_bytes()).expect("written");
+    let output = ended(child);
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(3), "{said}");
+    assert!(said.contains("no-digits"), "{said}");
+}
+
 /// What is no file is not waited for, and a key that fits nothing is told before anything is.
 #[test]
 fn what_would_be_waited_for_in_vain_is_refused() {

@@ -173,7 +173,7 @@ fn tables_that_are_none_are_answered_in_words() {
         ("one", "x,y\n1,2\n".to_string(), &[], "error[too-few-rows]"),
         ("text", "x,y\n1,2\na,3\nb,4\n".to_string(), &[], "line 4: `b` in column `x`"),
         ("nan", "x,y\nnan,2\nNaN,3\n".to_string(), &[], "error[too-few-rows]"),
-        ("inf", "x,y\n1,2\n1e999,3\n".to_string(), &[], "error[not-a-number]"),
+        ("inf", "x,y\n1,2\n1e999,3\n".to_string(), &[], "error[not-finite]"),
         ("same", csv(50, |i| (spread(i), 416.65)), &[], "error[constant-column]: `y`"),
         ("names", "a,b\n1,2\n".to_string(), &[], "error[unknown-column]"),
         (

@@ -267,6 +267,33 @@ fn a_search_that_is_interrupted_ends_at_once() {
     assert_eq!(found["ended"], "interrupted");
 }
 
+/// Delays are tried before the search begins: then there are no values yet, and that is said.
+#[test]
+#[cfg(unix)]
+fn a_look_at_delays_that_is_interrupted_is_told() {
+    use std::io::{BufRead as _, BufReader, Read as _};
+    let dir = folder();
+    let [model, table, commands] = ["arm.sdf", "arm.csv", "arm_commands.csv"]
+        .map(|name| format!("{}/worlds/measured/{name}", ROOT));
+    let delay = ["--param", "command/delay=0..0.1", "--start-as-measured", "--step", "5e-6"];
+    let args = [&["tune", &model, &table, "-c", &commands][..], &delay].concat();
+    let mut child = started(dir.path(), &args);
+    let mut said = BufReader::new(child.stderr.take().expect("piped"));
+    let mut line = String::new();
+    // The last that is said before the first delay is tried.
+    while !line.starts_with("warning[start-as-measured]") {
+        line.clear();
+        assert!(said.read_line(&mut line).expect("read") > 0, "it ended");
+    }
+    std::thread::sleep(std::time::Duration::from_millis(300));
+    signal("-INT", child.id());
+    let mut rest = String::new();
+    said.read_to_string(&mut rest).expect("read");
+    assert_eq!(child.wait().expect("ended").code(), Some(3), "{rest}");
+    let words = "interrupted while delays were tried all over their range, before the search";
+    assert!(rest.contains(words) && rest.contains("begins that anew"), "{rest}");
+}
+
 /// Who is killed leaves the search of the last round, whole.
 #[test]
 #[cfg(unix)]

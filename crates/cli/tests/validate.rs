@@ -526,17 +526,64 @@ fn words_in_a_table_are_the_same_to_validate_and_tune() {
     let with = |(i, row): (usize, &&str)| format!("{row},{}\n", remarks(i));
     let noted = format!("{head},note\n{}", rows.iter().enumerate().map(with).collect::<String>());
     let spoilt = shipped.replacen(rows[5], "0.05,slipped,0", 1);
-    let dir = folder(&[("noted.csv", &noted), ("spoilt.csv", &spoilt)]);
+    // However many there are.
+    let very = shipped.replace(",0.4", ",slipped");
+    let dir = folder(&[("noted.csv", &noted), ("spoilt.csv", &spoilt), ("very.csv", &very)]);
     let pendulum = world("pendulum");
     let validate = ["validate", &pendulum];
     let tune = ["tune", &pendulum, "-p", "joint/hinge/dynamics/damping=0..1"];
     for base in [&validate[..], &tune] {
-        for (table, code, word) in
-            [("noted.csv", 0, "column-of-words"), ("spoilt.csv", 3, "not-a-number")]
-        {
+        for (table, code, word) in [
+            ("noted.csv", 0, "column-of-words"),
+            ("spoilt.csv", 3, "not-a-number"),
+            ("very.csv", 3, "more like these"),
+        ] {
             let said = text(&expect(dir.path(), &[base, &[table]].concat(), code).stderr);
             assert!(said.contains(word), "{base:?} {table}: {said}");
         }
+    }
+}
+
+/// Speeds do not say where a joint was: that the model's own place is taken is told, unless somebody
+/// gave it or nothing depends on it. Nothing is fitted to it, so that it is no doubt.
+#[test]
+fn a_start_that_was_not_measured_is_told() {
+    let row = |i: i32| format!("{},{}\n", f64::from(i) * 0.02, -0.3 * f64::from(i) * 0.02);
+    let table = format!("time,hinge/velocity\n{}", (0..30).map(row).collect::<String>());
+    let dir = folder(&[("speeds.csv", &table), ("state.csv", "hinge/position\n0.2\n")]);
+    let model = world("pendulum");
+    let validate = ["validate", &model, "speeds.csv"];
+    let said = text(&expect(dir.path(), &validate, 0).stderr);
+    let words = "starts in `speeds.csv` was neither measured nor given: the model's own 0.5 rad";
+    assert!(said.contains("warning[start-assumed]") && said.contains(words), "{said}");
+    let given = [&validate[..], &["--state", "state.csv"]].concat();
+    let said = text(&expect(dir.path(), &given, 0).stderr);
+    assert!(!said.contains("start-assumed"), "{said}");
+    let weightless = [&validate[..], &["--set", "physics/gravity/z=0"]].concat();
+    let said = text(&expect(dir.path(), &weightless, 0).stderr);
+    assert!(!said.contains("start-assumed"), "{said}");
+}
+
+/// One sample that nobody measured is named, and not the step blamed; what is infinite is left out,
+/// and told.
+#[test]
+fn absurd_samples_are_named_by_validate_and_tune() {
+    let shipped = fs::read_to_string(measured("pendulum.csv")).expect("ships");
+    let row = shipped.lines().nth(99).expect("a row");
+    let cells: Vec<&str> = row.split(',').collect();
+    let with = |cell: &str| shipped.replacen(row, &format!("{},{cell},{}", cells[0], cells[2]), 1);
+    let dir = folder(&[("far.csv", &with("1e300")), ("infinite.csv", &with("inf"))]);
+    let pendulum = world("pendulum");
+    let validate = ["validate", &pendulum];
+    let tune = ["tune", &pendulum, "-p", "joint/hinge/dynamics/damping=0..1"];
+    let named =
+        format!("`far.csv` has 1e300 for `hinge/position` at {}", cells[0].trim_end_matches('0'));
+    for (base, code) in [(&validate[..], 3), (&tune, 2)] {
+        let said = text(&expect(dir.path(), &[base, &["far.csv"]].concat(), code).stderr);
+        assert!(said.contains("stray-sample") && said.contains(&named), "{base:?}: {said}");
+        let told = expect(dir.path(), &[base, &["infinite.csv"]].concat(), 0);
+        let said = text(&told.stderr) + &text(&told.stdout);
+        assert!(said.contains("left out: not finite"), "{base:?}: {said}");
     }
 }
 

@@ -11,13 +11,13 @@
 //! are counted. Rows come and go one at a time, so a table may be longer than memory; the
 //! `csv` crate writes, but a reader of its sort would let one open quote swallow the file.
 
+mod cells;
 mod group;
 mod header;
 mod numbers;
 mod write;
 
 use std::borrow::Cow;
-use std::fmt::Display;
 use std::io::BufRead;
 use std::sync::Arc;
 
@@ -25,12 +25,13 @@ use headland_base::{Diagnostic, Findings, SimTime};
 
 use crate::decimal::{TimeUnit, look_of_time, parse_time};
 use crate::format::euroc_key;
-use crate::lines::{Line, Lines};
+use crate::lines::Lines;
 use crate::load::{Columns, LoadOptions};
 use crate::recording::Recording;
 use crate::sample::Goal;
 use crate::track::joint_property;
 use crate::unit::Unit;
+use cells::{Cells, is_row};
 use group::{Group, Taken, groups};
 use header::{ColumnHead, Delimiter, header_cells, heads, is_marked_header};
 
@@ -141,7 +142,7 @@ pub(crate) fn read_samples(
         let (sort, kind) = group.sort();
         goal.track(&group.topic, kind.name(), sort)?;
     }
-    for head in table.heads.iter().filter(|head| !head.is_time()) {
+    for head in table.cells.heads.iter().filter(|head| !head.is_time()) {
         match (head.unknown_unit(), head.si_unit()) {
             (Some(word), _) => goal.unknown_unit(&head.key, word),
             (None, Unit::Si(unit)) => goal.unit(&head.key, unit),
@@ -149,27 +150,27 @@ pub(crate) fn read_samples(
         }
     }
     if let Some((number, text)) = table.first_row.take() {
-        table.row(number, &text, &mut findings, goal)?;
+        table.row(number, &text, goal)?;
     }
     while let Some(line) = lines.next(&mut findings) {
         if goal.is_full() || table.is_refused {
             table.report.is_cut = goal.is_full();
             break;
         }
-        let is_row = !line.text.trim().is_empty() && !line.text.trim_start().starts_with('#');
-        if is_row && !table.is_cut_off(&line, &mut findings) {
-            table.row(line.number, line.text, &mut findings, goal)?;
+        if is_row(line.text) && !table.cells.is_cut_off(&line, &mut findings) {
+            table.row(line.number, line.text, goal)?;
         }
     }
     table.give(goal)?;
     for (track, group) in table.groups.iter().enumerate() {
         goal.left_out(track, group.left_out);
     }
+    findings.extend(table.cells.take_faults());
     findings.extend(table.report.warnings(name));
     findings.extend(table.incomplete());
-    findings.extend(table.short_rows());
-    findings.extend(table.columns_of_words());
-    findings.extend(table.without_numbers());
+    // Of a table that is refused nobody read a number.
+    let is_read = !table.is_refused;
+    findings.extend(table.cells.told(&table.report).into_iter().filter(|_| is_read));
     Ok((table.report, findings))
 }
 
@@ -201,13 +202,9 @@ impl Header {
 }
 
 struct Table {
-    name: String,
-    delimiter: Delimiter,
+    cells: Cells,
     time_column: usize,
     time_unit: Option<TimeUnit>,
-    heads: Vec<ColumnHead>,
-    /// Columns up to the last one with a name.
-    n_named: usize,
     groups: Vec<Group>,
     /// Time of the row at hand.
     now: Option<SimTime>,
@@ -216,18 +213,8 @@ struct Table {
     is_refused: bool,
     /// The first row, where the table has no header and a row was read to see how it is cut.
     first_row: Option<(usize, String)>,
-    /// Numbers of the row at hand.
-    cells: Vec<Option<f64>>,
-    /// By column, what of it was no number, until the first number; nothing after it, and where a
-    /// column has to have numbers.
-    words: Vec<Option<Findings>>,
-    /// Rows with fewer cells than the header has, and of the first its line, where it ends, and how
-    /// many it has.
-    n_short: usize,
-    first_short: Option<(usize, usize, usize)>,
-    /// Whether there was any, beside times.
-    has_number: bool,
-    tells_nan: bool,
+    /// Those of the row at hand, by column.
+    numbers: Vec<Option<f64>>,
 }
 
 impl Table {
@@ -242,17 +229,17 @@ impl Table {
             return None;
         };
         let delimiter = Delimiter::of_header(&header);
-        let (cells, first_row) = match &options.columns {
+        let (names, first_row) = match &options.columns {
             Some(columns) if is_marked => (columns.clone(), None),
             Some(columns) => (columns.clone(), Some((number, header))),
             None => (header_cells(delimiter, &header), None),
         };
-        if cells.len() > header::COLUMNS_MAX {
-            let message = format!("`{name}` has {} columns", cells.len());
+        if names.len() > header::COLUMNS_MAX {
+            let message = format!("`{name}` has {} columns", names.len());
             findings.push(Diagnostic::error("too-many-columns", message));
             return None;
         }
-        let mut heads = heads(&cells, name, findings);
+        let mut heads = heads(&names, name, findings);
         if let Some(object) = &options.euroc_object {
             for head in &mut heads {
                 if let Some(key) = euroc_key(&head.key) {
@@ -260,14 +247,14 @@ impl Table {
                 }
             }
         }
-        // Delimiters at the end of a header name nothing.
-        let n_named = heads.iter().rposition(|head| !head.key.is_empty()).map_or(0, |i| i + 1);
-        keep(&mut heads, options);
+        let mut cells = Cells::new(name, delimiter, heads, options.tells_nan);
+        keep(&mut cells.heads, options);
+        let heads = &cells.heads;
         let Some(time_column) = heads.iter().position(ColumnHead::is_time) else {
             let message = format!("`{name}` line {number}: no column is called `time`");
             findings.push(
                 Diagnostic::error("no-time-column", message)
-                    .note(format!("its columns start with `{:.60}`", cells.join("`, `")))
+                    .note(format!("its columns start with `{:.60}`", names.join("`, `")))
                     .help("the first line names the columns; call the one with the times `time`"),
             );
             return None;
@@ -277,76 +264,25 @@ impl Table {
             findings.push(fault);
             return None;
         }
-        let groups = groups(&heads, time_column, name, findings);
-        let mut words: Vec<Option<Findings>> = heads.iter().map(|_| None).collect();
-        groups.iter().filter_map(Group::number).for_each(|i| words[i] = Some(Findings::new()));
+        let groups = groups(heads, time_column, name, findings);
+        let numbers = vec![None; heads.len()];
+        cells.let_words(&groups);
         Some(Table {
-            name: name.to_string(),
-            delimiter,
+            cells,
             time_column,
             time_unit: options.time_unit.or(said),
-            cells: vec![None; heads.len()],
-            heads,
-            n_named,
             groups,
             now: None,
             report: TableReport::default(),
             is_refused: false,
             first_row,
-            words,
-            n_short: 0,
-            first_short: None,
-            has_number: false,
-            tells_nan: options.tells_nan,
+            numbers,
         })
     }
 
-    /// Whether a line ends within a row. One without a line end may be the rest of a row, and its
-    /// last number the beginning of one: that is told, and a row that lacks cells is left out.
-    fn is_cut_off(&self, line: &Line<'_>, findings: &mut Findings) -> bool {
-        if line.has_end {
-            return false;
-        }
-        let cells = self.delimiter.split(line.text, self.heads.len());
-        let (n_cells, last) = (cells.len(), cells.last().map_or("", |cell| cell));
-        let is_short = n_cells < self.n_named;
-        let (name, number) = (&self.name, line.number);
-        let column = line.text.chars().count() + 1;
-        let what = match is_short {
-            true => format!("{n_cells} of {} cells, and no line end", self.n_named),
-            false if last.is_empty() => "no line end, and its last cell is empty".to_string(),
-            false => format!("no line end: `{last:.40}` may be a part of a number"),
-        };
-        let message = format!("`{name}` line {number}, column {column}: {what}");
-        let note = match is_short {
-            true => "the file was cut; the row was left out",
-            false => "the file may have been cut; the row was taken as it is",
-        };
-        let told = Diagnostic::warning("cut-line", message).note(note);
-        findings.push(match is_short {
-            true => told,
-            false => told.help("end the last line where the file is whole"),
-        });
-        is_short
-    }
-
-    fn row(
-        &mut self,
-        number: usize,
-        text: &str,
-        findings: &mut Findings,
-        goal: &mut dyn Goal,
-    ) -> Result<(), Diagnostic> {
+    fn row(&mut self, number: usize, text: &str, goal: &mut dyn Goal) -> Result<(), Diagnostic> {
         self.report.n_rows += 1;
-        let cells = self.delimiter.split(text, self.heads.len() + 1);
-        if cells.len() < self.n_named {
-            self.n_short += 1;
-            self.first_short.get_or_insert((number, text.chars().count() + 1, cells.len()));
-        }
-        if cells.iter().skip(self.heads.len()).any(|cell| !cell.is_empty()) {
-            let message = format!("more cells than the {} names of the header", self.heads.len());
-            findings.push(self.fault("long-row", number, message).help("each column needs a name"));
-        }
+        let cells = self.cells.row(number, text);
         let time_text = cells.get(self.time_column).map_or("", |cell| cell);
         if self.time_unit.is_none()
             && let Some((unit, year)) = look_of_time(time_text)
@@ -354,101 +290,41 @@ impl Table {
             self.is_refused = true;
             let message = format!("is `{time_text:.40}` in {unit}, of the year {year}?");
             let help = format!("say the unit in the header: `time [{unit}]`, or `[s]` or `[ns]`");
-            findings.push(self.fault("which-time-unit", number, message).help(help));
+            self.cells.push(self.cells.fault("which-time-unit", number, message).help(help));
             return Ok(());
         }
         let unit = self.time_unit.unwrap_or_else(|| guess_unit(time_text));
         let Some(time) = parse_time(time_text, unit) else {
-            findings.push(self.fault("bad-time", number, format!("`{time_text:.40}` is no time")));
+            self.cells.push(self.cells.fault(
+                "bad-time",
+                number,
+                format!("`{time_text:.40}` is no time"),
+            ));
             return Ok(());
         };
         self.time_unit = Some(unit);
-        self.read_cells(number, &cells, findings);
+        self.read_cells(number, &cells);
         if self.now != Some(time) {
             self.give(goal)?;
             self.now = Some(time);
         }
-        self.take(number, time, findings);
+        self.take(number, time);
         Ok(())
     }
 
-    fn fault(&self, code: &'static str, number: usize, message: impl Display) -> Diagnostic {
-        Diagnostic::error(code, format!("`{}` line {number}: {message}", self.name))
-    }
-
     /// The numbers of a row, in SI; what is none is a finding.
-    fn read_cells(&mut self, number: usize, cells: &[Cow<'_, str>], findings: &mut Findings) {
-        for (i, head) in self.heads.iter().enumerate() {
-            if head.key.is_empty() {
-                continue; // nobody asks for a column without a name
-            }
+    fn read_cells(&mut self, number: usize, cells: &[Cow<'_, str>]) {
+        for i in (0..self.numbers.len()).filter(|i| *i != self.time_column) {
             let cell = cells.get(i).map_or("", |cell| cell);
-            self.cells[i] = match number_of(cell) {
-                Ok(Some(value)) if value.is_infinite() && cell.contains(char::is_numeric) => {
-                    let message = format!(
-                        "`{cell:.40}` in column `{:.60}` is more than a number can be",
-                        head.key
-                    );
-                    findings.push(self.fault("not-finite", number, message));
-                    None
-                }
-                Ok(value) => {
-                    if value.is_none() && self.tells_nan && !cell.is_empty() {
-                        let message =
-                            format!("`{cell:.40}` in column `{:.60}` is no number", head.key);
-                        let message = format!("`{}` line {number}: {message}", self.name);
-                        findings.push(
-                            Diagnostic::warning("nan-cell", message)
-                                .note("it says nothing: what was said before it stays in force")
-                                .help("leave the cell empty where that is meant"),
-                        );
-                    }
-                    self.has_number |= value.is_some() && i != self.time_column;
-                    value.map(|value| value * head.factor)
-                }
-                Err(()) if i == self.time_column => None,
-                Err(()) => {
-                    let message = format!("`{cell:.40}` in column `{:.60}` is no number", head.key);
-                    let fault = self.fault("not-a-number", number, message);
-                    match &mut self.words[i] {
-                        _ if is_written_otherwise(cell) => findings.push(fault.help(
-                            "a cell is one number, with a point and not a comma; its unit stands in \
-                             the header, as in `hinge/position [deg]`",
-                        )),
-                        Some(words) => words.push(fault),
-                        None => findings.push(fault),
-                    }
-                    None
-                }
-            };
-            // Words among numbers are faults, be they before the first of them.
-            if self.cells[i].is_some()
-                && let Some(words) = self.words[i].take()
-            {
-                findings.append(words);
-            }
+            self.numbers[i] = self.cells.number(i, number, cell);
         }
     }
 
-    /// Columns of words are none of ours.
-    fn columns_of_words(&self) -> Vec<Diagnostic> {
-        let of_words = self.heads.iter().zip(&self.words).filter_map(|(head, words)| {
-            let first = words.as_ref()?.kept().first()?;
-            let message = format!("column `{:.60}` of `{}` is one of words", head.key, self.name);
-            Some(
-                Diagnostic::warning("column-of-words", message)
-                    .note(format!("{}, nor is any of {}", first.message, self.report.rows()))
-                    .note("it was left out"),
-            )
-        });
-        of_words.collect()
-    }
-
     /// Lets each track take what the row at hand has of it.
-    fn take(&mut self, number: usize, time: SimTime, findings: &mut Findings) {
+    fn take(&mut self, number: usize, time: SimTime) {
         let (mut is_duplicate, mut is_backward, mut is_bad) = (false, false, false);
         for group in &mut self.groups {
-            match group.take(time, &self.cells) {
+            match group.take(time, &self.numbers) {
                 Taken::Kept => {}
                 Taken::Incomplete => group.n_incomplete += 1,
                 Taken::Duplicate => {
@@ -463,39 +339,10 @@ impl Table {
             }
         }
         if is_bad {
-            findings.push(self.fault("bad-pose", number, "a rotation without a direction"));
+            self.cells.push(self.cells.fault("bad-pose", number, "a rotation without a direction"));
         }
         self.report.n_duplicate += usize::from(is_duplicate);
         self.report.n_backward += usize::from(is_backward);
-    }
-
-    /// That rows without a single number are no recording.
-    fn without_numbers(&self) -> Option<Diagnostic> {
-        let n_rows = self.report.n_rows;
-        let is_blank = n_rows > 0 && !self.has_number && !self.is_refused && self.heads.len() > 1;
-        is_blank.then(|| {
-            let message = format!("`{}` has {n_rows} rows and not one number in them", self.name);
-            Diagnostic::warning("no-numbers", message)
-                .note("a cell that is empty or `nan` is no sample")
-        })
-    }
-
-    /// Rows that end before the last column. An empty cell has its delimiter; what ends earlier was
-    /// cut, or is of another table.
-    fn short_rows(&self) -> Option<Diagnostic> {
-        let (line, column, n_cells) = self.first_short?;
-        let message = format!(
-            "{} of {} of `{}` have fewer cells than the {} names of the header, first in line {line}, \
-             column {column}: {n_cells}",
-            self.n_short,
-            self.report.rows(),
-            self.name,
-            self.n_named
-        );
-        Some(
-            Diagnostic::warning("short-row", message)
-                .note("the cells that are not there were taken for empty"),
-        )
     }
 
     /// Groups of which some rows have only a part.
@@ -506,7 +353,7 @@ impl Table {
                 "{} of {} of `{}` have only a part of `{}`",
                 group.n_incomplete,
                 self.report.rows(),
-                self.name,
+                self.cells.name,
                 group.topic
             );
             let note =
@@ -520,12 +367,6 @@ impl Table {
     fn give(&mut self, goal: &mut dyn Goal) -> Result<(), Diagnostic> {
         self.groups.iter_mut().enumerate().try_for_each(|(track, group)| group.give(track, goal))
     }
-}
-
-/// Whether a cell that is no number begins like one: with a comma for its point, or a unit behind.
-fn is_written_otherwise(cell: &str) -> bool {
-    let first = cell.split_whitespace().next().unwrap_or_default();
-    first.replace(',', ".").parse::<f64>().is_ok_and(f64::is_finite)
 }
 
 /// Takes the names of columns away that are not wanted.
@@ -551,21 +392,4 @@ pub fn moment_of(cell: &str) -> Option<SimTime> {
 fn guess_unit(time: &str) -> TimeUnit {
     let is_huge = time.parse::<f64>().is_ok_and(|number| number.abs() > 1e14);
     if is_huge { TimeUnit::Nanos } else { TimeUnit::Seconds }
-}
-
-/// The number in a cell, or none in an empty one.
-fn number_of(cell: &str) -> Result<Option<f64>, ()> {
-    // Nearly every cell.
-    if let Some(b'0'..=b'9' | b'-' | b'.') = cell.as_bytes().first()
-        && let Ok(number) = cell.parse::<f64>()
-        && !number.is_nan()
-    {
-        return Ok(Some(number));
-    }
-    match cell {
-        "" | "nan" | "NaN" | "NAN" | "-nan" => Ok(None),
-        "true" | "True" => Ok(Some(1.0)),
-        "false" | "False" => Ok(Some(0.0)),
-        _ => cell.parse().map(Some).map_err(|_| ()),
-    }
 }

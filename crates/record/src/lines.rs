@@ -10,6 +10,9 @@ use headland_base::{Diagnostic, Findings};
 /// A table of ten thousand columns has lines of some hundred kilobytes.
 const LINE_BYTES_MAX: u64 = 8 << 20;
 
+/// So many faults of one kind are named with their lines; of the others nobody learns more.
+pub(crate) const FEW: usize = 5;
+
 /// One line without its end.
 pub(crate) struct Line<'a> {
     /// From 1.

@@ -4,7 +4,7 @@ use std::io::BufRead;
 
 use headland_base::{Diagnostic, Findings, SimTime, Transform};
 
-use crate::lines::Lines;
+use crate::lines::{FEW, Lines};
 use crate::messages::Kind;
 use crate::sample::{Goal, Sample, Sort};
 use crate::track::LeftOut;
@@ -20,7 +20,7 @@ pub(crate) fn read(
     mut parse: impl FnMut(&str, &mut Findings) -> Option<Result<(SimTime, Transform), String>>,
 ) -> Result<bool, Diagnostic> {
     let mut lines = Lines::new(input, name);
-    let (mut last, mut n_backward) = (None, 0);
+    let (mut last, mut n_backward, mut bad) = (None, 0, Findings::at_most(FEW));
     goal.track(&format!("/{object}/pose"), Kind::PoseStamped.name(), Sort::Poses)?;
     while let Some(line) = lines.next(findings) {
         let text = line.text.trim();
@@ -38,10 +38,12 @@ pub(crate) fn read(
                 goal.sample(0, time, "", Sample::Pose(pose))?;
             }
             Some(Ok(_)) => n_backward += 1,
-            Some(Err(fault)) => findings
-                .push(Diagnostic::error("bad-pose", format!("`{name}` line {number}: {fault}"))),
+            Some(Err(fault)) => {
+                bad.push(Diagnostic::error("bad-pose", format!("`{name}` line {number}: {fault}")));
+            }
         }
     }
+    findings.extend(bad.into_vec());
     if n_backward > 0 {
         goal.left_out(0, LeftOut { n_backward, n_duplicate: 0 });
         let message = format!("{n_backward} poses of `{name}` are earlier than the one before");

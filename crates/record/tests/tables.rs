@@ -109,6 +109,25 @@ fn a_column_of_words_is_left_out() {
     assert_eq!(codes(read("time,j/position\n0,one\n1,two\n").2)[..2], both);
 }
 
+/// A spoilt column is so in every row: the first few are named, and how many more there are is told
+/// behind them, before what else is wrong.
+#[test]
+fn faults_of_one_kind_are_named_a_few_times() {
+    let rows: String =
+        (0..300).map(|i| format!("{i},{},\n", if i < 250 { "?" } else { "1" })).collect();
+    let spoilt = rows.replace("299,1,", "299,1,,7").replace("298,", "never,");
+    for head in ["time,a,b\n", "time,j/position,b\n"] {
+        let (_, _, findings) = read(&format!("{head}{spoilt}"));
+        assert!(findings.has_errors());
+        let found: Vec<(&str, String)> =
+            findings.into_vec().into_iter().map(|d| (d.code, d.message)).collect();
+        let codes: Vec<&str> = found.iter().map(|(code, _)| *code).collect();
+        assert_eq!(codes, [&["bad-time", "long-row"][..], &["not-a-number"; 6]].concat());
+        assert!(found[6].1.contains("line 6: `?` in column"), "{found:?}");
+        assert_eq!(found[7].1, "and 245 more like these");
+    }
+}
+
 /// Numbers that are written otherwise are no words.
 #[test]
 fn commas_for_points_and_units_in_cells_are_faults() {

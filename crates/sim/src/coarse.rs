@@ -8,7 +8,7 @@ use headland_base::maths::sqrt;
 use headland_base::{Diagnostic, SimDuration, Vec3};
 use headland_world::geometry::corners_in;
 
-use crate::engine::Engine;
+use crate::engine::{Engine, EngineOptions};
 use crate::model::{Model, Motion, Rigid};
 
 /// How many times finer than the step in which a body falls its own size the suggested one
@@ -24,25 +24,26 @@ const FLAT: f64 = 1e-9;
 pub fn coarse_step(engine: &dyn Engine, model: &Model, step: SimDuration) -> Option<Diagnostic> {
     let gravity = model.world.gravity.length();
     let fall = gravity * step.secs() * step.secs();
-    let falls = |rigid: &&Rigid| rigid.motion == Motion::Dynamic && rigid.gravity;
-    let sizes =
-        model.rigids.iter().filter(falls).filter_map(|rigid| Some((size(model, rigid)?, rigid)));
-    let mut small: Vec<(f64, &Rigid)> = sizes.filter(|(size, _)| fall > *size).collect();
+    let falls = |rigid: &Rigid| rigid.motion == Motion::Dynamic && rigid.gravity;
+    let falling = model.rigids.iter().enumerate().filter(|(_, rigid)| falls(rigid));
+    let sizes = falling.filter_map(|(i, rigid)| Some((size(model, rigid)?, i)));
+    let mut small: Vec<(f64, usize)> = sizes.filter(|(size, _)| fall > *size).collect();
     if small.is_empty() {
         return None;
     }
     let may_sink = engine.may_sink(model);
-    small.retain(|(_, rigid)| may_sink[model.bodies[rigid.body_idxs[0]].rigid_idx]);
+    small.retain(|(_, rigid_idx)| may_sink[*rigid_idx]);
     small.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let (smallest, rigid) = *small.first()?;
-    let name = &model.bodies[rigid.body_idxs[0]].name;
+    let (smallest, rigid_idx) = *small.first()?;
+    let name = &model.bodies[model.rigids[rigid_idx].body_idxs[0]].name;
     let others = match small.len() - 1 {
         0 => String::new(),
         n => format!(", and {n} more than theirs"),
     };
     let wanted = one_digit_down(sqrt(smallest / gravity) / N_TIMES_FINER);
     let message = format!(
-        "in one step of {} s link `{name}` falls {fall:.2e} m, more than its own {smallest:.2e} m{others}",
+        "in one step of {} s link `{name}` falls {fall:.2e} m, more than its own \
+         {smallest:.2e} m{others}",
         step.secs()
     );
     Some(
@@ -51,6 +52,19 @@ pub fn coarse_step(engine: &dyn Engine, model: &Model, step: SimDuration) -> Opt
             .help(format!("a step of {wanted} s or less: --step {wanted}")),
     )
 }
+
+/// What an engine says of a model before a run, and of a step that is too coarse. Where it has
+/// said itself which step suits, that one is enough.
+pub fn checked(engine: &dyn Engine, model: &Model, options: &EngineOptions) -> Vec<Diagnostic> {
+    let mut found = engine.check(model, options);
+    if !found.iter().any(|found| found.code == STEP_TOO_LONG) {
+        found.extend(coarse_step(engine, model, options.step));
+    }
+    found
+}
+
+/// The code by which an engine says that a step is too long for it, and which one suits.
+const STEP_TOO_LONG: &str = "step-too-long";
 
 /// The smallest side of the box around a rigid's shapes; none where nothing can touch it, or
 /// where it is flat and no step would be fine enough.

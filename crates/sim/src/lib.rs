@@ -33,7 +33,7 @@ pub mod tie;
 pub mod touch;
 pub mod tree;
 
-pub use coarse::coarse_step;
+pub use coarse::{checked, coarse_step};
 pub use condition::Condition;
 pub use control::{Command, Commands, Controller, Gains, Mode};
 pub use effort::Effort;

@@ -8,7 +8,7 @@ use headland_base::maths::quat_from_axis_angle;
 use headland_base::{Diagnostic, SimDuration, SimTime, Transform, Vec3};
 use headland_sim::{
     Cast, Command, Commands, Condition, Controller, Ending, Engine, EngineOptions, Fault, Gains,
-    Inputs, Mode, Model, Motion, Observer, Setup, State, TouchFilter, coarse_step, run,
+    Inputs, Mode, Model, Motion, Observer, Setup, State, TouchFilter, checked, coarse_step, run,
 };
 use headland_world::{
     Axis, Collision, Geometry, Inertial, Joint, JointKind, Link, Mimic, Model as Robot, Surface,
@@ -46,12 +46,12 @@ fn hinge(axis: Axis) -> JointKind {
     JointKind::Continuous(axis)
 }
 
-/// Nothing moves, so everything else that happens is the loop's.
-struct Still;
+/// Nothing moves, so everything else that happens is the loop's. It says this before a run.
+struct Still(Option<&'static str>);
 
 impl Engine for Still {
     fn check(&self, _: &Model, _: &EngineOptions) -> Vec<Diagnostic> {
-        Vec::new()
+        self.0.into_iter().map(|code| Diagnostic::warning(code, "")).collect()
     }
     fn start(&mut self, _: &Model, _: &State, _: &EngineOptions) -> Result<(), Fault> {
         Ok(())
@@ -67,28 +67,44 @@ impl Engine for Still {
     }
 }
 
+/// A box that falls.
+fn falling_box(size: Vec3) -> Model {
+    let mut link = link("a", 0.0);
+    // Upright, so that what is flat has a thickness of rounding.
+    let upright = Transform::from_rotation(quat_from_axis_angle(Vec3::X, FRAC_PI_2));
+    link.collisions = vec![Collision {
+        name: "shape".into(),
+        link_from_shape: upright,
+        geometry: Geometry::Box { size },
+        surface: Surface::default(),
+    }];
+    compile(vec![link], vec![]).expect("compiles")
+}
+
 /// A step is too coarse for what falls further than its size in it, and says one that will
 /// do. For a sheet none would, so none is said.
 #[test]
 fn a_coarse_step_is_warned_of_but_not_for_a_sheet() {
-    let falling = |size: Vec3| {
-        let mut link = link("a", 0.0);
-        // Upright, so that what is flat has a thickness of rounding.
-        let upright = Transform::from_rotation(quat_from_axis_angle(Vec3::X, FRAC_PI_2));
-        link.collisions = vec![Collision {
-            name: "shape".into(),
-            link_from_shape: upright,
-            geometry: Geometry::Box { size },
-            surface: Surface::default(),
-        }];
-        let model = compile(vec![link], vec![]).unwrap();
-        coarse_step(&Still, &model, SimDuration::from_nanos(100_000_000))
-    };
-    let warning = falling(Vec3::splat(0.02)).expect("it falls 98 mm");
+    let step = SimDuration::from_nanos(100_000_000);
+    let warned = |size: Vec3| coarse_step(&Still(None), &falling_box(size), step);
+    let warning = warned(Vec3::splat(0.02)).expect("it falls 98 mm");
     assert_eq!(warning.code, "coarse-step");
     assert!(warning.help.is_some_and(|help| help.contains("--step 0.00")));
-    assert_eq!(falling(Vec3::splat(0.2)), None);
-    assert_eq!(falling(Vec3::new(1.0, 1.0, 0.0)), None);
+    assert_eq!(warned(Vec3::splat(0.2)), None);
+    assert_eq!(warned(Vec3::new(1.0, 1.0, 0.0)), None);
+}
+
+/// An engine that says itself which step suits is not contradicted by another.
+#[test]
+fn one_step_that_suits_is_enough() {
+    let options = EngineOptions::new(SimDuration::from_nanos(100_000_000));
+    let codes = |says| -> Vec<&str> {
+        let found = checked(&Still(says), &falling_box(Vec3::splat(0.02)), &options);
+        found.iter().map(|found| found.code).collect()
+    };
+    assert_eq!(codes(None), ["coarse-step"]);
+    assert_eq!(codes(Some("realised")), ["realised", "coarse-step"]);
+    assert_eq!(codes(Some("step-too-long")), ["step-too-long"]);
 }
 
 #[test]
@@ -237,7 +253,7 @@ fn go(script: Vec<(i64, Option<f64>)>, change: impl FnOnce(&mut Setup)) -> (Seen
     let mut cast = Cast { controllers: vec![Box::new(Script(script))], ..Cast::default() };
     let mut seen = Seen::default();
     let tick = &mut |_| ControlFlow::Continue(());
-    let end = run(&model, &setup, &mut Still, &mut cast, &mut seen, tick).expect("runs");
+    let end = run(&model, &setup, &mut Still(None), &mut cast, &mut seen, tick).expect("runs");
     (seen, end.ending)
 }
 
@@ -271,7 +287,7 @@ fn an_engine_that_breaks_ends_the_run_with_what_it_said() {
         Cast { controllers: vec![Box::new(Script(vec![(3, Some(666.0))]))], ..Cast::default() };
     let mut seen = Seen::default();
     let tick = &mut |_| ControlFlow::Continue(());
-    let end = run(&model, &setup, &mut Still, &mut cast, &mut seen, tick).expect("runs");
+    let end = run(&model, &setup, &mut Still(None), &mut cast, &mut seen, tick).expect("runs");
     assert_eq!((end.ending, end.n_steps), (Ending::Fault(Fault("burnt out".into())), 3));
     assert_eq!((seen.efforts.len(), seen.events), (4, vec![(3, "engine".to_string())]));
 }

@@ -52,11 +52,63 @@ impl Experiment {
         self.signals.iter().filter_map(|signal| signal.series.times.last()).max().copied()
     }
 
+    /// Samples that were never measured, the furthest of a key: beyond anything that robots do, and
+    /// beyond most others of the key. A sum of squares would be such samples alone.
+    pub fn stray_samples(&self, recording: &str) -> Vec<Diagnostic> {
+        let told = |signal: &Signal| {
+            let Series { times, values, .. } = &signal.series;
+            let each = times.iter().zip(values).map(|(time, value)| (*time, *value));
+            let far = each.max_by(|a, b| a.1.abs().total_cmp(&b.1.abs()))?;
+            if far.1.abs() <= ABSURD {
+                return None;
+            }
+            let mut sizes: Vec<f64> = values.iter().map(|value| value.abs()).collect();
+            let half = sizes.len() / 2;
+            let usual = *sizes.select_nth_unstable_by(half, f64::total_cmp).1;
+            let is_stray = far.1.abs() > APART * usual;
+            is_stray.then(|| stray_sample(recording, &signal.key, far, usual))
+        };
+        self.signals.iter().filter_map(told).collect()
+    }
+
+    /// Samples that were left out because they are infinite.
+    pub fn infinite_samples(&self, recording: &str) -> Vec<Diagnostic> {
+        let infinite = self.signals.iter().filter(|one| one.series.dropped.n_not_finite > 0);
+        let told = infinite.map(|Signal { key, series }| {
+            let n = series.dropped.n_not_finite;
+            let samples = if n == 1 { "1 sample".into() } else { format!("{n} samples") };
+            let message =
+                format!("{samples} of `{key:.120}` in `{recording}` left out: not finite");
+            Diagnostic::warning("not-finite", message)
+        });
+        told.collect()
+    }
+
     /// The series of a key.
     pub fn series(&self, key: &str) -> Option<&Series> {
         let at = self.signals.iter().position(|signal| signal.key == key)?;
         Some(&self.signals[at].series)
     }
+}
+
+/// In SI nothing that moves measures more, be it pascals; counters do, all of their samples.
+const ABSURD: f64 = 1e9;
+
+/// So many times the usual size of a sample a stray one has at least.
+const APART: f64 = 1e6;
+
+fn stray_sample(
+    recording: &str,
+    key: &str,
+    (time, value): (SimTime, f64),
+    usual: f64,
+) -> Diagnostic {
+    let message = format!(
+        "`{recording}` has {value:e} for `{key:.120}` at {time}, where half of its samples are \
+         within {usual:.2e}"
+    );
+    Diagnostic::warning("stray-sample", message)
+        .help("leave that cell empty, or cut it off with --start and --end")
 }
 
 /// What to say where nothing was measured.

@@ -10,6 +10,7 @@ use headland_judge::compare::Series;
 use headland_sim::Model;
 use headland_world::JointKind;
 
+use crate::Replay;
 use crate::placing::Known;
 use crate::source::{Frame, FrameQuantity, JointQuantity, Source};
 
@@ -129,6 +130,11 @@ pub fn is_angle(model: &Model, source: &Source) -> bool {
         Source::Frame(_, FrameQuantity::Pose(component)) => *component >= 7,
         _ => false,
     }
+}
+
+/// Of each signal of a replay, whether full turns of it do not matter.
+pub(crate) fn angles_of(replay: &Replay) -> Vec<bool> {
+    replay.sources().iter().map(|source| is_angle(replay.model(), source)).collect()
 }
 
 /// The velocity that the slope of a position is. Of turns it is more than a slope of numbers.

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use headland_base::maths::{PI, wrap_angle};
 use headland_base::{Diagnostic, SimDuration, SimTime};
-use headland_judge::compare::{Dropped, Running, Sampling, Series};
+use headland_judge::compare::{Digits, Dropped, Running, Sampling, Series};
 use headland_sim::{Engine, Model};
 
 use crate::experiment::{Experiment, Signal};
@@ -32,6 +32,8 @@ pub struct Live {
     wraps: bool,
     last_reset: SimTime,
     running: Vec<Running>,
+    /// How large the numbers of every key are.
+    digits: Vec<Digits>,
     dropped: Dropped,
     n_stray: u64,
     n_rows: u64,
@@ -74,6 +76,7 @@ impl Live {
         let options = ReplayOptions { window: None, sampling: Some(Sampling::Exact), ..options };
         Live {
             running: vec![Running::default(); keys.len()],
+            digits: vec![Digits::default(); keys.len()],
             keys,
             stage: Stage::Waiting(Box::new((model, engine, around, options))),
             recent: Vec::new(),
@@ -94,6 +97,14 @@ impl Live {
     /// The figures of every key so far.
     pub fn figures(&self) -> &[Running] {
         &self.running
+    }
+
+    /// What to say of keys whose numbers so far are too large for their errors to say anything.
+    pub fn lacking_digits(&self) -> Vec<Diagnostic> {
+        let Some(replay) = self.replay() else { return Vec::new() };
+        let is_angle = |source| self.wraps && is_angle(replay.model(), source);
+        let each = self.keys.iter().zip(&self.digits).zip(replay.sources());
+        each.filter_map(|((key, digits), source)| digits.lacking(key, is_angle(source))).collect()
     }
 
     /// Rows that were left out because of their times.
@@ -232,6 +243,8 @@ impl Live {
                 let error = value - real;
                 let error = if is_angle && error.abs() > PI { wrap_angle(error) } else { error };
                 self.running[i].add(*time, error);
+                self.digits[i].add_a(*real);
+                self.digits[i].add_b(*value);
             }
         }
     }

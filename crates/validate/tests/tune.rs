@@ -548,26 +548,27 @@ fn starts_stay_within_their_turn() {
     assert!(start.lower > 0.5 - 3.2 && start.upper < 0.5 + 3.2, "{start:?}");
 }
 
-/// Speeds alone do not say where a joint starts: it is looked for, where it matters. The model has it
-/// at 0.5 rad, and it was let go at 0.3.
+/// How fast the pendulum went, and not where it was: let go at 0.3 rad, where the model has 0.5.
+fn speeds() -> Experiment {
+    let times: Vec<SimTime> =
+        (0..200).map(|i| SimTime::from_secs(f64::from(i) / 50.0).unwrap()).collect();
+    let known = vec![("hinge/position".to_string(), 0.3), ("hinge/velocity".to_string(), 0.0)];
+    let signals = vec![signal("hinge/velocity", &times, |_| 0.0)];
+    let mut data = Experiment { signals, known, ..Experiment::default() };
+    let mut planted = pendulum();
+    parameter::find(&planted.world, DAMPING).unwrap()[0].set(&mut planted, 0.2).unwrap();
+    let model = Model::compile(&Arc::new(planted.world)).unwrap();
+    let options = ReplayOptions::new(ms(2.0));
+    let mut replay = Replay::new(model, engine("native"), Arc::new(data.clone()), options).unwrap();
+    data.signals[0].series.values.clone_from(&replay.run().unwrap().values[0]);
+    Experiment { known: Vec::new(), ..data }
+}
+
+/// Speeds alone do not say where a joint starts: it is looked for, where it matters.
 #[test]
 fn a_start_that_was_not_measured_is_looked_for() {
     let make = || engine("native");
     let wanted = || vec![Wanted::new(&pendulum(), DAMPING, 0.0, 1.0).unwrap()];
-    let speeds = || {
-        let times: Vec<SimTime> =
-            (0..200).map(|i| SimTime::from_secs(f64::from(i) / 50.0).unwrap()).collect();
-        let known = vec![("hinge/position".to_string(), 0.3), ("hinge/velocity".to_string(), 0.0)];
-        let signals = vec![signal("hinge/velocity", &times, |_| 0.0)];
-        let mut data = Experiment { signals, known, ..Experiment::default() };
-        let mut planted = pendulum();
-        parameter::find(&planted.world, DAMPING).unwrap()[0].set(&mut planted, 0.2).unwrap();
-        let model = Model::compile(&Arc::new(planted.world)).unwrap();
-        let options = ReplayOptions::new(ms(2.0));
-        let mut replay = Replay::new(model, make(), Arc::new(data.clone()), options).unwrap();
-        data.signals[0].series.values.clone_from(&replay.run().unwrap().values[0]);
-        Experiment { known: Vec::new(), ..data }
-    };
     let found = |plan: Plan| {
         let courses = vec![course("speeds", speeds(), false)];
         let tuning = Tuning::new(pendulum(), wanted(), courses, plan, &make).unwrap();
@@ -585,6 +586,22 @@ fn a_start_that_was_not_measured_is_looked_for() {
     assert!(!assumed.is_trusted() && (assumed.numbers[0].value - 0.2).abs() > 0.01);
 }
 
+/// Of what is held out no start is looked for: that the model's own is taken is told, and does not
+/// make the answer worse.
+#[test]
+fn a_start_that_was_not_measured_of_what_is_held_out_is_told() {
+    let make = || engine("native");
+    let wanted = vec![Wanted::new(&pendulum(), DAMPING, 0.0, 1.0).unwrap()];
+    let courses = vec![course("fitted", speeds(), false), course("held", speeds(), true)];
+    let tuning = Tuning::new(pendulum(), wanted, courses, plan(), &make).unwrap();
+    let told: Vec<_> = tuning.notes().iter().filter(|n| n.code == "start-assumed").collect();
+    let words = "where `pendulum::hinge` starts in `held` was neither measured nor given: the \
+                 model's own 0.5 rad is taken for it, and the errors there are as wrong as that";
+    assert_eq!(told.iter().map(|note| &*note.message).collect::<Vec<_>>(), [words]);
+    let found = solved(&tuning, Method::Lm, 1).1;
+    assert!(found.is_trusted(), "{:?}", found.warnings);
+}
+
 /// On a level rail nothing depends on where it starts: that is not looked for, and no fault.
 #[test]
 fn a_start_that_changes_nothing_is_not_looked_for() {
@@ -596,10 +613,12 @@ fn a_start_that_changes_nothing_is_not_looked_for() {
     let experiment = Experiment { signals: vec![slower], ..Experiment::default() };
     let wanted = vec![Wanted::new(&rail, "joint/rail/dynamics/damping", 0.0, 5.0).unwrap()];
     for fits_start in [true, false] {
-        let courses = vec![course("speeds", experiment.clone(), false)];
+        let held = course("held", experiment.clone(), true);
+        let courses = vec![course("speeds", experiment.clone(), false), held];
         let plan = Plan { fits_start, ..plan() };
         let tuning = Tuning::new(rail.clone(), wanted.clone(), courses, plan, &make).unwrap();
         assert!(!tuning.names().iter().any(|name| name.ends_with("/position")));
+        assert!(!tuning.notes().iter().any(|note| note.code == "start-assumed"));
         let (_, found) = solved(&tuning, Method::Lm, 1);
         assert!((found.numbers[0].value - 1.0).abs() < 0.01, "{:?}", found.numbers);
         assert!(!found.warnings.iter().any(|warning| warning.code == "start-assumed"));

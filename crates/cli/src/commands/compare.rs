@@ -79,11 +79,14 @@ fn follow(context: &Context, args: &CompareArgs, idle_most: Option<SimDuration>)
     let has_errors = findings.has_errors();
     context.show(&findings.into_vec());
     figures.finish(&standing(&following, &rows));
+    let lacking = following.lacking_digits();
+    context.show(&lacking);
     let is_any = following.figures().any(|(_, running)| running.n > 0);
     if !is_any {
         context.show(&[no_pair("no sample that came has one of A", side.span(), span)]);
     }
-    Ok(if has_errors || !is_any || rows.has_lost() { read.max(Outcome::Partial) } else { read })
+    let is_partial = has_errors || !is_any || !lacking.is_empty() || rows.has_lost();
+    Ok(if is_partial { read.max(Outcome::Partial) } else { read })
 }
 
 fn standing<'f>(following: &'f Following, rows: &Rows) -> Standing<'f> {

@@ -205,7 +205,7 @@ fn chosen(
     let numbers = chosen.iter().map(|(_, i)| *i).chain(found).chain(score).collect();
     let axes = chosen.iter().map(|(axis, i)| Axis::new(axis, &all[*i], args)).collect();
     let columns = Columns { axes, has_found: found.is_some(), has_score: score.is_some() };
-    Ok((NumberChoice { numbers, word }, columns))
+    Ok((NumberChoice { numbers, word, may_have_words: false }, columns))
 }
 
 fn truth(args: &FitNoiseArgs, axes: &[Axis]) -> Result<Truth, Vec<Diagnostic>> {

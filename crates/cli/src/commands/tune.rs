@@ -88,7 +88,9 @@ pub fn run(context: &Context, args: &TuneArgs) -> Ended {
     let Some(found) = found else {
         put_away?;
         if stop.load(Ordering::Relaxed) {
-            return nothing_found(context);
+            let tried = saved.looking_at(&tuning, args.most as usize);
+            return tried
+                .map_or_else(|| nothing_found(context), |what| still_trying(context, what));
         }
         let message = "the model cannot be simulated with any of the values that were tried";
         return Err(vec![
@@ -105,6 +107,16 @@ pub fn run(context: &Context, args: &TuneArgs) -> Ended {
 fn nothing_found(context: &Context) -> Ended {
     let message = "interrupted before the first simulation had ended: nothing was found";
     context.show(&[Diagnostic::warning("interrupted", message)]);
+    Ok(Outcome::Partial)
+}
+
+/// Before a search by slopes, what has many dips is tried all over its range.
+fn still_trying(context: &Context, what: &str) -> Ended {
+    let message =
+        format!("interrupted while {what} were tried all over their range, before the search");
+    let help = "the same command begins that anew, with --resume as well: only the search behind \
+                it is put away";
+    context.show(&[Diagnostic::warning("interrupted", message).help(help)]);
     Ok(Outcome::Partial)
 }
 

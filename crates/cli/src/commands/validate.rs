@@ -20,6 +20,7 @@ use headland_sim::{EngineEntry, Housing, Model};
 use headland_validate::experiment::nothing_measured;
 use headland_validate::infer::is_angle;
 use headland_validate::source::Source;
+use headland_validate::tune::assumed_starts;
 use headland_validate::{
     Between, Experiment, Replay, ReplayOptions, Signal, Simulated, Stopped, known_signals,
 };
@@ -87,6 +88,7 @@ pub fn run(context: &Context, args: &ValidateArgs) -> Ended {
         }]);
         return Ok(Outcome::Partial);
     }
+    context.show(&experiment.stray_samples(&args.table.display().to_string()));
     let how = options_of(args, &model, settings)?;
     let mut options = options(context, by, Sampling::Nearest)?;
     let mut replay = Replay::new(model, (engine.make)(engine), Arc::new(experiment), how)?;
@@ -117,6 +119,8 @@ pub fn run(context: &Context, args: &ValidateArgs) -> Ended {
         let delay = replay.options().command_delay;
         context.show(clocks_apart(path, replay.experiment(), replay.model(), delay).as_slice());
     }
+    let elsewhere = |replay: &mut Replay| watched(context, args, engine, replay).ok();
+    context.show(assumed_starts(&mut replay, &name_a, &simulated, elsewhere).as_slice());
     let contained = contained(&simulated);
     context.show(&contained);
     context.show(remarked(&simulated).as_slice());
@@ -299,6 +303,27 @@ fn repeat(
     engine: &EngineEntry,
     replay: &mut Replay,
 ) -> Result<Option<Simulated>, Vec<Diagnostic>> {
+    match watched(context, args, engine, replay) {
+        Ok(simulated) => Ok(Some(simulated)),
+        Err(Stopped::Fault(time, fault)) => {
+            let message = format!("engine `{}` broke at {time}: {}", engine.name, fault.0);
+            Err(vec![Diagnostic::error("engine-fault", message)])
+        }
+        Err(Stopped::Interrupted(time)) => {
+            let message = format!("broken off at {time} of {}", replay.plan().duration());
+            context.show(&[Diagnostic::warning("replay-interrupted", message)]);
+            Ok(None)
+        }
+    }
+}
+
+/// One run, with its progress and somebody who watches it; Ctrl-C ends it.
+fn watched(
+    context: &Context,
+    args: &ValidateArgs,
+    engine: &EngineEntry,
+    replay: &mut Replay,
+) -> Result<Simulated, Stopped> {
     let stop = interrupted();
     let mut progress = Progress::new(context.shows_progress(), Some(replay.plan().duration()));
     let patience = Duration::from_secs(args.patience);
@@ -317,18 +342,7 @@ fn repeat(
     let ended = ended.cloned();
     drop(watchdog);
     progress.finish();
-    match ended {
-        Ok(simulated) => Ok(Some(simulated)),
-        Err(Stopped::Fault(time, fault)) => {
-            let message = format!("engine `{}` broke at {time}: {}", engine.name, fault.0);
-            Err(vec![Diagnostic::error("engine-fault", message)])
-        }
-        Err(Stopped::Interrupted(time)) => {
-            let message = format!("broken off at {time} of {}", replay.plan().duration());
-            context.show(&[Diagnostic::warning("replay-interrupted", message)]);
-            Ok(None)
-        }
-    }
+    ended
 }
 
 fn contained(simulated: &Simulated) -> Vec<Diagnostic> {

@@ -11,6 +11,7 @@ use headland_base::{Diagnostic, SimTime};
 use headland_record::Unit;
 use headland_record::track::joint_key;
 
+use super::digits::Digits;
 use super::items::{What, items};
 use super::pairing::{Sampling, median_interval};
 use super::running::Running;
@@ -40,6 +41,7 @@ struct Followed {
     /// The best so far for a sample of A: which, the number of B, how far apart.
     held: Option<(usize, f64, i64)>,
     running: Running,
+    digits: Digits,
     n_b: u64,
     dropped: Dropped,
 }
@@ -141,6 +143,11 @@ impl Following {
         self.keys.iter().map(|key| (key.key.as_str(), &key.running))
     }
 
+    /// What to say of keys whose numbers so far are too large for their errors to say anything.
+    pub fn lacking_digits(&self) -> Vec<Diagnostic> {
+        self.keys.iter().filter_map(|key| key.digits.lacking(&key.key, key.is_angle)).collect()
+    }
+
     /// Rows so far.
     pub fn n_rows(&self) -> u64 {
         self.n_rows
@@ -198,6 +205,7 @@ impl Followed {
         Some(Followed {
             key,
             column,
+            digits: Digits::of(&series.values, &[]),
             a: series,
             is_angle,
             most_nanos,
@@ -283,6 +291,7 @@ impl Followed {
     }
 
     fn add(&mut self, a: usize, b: f64) {
+        self.digits.add_b(b);
         let error = b - self.a.values[a];
         let turns = self.is_angle && error.abs() > PI;
         let error = if turns { wrap_angle(error) } else { error };

@@ -17,6 +17,7 @@
 
 mod bootstrap;
 mod correlate;
+mod digits;
 mod following;
 mod items;
 mod lag;
@@ -36,6 +37,7 @@ use headland_base::{Diagnostic, SimDuration, SimTime};
 use headland_record::Unit;
 
 pub use bootstrap::{Bootstrap, Interval, Intervals, block_length, intervals};
+pub use digits::{Digits, NO_DIGITS};
 pub use following::{Following, Heading, SIGNAL_TWICE, Unmatched, signal_twice};
 pub use lag::{Lag, SHIFTS, lag};
 pub use pairing::{Pair, Pairing, Rule, Sampling, median_interval, pair};
@@ -47,7 +49,6 @@ pub use statistics::{STATISTICS, Spread, Statistic, Stats};
 pub use threshold::{Held, Relation, Threshold, statistic_names};
 
 use items::{Item, What, items};
-pub use one::NO_DIGITS;
 use one::Workshop;
 
 /// How two sides are compared.

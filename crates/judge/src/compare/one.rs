@@ -10,6 +10,7 @@ use headland_base::{Diagnostic, SimDuration, SimTime, Transform};
 use headland_record::Unit;
 
 use super::bootstrap::intervals;
+use super::digits::Digits;
 use super::items::{Item, What};
 use super::lag::lag;
 use super::pairing::{Pair, Pairing, Rule, Sampling, median_interval, pair};
@@ -109,7 +110,7 @@ impl<'s> Workshop<'s> {
         let is_angle = self.options.wraps && is_angle;
         let (pairing, tolerance) = self.pairing(&a.times, &b.times);
         let kind = if is_angle { KeyKind::Angle } else { KeyKind::Number };
-        self.refused.extend(no_digits(key, (&a, &b), is_angle));
+        self.refused.extend(Digits::of(&a.values, &b.values).lacking(key, is_angle));
         let whole_a = whole(&a, is_angle);
         let errors = number_errors((&a, &whole_a), &b, &pairing.pairs, is_angle);
         let unit = self.unit(key, &a, &b);
@@ -389,39 +390,6 @@ impl<'s> Workshop<'s> {
             }
         }
     }
-}
-
-/// The finest that is asked of an angle \[rad\], and of another number as a share of the range of A.
-const FINEST: f64 = 1e-3;
-
-/// What is smaller has digits enough, and may be a constant with nothing but rounding in it.
-const LARGE: f64 = 1e12;
-
-/// The code of what is said of numbers so large that nothing can be told between them.
-pub const NO_DIGITS: &str = "no-digits";
-
-/// A number of sixteen digits that is very large has none left behind the point: two that differ are
-/// then the same, and their error is a perfect zero.
-fn no_digits(key: &str, (a, b): (&Series, &Series), is_angle: bool) -> Option<Diagnostic> {
-    let largest =
-        a.values.iter().chain(&b.values).fold(0.0_f64, |most, value| most.max(value.abs()));
-    if largest < LARGE {
-        return None;
-    }
-    let gap = largest * f64::EPSILON;
-    let wanted = match is_angle {
-        true => FINEST,
-        // All may have become one number.
-        false => Spread::of(&a.values, &a.values).range.map_or(1.0, |range| FINEST * range),
-    };
-    (gap > wanted).then(|| {
-        let message = format!(
-            "`{key:.120}` goes up to {largest:.1e}, where neighbouring numbers are {gap:.1e} apart: its \
-             errors say nothing"
-        );
-        Diagnostic::warning(NO_DIGITS, message)
-            .help("measure from a nearer zero; of an angle leave full turns out")
-    })
 }
 
 /// The errors of a number. `whole_a` is A with the full turns of an angle: that it jumps by a

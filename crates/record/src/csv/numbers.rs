@@ -5,8 +5,10 @@ use std::io::BufRead;
 
 use headland_base::{Diagnostic, Findings};
 
+use super::cells::{Cells, is_row};
+use super::group::groups;
 use super::header::{self, ColumnHead, Delimiter, header_cells, heads};
-use super::{Header, number_of};
+use super::{Header, TableReport};
 use crate::lines::Lines;
 use crate::unit::Unit;
 
@@ -48,6 +50,9 @@ pub struct NumberChoice {
     pub numbers: Vec<usize>,
     /// A column of words.
     pub word: Option<usize>,
+    /// A column that is no part of a pose, a velocity or a joint may turn out to be one of words;
+    /// else every word is a fault.
+    pub may_have_words: bool,
 }
 
 /// Reads a table: `choose` is asked once which columns are wanted, `each` gets every row. What is
@@ -85,34 +90,37 @@ pub fn read_numbers(
             return (0, findings);
         }
     };
-    let (mut n_rows, mut numbers) = (0, vec![f64::NAN; chosen.numbers.len()]);
+    let time_column = heads.iter().position(ColumnHead::is_time);
+    let mut cells = Cells::new(name, delimiter, heads, false);
+    if let (Some(time_column), true) = (time_column, chosen.may_have_words) {
+        // Here each column is its own, so that what two of them do not make together is no finding.
+        cells.let_words(&groups(&cells.heads, time_column, name, &mut Findings::new()));
+    }
+    let mut report = TableReport::default();
+    let mut numbers = vec![f64::NAN; chosen.numbers.len()];
     while let Some(line) = lines.next(&mut findings) {
-        let text = line.text.trim();
-        if text.is_empty() || text.starts_with('#') {
+        if !is_row(line.text) || cells.is_cut_off(&line, &mut findings) {
             continue;
         }
         let number = line.number;
-        let cells = delimiter.split(line.text, heads.len());
+        let row = cells.row(number, line.text);
         for (slot, i) in numbers.iter_mut().zip(&chosen.numbers) {
-            let cell = cells.get(*i).map_or("", |cell| cell);
-            *slot = match number_of(cell) {
-                Ok(Some(value)) if value.is_finite() => value * heads[*i].factor,
-                Ok(None) => f64::NAN,
-                _ => {
-                    let key = &heads[*i].key;
-                    let message = format!(
-                        "`{name}` line {number}: `{cell:.40}` in column `{key:.60}` is no number"
-                    );
-                    findings.push(Diagnostic::error("not-a-number", message));
-                    f64::NAN
-                }
-            };
+            let cell = row.get(*i).map_or("", |cell| cell);
+            let value = cells.number(*i, number, cell);
+            if value.is_some_and(f64::is_infinite) {
+                let key = &cells.heads[*i].key;
+                let message = format!("`{cell:.40}` in column `{key:.60}` is no number");
+                cells.push(cells.fault("not-a-number", number, message));
+            }
+            *slot = value.filter(|value| value.is_finite()).unwrap_or(f64::NAN);
         }
-        let word = chosen.word.and_then(|i| cells.get(i)).map_or("", |cell| cell);
+        let word = chosen.word.and_then(|i| row.get(i)).map_or("", |cell| cell);
         each(NumberRow { line: number, numbers: &numbers, word });
-        n_rows += 1;
+        report.n_rows += 1;
     }
-    (n_rows, findings)
+    findings.extend(cells.take_faults());
+    findings.extend(cells.told(&report));
+    (report.n_rows, findings)
 }
 
 #[cfg(test)]
@@ -130,7 +138,7 @@ mod tests {
             assert!(no_time.is_some_and(|fault| fault.code == "which-time-unit"));
             let wanted = NumberColumn { name: "x".into(), unit, factor: 1e-3, si_unit };
             assert_eq!(columns[1], wanted);
-            Ok(NumberChoice { numbers: vec![2, 1], word: Some(0) })
+            Ok(NumberChoice { numbers: vec![2, 1], word: Some(0), ..NumberChoice::default() })
         };
         let (n, findings) = read_numbers(table.as_bytes(), "t.csv", choose, |row| {
             rows.push((row.line, row.numbers.to_vec(), row.word.to_string()));

@@ -169,8 +169,7 @@ impl Replay {
         {
             return Err(vec![fault]);
         }
-        notes.extend(engine.check(&model, &options.of_engine()));
-        notes.extend(headland_sim::coarse_step(engine.as_ref(), &model, options.step));
+        notes.extend(headland_sim::checked(engine.as_ref(), &model, &options.of_engine()));
         if notes.iter().any(|note| note.severity == Severity::Error) {
             return Err(notes);
         }

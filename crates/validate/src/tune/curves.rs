@@ -8,7 +8,7 @@ use headland_sim::Model;
 
 use super::Tuning;
 use crate::Signal;
-use crate::infer::is_angle;
+use crate::infer::angles_of;
 use crate::source::Names;
 
 /// One key of one recording.
@@ -86,13 +86,7 @@ pub(super) fn units(tuning: &Tuning<'_>) -> Vec<Vec<String>> {
 
 fn moved(tuning: &Tuning<'_>, x: &[f64]) -> All {
     let mut replays = tuning.replays(&tuning.subject, &tuning.whole()).ok()?;
-    let angles: Vec<Vec<bool>> = replays
-        .iter()
-        .flatten()
-        .map(|replay| {
-            replay.sources().iter().map(|source| is_angle(replay.model(), source)).collect()
-        })
-        .collect();
+    let angles: Vec<Vec<bool>> = replays.iter().flatten().map(angles_of).collect();
     let mut out = Vec::new();
     let is_whole = tuning.simulate(&mut replays, x, &mut |course, experiment, values| {
         let signals = experiment.signals.iter().zip(&angles[course]).zip(values);

@@ -9,7 +9,7 @@ use super::curves::units;
 use super::residuals::Used;
 use super::tuned::KeyError;
 use super::{Course, Tuning};
-use crate::infer::is_angle;
+use crate::infer::angles_of;
 use crate::{Experiment, Replay};
 
 impl Tuning<'_> {
@@ -88,13 +88,7 @@ impl Tuning<'_> {
     }
 
     fn sums_at(&self, replays: &mut [Option<Replay>], x: &[f64]) -> Option<Errors> {
-        let angles: Vec<Vec<bool>> = replays
-            .iter()
-            .flatten()
-            .map(|replay| {
-                replay.sources().iter().map(|source| is_angle(replay.model(), source)).collect()
-            })
-            .collect();
+        let angles: Vec<Vec<bool>> = replays.iter().flatten().map(angles_of).collect();
         let mut out: Errors = Vec::new();
         let is_whole = self.simulate(replays, x, &mut |course, experiment, values| {
             let signals = experiment.signals.iter().zip(&angles[course]).zip(values);

@@ -50,16 +50,17 @@ use headland_world::parameter::{Parameter, Subject};
 use crate::fit::sureness::Moment;
 use crate::fit::{Bounds, Problem};
 use crate::source::Source;
-use crate::{Done, Experiment, ReplayOptions};
+use crate::{Done, Experiment, Replay, ReplayOptions};
 use residuals::{Scale, Used, fitted_part};
 use starting_noise::starts_as_measured;
-use starts::{Start, assumed, starts_of};
+use starts::{A_LITTLE, Start, assumed, assumed_beside, guesses_of, starts_of};
 use wanted::{are_of_one_body, is_time, outside};
 
 pub use curves::{Curve, Moved, curves};
 pub use derived::Derived;
 pub use residuals::Replays;
 pub use saved::{Method, Saved, Search, search};
+pub use starts::assumed_starts;
 pub use tuned::{KeyError, Tuned, TunedNumber, UNTRUSTED, tuned};
 pub use wanted::Wanted;
 
@@ -200,6 +201,7 @@ impl<'a> Tuning<'a> {
         // What is held out is refused now as well, and not when the search is over.
         if tuning.plan.train_share < 1.0 || tuning.fitted.contains(&None) {
             let whole = tuning.replays(&tuning.subject, &tuning.whole())?;
+            tuning.notes.extend(tuning.assumed_of_held_out(&whole));
             let courses = tuning.courses.iter().zip(&whole).filter(|(one, _)| one.is_held_out);
             tuning.notes.extend(courses.filter_map(|(course, replay)| {
                 let n_moments = replay.as_ref()?.plan().landings.len();
@@ -256,6 +258,31 @@ impl<'a> Tuning<'a> {
         Ok(())
     }
 
+    /// What to say of starts that were neither measured nor given, where what is held out depends
+    /// on them. Nothing is fitted to it, so that the answer is as good without.
+    fn assumed_of_held_out(&self, whole: &[Option<Replay>]) -> Vec<Diagnostic> {
+        let mut told = Vec::new();
+        for (i, course) in self.courses.iter().enumerate().filter(|(_, one)| one.is_held_out) {
+            let Some(replay) = &whole[i] else { continue };
+            let guesses = guesses_of((i, replay));
+            if guesses.is_empty() {
+                continue;
+            }
+            // As if it were all that is fitted.
+            let mut alone = self.clone();
+            alone.fitted = vec![None; self.courses.len()];
+            alone.fitted[i] = Some(Arc::clone(&course.experiment));
+            let scaled = self.replays(&self.subject, &alone.fitted);
+            if scaled.and_then(|mut replays| alone.scale(&mut replays)).is_err() {
+                continue; // it is told when its errors are looked at
+            }
+            if alone.matters(&guesses) {
+                told.push(assumed_beside(&guesses, replay, &course.name));
+            }
+        }
+        told
+    }
+
     /// Whether anything that is fitted depends on where recordings start: with the numbers that the
     /// model has, or with others of those sought. On a rail whose spring is sought all places are
     /// the same for as long as it has none.
@@ -273,12 +300,12 @@ impl<'a> Tuning<'a> {
             apart.fold(0.0, f64::max) > waves::NOTHING
         };
         let as_given = vec![f64::NAN; self.wanted.len()];
-        if there(&as_given, 0.1).is_none_or(|there| is_other(&there, &self.untuned)) {
+        if there(&as_given, A_LITTLE).is_none_or(|there| is_other(&there, &self.untuned)) {
             return true;
         }
         let middle = self.wanted.iter().map(|wanted| 0.5 * (wanted.lower + wanted.upper));
         let middle: Vec<f64> = middle.collect();
-        let both = there(&middle, 0.0).zip(there(&middle, 0.1));
+        let both = there(&middle, 0.0).zip(there(&middle, A_LITTLE));
         both.is_some_and(|(here, there)| is_other(&here, &there))
     }
 

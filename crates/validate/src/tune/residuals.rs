@@ -13,7 +13,7 @@ use headland_world::parameter::Subject;
 use super::{Course, Tuning};
 use crate::fit::Problem;
 use crate::fit::sureness::Moment;
-use crate::infer::is_angle;
+use crate::infer::angles_of;
 use crate::source::Source;
 use crate::{Experiment, Replay, Signal};
 
@@ -83,8 +83,7 @@ impl Tuning<'_> {
                 self.signals.push(Vec::new());
                 continue;
             };
-            let angles: Vec<bool> =
-                replay.sources().iter().map(|source| is_angle(replay.model(), source)).collect();
+            let angles = angles_of(replay);
             let joint = |source: &Source| match source {
                 Source::Joint(dof, _) => Some(OfJoint::of(replay.model(), *dof)),
                 _ => None,

@@ -9,7 +9,7 @@ use sha2::{Digest, Sha256};
 
 use super::Tuning;
 use super::elsewhere::look_elsewhere;
-use super::scan::{n_scanned, scan, scanned};
+use super::scan::{n_scanned, scan, scanned, what_is_scanned};
 use crate::fit::{Bounds, Ended, Evaluate, cma, marquardt};
 
 /// How to search.
@@ -163,6 +163,22 @@ impl Saved {
         self.is_scanned && has_dips()
     }
 
+    /// Points to look at before the search, where that is still to be done within so many
+    /// evaluations.
+    fn to_scan(&self, tuning: &Tuning<'_>, most_evaluations: usize) -> Option<Vec<Vec<f64>>> {
+        let points = scanned(tuning, self.search.method(), self.search.best().0);
+        // One more: the point that it starts from.
+        let n = self.search.n_evaluations() + n_scanned(tuning, &points) + 1;
+        (!self.is_scanned && n <= most_evaluations).then_some(points)
+    }
+
+    /// What is tried all over its range before the search, in words, where that is still to be
+    /// done. It is put away only after that.
+    pub fn looking_at(&self, tuning: &Tuning<'_>, most_evaluations: usize) -> Option<&'static str> {
+        self.to_scan(tuning, most_evaluations)?;
+        what_is_scanned(tuning, self.search.method())
+    }
+
     /// As text.
     pub fn to_json(&self) -> String {
         serde_json::to_string_pretty(self).expect("numbers and words")
@@ -256,14 +272,9 @@ pub fn search(
     watch: &mut dyn FnMut(&Saved) -> ControlFlow<()>,
 ) -> Option<marquardt::Linear> {
     let bounds = tuning.bounds();
-    if !saved.is_scanned {
-        let points = scanned(tuning, saved.search.method(), saved.search.best().0);
-        // One more: the point that it starts from.
-        let n = n_scanned(tuning, &points) + 1;
-        if saved.search.n_evaluations() + n <= most_evaluations {
-            scan(&mut saved.search, points, tuning, crew).ok()?;
-            saved.is_scanned = true;
-        }
+    if let Some(points) = saved.to_scan(tuning, most_evaluations) {
+        scan(&mut saved.search, points, tuning, crew).ok()?;
+        saved.is_scanned = true;
     }
     let about = saved.clone();
     match &mut saved.search {

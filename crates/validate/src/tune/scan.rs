@@ -33,7 +33,7 @@ pub(super) fn scanned(tuning: &Tuning<'_>, method: Method, start: &[f64]) -> Vec
         point[i] = bounds.lower[i] + (bounds.upper[i] - bounds.lower[i]) * share;
     };
     let mut points = Vec::new();
-    if let Some(delay) = delay_of(tuning).filter(|_| method == Method::Lm) {
+    if let Some(delay) = scanned_delay(tuning, method) {
         for k in 0..=N_DELAYS {
             let mut point = start.to_vec();
             place(&mut point, delay, k as f64 / N_DELAYS as f64);
@@ -42,6 +42,22 @@ pub(super) fn scanned(tuning: &Tuning<'_>, method: Method, start: &[f64]) -> Vec
     }
     points.extend(surface_points(tuning, start));
     points
+}
+
+/// The delay, where it is looked at all over.
+fn scanned_delay(tuning: &Tuning<'_>, method: Method) -> Option<usize> {
+    delay_of(tuning).filter(|_| method == Method::Lm)
+}
+
+/// What [`scanned`] looks at, in words.
+pub(super) fn what_is_scanned(tuning: &Tuning<'_>, method: Method) -> Option<&'static str> {
+    let n_surfaces = surfaces(tuning).len();
+    match (scanned_delay(tuning, method), (1..=MOST_SURFACES).contains(&n_surfaces)) {
+        (Some(_), true) => Some("delays and surfaces"),
+        (Some(_), false) => Some("delays"),
+        (None, true) => Some("surfaces"),
+        (None, false) => None,
+    }
 }
 
 /// Points all over the ranges of surfaces, around a start; none where none, or too many, are

@@ -2,9 +2,10 @@
 
 use headland_base::Diagnostic;
 
-use crate::Replay;
+use super::waves::NOTHING;
 use crate::infer::is_angle;
 use crate::source::{JointQuantity, Source};
+use crate::{Replay, Simulated};
 
 /// A number of the first state of a course that is fitted.
 #[derive(Clone, Debug)]
@@ -17,6 +18,19 @@ pub(crate) struct Start {
     pub room: f64,
     /// Nobody measured it: the value is the model's own.
     pub is_guess: bool,
+}
+
+impl Start {
+    /// The joint, and what of its start it is.
+    fn in_words<'a>(&'a self, replay: &'a Replay) -> (&'a str, &'static str, &'static str) {
+        match self.source {
+            Source::Joint(dof, JointQuantity::Velocity) => {
+                (&replay.model().dofs[dof].name, "how fast", "velocity")
+            }
+            Source::Joint(dof, _) => (&replay.model().dofs[dof].name, "where", "position"),
+            _ => (&self.name, "how", "position"),
+        }
+    }
 }
 
 /// A little less, so that both ends are not the same place \[rad\].
@@ -86,22 +100,71 @@ pub(super) fn starts_of((course, replay): (usize, &Replay)) -> Vec<Start> {
 
 /// What to say where a start that matters was neither measured nor given, and none is looked for.
 pub(super) fn assumed(start: &Start, replay: &Replay) -> Diagnostic {
-    let (name, how, word) = match start.source {
-        Source::Joint(dof, JointQuantity::Velocity) => {
-            (&replay.model().dofs[dof].name, "how fast", "velocity")
-        }
-        Source::Joint(dof, _) => (&replay.model().dofs[dof].name, "where", "position"),
-        _ => (&start.name, "how", "position"),
-    };
+    let (joint, how, word) = start.in_words(replay);
     let message = format!(
-        "{how} `{name}` starts is not among what is fitted, and no start is looked for: the model's \
-         own {} {} is taken for it, and what is found is as wrong as that",
+        "{how} `{joint}` starts is not among what is fitted, and no start is looked for: the \
+         model's own {} {} is taken for it, and what is found is as wrong as that",
         start.value, start.unit
     );
     Diagnostic::warning(START_ASSUMED, message).help(format!(
-        "say it with --state, fit `{name}/{word}` as well, or have it looked for: without --window \
+        "say it with --state, fit `{joint}/{word}` as well, or have it looked for: without --window \
          and --start-as-measured"
     ))
+}
+
+/// The same of a recording that is compared and not fitted, and of all its starts: the first is
+/// named.
+pub(super) fn assumed_beside(starts: &[Start], replay: &Replay, recording: &str) -> Diagnostic {
+    let start = &starts[0];
+    let (joint, how, word) = start.in_words(replay);
+    let message = format!(
+        "{how} `{joint}` starts in `{recording}` was neither measured nor given: the model's own \
+         {} {} is taken for it, and the errors there are as wrong as that",
+        start.value, start.unit
+    );
+    let help = format!("say it with --state, or measure `{joint}/{word}` as well");
+    let told = Diagnostic::warning(START_ASSUMED, message).help(help);
+    match starts.len() - 1 {
+        0 => told,
+        n => told.note(format!("so are {n} more of the numbers that it starts from")),
+    }
+}
+
+/// Of what is compared and not fitted: what to say of starts that matter and that were neither
+/// measured nor given. `run` repeats the experiment once more, from elsewhere; `simulated` is what
+/// came out of it from the model's own place.
+pub fn assumed_starts(
+    replay: &mut Replay,
+    recording: &str,
+    simulated: &Simulated,
+    run: impl FnOnce(&mut Replay) -> Option<Simulated>,
+) -> Option<Diagnostic> {
+    let guesses = guesses_of((0, replay));
+    if guesses.is_empty() {
+        return None;
+    }
+    let moved = |start: &Start| (start.source.clone(), start.value + A_LITTLE * start.room);
+    let elsewhere: Vec<(Source, f64)> = guesses.iter().map(moved).collect();
+    replay.set_model_from(replay.model().clone(), &elsewhere).ok()?;
+    let there = run(replay)?;
+    is_other(&simulated.values, &there.values).then(|| assumed_beside(&guesses, replay, recording))
+}
+
+/// Those of a recording that nobody measured.
+pub(super) fn guesses_of(course: (usize, &Replay)) -> Vec<Start> {
+    starts_of(course).into_iter().filter(|start| start.is_guess).collect()
+}
+
+/// How far a start is moved to see whether it matters, as a share of the room it has.
+pub(super) const A_LITTLE: f64 = 0.1;
+
+/// Whether signals differ by more than a millionth of their size.
+fn is_other(here: &[Vec<f64>], there: &[Vec<f64>]) -> bool {
+    here.iter().zip(there).any(|(here, there)| {
+        let size = here.iter().fold(0.0, |most: f64, value| most.max(value.abs()));
+        let apart = here.iter().zip(there).map(|(here, there)| (here - there).abs());
+        apart.fold(0.0, f64::max) > NOTHING * size
+    })
 }
 
 /// The warning's code.

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use headland_base::names::suggestion;
-use headland_base::{Diagnostic, glob};
+use headland_base::{Diagnostic, Severity, glob};
 use headland_judge::compare::Side;
 use headland_record::Recording;
 use headland_report::count;
@@ -63,11 +63,17 @@ pub(super) fn courses(
         if let Some(file) = of(&args.state, i) {
             experiment.known = read_state(context, &file, &model)?;
         }
-        let course = Course {
-            name: path.display().to_string(),
-            experiment: Arc::new(experiment),
-            is_held_out: i >= args.tables.len(),
-        };
+        let name = path.display().to_string();
+        context.show(&experiment.infinite_samples(&name));
+        // Whatever is found would be as near to that sample as can be.
+        let stray = experiment.stray_samples(&name).into_iter();
+        let stray: Vec<Diagnostic> =
+            stray.map(|fault| Diagnostic { severity: Severity::Error, ..fault }).collect();
+        if !stray.is_empty() {
+            return Err(stray);
+        }
+        let course =
+            Course { name, experiment: Arc::new(experiment), is_held_out: i >= args.tables.len() };
         match courses.iter().find(|other| is_same(&course, other)) {
             Some(other) if other.is_held_out != course.is_held_out => {
                 let both = format!("what `{}` and `{}` both say is", other.name, course.name);

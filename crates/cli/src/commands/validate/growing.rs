@@ -82,13 +82,15 @@ pub(super) fn follow(
     if let Some(fault) = broke {
         return Err(vec![fault]);
     }
+    let lacking = live.lacking_digits();
+    context.show(&lacking);
     let is_any = live.figures().iter().any(|running| running.n > 0);
     if !is_any {
         context.show(&[nothing_measured()]);
     }
     let says_something = is_any && moves(context, live.n_rows() as usize);
     let has_lost = rows.has_lost() || live.n_stray() > 0;
-    let is_partial = has_errors || !says_something || has_lost;
+    let is_partial = has_errors || !says_something || !lacking.is_empty() || has_lost;
     Ok(if is_partial { Outcome::Partial } else { Outcome::Passed })
 }
 
