@@ -236,7 +236,7 @@ pub struct Surface {
     pub slip: Option<(f64, f64)>,
     /// Torsional friction coefficient and patch radius \[m\].
     pub torsional: Option<(f64, f64)>,
-    /// Rolling friction coefficient: kept for whoever reads the file, no engine has it.
+    /// Rolling friction coefficient: kept for whoever reads the file, no engine is given it.
     pub rolling: Option<f64>,
     /// Coefficient of restitution.
     pub restitution: Option<f64>,

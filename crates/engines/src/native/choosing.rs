@@ -7,8 +7,9 @@
 //! ```
 //!
 //! Points that did nothing in the last step are left out of the problem: of bricks that touch on all
-//! sides most do nothing. What comes out is the answer if none of them closes. If not, the whole
-//! problem is solved, point by point.
+//! sides most do nothing. What comes out is the answer if none of them closes. If one does, its patch
+//! is taken in and all is solved again; where no choice is right, the whole problem is solved, point
+//! by point.
 
 use headland_base::Vec3;
 use headland_sim::contact::hard::{Strength, Tuning};
@@ -72,6 +73,10 @@ impl Work {
             self.chosen.extend(chosen.iter().filter(|block| now.held.is_single(**block)));
             let blocks = self.patches.iter().map(|patch| now.held.patches[*patch].block);
             self.chosen.extend(blocks.flat_map(|block| [block, block + 1]));
+            let n_rows = |block: &usize| now.held.blocks.blocks[*block].n_rows;
+            if self.chosen.iter().map(n_rows).sum::<usize>() > HOLDING_AT_ONCE.n_newton_max {
+                return false;
+            }
             let chosen_here = std::mem::take(&mut self.chosen);
             self.gather(now, &chosen_here);
             self.chosen = chosen_here;
@@ -161,7 +166,7 @@ impl Work {
         if contacts().all(|block| self.roles[block] == Role::Holds) {
             return Tried::Right;
         }
-        self.pushed.clear(now.n_robots);
+        self.pushed.clear();
         let mut at = 0;
         for &block in chosen {
             let n_rows = held.blocks.blocks[block].n_rows;

@@ -12,7 +12,7 @@
 //! and of no smaller impulses. So where points of two links held in the last step, six rows that
 //! hold stand for all that press, which takes an eighth of the time to solve. If every point of the
 //! answer pushes and stays within its cone, it is an answer of the whole problem, whose law it
-//! keeps point by point. If not, the whole problem is solved.
+//! keeps point by point. If not, `choosing` looks for other patches, or the whole problem is solved.
 
 use headland_base::maths::sqrt;
 use headland_base::{Mat3, Vec3};

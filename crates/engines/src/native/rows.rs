@@ -91,6 +91,8 @@ struct Asked {
 pub(super) struct Numbering {
     robots: Vec<Vec<usize>>,
     n_robots: usize,
+    /// Whether each is a body by itself.
+    is_loose: Vec<bool>,
 }
 
 impl Numbering {
@@ -101,7 +103,9 @@ impl Numbering {
             n_robots - 1
         };
         let robots = packs.iter().map(|pack| pack.robots().iter().map(|_| number()).collect());
-        Numbering { robots: robots.collect(), n_robots }
+        let robots = robots.collect();
+        let loose = |pack: &Box<dyn Pack>| vec![pack.tree().nodes.len() == 1; pack.robots().len()];
+        Numbering { robots, n_robots, is_loose: packs.iter().flat_map(loose).collect() }
     }
 
     pub fn robot(&self, (pack, robot, _): Seat) -> usize {
@@ -402,7 +406,7 @@ impl Rows {
         let now = Now {
             held: &self.held,
             islands: &self.islands,
-            n_robots: self.numbering.n_robots,
+            is_loose: &self.numbering.is_loose,
             dt: drive.dt,
             rest_speed: rest_speed(drive),
             state,

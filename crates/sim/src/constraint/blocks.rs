@@ -48,21 +48,29 @@ pub struct Blocks {
 /// others without the matrix between them.
 #[derive(Clone, Debug, Default)]
 pub struct Pushed {
-    /// Robot by robot.
+    /// Robot by robot; nothing of those that were not pushed.
     places: Vec<Vec<f64>>,
+    /// Which were.
+    robots: Vec<usize>,
 }
 
 impl Pushed {
-    /// Nothing, on so many robots.
-    pub fn clear(&mut self, n_robots: usize) {
-        self.places.resize(n_robots, Vec::new());
-        self.places.iter_mut().for_each(|places| places.clear());
+    /// Forgets what was pushed.
+    pub fn clear(&mut self) {
+        self.robots.drain(..).for_each(|robot| self.places[robot].clear());
     }
 
     /// Adds the impulses of a block.
     pub fn add(&mut self, blocks: &Blocks, block: usize, impulses: &[f64]) {
         for side in blocks.blocks[block].sides.iter().flatten() {
-            let places = &mut self.places[blocks.sources[side.source].robot];
+            let robot = blocks.sources[side.source].robot;
+            if robot >= self.places.len() {
+                self.places.resize(robot + 1, Vec::new());
+            }
+            let places = &mut self.places[robot];
+            if places.is_empty() {
+                self.robots.push(robot);
+            }
             let mut force = [0.0; 6];
             for (row, impulse) in side.rows.iter().zip(impulses) {
                 force.iter_mut().zip(row).for_each(|(sum, part)| *sum += part * impulse);
@@ -71,10 +79,15 @@ impl Pushed {
                 if column >= places.len() {
                     places.resize(column + 1, 0.0);
                 }
-                places[column] +=
-                    force.iter().zip(lefts).map(|(part, left)| part * left).sum::<f64>();
+                let left: f64 = force.iter().zip(lefts).map(|(part, left)| part * left).sum();
+                places[column] += left;
             }
         }
+    }
+
+    /// What came to a column of a robot.
+    fn at(&self, robot: usize, column: usize) -> f64 {
+        self.places.get(robot).and_then(|places| places.get(column)).copied().unwrap_or(0.0)
     }
 }
 
@@ -158,10 +171,10 @@ impl Blocks {
         let block = &self.blocks[block];
         let mut velocity = block.free[0];
         for side in block.sides.iter().flatten() {
-            let places = &pushed.places[self.sources[side.source].robot];
+            let robot = self.sources[side.source].robot;
             for (column, give, lefts) in self.columns_of(side.source) {
                 let left: f64 = side.rows[0].iter().zip(lefts).map(|(row, left)| row * left).sum();
-                velocity += left * give * places.get(column).copied().unwrap_or(0.0);
+                velocity += left * give * pushed.at(robot, column);
             }
         }
         velocity
@@ -208,7 +221,7 @@ mod tests {
         let n: usize = blocks.blocks.iter().map(|block| block.n_rows).sum();
         let impulses: Vec<f64> = (0..n).map(|_| number()).collect();
         let mut pushed = Pushed::default();
-        pushed.clear(2);
+        pushed.clear();
         let mut first_rows = Vec::new();
         for block in all {
             let first = blocks.blocks[..block].iter().map(|block| block.n_rows).sum();

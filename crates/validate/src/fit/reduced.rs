@@ -217,7 +217,8 @@ mod tests {
     use headland_base::Seed;
     use headland_sense::noise::Dice;
 
-    const N_ROWS: usize = 40;
+    /// Some blocks of rows and a part of one.
+    const N: usize = 5 * N_ROWS / 2;
 
     fn drawn(dice: &mut Dice, n: usize) -> Vec<f64> {
         (0..n).map(|_| dice.normal()).collect()
@@ -244,9 +245,9 @@ mod tests {
     #[test]
     fn the_triangle_says_what_the_slopes_say() {
         let mut dice = Dice::new(&Seed::new(11).child("reduced"));
-        let fresh: Columns = (0..5).map(|_| drawn(&mut dice, N_ROWS)).collect();
+        let fresh: Columns = (0..5).map(|_| drawn(&mut dice, N)).collect();
         let scale: Vec<f64> = fresh.iter().map(|column| norm(column)).collect();
-        let (mut residuals, mut whole) = (drawn(&mut dice, N_ROWS), fresh.clone());
+        let (mut residuals, mut whole) = (drawn(&mut dice, N), fresh.clone());
         let mut reduced = Reduced::of(&fresh, &residuals);
         for round in 0..5 {
             let (gradient, lengths) = (reduced.gradient().to_vec(), reduced.lengths());
@@ -275,8 +276,8 @@ mod tests {
     #[test]
     fn a_step_solves_the_normal_equations() {
         let mut dice = Dice::new(&Seed::new(12).child("reduced"));
-        let slopes: Columns = (0..4).map(|_| drawn(&mut dice, N_ROWS)).collect();
-        let residuals = drawn(&mut dice, N_ROWS);
+        let slopes: Columns = (0..4).map(|_| drawn(&mut dice, N)).collect();
+        let residuals = drawn(&mut dice, N);
         let scale = [1.0, 2.0, 0.5, 3.0];
         let reduced = Reduced::of(&slopes, &residuals);
         let system = System::new(&reduced, &[true; 4], &scale, &[0.0; 4]);
@@ -296,9 +297,9 @@ mod tests {
     #[test]
     fn a_column_of_zeros_stays_apart() {
         let mut dice = Dice::new(&Seed::new(13).child("reduced"));
-        let seen: Columns = (0..2).map(|_| drawn(&mut dice, N_ROWS)).collect();
-        let all = vec![seen[0].clone(), vec![0.0; N_ROWS], seen[1].clone()];
-        let (before, after) = (drawn(&mut dice, N_ROWS), drawn(&mut dice, N_ROWS));
+        let seen: Columns = (0..2).map(|_| drawn(&mut dice, N)).collect();
+        let all = vec![seen[0].clone(), vec![0.0; N], seen[1].clone()];
+        let (before, after) = (drawn(&mut dice, N), drawn(&mut dice, N));
         let (mut with, mut without) = (Reduced::of(&all, &before), Reduced::of(&seen, &before));
         for _ in 0..2 {
             assert_eq!((with.gradient()[1], with.lengths()[1]), (0.0, 0.0));
