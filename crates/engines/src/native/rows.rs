@@ -104,8 +104,9 @@ impl Numbering {
         };
         let robots = packs.iter().map(|pack| pack.robots().iter().map(|_| number()).collect());
         let robots = robots.collect();
-        let loose = |pack: &Box<dyn Pack>| vec![pack.tree().nodes.len() == 1; pack.robots().len()];
-        Numbering { robots, n_robots, is_loose: packs.iter().flat_map(loose).collect() }
+        let loose = |pack: &dyn Pack| vec![pack.tree().nodes.len() == 1; pack.robots().len()];
+        let is_loose = packs.iter().flat_map(|pack| loose(pack.as_ref())).collect();
+        Numbering { robots, n_robots, is_loose }
     }
 
     pub fn robot(&self, (pack, robot, _): Seat) -> usize {
