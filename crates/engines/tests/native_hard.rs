@@ -313,44 +313,6 @@ fn what_did_not_press_presses_when_it_is_pushed() {
     }
 }
 
-/// A cube between two walls that it fits exactly. One that is nudged towards a wall presses on it once
-/// and then falls; one that slides along them stops where friction with the ground alone stops it.
-#[test]
-fn walls_do_not_go_on_squeezing_what_nothing_presses() {
-    let wall = |y: f64| {
-        format!(
-            r#"<model name="wall{y}"><static>true</static><pose>0 {y} 0.3 0 0 0</pose><link name="link">
-            <collision name="box"><geometry><box><size>3 0.1 0.6</size></box></geometry><surface>
-            <friction><ode><mu>0.5</mu><mu2>0.5</mu2></ode></friction></surface></collision></link>
-            </model>"#
-        )
-    };
-    let walls = [wall(0.1), wall(-0.1)].concat();
-    let moved = |ground: &str, height: f64, speed: Vec3| {
-        let cube = cube("cube", Vec3::Z * height, 0.5);
-        let model = Model::compile(&Arc::new(sdf_world(&format!("{ground}{walls}{cube}"))));
-        let model = model.expect("compiles");
-        let mut state = State::initial(&model);
-        let rigid = model.bodies[model.object("cube").expect("a cube")].rigid_idx;
-        state.rigids[rigid].twist.linear = speed;
-        let start = state.rigids[rigid].world_from_rigid.translation;
-        let mut engine = native::Native::default();
-        let options = EngineOptions::new(SimDuration::from_nanos(1_000_000));
-        engine.start(&model, &state, &options).expect("starts");
-        for _ in 0..500 {
-            engine.step(&model, &Inputs::default(), options.step, &mut state).expect("steps");
-        }
-        state.rigids[rigid].world_from_rigid.translation - start
-    };
-    let fallen = moved("", 0.5, Vec3::Y * 0.5).z;
-    let slid = moved(common::GROUND, 0.05, Vec3::X).x;
-    let way = 1.0 / (2.0 * 0.5 * GRAVITY);
-    eprintln!("fallen by {fallen} m, slid by {slid} of {way} m");
-    // What holds it in the first steps fades, by a tenth in each.
-    assert!(fallen < -0.8 * 0.5 * GRAVITY * 0.25, "fallen by {fallen} m");
-    assert!((slid - way).abs() < 0.05 * way, "slid by {slid} of {way} m");
-}
-
 /// Two steps of one stair are two flat sides, though their normals are the same and one rigid has
 /// both: who stands on both touches each where it is.
 #[test]

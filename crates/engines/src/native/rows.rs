@@ -91,8 +91,6 @@ struct Asked {
 pub(super) struct Numbering {
     robots: Vec<Vec<usize>>,
     n_robots: usize,
-    /// Whether each is a body by itself.
-    is_loose: Vec<bool>,
 }
 
 impl Numbering {
@@ -103,10 +101,7 @@ impl Numbering {
             n_robots - 1
         };
         let robots = packs.iter().map(|pack| pack.robots().iter().map(|_| number()).collect());
-        let robots = robots.collect();
-        let loose = |pack: &dyn Pack| vec![pack.tree().nodes.len() == 1; pack.robots().len()];
-        let is_loose = packs.iter().flat_map(|pack| loose(pack.as_ref())).collect();
-        Numbering { robots, n_robots, is_loose }
+        Numbering { robots: robots.collect(), n_robots }
     }
 
     pub fn robot(&self, (pack, robot, _): Seat) -> usize {
@@ -407,7 +402,6 @@ impl Rows {
         let now = Now {
             held: &self.held,
             islands: &self.islands,
-            is_loose: &self.numbering.is_loose,
             dt: drive.dt,
             rest_speed: rest_speed(drive),
             state,

@@ -21,8 +21,6 @@ use super::rows::{Held, Owner};
 pub(super) struct Now<'a> {
     pub held: &'a Held,
     pub islands: &'a Islands,
-    /// By robot: it is a body by itself.
-    pub is_loose: &'a [bool],
     pub dt: f64,
     /// Speeds up to which nothing bounces \[m/s\].
     pub rest_speed: f64,
@@ -97,13 +95,6 @@ const PUSHING_FEW: Tuning = Tuning { tolerance: 1e-6, n_sweeps_max: 100, n_newto
 
 /// How many contacts and single rows are few.
 const N_FEW: usize = 40;
-
-/// Share of the last step's impulses at which one begins to look, where few rows of loose things are
-/// solved at once: what is needed is found from there as well, and what is not comes to nothing. Two
-/// walls that squeeze a box between them could go on for good, and hold it in the air by what they
-/// rub. Of robots that lie it would take three times as long, and sweeps over many rows are short of
-/// whatever they do not begin with.
-const KEPT: f64 = 0.9;
 
 /// Share of a depth that is made good per step.
 const MENDING: f64 = 0.2;
@@ -202,13 +193,6 @@ impl Work {
         }
         if self.strengths.iter().all(|strength| *strength == Strength::ENDLESS) {
             self.strengths.clear();
-        }
-        let is_loose = |block: &usize| {
-            let robots = held.blocks.blocks[*block].robots;
-            robots.iter().flatten().all(|robot| now.is_loose[*robot])
-        };
-        if self.free.len() <= hard::N_GUESSED_MAX && chosen.iter().all(is_loose) {
-            self.impulses.iter_mut().for_each(|impulse| *impulse *= KEPT);
         }
     }
 

@@ -252,7 +252,7 @@ const N_PICKED_MIN: usize = 24;
 
 /// Up to this many rows Newton's method goes first: of a robot that stands or lies. Of a stack of
 /// twenty boxes, 240 rows, three steps of his would cost as much as two hundred sweeps.
-pub const N_GUESSED_MAX: usize = 48;
+const N_GUESSED_MAX: usize = 48;
 
 /// Newton steps in one go.
 const N_NEWTON_STEPS: usize = 20;
