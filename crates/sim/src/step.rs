@@ -48,7 +48,7 @@ pub fn step(
 }
 
 /// Whether every number of a rigid is one. All in one sum: what is finite, times nothing, is nothing.
-/// To ask one after the other took as long as to step a small robot's joint.
+/// To ask one after the other took half as long again.
 fn is_finite(rigid: &RigidState) -> bool {
     let (pose, twist) = (rigid.world_from_rigid, rigid.twist);
     let vectors = pose.translation * 0.0 + twist.linear * 0.0 + twist.angular * 0.0;

@@ -100,7 +100,8 @@ wide! {
             }
             let turn = match node.kind {
                 NodeKind::Turn | NodeKind::Screw { .. } => {
-                    parent.turn * Turn::of_then_about_z(constant, seen.halves.at(node.first_position))
+                    let half = seen.halves.at(node.first_position);
+                    parent.turn * Turn::of_then_about_z(constant, half)
                 }
                 NodeKind::Ball => {
                     let own = Turn { v: V3 { x: q[0], y: q[1], z: q[2] }, w: q[3] };
