@@ -5,6 +5,7 @@
 
 use std::ops::Range;
 
+use headland_base::Vec3;
 use headland_sim::State;
 use headland_sim::constraint::{Assembly, Pushed};
 use headland_sim::contact::hard::{
@@ -109,6 +110,9 @@ const MENDING_SPEED: f64 = 1.0;
 /// not move overlaps on both sides, no displacement mends both, and it stays in between.
 const PUSH_GIVE: f64 = 1e-3;
 
+/// Cosines of normals that push the same way differ by less.
+const SAME_WAY: f64 = 1e-9;
+
 /// Share of its own response that a row between links gives in.
 const GIVE: f64 = 1e-7;
 
@@ -125,6 +129,7 @@ impl Solver {
                 work.gather(now, chosen);
                 work.bounce(now, chosen);
                 self.n_sweeps += work.find_impulses(&HOLDING).n_sweeps as u64;
+                self.n_sweeps += work.ease(now, chosen) as u64;
             }
             // Whoever left the finite is held for it; those it touches must not follow.
             if !work.impulses.iter().chain(&work.bounces).all(|impulse| impulse.is_finite()) {
@@ -154,6 +159,46 @@ impl Work {
         };
         let (impulses, scratch) = (&mut self.impulses, &mut self.scratch);
         hard::solve_within(&problem, &self.strengths, impulses, tuning, scratch)
+    }
+
+    /// Takes out what squeezes and moves nothing; how many sweeps that took.
+    fn ease(&mut self, now: &Now<'_>, chosen: &[usize]) -> usize {
+        if !self.strengths.is_empty() || !self.may_squeeze(now, chosen) {
+            return 0;
+        }
+        let problem = Problem {
+            delassus: &self.assembly.delassus,
+            free: &self.free,
+            contacts: &self.contacts,
+            rows: &self.rows,
+        };
+        let (impulses, scratch) = (&mut self.impulses, &mut self.scratch);
+        hard::ease(&problem, impulses, &HOLDING, scratch).map_or(0, |outcome| outcome.n_sweeps)
+    }
+
+    /// Whether contacts that press could do so against each other: not where all push one way, as
+    /// they do in whatever lies on a ground, or on what lies there.
+    fn may_squeeze(&self, now: &Now<'_>, chosen: &[usize]) -> bool {
+        let pushes = self.impulses.iter().step_by(3).take(self.contacts.len());
+        let pressing = chosen.iter().zip(pushes).filter(|(_, push)| **push > 0.0);
+        let mut up: Option<Vec3> = None;
+        let mut last: Option<(&Touch, f64)> = None;
+        for touch in pressing.filter_map(|(block, _)| now.touch_of(*block)) {
+            let normal = touch.point.normal;
+            let away = if touch.seats[1].is_none() { -normal } else { normal };
+            let way = normal.dot(*up.get_or_insert(away));
+            // Two that move may stand on each other in any order, but not both ways at once.
+            let wanted = match last.filter(|(other, _)| other.rigids == touch.rigids) {
+                Some((_, way)) => way,
+                None if touch.seats.iter().all(Option::is_some) => way.signum(),
+                None => normal.dot(away),
+            };
+            if (way - wanted).abs() > SAME_WAY {
+                return true;
+            }
+            last = Some((touch, wanted));
+        }
+        false
     }
 
     /// The problem of an island, and where to begin to look.

@@ -3,7 +3,8 @@
 //! ```text
 //! Problem (how every contact and row answers an impulse, and moves without one)
 //!    ├─ impact ─► impulses of what hits and bounces, one pair of bodies after another
-//!    └─ solve ──► impulses that hold: contacts, loops, limits, dry friction
+//!    ├─ solve ──► impulses that hold: contacts, loops, limits, dry friction
+//!    └─ ease ───► the same without what moves nothing
 //! ```
 //!
 //! The law at each contact: the normal velocity is at least `target`, the normal impulse
@@ -32,16 +33,19 @@
 //! Deliberately absent: bodies, masses and time steps. Whoever moves bodies has the matrix.
 
 mod cone;
+mod ease;
 mod impact;
 mod newton;
 mod square;
 mod walk;
 
+pub use ease::ease;
 pub use impact::{Impacts, impact};
 
 use headland_base::{Mat3, Vec3};
 
 use cone::{Cone, Law};
+use ease::Easing;
 use newton::Newton;
 
 /// What is to be solved. Rows come in this order: normal, first and second tangent of each
@@ -216,6 +220,7 @@ pub struct Scratch {
     picked_entries: Vec<f64>,
     picked_starts: Vec<usize>,
     newton: Newton,
+    easing: Easing,
     /// The best impulses so far, where Newton ended short of the tolerance.
     kept: Vec<f64>,
     /// Strengths of what is held back.

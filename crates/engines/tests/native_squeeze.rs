@@ -1,0 +1,168 @@
+//! Bodies that fit exactly between others: nothing squeezes them unless something presses.
+//!
+//! The impulses of such a fit are not unique. Two walls could push a cube between them as hard as
+//! they like, against each other, and hold it by friction. Rigid things have no memory of having
+//! been pressed: of all answers the one without a squeeze is meant.
+
+mod common;
+
+use std::sync::Arc;
+
+use common::{GRAVITY, GROUND, sdf_world};
+use headland_base::{SimDuration, Vec3};
+use headland_engines::native;
+use headland_sim::{Engine, EngineOptions, Inputs, Model, Motion, State, Wrench};
+
+const MU: f64 = 0.5;
+
+const STEP: SimDuration = SimDuration::from_nanos(1_000_000);
+
+fn friction() -> String {
+    format!(
+        "<surface><friction><ode><mu>{MU}</mu><mu2>{MU}</mu2></ode></friction></surface>"
+    )
+}
+
+/// A cube of 0.1 m and 1 kg whose middle is there.
+fn cube(name: &str, at: Vec3) -> String {
+    let Vec3 { x, y, z } = at;
+    format!(
+        r#"<model name="{name}"><pose>{x} {y} {z} 0 0 0</pose><link name="link">
+        <inertial><mass>1</mass><inertia><ixx>0.00167</ixx><iyy>0.00167</iyy><izz>0.00167</izz>
+        </inertia></inertial><collision name="box"><geometry><box><size>0.1 0.1 0.1</size></box>
+        </geometry>{}</collision></link></model>"#,
+        friction()
+    )
+}
+
+/// What stands still, 3 m long.
+fn wall(name: &str, at: Vec3, size: [f64; 2]) -> String {
+    let (Vec3 { x, y, z }, [width, height]) = (at, size);
+    format!(
+        r#"<model name="{name}"><static>true</static><pose>{x} {y} {z} 0 0 0</pose><link name="link">
+        <collision name="box"><geometry><box><size>3 {width} {height}</size></box></geometry>{}
+        </collision></link></model>"#,
+        friction()
+    )
+}
+
+/// Two walls with `room` between them.
+fn walls(room: f64) -> String {
+    let at = |name: &str, sign: f64| {
+        wall(name, Vec3::new(0.0, sign * 0.5 * (room + 0.1), 0.3), [0.1, 1.6])
+    };
+    at("left", -1.0) + &at("right", 1.0)
+}
+
+/// A world in which things move.
+struct Yard {
+    model: Model,
+    state: State,
+    engine: native::Native,
+    inputs: Inputs,
+}
+
+impl Yard {
+    /// With every cube at this velocity.
+    fn of(models: &str, velocity: Vec3) -> Yard {
+        let model = Model::compile(&Arc::new(sdf_world(models))).expect("compiles");
+        let mut state = State::initial(&model);
+        for (rigid, now) in model.rigids.iter().zip(&mut state.rigids) {
+            if rigid.motion != Motion::Static {
+                now.twist.linear = velocity;
+            }
+        }
+        let mut engine = native::Native::default();
+        engine.start(&model, &state, &EngineOptions::new(STEP)).expect("starts");
+        Yard { model, state, engine, inputs: Inputs::default() }
+    }
+
+    fn rigid(&self, name: &str) -> usize {
+        self.model.bodies[self.model.object(name).expect("is there")].rigid_idx
+    }
+
+    /// From now on.
+    fn push(&mut self, name: &str, force: Vec3) {
+        let rigid_idx = self.rigid(name);
+        self.inputs.wrenches = vec![Wrench { rigid_idx, force, torque: Vec3::ZERO }];
+    }
+
+    fn run(&mut self, n_steps: usize) {
+        for _ in 0..n_steps {
+            self.engine.step(&self.model, &self.inputs, STEP, &mut self.state).expect("steps");
+        }
+    }
+
+    fn place(&self, name: &str) -> Vec3 {
+        self.state.rigids[self.rigid(name)].world_from_rigid.translation
+    }
+
+    fn speed(&self, name: &str) -> Vec3 {
+        self.state.rigids[self.rigid(name)].twist.linear
+    }
+}
+
+/// How far what falls freely comes in so many steps: velocities lead by half of one.
+fn fall(n_steps: usize) -> f64 {
+    let n = n_steps as f64;
+    0.5 * GRAVITY * 1e-6 * n * (n + 1.0)
+}
+
+/// A cube in a slot of its own width, thrown at one of its walls: it hits, and then falls as if
+/// there were no walls.
+#[test]
+fn a_cube_that_hit_a_wall_of_its_slot_falls() {
+    for speed in [0.0, 0.01, 0.5, -2.0] {
+        let cube = cube("cube", Vec3::Z * 0.5);
+        let mut yard = Yard::of(&(walls(0.1) + &cube), Vec3::Y * speed);
+        yard.run(10);
+        let (from, before) = (yard.place("cube"), yard.speed("cube").z);
+        yard.run(200);
+        let fallen = from.z - yard.place("cube").z + 0.2 * before;
+        eprintln!("{speed} m/s: fallen {fallen} of {} m", fall(200));
+        assert!((fallen - fall(200)).abs() < 1e-6, "{speed} m/s: fallen by {fallen} m");
+    }
+}
+
+/// The same where the wall was leant on for a while: as long as something presses it slides by
+/// what that leaves, and when nothing does, it falls.
+#[test]
+fn a_cube_falls_when_nothing_presses_it_any_more() {
+    let mut yard = Yard::of(&(walls(0.1) + &cube("cube", Vec3::Z * 0.5)), Vec3::ZERO);
+    yard.push("cube", Vec3::Y * 30.0);
+    yard.run(100);
+    let held = yard.place("cube");
+    assert!(held.distance(Vec3::Z * 0.5) < 1e-9, "30 N hold it: {held}");
+    yard.push("cube", Vec3::Y * 10.0);
+    yard.run(100);
+    let speed = yard.speed("cube").z;
+    let wanted = -0.1 * (GRAVITY - MU * 10.0);
+    assert!((speed - wanted).abs() < 1e-3 * wanted.abs(), "10 N slow it down: {speed}, {wanted}");
+    yard.inputs.wrenches.clear();
+    yard.run(100);
+    let gained = yard.speed("cube").z - speed;
+    eprintln!("gained {gained} m/s");
+    assert!((gained + 0.1 * GRAVITY).abs() < 0.02 * GRAVITY * 0.1, "it falls: {gained} m/s");
+}
+
+/// What slides along a channel that it fits exactly, beside walls or under a ceiling, stops where
+/// friction with the ground alone stops it; so do two beside each other.
+#[test]
+fn what_slides_along_a_channel_is_slowed_by_the_ground_alone() {
+    let ceiling = wall("ceiling", Vec3::Z * 0.15, [0.5, 0.1]);
+    let one = cube("cube", Vec3::Z * 0.05);
+    let two = cube("cube", Vec3::new(0.0, -0.05, 0.05)) + &cube("other", Vec3::new(0.0, 0.05, 0.05));
+    for (what, models) in [
+        ("beside walls", walls(0.1) + &one),
+        ("under a ceiling", ceiling.clone() + &one),
+        ("within both", walls(0.1) + &ceiling + &one),
+        ("two between walls", walls(0.2) + &two),
+    ] {
+        let mut yard = Yard::of(&format!("{GROUND}{models}"), Vec3::X);
+        yard.run(500);
+        let (slid, way) = (yard.place("cube").x, 1.0 / (2.0 * MU * GRAVITY));
+        eprintln!("{what}: slid {slid} of {way} m");
+        // Velocities lead by half a step.
+        assert!((slid - way).abs() < 1e-3, "{what}: {slid} of {way} m");
+    }
+}
