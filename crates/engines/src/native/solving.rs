@@ -128,8 +128,10 @@ impl Solver {
             if !by_patches {
                 work.gather(now, chosen);
                 work.bounce(now, chosen);
-                self.n_sweeps += work.find_impulses(&HOLDING).n_sweeps as u64;
-                self.n_sweeps += work.ease(now, chosen) as u64;
+                let found = work.find_impulses(&HOLDING);
+                let eased =
+                    if found.residual <= HOLDING.tolerance { work.ease(now, chosen) } else { 0 };
+                self.n_sweeps += (found.n_sweeps + eased) as u64;
             }
             // Whoever left the finite is held for it; those it touches must not follow.
             if !work.impulses.iter().chain(&work.bounces).all(|impulse| impulse.is_finite()) {
