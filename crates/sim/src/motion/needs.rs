@@ -75,8 +75,13 @@ impl Asked<'_> {
         };
         let told = joints.filter(|joint| !is_held(joint)).map(|joint| {
             let (name, kind) = (&joint.name, joint.kind.word());
+            // A loop is cut at the last of its joints at the link where it is entered.
+            let help = match detail {
+                Detail::Articulated => "name it before the other joints of its loop",
+                _ => "leave the joint out, move it as `articulated`",
+            };
             self.missing("kinematic-loop", &format!("{kind} joint `{name}` closes a loop"))
-                .help("leave the joint out, move it as `articulated`, or use another engine")
+                .help(format!("{help}, or use another engine"))
         });
         told.collect()
     }
