@@ -179,6 +179,28 @@ fn a_ton_stands_on_a_gram() {
     assert!(worst < 1e-4 && fastest < 0.02, "{worst} m, {fastest} m/s");
 }
 
+/// A hundred tons on a gram are more than there are digits for: that is told once, with the reason,
+/// all stays finite, and who stands beside it goes on as if it were alone.
+#[test]
+fn contacts_that_find_no_answer_are_told() {
+    let witness = block("witness", 20.0, 0.25, 0.5, 5.0);
+    let heap = block("gram", 0.0, 0.05, 0.1, 1e-3) + &block("tons", 0.0, 0.15, 0.1, 1e5);
+    let play = |models: &str| {
+        let world = sdf_world(&format!("{GROUND}{models}"));
+        Play::native(0.5).watch(&world, |_, state| {
+            assert!(state.rigids.iter().all(|rigid| rigid.world_from_rigid.is_finite()));
+        })
+    };
+    let ran = play(&(witness.clone() + &heap));
+    let told = ran.end.remarks.iter().filter(|(text, _)| {
+        text.contains("`gram::link` and `tons::link`") && text.contains("1e8 times as heavy")
+    });
+    assert_eq!(told.count(), 1, "{:#?}", ran.end.remarks);
+    let alone = play(&witness);
+    assert!(alone.end.remarks.is_empty(), "{:?}", alone.end.remarks);
+    goes_on_alike("witness", &ran, &alone);
+}
+
 /// Ladders of masses up to a ton on a gram, by several factors: every box stays where it was put.
 #[test]
 fn ladders_of_masses_stand() {

@@ -84,6 +84,13 @@ pub(super) struct Touch {
     pub rub: [f64; 2],
 }
 
+impl Touch {
+    /// Of its rigids those that somebody moves.
+    pub fn moved(&self) -> [Option<usize>; 2] {
+        [0, 1].map(|side| self.seats[side].map(|_| self.rigids[side]))
+    }
+}
+
 impl Contacts {
     pub fn of(model: &Model) -> Contacts {
         let laws = LawTable::of(model, &surface_laws(&model.world.physics.native));

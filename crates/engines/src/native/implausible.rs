@@ -1,5 +1,5 @@
-//! Contacts that no motion explains, told to people: a spring that throws within one step, and
-//! one thing deep inside another.
+//! Contacts that no motion explains, told to people: a spring that throws within one step, one
+//! thing deep inside another, and contacts for which no impulses were found.
 //!
 //! A spring takes many steps to turn a hit around. Where it does so within one, and sends the two
 //! off faster than they came, the step is too long for it and every hit feeds the next: such a
@@ -34,6 +34,8 @@ pub(super) struct Watch {
     quickest: f64,
     /// Pairs of rigids that were told to lie in each other.
     sunk: BTreeSet<[usize; 2]>,
+    /// Lightest and heaviest of those whose contacts were told to have found no answer.
+    lost: BTreeSet<[usize; 2]>,
     remarks: Vec<String>,
     /// Of pairs that touched in a stage of the step the deepest point.
     noted: BTreeMap<[usize; 2], Touch>,
@@ -120,6 +122,10 @@ const SHARE: f64 = 0.1;
 /// From here on restitution is off by tens of percent, see the table in the book.
 const SWING_TOLD: f64 = 0.6;
 
+/// Masses further apart than this leave too few digits of the lighter one's motion: at 1e7 it
+/// stands, at 1e8 it does not.
+const FAR_APART: f64 = 1e7;
+
 /// Swings of so many radians within a step keep a restitution to some percent.
 const SWING_KEPT: f64 = 0.17;
 
@@ -149,6 +155,7 @@ impl Watch {
             cores,
             quickest: stiffest / lightest,
             sunk: BTreeSet::new(),
+            lost: BTreeSet::new(),
             remarks: Vec::new(),
             noted: BTreeMap::new(),
             suspects: Vec::new(),
@@ -284,6 +291,29 @@ impl Watch {
         self.remarks.push(format!(
             "`{a}` and `{b}` overlap by {depth} m, more than half of the thinner one, and may come \
              out on the wrong side; {help}"
+        ));
+    }
+
+    /// Contacts among these found no answer: masses that are too far apart, mostly.
+    pub fn see_lost(&mut self, model: &Model, rigids: &[usize], off: f64) {
+        let mass = |rigid: &usize| model.rigids[*rigid].mass;
+        let by_mass = |a: &&usize, b: &&usize| mass(a).total_cmp(&mass(b));
+        let (lightest, heaviest) = (rigids.iter().min_by(by_mass), rigids.iter().max_by(by_mass));
+        let (Some(light), Some(heavy)) = (lightest, heaviest) else { return };
+        if !self.lost.insert([*light, *heavy]) {
+            return;
+        }
+        let [a, b] = [light, heavy].map(|rigid| format!("`{}`", name(model, *rigid)));
+        let who = if light == heavy { a } else { format!("{a} and {b}, and what is between,") };
+        let ratio = mass(heavy) / mass(light);
+        let help = match ratio > FAR_APART {
+            true => format!("one is {ratio:.0e} times as heavy as the other, which is too much"),
+            false => "a shorter --step may help".to_owned(),
+        };
+        self.remarks.push(format!(
+            "contacts of {who} are not held: no impulses were found that do, and they are off by \
+             {} m/s; {help}",
+            two_digits(off),
         ));
     }
 

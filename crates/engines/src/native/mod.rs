@@ -284,6 +284,9 @@ impl Built {
         self.rows.hold_patches();
         self.rows.solve(&self.crew, drive, &mut self.packs, state, &mut self.contacts, hand);
         if hand == Hand::Kick {
+            for (rigids, off) in self.rows.lost(&self.contacts) {
+                self.watch.see_lost(drive.model, &rigids, off);
+            }
             self.contacts.shove(&mut self.packs);
         }
     }

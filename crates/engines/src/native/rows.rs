@@ -168,6 +168,20 @@ impl Rows {
         }
     }
 
+    /// What moves in islands whose contacts found no answer in the last step, and how far off each
+    /// island is \[m/s\].
+    pub fn lost<'a>(&'a self, contacts: &'a Contacts) -> impl Iterator<Item = (Vec<usize>, f64)> {
+        let lost = self.solvers.iter().flat_map(|solver| &solver.lost);
+        lost.map(|(island, off)| {
+            let owners = self.islands.blocks(*island).iter().map(|block| &self.held.owners[*block]);
+            let moved = owners.flat_map(|owner| match owner {
+                Owner::Contact { touch, .. } => contacts.touches[*touch].moved(),
+                Owner::Columns { .. } | Owner::Links(_) | Owner::Rub { .. } => [None; 2],
+            });
+            (moved.flatten().collect(), *off)
+        })
+    }
+
     pub fn n_sweeps(&self) -> u64 {
         self.solvers.iter().map(|solver| solver.n_sweeps).sum()
     }
