@@ -124,6 +124,7 @@ impl Solver {
             if !by_patches {
                 work.gather(now, chosen);
                 work.bounce(now, chosen);
+                work.forget_if_struck(now);
                 self.n_sweeps += work.find_impulses(&HOLDING).n_sweeps as u64;
             }
             // Whoever left the finite is held for it; those it touches must not follow.
@@ -261,6 +262,16 @@ impl Work {
                 }
             }
             // What a bounce took along is not what the contact needs besides.
+            self.impulses.fill(0.0);
+        }
+    }
+
+    /// What held a crowd that is struck tells nothing of what will: it is solved as if new, and then
+    /// no order of its contacts chooses among answers. Few are found from where they were.
+    fn forget_if_struck(&mut self, now: &Now<'_>) {
+        let normals = self.free.iter().step_by(3);
+        let closes = |(contact, speed): (&Contact, &f64)| *speed < contact.target - now.rest_speed;
+        if self.contacts.len() > N_FEW && self.contacts.iter().zip(normals).any(closes) {
             self.impulses.fill(0.0);
         }
     }

@@ -13,7 +13,7 @@
 //!    └───────────────────────────────────────────────────────────────────────────┘
 //! ```
 
-use super::{Contact, Problem, Row, Scratch, Task, Tuning, together};
+use super::{Contact, Problem, Row, Scratch, Task, Tuning, search};
 
 /// What hit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -180,7 +180,7 @@ impl Blow {
         // A hit is over before anybody gives way.
         let own = Task { problem: own, strengths: &[] };
         let tuning = Tuning { tolerance: CLOSER * tuning.tolerance, ..*tuning };
-        together::solve(&own, impulses, &tuning, inner.get_or_insert_default());
+        search(&own, impulses, &tuning, inner.get_or_insert_default());
         for (&place, &impulse) in places.iter().zip(&*impulses) {
             if impulse != 0.0 && impulse.is_finite() {
                 sums[place] += impulse;

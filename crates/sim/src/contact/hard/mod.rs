@@ -16,7 +16,8 @@
 //! (newton.rs, walk.rs), whose end is taken if it keeps the law. That is how a robot that stands
 //! or lies is solved, at less than half of what sweeps take. Otherwise block Gauss–Seidel, each
 //! contact solved exactly by itself (cone.rs). Light things squeezed between heavy ones make that crawl, so
-//! when a sweep no longer gains, Newton's method takes over again and the sweeps finish.
+//! when a sweep no longer gains, Newton's method takes over again and the sweeps finish. Where
+//! nothing is known of the impulses, all contacts move at once before (together.rs).
 //! Everything runs in the order given: same problem, same bytes.
 //!
 //! Overlap is not the velocity's business. [`correction_speed`] says how fast to push apart,
@@ -351,10 +352,23 @@ fn search(
         }
     }
     scratch.prepare(problem);
+    let mut best = f64::INFINITY; // residual of `scratch.kept`
+    // Where nothing is known of the impulses, sweeps would be the first to choose among answers.
+    let is_cold = impulses.iter().all(|impulse| *impulse == 0.0);
+    if is_cold && tuning.n_sweeps_max > 0 && problem.n_equations() <= tuning.n_newton_max {
+        outcome = together::begin(problem, impulses, tuning, scratch);
+        if outcome.residual <= tuning.tolerance {
+            return outcome;
+        }
+        best = outcome.residual;
+        scratch.kept.clear();
+        scratch.kept.extend_from_slice(impulses);
+        impulses.fill(0.0);
+        scratch.damp(problem, 0.0);
+    }
     scratch.refresh(problem, impulses);
     let mut milestone = (f64::INFINITY, 0); // change, and the sweep it was seen in
     let mut n_short = 0; // how often Newton ended short
-    let mut best = f64::INFINITY; // residual of `scratch.kept`
     while outcome.n_sweeps < tuning.n_sweeps_max {
         let change = scratch.sweep(problem, impulses);
         outcome.n_sweeps += 1;
