@@ -5,17 +5,19 @@
 
 use std::ops::Range;
 
+use headland_base::Vec3;
 use headland_sim::State;
 use headland_sim::constraint::{Assembly, Pushed};
 use headland_sim::contact::hard::{
     self, Contact, Outcome, Problem, Row, Scratch, Strength, Tuning, correction_speed,
 };
 
+use super::attainable::Attainable;
 use super::choosing::Role;
 use super::contacts::{Touch, velocity_at};
 use super::islands::Islands;
 use super::patches::Point;
-use super::rows::{Held, Owner};
+use super::rows::{Held, Owner, Sides};
 
 /// What there is to solve.
 pub(super) struct Now<'a> {
@@ -77,6 +79,9 @@ pub(super) struct Work {
     /// None where nobody was told to close anything.
     strengths: Vec<Strength>,
     rows: Vec<Row>,
+    /// Of loops: where in the problem their rows are, and what they can do.
+    loops: Vec<usize>,
+    attainable: Attainable,
     /// What is pushed apart: normals, then single rows.
     pushing: Vec<Row>,
     normals: Vec<f64>,
@@ -194,6 +199,42 @@ impl Work {
         }
         if self.strengths.iter().all(|strength| *strength == Strength::ENDLESS) {
             self.strengths.clear();
+        }
+        self.ask_loops_for_what_can_be(held, chosen);
+    }
+
+    /// Rows of loops ask for speeds; where rods are in one line no motion has them.
+    fn ask_loops_for_what_can_be(&mut self, held: &Held, chosen: &[usize]) {
+        self.loops.clear();
+        self.attainable.clear();
+        let n = self.free.len();
+        let (mut at, mut freest) = (0, [0.0_f64; 2]);
+        for &block in chosen {
+            if let Some(Owner::Links(sides)) = held.owners.get(block) {
+                self.loops.push(at);
+                let own = self.assembly.delassus[at * n + at];
+                let freest = &mut freest[usize::from(is_moment(sides))];
+                *freest = freest.max(own);
+            }
+            at += held.blocks.blocks[block].n_rows;
+        }
+        if self.loops.is_empty() {
+            return;
+        }
+        let links = chosen.iter().filter_map(|block| match held.owners.get(*block) {
+            Some(Owner::Links(sides)) => Some(freest[usize::from(is_moment(sides))]),
+            _ => None,
+        });
+        self.attainable.scales.extend(links);
+        let first_row = n - self.rows.len();
+        for &at in &self.loops {
+            self.attainable.targets.push(self.rows[at - first_row].target);
+            let row = &self.assembly.delassus[at * n..(at + 1) * n];
+            self.attainable.answers.extend(self.loops.iter().map(|other| row[*other]));
+        }
+        self.attainable.find();
+        for (at, target) in self.loops.iter().zip(&self.attainable.targets) {
+            self.rows[at - first_row].target = *target;
         }
     }
 
@@ -334,4 +375,9 @@ impl Work {
         hard::solve(&problem, &mut self.pushes, &PUSHING_FEW, &mut self.scratch);
         self.pushes.iter().enumerate().for_each(|(i, push)| self.impulses[place(i)] = *push);
     }
+}
+
+/// Whether a row between links turns them, rather than moves their ends.
+fn is_moment(sides: &Sides) -> bool {
+    sides.iter().flatten().all(|(_, force)| force.line.get(0) == Vec3::ZERO)
 }
