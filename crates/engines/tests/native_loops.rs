@@ -3,10 +3,11 @@
 mod common;
 
 use common::{By, Play, by, energy, place_of, sdf_world, shipped, whole};
-use headland_base::Vec3;
+use headland_base::maths::quat_from_axis_angle;
+use headland_base::{SimDuration, Transform, Vec3};
 use headland_engines::{bullet, mujoco, native, ode, rapier};
 use headland_sim::{EngineEntry, Mode, Model, State};
-use headland_world::{ContactLaw, Integrator, Twist};
+use headland_world::{ContactLaw, Integrator, Twist, World};
 
 /// What the four-bar linkage loses in 10 s of 1 ms as a share of its largest kinetic energy,
 /// seen over whole turns, and how far its pin is off at most \[m\].
@@ -132,4 +133,130 @@ fn a_ring_of_rods_thrown_with_a_spin_keeps_what_it_has() {
         assert!(early < 6e-3 && late < 1.2 * early, "{worst:?}");
     }
     assert!(gap < 1e-5, "{gap} m");
+}
+
+/// Rods of 1 kg/m that lie in one line, from a pivot over two pins to another pivot, with as much
+/// speed across as is said of the pins \[m/s\].
+fn rods_in_a_line(ends: [f64; 4], speeds: [f64; 2]) -> World {
+    let speeds = [0.0, speeds[0], speeds[1], 0.0];
+    let rod = |i: usize| {
+        let (from, to) = (ends[i], ends[i + 1]);
+        let (length, middle) = ((to - from).abs(), 0.5 * (from + to));
+        let (inertia, across) =
+            (length * length * length / 12.0, 0.5 * (speeds[i] + speeds[i + 1]));
+        // Up along z for what turns about y: v_z = −ω·x.
+        let spin = -(speeds[i + 1] - speeds[i]) / (to - from);
+        format!(
+            r#"<link name="rod{i}"><pose>{middle} 0 0 0 0 0</pose>
+            <headland:twist>0 0 {across} 0 {spin} 0</headland:twist><inertial><mass>{length}</mass>
+            <inertia><ixx>0.0001</ixx><iyy>{inertia}</iyy><izz>{inertia}</izz></inertia></inertial>
+            </link>"#
+        )
+    };
+    let pin = |i: usize, parent: &str, child: &str| {
+        format!(
+            r#"<joint name="pin{i}" type="continuous"><parent>{parent}</parent>
+            <child>{child}</child><pose relative_to="__model__">{} 0 0 0 0 0</pose>
+            <axis><xyz>0 1 0</xyz></axis></joint>"#,
+            ends[i]
+        )
+    };
+    let parts = [
+        rod(0),
+        rod(1),
+        rod(2),
+        pin(0, "world", "rod0"),
+        pin(1, "rod0", "rod1"),
+        pin(2, "rod1", "rod2"),
+        pin(3, "world", "rod2"),
+    ];
+    sdf_world(&format!(r#"<model name="bar">{}</model>"#, parts.concat()))
+}
+
+/// What acts on rods in a line.
+struct Act {
+    gravity: f64,
+    /// About the first pivot, for a tenth of a second \[N·m\].
+    effort: f64,
+    speeds: [f64; 2],
+    step_millis: i64,
+}
+
+/// The most energy there ever was beyond what was put in, as a share of what there is to move; and
+/// how far the line was ever opened at a pin \[m\].
+fn gain(ends: [f64; 4], tilt: f64, act: &Act) -> (f64, f64) {
+    let mut world = rods_in_a_line(ends, act.speeds);
+    let turn = quat_from_axis_angle(Vec3::Y, tilt);
+    world.models[0].parent_from_model = Transform::new(turn, Vec3::Z * 2.0);
+    for link in &mut world.models[0].links {
+        link.initial_twist.linear = turn * link.initial_twist.linear;
+    }
+    world.gravity = Vec3::Z * -act.gravity;
+    world.physics.step = SimDuration::from_nanos(1_000_000 * act.step_millis);
+    let effort = act.effort;
+    let push = By(move |now: f64, model: &Model, _: &State| {
+        let effort = if now < 0.1 - 1e-9 { effort } else { 0.0 };
+        vec![(model.dof("bar::pin0").expect("a pivot"), Mode::Effort, effort)]
+    });
+    let (mut start, mut work, mut turned) = (None, 0.0, 0.0);
+    let (mut most, mut gap) = (0.0_f64, 0.0_f64);
+    Play::native(3.0).with(push).watch(&world, |model, state| {
+        let now = energy(model, state);
+        let start = *start.get_or_insert(now);
+        let angle = state.dofs[model.dof("bar::pin0").expect("a pivot")].position;
+        if state.time.secs() < 0.1 + 1e-9 {
+            work += effort * (angle - turned);
+        }
+        turned = angle;
+        most = most.max(now - start - work);
+        let end = |rod: usize, side: f64| {
+            let half = 0.5 * (ends[rod + 1] - ends[rod]);
+            let pose = common::pose_of(model, state, &format!("bar::rod{rod}"));
+            pose.point(Vec3::X * (side * half))
+        };
+        let pivot = turn * (Vec3::X * ends[3]) + Vec3::Z * 2.0;
+        gap = gap.max(end(2, 1.0).distance(pivot));
+        gap = gap.max(end(0, 1.0).distance(end(1, -1.0))).max(end(1, 1.0).distance(end(2, -1.0)));
+    });
+    let thrown = act.speeds[0] * act.speeds[0] * ends[1] / 6.0;
+    (most / (act.gravity * ends[1] + thrown + effort), gap)
+}
+
+/// Rods that start in one line make no energy, whether they can leave it (a parallelogram, folded
+/// flat), only turn with it (two as long as the third), or not move at all: there the rows of the
+/// loop depend on each other, and speeds are asked for that no motion has.
+#[test]
+fn a_linkage_in_one_line_makes_no_energy() {
+    let lines = [
+        [0.0, 0.3, 0.6, 0.9],
+        [0.0, 0.25, 0.65, 1.15],
+        [0.0, 0.3, 0.6, 0.0],
+        [0.0, 0.3, 0.9, 0.6],
+        [0.0, 0.3, 0.8, 0.4],
+    ];
+    let act = |gravity: f64, effort: f64, speed: f64, step_millis: i64| Act {
+        gravity,
+        effort,
+        speeds: [speed, 0.5 * speed],
+        step_millis,
+    };
+    let falls = (common::GRAVITY, 0.0, 0.0);
+    let is_pushed = (0.0, 0.5, 0.0);
+    let both = (common::GRAVITY, 0.5, 0.0);
+    let thrown = [(0.0, 0.0, 1.0), (common::GRAVITY, 0.0, 1.0), (0.0, 0.0, 5.0)];
+    let cases = [falls, is_pushed, both, thrown[0], thrown[1], thrown[2]];
+    let with_steps =
+        cases.map(|case| (case, 1)).into_iter().chain(cases[..5].iter().map(|case| (*case, 4)));
+    for (((gravity, effort, speed), step_millis), tilt) in
+        with_steps.flat_map(|case| [0.0, 0.7].map(|tilt| (case, tilt)))
+    {
+        for ends in lines {
+            let (gain, gap) = gain(ends, tilt, &act(gravity, effort, speed, step_millis));
+            let what =
+                format!("{ends:?} m, {gravity} m/s², {effort} N·m, {speed} m/s, {step_millis} ms");
+            // A step of first order sways by as much as it is long.
+            assert!(gain < 5e-3 * step_millis as f64, "{what}: {gain}");
+            assert!(gap < 2e-4, "{what}: {gap} m");
+        }
+    }
 }

@@ -389,6 +389,24 @@ fn boxes_share_the_corners_of_what_they_share() {
     assert!(found.iter().all(|c| (c.depth - 1e-4).abs() < 1e-12), "{found:?}");
 }
 
+/// What shares an edge or a corner and nothing else does not touch; where it shares a little more
+/// it does.
+#[test]
+fn boxes_that_share_an_edge_pass_each_other() {
+    let cube = form(&Geometry::Box { size: Vec3::splat(0.1) });
+    let n_points = |x: f64, y: f64, z: f64| {
+        touching((&cube, &Transform::IDENTITY), (&cube, &at(x, y, z)), 1e-3).len()
+    };
+    for (x, y, z) in [(0.1, 0.1, 0.0), (-0.1, 0.0, 0.1), (0.0, 0.1, -0.1), (0.1, -0.1, 0.1)] {
+        for off in [0.0, 1e-9, -1e-9] {
+            assert_eq!(n_points(x + off, y - off, z + off), 0, "{x} {y} {z}");
+        }
+        let part = 0.9999;
+        assert!(n_points(x * part, y * part, z * part) > 0, "{x} {y} {z}, a little less far");
+    }
+    assert_eq!(n_points(0.1, 0.0, 0.0), 4, "a side is shared");
+}
+
 /// The same brick on a plane, on a slab, on a mesh of triangles and on a flat heightmap.
 #[test]
 fn ground_of_every_kind_carries_alike() {

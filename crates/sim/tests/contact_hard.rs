@@ -537,6 +537,44 @@ fn a_cradle_hands_the_push_to_its_end() {
     }
 }
 
+/// A row that is hit at both ends at once comes out as its own mirror image, whatever is lost; if
+/// nothing is, the ends go back at the speed they came at, and nothing else moves.
+#[test]
+fn a_cradle_that_is_hit_at_both_ends_stays_symmetric() {
+    for (n, e) in [(3, 1.0), (5, 1.0), (6, 1.0), (5, 0.5), (6, 0.5), (9, 0.8), (9, 0.0)] {
+        let mut bodies: Vec<Body> =
+            (0..n).map(|i| ball(0.3, 0.1, Vec3::X * 0.2 * i as f64)).collect();
+        bodies[0].velocity = Vec3::X;
+        bodies[n - 1].velocity = -Vec3::X;
+        let before = energy(&bodies);
+        let at = |i: usize| Vec3::X * (0.1 + 0.2 * i as f64);
+        let touches: Vec<Touch> =
+            (0..n - 1).map(|i| touch(&bodies, (i, i + 1), at(i), Vec3::X)).collect();
+        let built = build(&bodies, &touches);
+        let contact = |group| Contact { restitution: e, group, ..rubbing(0.0) };
+        let contacts: Vec<Contact> = (0..n - 1).map(contact).collect();
+        let problem = Problem {
+            delassus: &built.delassus,
+            free: &built.free,
+            contacts: &contacts,
+            rows: &[],
+        };
+        let mut impulses = vec![0.0; problem.n()];
+        let hit = impact(&problem, 1e-6, &mut impulses, &exact(), &mut Scratch::new());
+        assert!(!hit.is_unfinished, "{n} balls, e = {e}: {hit:?}");
+        apply(&mut bodies, &built, &impulses);
+        for i in 0..n {
+            let (here, there) = (bodies[i].velocity.x, bodies[n - 1 - i].velocity.x);
+            assert!((here + there).abs() < 1e-9, "{n} balls, e = {e}: {here} and {there}");
+        }
+        assert!(energy(&bodies) <= before * (1.0 + 1e-9));
+        if e == 1.0 {
+            assert!((energy(&bodies) / before - 1.0).abs() < 1e-9);
+            assert!((bodies[0].velocity.x + 1.0).abs() < 1e-9);
+        }
+    }
+}
+
 /// A box that lands flat bounces flat.
 #[test]
 fn a_box_lands_on_all_its_corners_at_once() {

@@ -211,7 +211,8 @@ impl LoopRow {
                 let velocity = twist.linear + twist.angular.cross(arm);
                 free -= velocity.dot(hold.force) + twist.angular.dot(hold.moment);
             }
-            // Ends that go straight on for the step leave their way by half of its bend.
+            // Ends that go straight on for the step leave their way by half of its bend. Of both
+            // is asked what the loop can do: see attainable.rs.
             let bend = if has_fixed_directions { bend } else { 0.0 };
             let wanted = -MENDING * hold.error / drive.dt - 0.5 * drive.dt * bend;
             rows.hold_links(packs, sides, free, Row::held(wanted));

@@ -10,6 +10,7 @@
 //! packed into lanes, and islands of robots that touch are solved apart from each other: both
 //! change the time a step takes and not one bit of it.
 
+mod attainable;
 mod choosing;
 mod contacts;
 mod crew;

@@ -5,7 +5,7 @@
 use headland_base::Vec3;
 use headland_base::maths::sqrt;
 use headland_sim::constraint::{Assembly, Blocks};
-use headland_sim::contact::hard::{Contact, Row, Strength, normal_target};
+use headland_sim::contact::hard::{Contact, Row, Strength, is_touching, normal_target};
 use headland_sim::motion::{Drive, Pack};
 use headland_sim::tree::{Half, V3, V6};
 use headland_sim::{Model, State};
@@ -331,7 +331,7 @@ impl Rows {
             restitution: surfaces.restitution,
             target,
             group,
-            is_touching: depth >= 0.0 || depth > approach * dt,
+            is_touching: is_touching(depth, approach, dt),
         });
         let strength = strength_of(drive.model, packs, state, touch, dt);
         self.held.strengths.push(strength);

@@ -12,11 +12,12 @@ use headland_sim::contact::hard::{
     self, Contact, Outcome, Problem, Row, Scratch, Strength, Tuning, correction_speed,
 };
 
+use super::attainable::Attainable;
 use super::choosing::Role;
 use super::contacts::{Touch, velocity_at};
 use super::islands::Islands;
 use super::patches::Point;
-use super::rows::{Held, Owner};
+use super::rows::{Held, Owner, Sides};
 
 /// What there is to solve.
 pub(super) struct Now<'a> {
@@ -80,6 +81,9 @@ pub(super) struct Work {
     /// None where nobody was told to close anything.
     strengths: Vec<Strength>,
     rows: Vec<Row>,
+    /// Of loops: where in the problem their rows are, and what they can do.
+    loops: Vec<usize>,
+    attainable: Attainable,
     /// What is pushed apart: normals, then single rows.
     pushing: Vec<Row>,
     normals: Vec<f64>,
@@ -135,6 +139,7 @@ impl Solver {
             if !by_patches {
                 work.gather(now, chosen);
                 work.bounce(now, chosen);
+                work.forget_if_struck(now);
                 let found = work.find_impulses(&HOLDING);
                 if found.residual > LOST {
                     self.lost.push((island, found.residual));
@@ -251,6 +256,42 @@ impl Work {
         if self.strengths.iter().all(|strength| *strength == Strength::ENDLESS) {
             self.strengths.clear();
         }
+        self.ask_loops_for_what_can_be(held, chosen);
+    }
+
+    /// Rows of loops ask for speeds; where rods are in one line no motion has them.
+    fn ask_loops_for_what_can_be(&mut self, held: &Held, chosen: &[usize]) {
+        self.loops.clear();
+        self.attainable.clear();
+        let n = self.free.len();
+        let (mut at, mut freest) = (0, [0.0_f64; 2]);
+        for &block in chosen {
+            if let Some(Owner::Links(sides)) = held.owners.get(block) {
+                self.loops.push(at);
+                let own = self.assembly.delassus[at * n + at];
+                let freest = &mut freest[usize::from(is_moment(sides))];
+                *freest = freest.max(own);
+            }
+            at += held.blocks.blocks[block].n_rows;
+        }
+        if self.loops.is_empty() {
+            return;
+        }
+        let links = chosen.iter().filter_map(|block| match held.owners.get(*block) {
+            Some(Owner::Links(sides)) => Some(freest[usize::from(is_moment(sides))]),
+            _ => None,
+        });
+        self.attainable.scales.extend(links);
+        let first_row = n - self.rows.len();
+        for &at in &self.loops {
+            self.attainable.targets.push(self.rows[at - first_row].target);
+            let row = &self.assembly.delassus[at * n..(at + 1) * n];
+            self.attainable.answers.extend(self.loops.iter().map(|other| row[*other]));
+        }
+        self.attainable.find();
+        for (at, target) in self.loops.iter().zip(&self.attainable.targets) {
+            self.rows[at - first_row].target = *target;
+        }
     }
 
     /// Rows between links may depend on each other: a planar loop is held across its plane at
@@ -322,6 +363,16 @@ impl Work {
         }
     }
 
+    /// What held a crowd that is struck tells nothing of what will: it is solved as if new, and then
+    /// no order of its contacts chooses among answers. Few are found from where they were.
+    fn forget_if_struck(&mut self, now: &Now<'_>) {
+        let normals = self.free.iter().step_by(3);
+        let closes = |(contact, speed): (&Contact, &f64)| *speed < contact.target - now.rest_speed;
+        if self.contacts.len() > N_FEW && self.contacts.iter().zip(normals).any(closes) {
+            self.impulses.fill(0.0);
+        }
+    }
+
     /// A second, frictionless problem for what overlaps: displacements without speed.
     fn push_apart(&mut self, now: &Now<'_>, chosen: &[usize]) {
         self.impulses.fill(0.0);
@@ -380,4 +431,9 @@ impl Work {
         hard::solve(&problem, &mut self.pushes, &PUSHING_FEW, &mut self.scratch);
         self.pushes.iter().enumerate().for_each(|(i, push)| self.impulses[place(i)] = *push);
     }
+}
+
+/// Whether a row between links turns them, rather than moves their ends.
+fn is_moment(sides: &Sides) -> bool {
+    sides.iter().flatten().all(|(_, force)| force.line.get(0) == Vec3::ZERO)
 }

@@ -1,0 +1,211 @@
+//! Impacts in the native engine: mirror images come out as mirror images, and nothing is made.
+
+mod common;
+
+use std::sync::Arc;
+
+use common::{energy, sdf_world};
+use headland_base::{SimDuration, Vec3};
+use headland_engines::native;
+use headland_sim::{Engine, EngineOptions, Inputs, Model, State};
+
+/// Half a cube \[m\].
+const HALF: f64 = 0.05;
+
+/// How fast things come \[m/s\].
+const SPEED: f64 = 2.0;
+
+/// A gap that is closed within the first step \[m\].
+const GAP: f64 = 5e-4;
+
+/// Cubes by where their middles are and how they move.
+type Cubes = Vec<(Vec3, Vec3)>;
+
+/// A surface with friction and restitution.
+#[derive(Clone, Copy, Debug)]
+struct Surface {
+    mu: f64,
+    e: f64,
+}
+
+impl Surface {
+    fn text(self) -> String {
+        let Surface { mu, e } = self;
+        format!(
+            r#"<surface><friction><ode><mu>{mu}</mu><mu2>{mu}</mu2></ode></friction>
+            <bounce><restitution_coefficient>{e}</restitution_coefficient></bounce></surface>"#
+        )
+    }
+}
+
+/// A block of cubes that touch, as many along x, y and z, its bottom at this height \[m\].
+fn block(counts: [i32; 3], bottom: f64, velocity: Vec3) -> Cubes {
+    let [nx, ny, nz] = counts;
+    let along = |i: i32, n: i32| HALF * f64::from(2 * i + 1 - n);
+    let cubes = (0..nx * ny * nz).map(|i| {
+        let (x, y) = (along(i % nx, nx), along(i / nx % ny, ny));
+        let z = bottom + HALF * f64::from(1 + 2 * (i / (nx * ny)));
+        (Vec3::new(x, y, z), velocity)
+    });
+    cubes.collect()
+}
+
+/// A world of these cubes on a ground.
+fn world_of_cubes(cubes: &Cubes, surface: Surface, gravity: f64) -> Model {
+    let surface = surface.text();
+    let mut text = format!(
+        r#"<model name="ground"><static>true</static><link name="link"><collision name="plane">
+        <geometry><plane><normal>0 0 1</normal><size>100 100</size></plane></geometry>{surface}
+        </collision></link></model>"#
+    );
+    for (i, (at, v)) in cubes.iter().enumerate() {
+        let inertia = 4.0 * HALF * HALF / 6.0;
+        text += &format!(
+            r#"<model name="cube{i}"><pose>{} {} {} 0 0 0</pose><link name="link">
+            <headland:twist>{} {} {} 0 0 0</headland:twist><inertial><mass>1</mass><inertia>
+            <ixx>{inertia}</ixx><iyy>{inertia}</iyy><izz>{inertia}</izz></inertia></inertial>
+            <collision name="box"><geometry><box><size>0.1 0.1 0.1</size></box></geometry>{surface}
+            </collision></link></model>"#,
+            at.x, at.y, at.z, v.x, v.y, v.z
+        );
+    }
+    let mut world = sdf_world(&text);
+    world.gravity = Vec3::Z * -gravity;
+    Model::compile(&Arc::new(world)).expect("compiles")
+}
+
+/// What is left after some steps of a millisecond: velocities of the cubes, and the share of the
+/// kinetic energy.
+fn play(cubes: &Cubes, surface: Surface, gravity: f64, n_steps: usize) -> (Vec<Vec3>, f64) {
+    let model = world_of_cubes(cubes, surface, gravity);
+    let mut state = State::initial(&model);
+    let start = energy(&model, &state);
+    let mut engine = native::Native::default();
+    let options = EngineOptions::new(SimDuration::from_nanos(1_000_000));
+    engine.start(&model, &state, &options).expect("starts");
+    for _ in 0..n_steps {
+        engine.step(&model, &Inputs::default(), options.step, &mut state).expect("steps");
+    }
+    let rigid =
+        |i: usize| model.bodies[model.object(&format!("cube{i}")).expect("a cube")].rigid_idx;
+    let velocities = (0..cubes.len()).map(|i| state.rigids[rigid(i)].twist.linear).collect();
+    (velocities, energy(&model, &state) / start)
+}
+
+/// How far the velocities of one outcome, mapped, are from those of another \[m/s\].
+fn off(one: (&Cubes, &[Vec3]), other: (&Cubes, &[Vec3]), map: fn(Vec3) -> Vec3) -> f64 {
+    let of_cube = |((at, _), velocity): (&(Vec3, Vec3), &Vec3)| {
+        let is_image = |(there, _): &(Vec3, Vec3)| there.distance(map(*at)) < 1e-9;
+        let image = other.0.iter().position(is_image).expect("the image of a cube is one");
+        other.1[image].distance(map(*velocity))
+    };
+    one.0.iter().zip(one.1).map(of_cube).fold(0.0, f64::max)
+}
+
+/// Left and right, front and back, and along the diagonal.
+const MIRRORS: [fn(Vec3) -> Vec3; 3] =
+    [|v| Vec3::new(-v.x, v.y, v.z), |v| Vec3::new(v.x, -v.y, v.z), |v| Vec3::new(v.y, v.x, v.z)];
+
+/// Cubes that are their own mirror images before a hit, and how many of the mirrors that holds for.
+fn symmetric_hits() -> Vec<(&'static str, Cubes, usize)> {
+    let down = -Vec3::Z * SPEED;
+    let dropped_on = |counts: [i32; 3]| {
+        let above = (Vec3::Z * (3.0 * HALF + GAP), down);
+        [block(counts, 0.0, Vec3::ZERO), vec![above]].concat()
+    };
+    let row_hit_at_both_ends = |n: i32| {
+        let end = Vec3::X * (HALF * f64::from(n + 1) + GAP);
+        let hits =
+            [(Vec3::Z * HALF - end, Vec3::X * SPEED), (Vec3::Z * HALF + end, -Vec3::X * SPEED)];
+        [block([n, 1, 1], 0.0, Vec3::ZERO), hits.to_vec()].concat()
+    };
+    let layer = |i: i32| block([4 - i, 1, 1], GAP + 2.0 * HALF * f64::from(i), down);
+    vec![
+        ("a row of four falls", block([4, 1, 1], GAP, down), 2),
+        ("2x2 fall", block([2, 2, 1], GAP, down), 3),
+        ("2x2x2 fall", block([2, 2, 2], GAP, down), 3),
+        ("four on each other fall", block([1, 1, 4], GAP, down), 3),
+        ("a pyramid falls", (0..3).flat_map(layer).collect(), 2),
+        ("one on two", dropped_on([2, 1, 1]), 2),
+        ("one on 2x2", dropped_on([2, 2, 1]), 3),
+        ("one on 3x3", dropped_on([3, 3, 1]), 3),
+        ("three hit at both ends", row_hit_at_both_ends(3), 2),
+        ("four hit at both ends", row_hit_at_both_ends(4), 2),
+    ]
+}
+
+/// What is its own mirror image before a hit is after it: pairs that close equally fast are answered
+/// together, and all corners of a side hand a push on.
+#[test]
+fn mirror_images_bounce_as_mirror_images() {
+    for (e, mu) in [(1.0, 0.0), (1.0, 0.5), (0.5, 0.0), (0.5, 0.5)] {
+        for (name, cubes, n_mirrors) in symmetric_hits() {
+            // Later friction holds what was struck, in one of several ways.
+            for n_steps in if mu > 0.0 { &[1, 2][..] } else { &[1, 2, 20] } {
+                let (velocities, _) = play(&cubes, Surface { mu, e }, common::GRAVITY, *n_steps);
+                let end = (&cubes, &velocities[..]);
+                let off = MIRRORS[..n_mirrors].iter().map(|map| off(end, end, *map));
+                let off = off.fold(0.0, f64::max);
+                assert!(off < 1e-7, "{name}, e = {e}, mu = {mu}, {n_steps} steps: {off} m/s");
+            }
+        }
+    }
+}
+
+/// Without friction and loss a hit changes who has the energy, and not how much there is; with a
+/// loss there is less.
+#[test]
+fn hits_among_many_make_and_lose_nothing() {
+    for (name, cubes, _) in symmetric_hits() {
+        for n_steps in [1, 2, 20] {
+            let (velocities, left) = play(&cubes, Surface { mu: 0.0, e: 1.0 }, 0.0, n_steps);
+            assert!((left - 1.0).abs() < 1e-7, "{name}, {n_steps} steps: {left}");
+            let hit = velocities.iter().zip(&cubes).any(|(now, before)| *now != before.1);
+            assert!(hit, "{name}: it hits");
+            let (_, left) = play(&cubes, Surface { mu: 0.0, e: 0.5 }, 0.0, n_steps);
+            assert!(left < 0.9, "{name}, {n_steps} steps: {left}");
+        }
+    }
+}
+
+/// A quarter turn to the left.
+fn turned(v: Vec3) -> Vec3 {
+    Vec3::new(-v.y, v.x, v.z)
+}
+
+/// A block with a cube that comes at the middle of each of its sides, a quarter turn after another.
+fn thrown_at_all_sides(counts: [i32; 3], bottom: f64) -> Vec<Cubes> {
+    let away = HALF * f64::from(counts[0] + 1) + GAP;
+    let middle = Vec3::Z * (bottom + HALF * f64::from(counts[2]));
+    let sides = [Vec3::X, Vec3::Y, -Vec3::X, -Vec3::Y];
+    let thrown = |side: Vec3| {
+        let cube = (side * away + middle, -side * SPEED);
+        [block(counts, bottom, Vec3::ZERO), vec![cube]].concat()
+    };
+    sides.map(thrown).to_vec()
+}
+
+/// A block that is struck from the left gives way as it does when struck from the right, from the
+/// front and from behind: what shares only an edge is not in the way, and nobody is answered first.
+#[test]
+fn a_block_that_is_struck_gives_way_alike_from_all_sides() {
+    let blocks = [[2, 2, 1], [3, 3, 1], [3, 3, 3]];
+    let bounces = blocks.iter().flat_map(|block| [1.0, 0.5].map(|e| (*block, e, 1)));
+    let stops = blocks[..2].iter().map(|block| (*block, 0.0, 2));
+    for (counts, e, n_steps) in bounces.chain(stops) {
+        // On the ground without friction, and with it in the air.
+        for (mu, bottom, gravity) in [(0.0, 0.0, common::GRAVITY), (0.5, 1.0, 0.0)] {
+            let hits: Vec<_> = thrown_at_all_sides(counts, bottom)
+                .into_iter()
+                .map(|cubes| (play(&cubes, Surface { mu, e }, gravity, n_steps).0, cubes))
+                .collect();
+            for pair in hits.windows(2) {
+                let [one, other] = [0, 1].map(|k| (&pair[k].1, &pair[k].0[..]));
+                let off = off(one, other, turned);
+                assert!(off < 1e-7, "{counts:?}, e = {e}, mu = {mu}: {off} m/s");
+            }
+            let moved = hits[0].0[..hits[0].0.len() - 1].iter().any(|v| v.length() > 0.1);
+            assert!(moved, "{counts:?}, e = {e}, mu = {mu}: the block gives way");
+        }
+    }
+}
