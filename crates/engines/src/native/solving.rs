@@ -78,6 +78,8 @@ pub(super) struct Work {
     pub pushed: Pushed,
     pub shared_out: Vec<f64>,
     pub points: Vec<Point>,
+    /// Ways in which contacts press, of pairs that move and of all that stands still.
+    ways: Vec<(Option<[usize; 2]>, Vec3)>,
     /// None where nobody was told to close anything.
     strengths: Vec<Strength>,
     rows: Vec<Row>,
@@ -120,8 +122,8 @@ const MENDING_SPEED: f64 = 1.0;
 /// not move overlaps on both sides, no displacement mends both, and it stays in between.
 const PUSH_GIVE: f64 = 1e-3;
 
-/// Cosines of normals that push the same way differ by less.
-const SAME_WAY: f64 = 1e-9;
+/// Normals whose cosine is less press against each other, and not only side by side.
+const OPPOSITE: f64 = -1e-9;
 
 /// Share of its own response that a row between links gives in.
 const GIVE: f64 = 1e-7;
@@ -193,27 +195,27 @@ impl Work {
         hard::ease(&problem, impulses, &HOLDING, scratch).map_or(0, |outcome| outcome.n_sweeps)
     }
 
-    /// Whether contacts that press could do so against each other: not where all push one way, as
-    /// they do in whatever lies on a ground, or on what lies there.
-    fn may_squeeze(&self, now: &Now<'_>, chosen: &[usize]) -> bool {
+    /// Whether things that stand still press from opposite sides, or one thing presses another from
+    /// both. Limbs that lie on each other do not count: their joints give way.
+    fn may_squeeze(&mut self, now: &Now<'_>, chosen: &[usize]) -> bool {
         let pushes = self.impulses.iter().step_by(3).take(self.contacts.len());
         let pressing = chosen.iter().zip(pushes).filter(|(_, push)| **push > 0.0);
-        let mut up: Option<Vec3> = None;
-        let mut last: Option<(&Touch, f64)> = None;
+        self.ways.clear();
         for touch in pressing.filter_map(|(block, _)| now.touch_of(*block)) {
             let normal = touch.point.normal;
-            let away = if touch.seats[1].is_none() { -normal } else { normal };
-            let way = normal.dot(*up.get_or_insert(away));
-            // Two that move may stand on each other in any order, but not both ways at once.
-            let wanted = match last.filter(|(other, _)| other.rigids == touch.rigids) {
-                Some((_, way)) => way,
-                None if touch.seats.iter().all(Option::is_some) => way.signum(),
-                None => normal.dot(away),
+            let (pair, way) = match touch.seats {
+                [Some(_), Some(_)] => (Some(touch.rigids), normal),
+                [_, Some(_)] => (None, normal),
+                [_, None] => (None, -normal),
             };
-            if (way - wanted).abs() > SAME_WAY {
+            let of_pair = || self.ways.iter().filter(|(other, _)| *other == pair);
+            if of_pair().any(|(_, other)| other.dot(way) < OPPOSITE) {
                 return true;
             }
-            last = Some((touch, wanted));
+            // Points of a flat side have one normal.
+            if !of_pair().any(|(_, other)| *other == way) {
+                self.ways.push((pair, way));
+            }
         }
         false
     }
