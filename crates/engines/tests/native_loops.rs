@@ -6,7 +6,7 @@ use common::{By, Play, by, energy, place_of, sdf_world, shipped, whole};
 use headland_base::maths::quat_from_axis_angle;
 use headland_base::{SimDuration, Transform, Vec3};
 use headland_engines::{bullet, mujoco, native, ode, rapier};
-use headland_sim::{EngineEntry, Mode, Model, State};
+use headland_sim::{Engine, EngineEntry, EngineOptions, Mode, Model, State};
 use headland_world::{ContactLaw, Integrator, Twist, World};
 
 /// What the four-bar linkage loses in 10 s of 1 ms as a share of its largest kinetic energy,
@@ -183,8 +183,8 @@ struct Act {
 }
 
 /// The most energy there ever was beyond what was put in, as a share of what there is to move; and
-/// how far the line was ever opened at a pin \[m\].
-fn gain(ends: [f64; 4], tilt: f64, act: &Act) -> (f64, f64) {
+/// how far the line was ever opened at a pin \[m\], and turned \[rad\].
+fn gain(ends: [f64; 4], tilt: f64, act: &Act) -> (f64, f64, f64) {
     let mut world = rods_in_a_line(ends, act.speeds);
     let turn = quat_from_axis_angle(Vec3::Y, tilt);
     world.models[0].parent_from_model = Transform::new(turn, Vec3::Z * 2.0);
@@ -199,8 +199,8 @@ fn gain(ends: [f64; 4], tilt: f64, act: &Act) -> (f64, f64) {
         vec![(model.dof("bar::pin0").expect("a pivot"), Mode::Effort, effort)]
     });
     let (mut start, mut work, mut turned) = (None, 0.0, 0.0);
-    let (mut most, mut gap) = (0.0_f64, 0.0_f64);
-    Play::native(3.0).with(push).watch(&world, |model, state| {
+    let (mut most, mut gap, mut furthest) = (0.0_f64, 0.0_f64, 0.0_f64);
+    let ran = Play::native(3.0).with(push).watch(&world, |model, state| {
         let now = energy(model, state);
         let start = *start.get_or_insert(now);
         let angle = state.dofs[model.dof("bar::pin0").expect("a pivot")].position;
@@ -217,9 +217,12 @@ fn gain(ends: [f64; 4], tilt: f64, act: &Act) -> (f64, f64) {
         let pivot = turn * (Vec3::X * ends[3]) + Vec3::Z * 2.0;
         gap = gap.max(end(2, 1.0).distance(pivot));
         gap = gap.max(end(0, 1.0).distance(end(1, -1.0))).max(end(1, 1.0).distance(end(2, -1.0)));
+        furthest = furthest.max(angle.abs());
     });
+    let end = &ran.end;
+    assert!(end.contained.is_empty() && end.remarks.is_empty(), "{ends:?}: {:?}", end.remarks);
     let thrown = act.speeds[0] * act.speeds[0] * ends[1] / 6.0;
-    (most / (act.gravity * ends[1] + thrown + effort), gap)
+    (most / (act.gravity * ends[1] + thrown + effort), gap, furthest)
 }
 
 /// Rods that start in one line make no energy, whether they can leave it (a parallelogram, folded
@@ -247,16 +250,110 @@ fn a_linkage_in_one_line_makes_no_energy() {
     let cases = [falls, is_pushed, both, thrown[0], thrown[1], thrown[2]];
     let with_steps =
         cases.map(|case| (case, 1)).into_iter().chain(cases[..5].iter().map(|case| (*case, 4)));
+    let mut n_turned = 0;
     for (((gravity, effort, speed), step_millis), tilt) in
         with_steps.flat_map(|case| [0.0, 0.7].map(|tilt| (case, tilt)))
     {
         for ends in lines {
-            let (gain, gap) = gain(ends, tilt, &act(gravity, effort, speed, step_millis));
+            let act = act(gravity, effort, speed, step_millis);
+            let (gain, gap, turned) = gain(ends, tilt, &act);
             let what =
                 format!("{ends:?} m, {gravity} m/s², {effort} N·m, {speed} m/s, {step_millis} ms");
             // A step of first order sways by as much as it is long.
             assert!(gain < 5e-3 * step_millis as f64, "{what}: {gain}");
             assert!(gap < 2e-4, "{what}: {gap} m");
+            n_turned += usize::from(turned > 0.5);
         }
     }
+    assert!(n_turned > 20, "those that can leave the line do: {n_turned}");
+}
+
+/// What a loop is asked for does not depend on lighter ones beside it: two parallelograms swing on
+/// one base, and the heavy one stays as closed as it is without the other.
+#[test]
+fn a_heavy_loop_is_held_beside_a_light_one() {
+    // Cranks of 0.3 m, 0.5 m apart, turn at 5 rad/s and carry a coupler, all in front of the base.
+    let parallelogram = |name: &str, mass: f64, y: f64| {
+        let rod = |rod: &str, x: f64, z: f64, speed: f64, spin: f64| {
+            format!(
+                r#"<link name="{name}_{rod}"><pose>{x} {y} {z} 0 0 0</pose><headland:twist>{speed}
+                0 0 0 {spin} 0</headland:twist><inertial><mass>{mass}</mass><inertia>
+                <ixx>{i}</ixx><iyy>{i}</iyy><izz>{i}</izz></inertia></inertial></link>"#,
+                i = 0.02 * mass
+            )
+        };
+        let pin = |parent: &str, child: &str, x: f64, z: f64| {
+            format!(
+                r#"<joint name="{name}_{parent}_{child}" type="continuous"><parent>{parent}</parent>
+                <child>{name}_{child}</child><pose>{x} 0 {z} 0 0 0</pose>
+                <axis><xyz>0 1 0</xyz></axis></joint>"#
+            )
+        };
+        [
+            rod("left", -0.25, 0.15, 0.75, 5.0),
+            rod("right", 0.25, 0.15, 0.75, 5.0),
+            rod("coupler", 0.0, 0.3, 1.5, 0.0),
+            pin("base", "left", 0.0, -0.15),
+            pin("base", "right", 0.0, -0.15),
+            pin(&format!("{name}_left"), "coupler", -0.25, 0.0),
+            pin(&format!("{name}_right"), "coupler", 0.25, 0.0),
+        ]
+        .concat()
+    };
+    let gap_with = |light: &str| {
+        let heavy = parallelogram("heavy", 1.0, 0.2);
+        let mut world = sdf_world(&format!(
+            r#"<model name="m"><link name="base"><inertial><mass>100</mass><inertia><ixx>10</ixx>
+            <iyy>10</iyy><izz>10</izz></inertia></inertial></link>{heavy}{light}</model>"#
+        ));
+        world.gravity = Vec3::ZERO;
+        let mut gap = 0.0_f64;
+        let ran = Play::native(2.0).watch(&world, |model, state| {
+            let end = |rod: &str, x: f64, z: f64| {
+                let pose = common::pose_of(model, state, &format!("m::heavy_{rod}"));
+                pose.point(Vec3::new(x, 0.0, z))
+            };
+            gap = gap.max(end("right", 0.0, 0.15).distance(end("coupler", 0.25, 0.0)));
+            gap = gap.max(end("left", 0.0, 0.15).distance(end("coupler", -0.25, 0.0)));
+        });
+        let crank = ran.model.dof("m::heavy_base_left").expect("a crank");
+        assert!(ran.end.state.dofs[crank].position.abs() > 1.0, "it turns");
+        gap
+    };
+    let (alone, beside) = (gap_with(""), gap_with(&parallelogram("light", 1e-5, -0.2)));
+    eprintln!("open by {alone:e} m alone, {beside:e} m beside a light one");
+    assert!(alone < 1e-4 && beside < 1.1 * alone, "{alone} m, {beside} m");
+}
+
+/// A screw is hung in the tree and not cut: where it is named last it is refused, and what helps is
+/// said; named first, it moves.
+#[test]
+fn a_screw_does_not_close_a_loop() {
+    let rod = |name: &str, pose: &str| {
+        format!(
+            r#"<link name="{name}"><pose>{pose}</pose><inertial><mass>0.5</mass><inertia>
+            <ixx>0.01</ixx><iyy>0.01</iyy><izz>0.01</izz></inertia></inertial></link>"#
+        )
+    };
+    let rods = rod("a", "0 0 1 0 0 0") + &rod("b", "0.3 0 1 0 0 0") + &rod("c", "0.3 0 1.3 0 0 0");
+    let pin = |parent: &str, child: &str| {
+        format!(
+            r#"<joint name="{parent}{child}" type="continuous"><parent>{parent}</parent>
+            <child>{child}</child><axis><xyz>0 1 0</xyz></axis></joint>"#
+        )
+    };
+    let pins = pin("a", "b") + &pin("b", "c");
+    let screw = r#"<joint name="screw" type="screw"><parent>a</parent><child>c</child>
+        <screw_thread_pitch>0.01</screw_thread_pitch><axis><xyz>0 0 1</xyz></axis></joint>"#;
+    let told = |joints: &str| -> Vec<String> {
+        let world = sdf_world(&format!(r#"<model name="m">{rods}{joints}</model>"#));
+        let model = Model::compile(&std::sync::Arc::new(world)).expect("compiles");
+        let options = EngineOptions::new(SimDuration::from_nanos(1_000_000));
+        let found = native::Native::default().check(&model, &options).into_iter();
+        let loops = found.filter(|one| one.code == "kinematic-loop");
+        loops.map(|one| one.help.unwrap_or_default()).collect()
+    };
+    let help = told(&format!("{pins}{screw}"));
+    assert!(help.len() == 1 && help[0].contains("before the other joints"), "{help:?}");
+    assert_eq!(told(&format!("{screw}{pins}")), [] as [String; 0]);
 }

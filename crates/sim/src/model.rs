@@ -24,6 +24,8 @@ use joints::{found_joints, list_dofs, moving_joints, place_at_initial_positions}
 use objects::{list_excludes, list_objects};
 use weld::weld;
 
+use crate::control::servo_lags;
+
 /// Everything about a world that does not change while it moves.
 #[derive(Clone, Debug)]
 pub struct Model {
@@ -37,6 +39,8 @@ pub struct Model {
     pub joints: Vec<Joint>,
     /// Every axis of every joint, in order.
     pub dofs: Vec<Dof>,
+    /// How long each of them lags behind a position it is told \[s\], where a servo holds it.
+    pub servo_lags: Vec<Option<f64>>,
     /// What recordings show: models and links by name.
     pub objects: Vec<Object>,
     /// Pairs of bodies that never touch, smaller index first, sorted.
@@ -200,6 +204,7 @@ impl Model {
             bodies,
             rigids,
             joints,
+            servo_lags: servo_lags(world, &dofs),
             dofs,
             objects,
             contact_excludes,

@@ -398,10 +398,11 @@ fn boxes_that_share_an_edge_pass_each_other() {
         touching((&cube, &Transform::IDENTITY), (&cube, &at(x, y, z)), 1e-3).len()
     };
     for (x, y, z) in [(0.1, 0.1, 0.0), (-0.1, 0.0, 0.1), (0.0, 0.1, -0.1), (0.1, -0.1, 0.1)] {
-        for off in [0.0, 1e-9, -1e-9] {
+        // Rounding, and what a brick may sink where it rests.
+        for off in [0.0, 1e-9, -1e-9, 1e-5, -1e-5] {
             assert_eq!(n_points(x + off, y - off, z + off), 0, "{x} {y} {z}");
         }
-        let part = 0.9999;
+        let part = 0.999;
         assert!(n_points(x * part, y * part, z * part) > 0, "{x} {y} {z}, a little less far");
     }
     assert_eq!(n_points(0.1, 0.0, 0.0), 4, "a side is shared");

@@ -15,7 +15,13 @@
 //! t²/(3·δ) of energy. That such a direction is held at all is not touched: to take out a speed
 //! never makes energy.
 
+use headland_base::Vec3;
 use headland_base::maths::sqrt;
+use headland_sim::contact::hard::Square;
+
+use super::packing::Seat;
+use super::rows::{Held, Owner, Sides};
+use super::solving::Work;
 
 /// Answers this small, against those of rows that are free to, are asked for half. With 1e-2 a
 /// parallelogram that passes through the line in which it may fold over lost 0.1 J of 6 J in 5 s;
@@ -31,8 +37,60 @@ pub(super) struct Attainable {
     pub scales: Vec<f64>,
     /// How rows answer each other: row-major.
     pub answers: Vec<f64>,
-    squares: Vec<f64>,
+    squares: Square,
     right: Vec<f64>,
+    /// The rows in the problem.
+    rows: Vec<LoopRow>,
+}
+
+/// A row of a loop.
+#[derive(Clone, Copy)]
+struct LoopRow {
+    /// Which row of the problem.
+    at: usize,
+    /// The links that the loop is closed between, and whether the row turns them rather than moves
+    /// their ends: rows that answer in the same unit.
+    of: ([Option<Seat>; 2], bool),
+    /// What it answers.
+    own: f64,
+}
+
+impl LoopRow {
+    fn of(at: usize, sides: &Sides, own: f64) -> LoopRow {
+        let is_moment = sides.iter().flatten().all(|(_, force)| force.line.get(0) == Vec3::ZERO);
+        LoopRow { at, of: (sides.map(|side| side.map(|(seat, _)| seat)), is_moment), own }
+    }
+}
+
+impl Work {
+    /// Rows of loops ask for speeds; where rods are in one line no motion has them.
+    pub fn ask_loops_for_what_can_be(&mut self, held: &Held, chosen: &[usize]) {
+        let (n, first_row) = (self.free.len(), self.free.len() - self.rows.len());
+        let attainable = &mut self.attainable;
+        attainable.clear();
+        let mut at = 0;
+        for &block in chosen {
+            if let Some(Owner::Links(sides)) = held.owners.get(block) {
+                let own = self.assembly.delassus[at * n + at];
+                attainable.rows.push(LoopRow::of(at, sides, own));
+            }
+            at += held.blocks.blocks[block].n_rows;
+        }
+        let rows = std::mem::take(&mut attainable.rows);
+        for row in &rows {
+            // What a loop could answer is seen by itself, not by lighter ones beside it.
+            let own = rows.iter().filter(|other| other.of == row.of).map(|other| other.own);
+            attainable.scales.push(own.fold(0.0, f64::max));
+            attainable.targets.push(self.rows[row.at - first_row].target);
+            let answers = &self.assembly.delassus[row.at * n..(row.at + 1) * n];
+            attainable.answers.extend(rows.iter().map(|other| answers[other.at]));
+        }
+        attainable.find();
+        for (row, target) in rows.iter().zip(&attainable.targets) {
+            self.rows[row.at - first_row].target = *target;
+        }
+        attainable.rows = rows;
+    }
 }
 
 impl Attainable {
@@ -40,29 +98,37 @@ impl Attainable {
         self.targets.clear();
         self.scales.clear();
         self.answers.clear();
+        self.rows.clear();
     }
 
-    /// Turns the targets into those that can be.
+    /// Turns the targets into those that can be. Numbers that are none stay what they are: whoever
+    /// has them is contained, and its neighbours' loops are held meanwhile.
     pub fn find(&mut self) {
-        let n = self.targets.len();
-        if self.targets.iter().all(|target| *target == 0.0) {
+        let Attainable { targets, scales, answers, squares, right, .. } = self;
+        let n = targets.len();
+        let is_idle = targets.iter().all(|target| *target == 0.0);
+        if is_idle || !targets.iter().chain(&*answers).all(|number| number.is_finite()) {
             return;
         }
-        let Attainable { targets, scales, answers, squares, right } = self;
+        // Rows that answer nothing were left out, so none of the scales is nothing.
         scales.iter_mut().for_each(|scale| *scale = sqrt(*scale));
         for (i, row) in answers.chunks_exact_mut(n).enumerate() {
             row.iter_mut().zip(&*scales).for_each(|(w, scale)| *w /= scales[i] * scale);
             targets[i] /= scales[i];
         }
         let row = |i: usize| &answers[i * n..(i + 1) * n];
-        squares.clear();
+        squares.clear(n);
         for i in 0..n {
-            squares.extend((0..n).map(|j| dot(row(i), row(j))));
-            squares[i * n + i] += SMALL * SMALL;
+            let into = squares.row_mut(i);
+            (0..n).for_each(|j| into[j] = dot(row(i), row(j)));
+            into[i] += SMALL * SMALL;
         }
         right.clear();
         right.extend((0..n).map(|i| dot(row(i), targets)));
-        solve_symmetric(squares, right);
+        // Positive by δ², so solvable but for numbers whose squares leave the finite.
+        if !squares.solve(right, false) {
+            return targets.fill(0.0);
+        }
         for (i, target) in targets.iter_mut().enumerate() {
             *target = scales[i] * dot(row(i), right);
         }
@@ -71,26 +137,6 @@ impl Attainable {
 
 fn dot(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(a, b)| a * b).sum()
-}
-
-/// Solves a symmetric, positive set of equations by Cholesky's factors; the answer is left in
-/// `right`.
-fn solve_symmetric(matrix: &mut [f64], right: &mut [f64]) {
-    let n = right.len();
-    for i in 0..n {
-        for j in 0..=i {
-            let known = dot(&matrix[i * n..i * n + j], &matrix[j * n..j * n + j]);
-            let rest = matrix[i * n + j] - known;
-            matrix[i * n + j] = if i == j { sqrt(rest) } else { rest / matrix[j * n + j] };
-        }
-        right[i] = (right[i] - dot(&matrix[i * n..i * n + i], right)) / matrix[i * n + i];
-    }
-    for i in (0..n).rev() {
-        right[i] /= matrix[i * n + i];
-        for j in 0..i {
-            right[j] -= matrix[i * n + j] * right[i];
-        }
-    }
 }
 
 #[cfg(test)]

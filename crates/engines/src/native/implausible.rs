@@ -34,8 +34,8 @@ pub(super) struct Watch {
     quickest: f64,
     /// Pairs of rigids that were told to lie in each other.
     sunk: BTreeSet<[usize; 2]>,
-    /// Lightest and heaviest of those whose contacts were told to have found no answer.
-    lost: BTreeSet<[usize; 2]>,
+    /// The lightest of those that were told to be held by no impulses.
+    unanswered: BTreeSet<usize>,
     remarks: Vec<String>,
     /// Of pairs that touched in a stage of the step the deepest point.
     noted: BTreeMap<[usize; 2], Touch>,
@@ -122,8 +122,8 @@ const SHARE: f64 = 0.1;
 /// From here on restitution is off by tens of percent, see the table in the book.
 const SWING_TOLD: f64 = 0.6;
 
-/// Masses further apart than this leave too few digits of the lighter one's motion: at 1e7 it
-/// stands, at 1e8 it does not.
+/// Masses further apart than this leave too few digits of the lighter one's motion. A ton stands
+/// on a gram; ten tons were seen to, a hundred not.
 const FAR_APART: f64 = 1e7;
 
 /// Swings of so many radians within a step keep a restitution to some percent.
@@ -155,7 +155,7 @@ impl Watch {
             cores,
             quickest: stiffest / lightest,
             sunk: BTreeSet::new(),
-            lost: BTreeSet::new(),
+            unanswered: BTreeSet::new(),
             remarks: Vec::new(),
             noted: BTreeMap::new(),
             suspects: Vec::new(),
@@ -295,12 +295,13 @@ impl Watch {
     }
 
     /// Contacts among these found no answer: masses that are too far apart, mostly.
-    pub fn see_lost(&mut self, model: &Model, rigids: &[usize], off: f64) {
+    pub fn see_unanswered(&mut self, model: &Model, rigids: &[usize], off: f64) {
         let mass = |rigid: &usize| model.rigids[*rigid].mass;
         let by_mass = |a: &&usize, b: &&usize| mass(a).total_cmp(&mass(b));
         let (lightest, heaviest) = (rigids.iter().min_by(by_mass), rigids.iter().max_by(by_mass));
         let (Some(light), Some(heavy)) = (lightest, heaviest) else { return };
-        if !self.lost.insert([*light, *heavy]) {
+        // A heap that bursts comes in ever other pieces: once for what is lightest.
+        if !self.unanswered.insert(*light) {
             return;
         }
         let [a, b] = [light, heavy].map(|rigid| format!("`{}`", name(model, *rigid)));
@@ -311,8 +312,7 @@ impl Watch {
             false => "a shorter --step may help".to_owned(),
         };
         self.remarks.push(format!(
-            "contacts of {who} are not held: no impulses were found that do, and they are off by \
-             {} m/s; {help}",
+            "no impulses were found that hold {who} and they are off by {} m/s; {help}",
             two_digits(off),
         ));
     }

@@ -23,6 +23,7 @@ mod realised;
 mod rows;
 mod rub;
 mod solving;
+mod squeezing;
 mod stages;
 mod strength;
 
@@ -285,8 +286,8 @@ impl Built {
         self.rows.hold_patches();
         self.rows.solve(&self.crew, drive, &mut self.packs, state, &mut self.contacts, hand);
         if hand == Hand::Kick {
-            for (rigids, off) in self.rows.lost(&self.contacts) {
-                self.watch.see_lost(drive.model, &rigids, off);
+            for (rigids, off) in self.rows.unanswered(&self.contacts) {
+                self.watch.see_unanswered(drive.model, &rigids, off);
             }
             self.contacts.shove(&mut self.packs);
         }

@@ -170,9 +170,9 @@ impl Rows {
 
     /// What moves in islands whose contacts found no answer in the last step, and how far off each
     /// island is \[m/s\].
-    pub fn lost<'a>(&'a self, contacts: &'a Contacts) -> impl Iterator<Item = (Vec<usize>, f64)> {
-        let lost = self.solvers.iter().flat_map(|solver| &solver.lost);
-        lost.map(|(island, off)| {
+    pub fn unanswered(&self, contacts: &Contacts) -> impl Iterator<Item = (Vec<usize>, f64)> {
+        let unanswered = self.solvers.iter().flat_map(|solver| &solver.unanswered);
+        unanswered.map(|(island, off)| {
             let owners = self.islands.blocks(*island).iter().map(|block| &self.held.owners[*block]);
             let moved = owners.flat_map(|owner| match owner {
                 Owner::Contact { touch, .. } => contacts.touches[*touch].moved(),

@@ -5,7 +5,6 @@
 
 use std::ops::Range;
 
-use headland_base::Vec3;
 use headland_sim::State;
 use headland_sim::constraint::{Assembly, Pushed};
 use headland_sim::contact::hard::{
@@ -17,7 +16,8 @@ use super::choosing::Role;
 use super::contacts::{Touch, velocity_at};
 use super::islands::Islands;
 use super::patches::Point;
-use super::rows::{Held, Owner, Sides};
+use super::rows::{Held, Owner};
+use super::squeezing::Presses;
 
 /// What there is to solve.
 pub(super) struct Now<'a> {
@@ -56,7 +56,7 @@ pub(super) struct Solver {
     /// Sweeps over contacts that hold, since the start.
     pub n_sweeps: u64,
     /// Islands for which no answer was found, and how far off they are left \[m/s\].
-    pub lost: Vec<(usize, f64)>,
+    pub unanswered: Vec<(usize, f64)>,
     work: Work,
 }
 
@@ -64,12 +64,12 @@ pub(super) struct Solver {
 #[derive(Default)]
 pub(super) struct Work {
     scratch: Scratch,
-    assembly: Assembly,
-    free: Vec<f64>,
+    pub assembly: Assembly,
+    pub free: Vec<f64>,
     pub impulses: Vec<f64>,
     pub bounces: Vec<f64>,
     before: Vec<f64>,
-    contacts: Vec<Contact>,
+    pub contacts: Vec<Contact>,
     /// Where patches stand for their points: the blocks, and which patches; what the points do.
     pub chosen: Vec<usize>,
     pub patches: Vec<usize>,
@@ -78,14 +78,11 @@ pub(super) struct Work {
     pub pushed: Pushed,
     pub shared_out: Vec<f64>,
     pub points: Vec<Point>,
-    /// Ways in which contacts press, of pairs that move and of all that stands still.
-    ways: Vec<(Option<[usize; 2]>, Vec3)>,
+    pub presses: Presses,
     /// None where nobody was told to close anything.
-    strengths: Vec<Strength>,
-    rows: Vec<Row>,
-    /// Of loops: where in the problem their rows are, and what they can do.
-    loops: Vec<usize>,
-    attainable: Attainable,
+    pub strengths: Vec<Strength>,
+    pub rows: Vec<Row>,
+    pub attainable: Attainable,
     /// What is pushed apart: normals, then single rows.
     pushing: Vec<Row>,
     normals: Vec<f64>,
@@ -98,7 +95,7 @@ pub(super) const HOLDING: Tuning = Tuning { tolerance: 1e-8, n_sweeps_max: 200, 
 
 /// From here on what is off is seen \[m/s\]. Heaps that are jammed end at 1e-5, a gram under a
 /// hundred tons at 1.
-const LOST: f64 = 1e-2;
+const UNANSWERED: f64 = 1e-2;
 
 /// Displacements: what is left undone is there to be done in the next step.
 const PUSHING: Tuning = Tuning { tolerance: 1e-5, n_sweeps_max: 50, n_newton_max: 0 };
@@ -122,9 +119,6 @@ const MENDING_SPEED: f64 = 1.0;
 /// not move overlaps on both sides, no displacement mends both, and it stays in between.
 const PUSH_GIVE: f64 = 1e-3;
 
-/// Normals whose cosine is less press against each other, and not only side by side.
-const OPPOSITE: f64 = -1e-9;
-
 /// Share of its own response that a row between links gives in.
 const GIVE: f64 = 1e-7;
 
@@ -134,7 +128,7 @@ impl Solver {
         self.impulses.clear();
         self.bounces.clear();
         self.pushes.clear();
-        self.lost.clear();
+        self.unanswered.clear();
         for island in self.share.clone() {
             let (chosen, work) = (now.islands.blocks(island), &mut self.work);
             let by_patches = work.hold_by_patches(now, chosen);
@@ -143,12 +137,11 @@ impl Solver {
                 work.bounce(now, chosen);
                 work.forget_if_struck(now);
                 let found = work.find_impulses(&HOLDING);
-                if found.residual > LOST {
-                    self.lost.push((island, found.residual));
+                // Whoever left the finite is told of elsewhere.
+                if found.residual > UNANSWERED && found.residual.is_finite() {
+                    self.unanswered.push((island, found.residual));
                 }
-                let eased =
-                    if found.residual <= HOLDING.tolerance { work.ease(now, chosen) } else { 0 };
-                self.n_sweeps += (found.n_sweeps + eased) as u64;
+                self.n_sweeps += work.ease(now, chosen, found).n_sweeps as u64;
             }
             // Whoever left the finite is held for it; those it touches must not follow.
             if !work.impulses.iter().chain(&work.bounces).all(|impulse| impulse.is_finite()) {
@@ -170,54 +163,19 @@ impl Solver {
 impl Work {
     /// Impulses of what was gathered.
     pub fn find_impulses(&mut self, tuning: &Tuning) -> Outcome {
+        let (problem, strengths, impulses, scratch) = self.posed();
+        hard::solve_within(&problem, strengths, impulses, tuning, scratch)
+    }
+
+    /// What was gathered as the solver wants it.
+    pub fn posed(&mut self) -> (Problem<'_>, &[Strength], &mut [f64], &mut Scratch) {
         let problem = Problem {
             delassus: &self.assembly.delassus,
             free: &self.free,
             contacts: &self.contacts,
             rows: &self.rows,
         };
-        let (impulses, scratch) = (&mut self.impulses, &mut self.scratch);
-        hard::solve_within(&problem, &self.strengths, impulses, tuning, scratch)
-    }
-
-    /// Takes out what squeezes and moves nothing; how many sweeps that took.
-    fn ease(&mut self, now: &Now<'_>, chosen: &[usize]) -> usize {
-        if !self.strengths.is_empty() || !self.may_squeeze(now, chosen) {
-            return 0;
-        }
-        let problem = Problem {
-            delassus: &self.assembly.delassus,
-            free: &self.free,
-            contacts: &self.contacts,
-            rows: &self.rows,
-        };
-        let (impulses, scratch) = (&mut self.impulses, &mut self.scratch);
-        hard::ease(&problem, impulses, &HOLDING, scratch).map_or(0, |outcome| outcome.n_sweeps)
-    }
-
-    /// Whether things that stand still press from opposite sides, or one thing presses another from
-    /// both. Limbs that lie on each other do not count: their joints give way.
-    fn may_squeeze(&mut self, now: &Now<'_>, chosen: &[usize]) -> bool {
-        let pushes = self.impulses.iter().step_by(3).take(self.contacts.len());
-        let pressing = chosen.iter().zip(pushes).filter(|(_, push)| **push > 0.0);
-        self.ways.clear();
-        for touch in pressing.filter_map(|(block, _)| now.touch_of(*block)) {
-            let normal = touch.point.normal;
-            let (pair, way) = match touch.seats {
-                [Some(_), Some(_)] => (Some(touch.rigids), normal),
-                [_, Some(_)] => (None, normal),
-                [_, None] => (None, -normal),
-            };
-            let of_pair = || self.ways.iter().filter(|(other, _)| *other == pair);
-            if of_pair().any(|(_, other)| other.dot(way) < OPPOSITE) {
-                return true;
-            }
-            // Points of a flat side have one normal.
-            if !of_pair().any(|(_, other)| *other == way) {
-                self.ways.push((pair, way));
-            }
-        }
-        false
+        (problem, &self.strengths, &mut self.impulses, &mut self.scratch)
     }
 
     /// The problem of an island, and where to begin to look.
@@ -259,41 +217,6 @@ impl Work {
             self.strengths.clear();
         }
         self.ask_loops_for_what_can_be(held, chosen);
-    }
-
-    /// Rows of loops ask for speeds; where rods are in one line no motion has them.
-    fn ask_loops_for_what_can_be(&mut self, held: &Held, chosen: &[usize]) {
-        self.loops.clear();
-        self.attainable.clear();
-        let n = self.free.len();
-        let (mut at, mut freest) = (0, [0.0_f64; 2]);
-        for &block in chosen {
-            if let Some(Owner::Links(sides)) = held.owners.get(block) {
-                self.loops.push(at);
-                let own = self.assembly.delassus[at * n + at];
-                let freest = &mut freest[usize::from(is_moment(sides))];
-                *freest = freest.max(own);
-            }
-            at += held.blocks.blocks[block].n_rows;
-        }
-        if self.loops.is_empty() {
-            return;
-        }
-        let links = chosen.iter().filter_map(|block| match held.owners.get(*block) {
-            Some(Owner::Links(sides)) => Some(freest[usize::from(is_moment(sides))]),
-            _ => None,
-        });
-        self.attainable.scales.extend(links);
-        let first_row = n - self.rows.len();
-        for &at in &self.loops {
-            self.attainable.targets.push(self.rows[at - first_row].target);
-            let row = &self.assembly.delassus[at * n..(at + 1) * n];
-            self.attainable.answers.extend(self.loops.iter().map(|other| row[*other]));
-        }
-        self.attainable.find();
-        for (at, target) in self.loops.iter().zip(&self.attainable.targets) {
-            self.rows[at - first_row].target = *target;
-        }
     }
 
     /// Rows between links may depend on each other: a planar loop is held across its plane at
@@ -399,13 +322,8 @@ impl Work {
         if self.contacts.len() + self.rows.len() <= N_FEW {
             return self.push_few();
         }
-        let problem = Problem {
-            delassus: &self.assembly.delassus,
-            free: &self.free,
-            contacts: &self.contacts,
-            rows: &self.rows,
-        };
-        hard::solve(&problem, &mut self.impulses, &PUSHING, &mut self.scratch);
+        let (problem, _, impulses, scratch) = self.posed();
+        hard::solve(&problem, impulses, &PUSHING, scratch);
     }
 
     /// Without friction a contact is one row: a third of the numbers.
@@ -433,9 +351,4 @@ impl Work {
         hard::solve(&problem, &mut self.pushes, &PUSHING_FEW, &mut self.scratch);
         self.pushes.iter().enumerate().for_each(|(i, push)| self.impulses[place(i)] = *push);
     }
-}
-
-/// Whether a row between links turns them, rather than moves their ends.
-fn is_moment(sides: &Sides) -> bool {
-    sides.iter().flatten().all(|(_, force)| force.line.get(0) == Vec3::ZERO)
 }

@@ -4,7 +4,7 @@
 //! Model + ContactScope ─ Scene::of ─► Scene (constant)
 //! Scene + poses ─ Detector::detect ─► ContactPoints
 //! ContactPoint + velocities ─ soft::soft · soft::soft_coulomb ─► force and torque
-//! all contacts and loops, as one matrix ─ hard::impact · hard::solve ─► impulses
+//! all contacts and loops, as one matrix ─ hard::impact · hard::solve · hard::ease ─► impulses
 //! ```
 //!
 //! Deliberately absent: motion. Nothing here knows masses, joints or time steps; whoever moves

@@ -3,7 +3,7 @@
 use headland_base::maths::exp;
 use headland_world::JointKind;
 
-use crate::control::{Command, Mode, servo_lags};
+use crate::control::{Command, Mode};
 use crate::engine::{Inputs, Order};
 use crate::model::Model;
 use crate::tree::{Lane, Tree};
@@ -65,7 +65,7 @@ struct Mimic {
 
 impl<L: Lane> Follow<L> {
     pub fn of(model: &Model, tree: &Tree, robots: &[Robot]) -> Follow<L> {
-        let lags = servo_lags(model);
+        let lags = &model.servo_lags;
         let axis = |(dof, sign): (usize, f64)| {
             let axis = &model.dofs[dof].axis;
             let joint = &model.joints[model.dofs[dof].joint_idx];

@@ -3,13 +3,13 @@
 //! A cube between two walls that it fits exactly may be pushed by both, as hard as they like: the
 //! pushes cancel out, and friction that they allow holds the cube in the air. That keeps the law,
 //! and so does a cube that falls. Rigid things have no memory of having been pressed, so the second
-//! is meant. It is what comes out of contacts that give in by a whisper, as that fades: opposite
-//! walls cannot both have given in.
+//! is meant. It is what comes out of contacts that give in, as that fades: opposite walls cannot
+//! both have given in.
 //!
 //! ```text
 //! answer ─► the least impulses that move as much ─ push as hard ─► it stays
 //!                    │ push less: a squeeze
-//!                    └─► cut to the cones ─ search ─► the answer
+//!                    └─► search with contacts that give in ─► search without ─► the answer
 //! ```
 
 use super::newton::{WHISPER, find_velocities};
@@ -36,52 +36,57 @@ pub(super) struct Easing {
 /// Share of all pushes that is no squeeze but rounding.
 const NO_SQUEEZE: f64 = 1e-6;
 
-/// What slides faster does not stick, in tolerances.
+/// What slides faster does not stick, in tolerances: far above what an answer is off by, and still
+/// too slow to be seen.
 const STILL: f64 = 100.0;
 
-/// Share of what it answers that a contact gives in.
+/// Share of what it answers that a contact gives in: so much more than the reluctance of a step of
+/// Newton's that one or two of them take a squeeze out, and so little that the contacts which open
+/// and slide are those of the answer.
 const GIVE: f64 = 1e-4;
 
-/// How well that is solved \[m/s\]: a squeeze shows as what it makes contacts give in.
+/// How well that is solved \[m/s\]: a squeeze shows only as what it makes contacts give in.
 const GIVING_TOLERANCE: f64 = 1e-12;
 
-/// How often what the whisper took is put back.
+/// How often what the reluctance took is put back.
 const N_REFINED: usize = 2;
 
-/// Takes squeezes out of an answer; what came of it, or nothing where there are none, or too many
-/// rows to look for them, or no other answer.
+/// Takes squeezes out of an answer that was found; what came of both. Where there are none, or too
+/// many rows to look for them, or no other answer, the impulses stay as they are.
 pub fn ease(
     problem: &Problem<'_>,
     impulses: &mut [f64],
+    found: Outcome,
     tuning: &Tuning,
     scratch: &mut Scratch,
-) -> Option<Outcome> {
+) -> Outcome {
     problem.check(impulses);
     let task = &Task { problem: *problem, strengths: &[] };
     let easing = &mut scratch.easing;
     easing.list(task, impulses, tuning.tolerance);
-    let is_eased = easing.rows.len() <= tuning.n_newton_max && easing.find_least(task, impulses);
-    if !is_eased || !squeezes(task, impulses, &easing.least, tuning.tolerance) {
-        return None;
+    let is_found = easing.rows.len() <= tuning.n_newton_max && easing.find_least(task, impulses);
+    if !is_found || !squeezes(task, impulses, &easing.least, tuning.tolerance) {
+        return found;
     }
     easing.kept.clear();
     easing.kept.extend_from_slice(impulses);
     let mut softened = std::mem::take(&mut easing.softened);
     soften(problem, &mut softened);
-    let giving = Problem { delassus: &softened, ..*problem };
+    let giving = Task { problem: Problem { delassus: &softened, ..*problem }, strengths: &[] };
     let easily = Tuning { tolerance: GIVING_TOLERANCE, ..*tuning };
-    let first = search(&Task { problem: giving, strengths: &[] }, impulses, &easily, scratch);
+    let given = search(&giving, impulses, &easily, scratch);
     scratch.easing.softened = softened;
-    let outcome = search(task, impulses, tuning, scratch);
-    if outcome.residual <= tuning.tolerance {
-        return Some(Outcome {
-            n_sweeps: first.n_sweeps + outcome.n_sweeps,
-            n_newton: first.n_newton + outcome.n_newton,
-            ..outcome
-        });
+    let mut outcome = search(task, impulses, tuning, scratch);
+    if outcome.residual > tuning.tolerance {
+        impulses.copy_from_slice(&scratch.easing.kept);
+        scratch.refresh(problem, impulses);
+        outcome.residual = found.residual;
     }
-    impulses.copy_from_slice(&scratch.easing.kept);
-    None
+    Outcome {
+        n_sweeps: found.n_sweeps + given.n_sweeps + outcome.n_sweeps,
+        n_newton: found.n_newton + given.n_newton + outcome.n_newton,
+        ..outcome
+    }
 }
 
 /// Whether contacts push harder than they need to, seen by what their pushes would move.
@@ -98,10 +103,16 @@ fn soften(problem: &Problem<'_>, out: &mut Vec<f64>) {
     out.clear();
     out.extend_from_slice(problem.delassus);
     let n = problem.n();
-    for i in 0..problem.contacts.len() {
-        let give = GIVE * problem.delassus[3 * i * n + 3 * i];
-        (3 * i..3 * i + 3).for_each(|row| out[row * n + row] += give);
+    for row in 0..3 * problem.contacts.len() {
+        out[row * n + row] += GIVE * own_answer(problem, row);
     }
+}
+
+/// What the block of a row answers: a contact along its normal, for along a tangent it may be
+/// unable to move.
+fn own_answer(problem: &Problem<'_>, row: usize) -> f64 {
+    let first = if row < 3 * problem.contacts.len() { row - row % 3 } else { row };
+    problem.row(first)[first]
 }
 
 impl Easing {
@@ -131,8 +142,9 @@ impl Easing {
         let Easing { rows, matrix, right, missing, least, .. } = self;
         matrix.clear(rows.len());
         for (e, &row) in rows.iter().enumerate() {
-            let (w, into) = (problem.row(row), matrix.row_mut(e));
-            into.iter_mut().zip(&*rows).for_each(|(entry, other)| *entry = w[*other] / w[row]);
+            let (w, scale) = (problem.row(row), 1.0 / own_answer(problem, row));
+            let into = matrix.row_mut(e);
+            into.iter_mut().zip(&*rows).for_each(|(entry, other)| *entry = scale * w[*other]);
             into[e] += WHISPER;
         }
         least.clear();
@@ -145,7 +157,7 @@ impl Easing {
             right.extend(rows.iter().map(|&row| {
                 let w = problem.row(row);
                 let speed: f64 = rows.iter().zip(&*missing).map(|(k, part)| w[*k] * part).sum();
-                speed / w[row]
+                speed / own_answer(problem, row)
             }));
             if round > 0 {
                 matrix.solve_again(right);

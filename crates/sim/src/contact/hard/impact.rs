@@ -37,23 +37,25 @@ pub fn impact(
 ) -> Impacts {
     problem.check(impulses);
     impulses.fill(0.0);
-    scratch.velocities.clear();
-    scratch.velocities.extend_from_slice(problem.free);
     let mut blow = std::mem::take(&mut scratch.blow);
+    blow.velocities.clear();
+    blow.velocities.extend_from_slice(problem.free);
     let n_most = N_ROUNDS * (problem.contacts.len() + 1);
     let mut out = Impacts { n_answered: 0, is_unfinished: false };
-    while let Some(speed) = fastest(problem, &scratch.velocities, threshold) {
+    while let Some(speed) = fastest(problem, &blow.velocities, threshold) {
         if out.n_answered >= n_most {
             out.is_unfinished = true;
             break;
         }
-        blow.list_equals(problem, &scratch.velocities, speed);
+        let tolerance = (CLOSER * tuning.tolerance).max(ROUNDING * speed);
+        blow.list_equals(problem, speed);
         while blow.list_piece(problem) {
-            blow.pose(problem, &scratch.velocities, threshold);
-            blow.answer(problem, tuning, impulses, &mut scratch.velocities);
+            blow.pose(problem, threshold);
+            blow.answer(problem, &Tuning { tolerance, ..*tuning }, impulses, scratch);
             out.n_answered += 1;
         }
     }
+    std::mem::swap(&mut scratch.velocities, &mut blow.velocities);
     scratch.blow = blow;
     out
 }
@@ -68,6 +70,9 @@ const EQUAL: f64 = 1e-6;
 /// How much nearer to its law a hit is brought than what holds: equals of the next hit are to be
 /// known as such.
 const CLOSER: f64 = 1e-3;
+
+/// Share of its speed to which a hit can be answered at all.
+const ROUNDING: f64 = 1e-13;
 
 /// The speed of the pair that closes fastest.
 fn fastest(problem: &Problem<'_>, velocities: &[f64], threshold: f64) -> Option<f64> {
@@ -90,13 +95,13 @@ pub(super) struct Blow {
     contacts: Vec<Contact>,
     rows: Vec<Row>,
     impulses: Vec<f64>,
-    /// Of whoever solves it.
-    inner: Option<Box<Scratch>>,
+    /// Of every row of the problem, after what was answered \[m/s\].
+    velocities: Vec<f64>,
 }
 
 impl Blow {
     /// All touching points of the pairs that close at this speed, and all loops.
-    fn list_equals(&mut self, problem: &Problem<'_>, velocities: &[f64], speed: f64) {
+    fn list_equals(&mut self, problem: &Problem<'_>, speed: f64) {
         self.equals.clear();
         let contacts = problem.contacts;
         let mut first = 0;
@@ -104,7 +109,7 @@ impl Blow {
             let blocks = first..first + points.len();
             first += points.len();
             let touching = || blocks.clone().filter(|i| contacts[*i].is_touching);
-            if touching().any(|i| -velocities[3 * i] >= (1.0 - EQUAL) * speed) {
+            if touching().any(|i| -self.velocities[3 * i] >= (1.0 - EQUAL) * speed) {
                 self.equals.extend(touching());
             }
         }
@@ -138,8 +143,8 @@ impl Blow {
     /// Writes the piece as a problem of its own. Its points part at e times the speed they close
     /// at (Newton). Those that part already may close, at e times the speed they part at (Moreau):
     /// to stop them would take work from nowhere. Where that is too fast they are answered next.
-    fn pose(&mut self, problem: &Problem<'_>, velocities: &[f64], threshold: f64) {
-        let Blow { piece, places, delassus, free, contacts, rows, impulses, .. } = self;
+    fn pose(&mut self, problem: &Problem<'_>, threshold: f64) {
+        let Blow { piece, places, delassus, free, contacts, rows, impulses, velocities, .. } = self;
         places.clear();
         contacts.clear();
         rows.clear();
@@ -173,14 +178,13 @@ impl Blow {
         problem: &Problem<'_>,
         tuning: &Tuning,
         sums: &mut [f64],
-        velocities: &mut [f64],
+        scratch: &mut Scratch,
     ) {
-        let Blow { places, delassus, free, contacts, rows, impulses, inner, .. } = self;
+        let Blow { places, delassus, free, contacts, rows, impulses, velocities, .. } = self;
         let own = Problem { delassus, free, contacts, rows };
         // A hit is over before anybody gives way.
         let own = Task { problem: own, strengths: &[] };
-        let tuning = Tuning { tolerance: CLOSER * tuning.tolerance, ..*tuning };
-        search(&own, impulses, &tuning, inner.get_or_insert_default());
+        search(&own, impulses, tuning, scratch);
         for (&place, &impulse) in places.iter().zip(&*impulses) {
             if impulse != 0.0 && impulse.is_finite() {
                 sums[place] += impulse;

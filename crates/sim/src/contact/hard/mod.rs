@@ -43,6 +43,7 @@ mod walk;
 
 pub use ease::ease;
 pub use impact::{Impacts, impact};
+pub use square::Square;
 
 use headland_base::{Mat3, Vec3};
 
@@ -184,10 +185,10 @@ impl Task<'_> {
 pub struct Tuning {
     /// Good enough \[m/s\].
     pub tolerance: f64,
-    /// Sweeps at most.
+    /// Sweeps at most, and times that all contacts move at once.
     pub n_sweeps_max: usize,
-    /// Newton takes over where the problem has at most this many rows; its cost grows with the
-    /// third power.
+    /// Newton takes over where the problem has at most this many equations, three for a contact that
+    /// rubs and one for one that does not; its cost grows with the third power.
     pub n_newton_max: usize,
 }
 
@@ -360,8 +361,11 @@ fn search(
     let mut best = f64::INFINITY; // residual of `scratch.kept`
     // Where nothing is known of the impulses, sweeps would be the first to choose among answers.
     let is_cold = impulses.iter().all(|impulse| *impulse == 0.0);
+    // Who allows no sweeps has another way where the guess is wrong.
     if is_cold && tuning.n_sweeps_max > 0 && problem.n_equations() <= tuning.n_newton_max {
+        let n_guessed = outcome.n_newton;
         outcome = together::begin(problem, impulses, tuning, scratch);
+        outcome.n_newton += n_guessed;
         if outcome.residual <= tuning.tolerance {
             return outcome;
         }

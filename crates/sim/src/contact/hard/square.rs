@@ -5,7 +5,7 @@
 
 /// A square matrix.
 #[derive(Debug, Default)]
-pub(super) struct Square {
+pub struct Square {
     n: usize,
     rows: Vec<Chunk>,
     /// Per row: from the first to the last chunk that is not all zeros. Who stands next to whom
@@ -38,7 +38,7 @@ fn add_row(into: &mut [Chunk], weight: f64, row: &[Chunk], width: usize) {
 impl Square {
     /// Room for `n` rows and columns, with nothing in them.
     #[inline(always)]
-    pub(super) fn clear(&mut self, n: usize) {
+    pub fn clear(&mut self, n: usize) {
         self.n = n;
         self.rows.clear();
         self.rows.resize(n * n.div_ceil(CHUNK), [0.0; CHUNK]);
@@ -46,7 +46,7 @@ impl Square {
 
     /// A row to be written; what comes after its `n` numbers must stay nothing.
     #[inline(always)]
-    pub(super) fn row_mut(&mut self, i: usize) -> &mut [f64] {
+    pub fn row_mut(&mut self, i: usize) -> &mut [f64] {
         let width = self.n.div_ceil(CHUNK);
         self.rows[i * width..(i + 1) * width].as_flattened_mut()
     }
@@ -61,7 +61,7 @@ impl Square {
     /// where contacts are open or stick, that is as exact, for rows that answer each other
     /// equally need no exchange.
     #[inline(always)]
-    pub(super) fn solve(&mut self, right: &mut [f64], exchanges: bool) -> bool {
+    pub fn solve(&mut self, right: &mut [f64], exchanges: bool) -> bool {
         let (n, width) = (self.n, self.n.div_ceil(CHUNK));
         self.find_spans(width);
         self.pivots.clear();
@@ -136,7 +136,7 @@ impl Square {
 
     /// Another right-hand side of the matrix that was solved last.
     #[inline(always)]
-    pub(super) fn solve_again(&self, right: &mut [f64]) {
+    pub fn solve_again(&self, right: &mut [f64]) {
         let width = self.n.div_ceil(CHUNK);
         for k in 0..self.n {
             right.swap(k, self.pivots[k]);

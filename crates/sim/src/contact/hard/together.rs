@@ -5,13 +5,10 @@
 //! images stay mirror images; Newton's method, which knows no order either, makes it exact. What
 //! both do not find is left to sweeps.
 
-use super::{Outcome, Scratch, Task, Tuning, three, walk};
+use super::{N_NEWTON_STEPS, Outcome, Scratch, Task, Tuning, three, walk};
 
 /// Times that all contacts move: enough to tell most of those that open and slide.
 const N_TOGETHER: usize = 30;
-
-/// Steps of Newton's method.
-const N_STEPS: usize = 20;
 
 /// Goes from the impulses there are to an answer, or as near as that leads. What the scratch knows
 /// of the contacts' answers is left damped.
@@ -24,7 +21,7 @@ pub(super) fn begin(
     let n_sweeps = scratch.move_together(problem, impulses, tuning);
     let Scratch { velocities, newton, .. } = scratch;
     let (n_newton, residual) =
-        walk::descend(problem, impulses, velocities, tuning.tolerance, N_STEPS, newton);
+        walk::descend(problem, impulses, velocities, tuning.tolerance, N_NEWTON_STEPS, newton);
     Outcome { n_sweeps, n_newton, residual }
 }
 
@@ -41,7 +38,7 @@ impl Scratch {
         let crowd = |i: usize| (0..n_blocks).filter(|j| problem.acts(i, *j)).count();
         let most = (0..n_blocks).map(crowd).max().unwrap_or(1) as f64;
         self.damp(problem, most - 1.0);
-        for n in 0..N_TOGETHER {
+        for n in 1..=N_TOGETHER {
             self.refresh(problem, impulses);
             if self.answer_at_once(problem, impulses, most) <= tuning.tolerance {
                 return n;
