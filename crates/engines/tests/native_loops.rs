@@ -268,12 +268,12 @@ fn a_linkage_in_one_line_makes_no_energy() {
     assert!(n_turned > 20, "those that can leave the line do: {n_turned}");
 }
 
-/// What a loop is asked for does not depend on lighter ones beside it: two parallelograms swing on
-/// one base, and the heavy one stays as closed as it is without the other.
+/// What a loop is asked for does not depend on lighter ones beside it: two linkages swing on one
+/// base, and the heavy one stays as closed as it is without the other.
 #[test]
 fn a_heavy_loop_is_held_beside_a_light_one() {
-    // Cranks of 0.3 m, 0.5 m apart, turn at 5 rad/s and carry a coupler, all in front of the base.
-    let parallelogram = |name: &str, mass: f64, y: f64| {
+    // Cranks of 0.3 and 0.45 m, 0.5 m apart, stand upright and carry a coupler at 1.5 m/s.
+    let linkage = |name: &str, mass: f64, y: f64| {
         let rod = |rod: &str, x: f64, z: f64, speed: f64, spin: f64| {
             format!(
                 r#"<link name="{name}_{rod}"><pose>{x} {y} {z} 0 0 0</pose><headland:twist>{speed}
@@ -291,17 +291,17 @@ fn a_heavy_loop_is_held_beside_a_light_one() {
         };
         [
             rod("left", -0.25, 0.15, 0.75, 5.0),
-            rod("right", 0.25, 0.15, 0.75, 5.0),
-            rod("coupler", 0.0, 0.3, 1.5, 0.0),
+            rod("right", 0.25, 0.225, 0.75, 1.5 / 0.45),
+            rod("coupler", 0.0, 0.375, 1.5, 0.0),
             pin("base", "left", 0.0, -0.15),
-            pin("base", "right", 0.0, -0.15),
-            pin(&format!("{name}_left"), "coupler", -0.25, 0.0),
-            pin(&format!("{name}_right"), "coupler", 0.25, 0.0),
+            pin("base", "right", 0.0, -0.225),
+            pin(&format!("{name}_left"), "coupler", -0.25, -0.075),
+            pin(&format!("{name}_right"), "coupler", 0.25, 0.075),
         ]
         .concat()
     };
     let gap_with = |light: &str| {
-        let heavy = parallelogram("heavy", 1.0, 0.2);
+        let heavy = linkage("heavy", 1.0, 0.2);
         let mut world = sdf_world(&format!(
             r#"<model name="m"><link name="base"><inertial><mass>100</mass><inertia><ixx>10</ixx>
             <iyy>10</iyy><izz>10</izz></inertia></inertial></link>{heavy}{light}</model>"#
@@ -309,18 +309,18 @@ fn a_heavy_loop_is_held_beside_a_light_one() {
         world.gravity = Vec3::ZERO;
         let mut gap = 0.0_f64;
         let ran = Play::native(2.0).watch(&world, |model, state| {
-            let end = |rod: &str, x: f64, z: f64| {
-                let pose = common::pose_of(model, state, &format!("m::heavy_{rod}"));
-                pose.point(Vec3::new(x, 0.0, z))
+            // The loop is cut at the last of its joints at the base.
+            let at = |link: &str, x: f64, y: f64, z: f64| {
+                common::pose_of(model, state, link).point(Vec3::new(x, y, z))
             };
-            gap = gap.max(end("right", 0.0, 0.15).distance(end("coupler", 0.25, 0.0)));
-            gap = gap.max(end("left", 0.0, 0.15).distance(end("coupler", -0.25, 0.0)));
+            let pivot = at("m::base", 0.25, 0.2, 0.0);
+            gap = gap.max(at("m::heavy_right", 0.0, 0.0, -0.225).distance(pivot));
         });
         let crank = ran.model.dof("m::heavy_base_left").expect("a crank");
         assert!(ran.end.state.dofs[crank].position.abs() > 1.0, "it turns");
         gap
     };
-    let (alone, beside) = (gap_with(""), gap_with(&parallelogram("light", 1e-5, -0.2)));
+    let (alone, beside) = (gap_with(""), gap_with(&linkage("light", 1e-5, -0.2)));
     eprintln!("open by {alone:e} m alone, {beside:e} m beside a light one");
     assert!(alone < 1e-4 && beside < 1.1 * alone, "{alone} m, {beside} m");
 }
