@@ -13,13 +13,11 @@
 //! rate of its own computes its effort at its ticks, from what is commanded and measured
 //! then, and holds it in between.
 
-use std::collections::BTreeMap;
-
 use headland_base::{Diagnostic, SimDuration, SimTime};
-use headland_world::{Actuator, ActuatorKind, Axis, TorqueSpeed, World, join_scope};
+use headland_world::{Actuator, ActuatorKind, Axis, TorqueSpeed, join_scope};
 
 use crate::engine::{Inputs, Order};
-use crate::model::{Dof, Model};
+use crate::model::Model;
 use crate::state::{DofState, State};
 
 /// The software under test, in process.
@@ -120,7 +118,7 @@ impl Commands {
         default_gains: Option<Gains>,
         watchdog: Option<SimDuration>,
     ) -> Commands {
-        let mut motors = motors_of(&model.world, &model.dofs);
+        let mut motors = motors_of(model);
         for axis in &mut motors {
             if axis.is_empty() {
                 axis.push(Motor::default());
@@ -269,16 +267,13 @@ impl Commands {
     }
 }
 
-/// The motors of every axis. Axes are found by name once: with a look through all of them for each
-/// of a thousand robots' a run took half a minute to start.
-fn motors_of(world: &World, dofs: &[Dof]) -> Vec<Vec<Motor>> {
-    let axes = dofs.iter().enumerate().map(|(i, dof)| (dof.name.as_str(), i));
-    let axes: BTreeMap<&str, usize> = axes.collect();
-    let mut motors = vec![Vec::new(); dofs.len()];
-    world.visit_models(&mut |at| {
+/// The motors of every axis.
+fn motors_of(model: &Model) -> Vec<Vec<Motor>> {
+    let mut motors = vec![Vec::new(); model.dofs.len()];
+    model.world.visit_models(&mut |at| {
         for actuator in &at.model.actuators {
-            if let Some(i) = axes.get(join_scope(at.scope, &actuator.joint).as_str()) {
-                motors[*i].push(Motor::of(actuator));
+            if let Some(i) = model.dof(&join_scope(at.scope, &actuator.joint)) {
+                motors[i].push(Motor::of(actuator));
             }
         }
     });
@@ -287,13 +282,13 @@ fn motors_of(world: &World, dofs: &[Dof]) -> Vec<Vec<Motor>> {
 
 /// How long each axis lags behind a position it is told \[s\]: `kd/kp` of its servos, which is
 /// how slowly one with much damping comes. None where no servo holds a position.
-pub(crate) fn servo_lags(world: &World, dofs: &[Dof]) -> Vec<Option<f64>> {
+pub(crate) fn servo_lags(model: &Model) -> Vec<Option<f64>> {
     let lag = |motors: &Vec<Motor>| {
         let gains = motors.iter().filter_map(|motor| motor.gains);
         let (kp, kd) = gains.fold((0.0, 0.0), |(p, d), gains| (p + gains.kp, d + gains.kd));
         (kp > 0.0).then(|| kd / kp)
     };
-    motors_of(world, dofs).iter().map(lag).collect()
+    motors_of(model).iter().map(lag).collect()
 }
 
 /// Of a motor that gives nothing.

@@ -47,6 +47,10 @@ pub struct Model {
     pub contact_excludes: Vec<(usize, usize)>,
     /// The file the world was read from, where it was compiled with its places.
     pub file: Option<WorldFile>,
+    /// Where in the lists a name is, the first of equals: with a look through all of them for each
+    /// of a thousand robots' a run took 15 s to start.
+    object_idxs: BTreeMap<String, usize>,
+    dof_idxs: BTreeMap<String, usize>,
 }
 
 /// A link.
@@ -199,17 +203,21 @@ impl Model {
             return Err(findings.into_vec());
         }
         place_at_initial_positions(&joints, &dofs, &mut rigids);
-        Ok(Model {
+        let mut model = Model {
+            object_idxs: first_of_names(objects.iter().map(|object| &object.name)),
+            dof_idxs: first_of_names(dofs.iter().map(|dof| &dof.name)),
             world: Arc::clone(world),
             bodies,
             rigids,
             joints,
-            servo_lags: servo_lags(world, &dofs),
+            servo_lags: Vec::new(),
             dofs,
             objects,
             contact_excludes,
             file: places.file().cloned(),
-        })
+        };
+        model.servo_lags = servo_lags(&model);
+        Ok(model)
     }
 
     /// What forces are to move and cannot, for want of mass: asked by every engine that divides
@@ -232,12 +240,12 @@ impl Model {
 
     /// The index of an object by name.
     pub fn object(&self, name: &str) -> Option<usize> {
-        self.objects.iter().position(|object| object.name == name)
+        self.object_idxs.get(name).copied()
     }
 
     /// The index of a joint axis by its whole name.
     pub fn dof(&self, name: &str) -> Option<usize> {
-        self.dofs.iter().position(|dof| dof.name == name)
+        self.dof_idxs.get(name).copied()
     }
 
     /// The index of a joint axis as people call it: by its whole name, by its name in its
@@ -281,4 +289,10 @@ impl<'a> Links<'a> {
         }
         found
     }
+}
+
+fn first_of_names<'a>(
+    names: impl DoubleEndedIterator<Item = &'a String> + ExactSizeIterator,
+) -> BTreeMap<String, usize> {
+    names.enumerate().rev().map(|(i, name)| (name.clone(), i)).collect()
 }

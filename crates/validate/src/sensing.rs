@@ -325,7 +325,8 @@ fn quiet(model: &Model, start: &State) -> Model {
     for joint in &mut world.joints {
         joint.opaque.iter_mut().for_each(quieten);
     }
-    let mut quiet = Model { world: Arc::new(world), ..model.clone() };
+    let mut quiet = model.clone();
+    quiet.world = Arc::new(world);
     for (rigid, now) in quiet.rigids.iter_mut().zip(&start.rigids) {
         rigid.world_from_rigid = now.world_from_rigid;
     }
