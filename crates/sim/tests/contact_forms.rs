@@ -389,6 +389,42 @@ fn boxes_share_the_corners_of_what_they_share() {
     assert!(found.iter().all(|c| (c.depth - 1e-4).abs() < 1e-12), "{found:?}");
 }
 
+/// Forms that touch exactly, but for rounding, along a way of their own: whoever searches for the
+/// way out of an overlap finds none there, and may come back with another. Every point is as deep
+/// as rounding, along that way.
+#[test]
+fn what_only_touches_does_not_overlap() {
+    let ways = [Vec3::X, -Vec3::X, Vec3::Y, Vec3::Z, -Vec3::Z];
+    let (mut n_touching, mut n_pairs) = (0, 0);
+    for a in &geometries() {
+        for b in &geometries() {
+            for way in ways {
+                for i in 0..40 {
+                    let turn = quat_from_axis_angle(
+                        Vec3::new(0.3, -0.5, 0.8).normalize(),
+                        0.37 * f64::from(i % 8),
+                    );
+                    let at_a = Transform::new(turn, Vec3::new(0.1, -0.07, 0.13) * f64::from(i));
+                    let apart = way * (reach(a, way) + reach(b, -way));
+                    let at_b = at_a * Transform::from_translation(apart);
+                    let found = touching((&form(a), &at_a), (&form(b), &at_b), 1e-3);
+                    n_pairs += 1;
+                    n_touching += usize::from(!found.is_empty());
+                    for point in &found {
+                        let inside = turn.conjugate() * point.normal;
+                        let overlap = reach(a, inside) + reach(b, -inside) - inside.dot(apart);
+                        let what = format!("{a:?} and {b:?} along {way}, {i}: {point:?}");
+                        assert!(point.depth < 1e-6 && point.depth > -1e-3, "{what}");
+                        assert!(overlap < 1e-6 && point.position.is_finite(), "{what}, {overlap}");
+                    }
+                }
+            }
+        }
+    }
+    // Beside a cone, whose rim is at its foot, others mostly do not reach it.
+    assert!(n_touching > n_pairs * 8 / 10, "{n_touching} of {n_pairs}");
+}
+
 /// What shares an edge or a corner and nothing else does not touch; where it shares a little more
 /// it does.
 #[test]
@@ -498,5 +534,20 @@ proptest! {
         }
         let nowhere = Transform::from_translation(Vec3::NAN);
         prop_assert!(touching((&form(&sized(1.0)[0]), &nowhere), (&form(&sized(1.0)[3]), &at_b), 1.0).is_empty());
+    }
+}
+
+/// Caps of two cylinders that lie end to end and touch exactly, their rims on each other to the
+/// last bit.
+#[test]
+fn caps_on_each_other_touch_at_numbers() {
+    let cylinder = form(&Geometry::Cylinder { radius: 0.1, length: 0.2 });
+    let turn = quat_from_axis_angle(Vec3::X, 0.5 * PI);
+    let at = |y: f64| Transform::new(turn, Vec3::new(0.0, y, 0.1));
+    let found = touching((&cylinder, &at(-0.1)), (&cylinder, &at(0.1)), 1e-3);
+    assert!(found.len() >= 3, "{found:?}");
+    for point in &found {
+        assert!(point.position.is_finite() && point.depth.abs() < 1e-9, "{point:?}");
+        assert!((point.normal - Vec3::Y).length() < 1e-9, "{point:?}");
     }
 }

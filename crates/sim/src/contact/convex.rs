@@ -23,6 +23,7 @@ pub(super) struct Search {
 
 /// Nearest points of two cores, in the first one's frame, and the unit normal from the first
 /// to the second.
+#[derive(Clone, Copy)]
 pub(super) struct Witness {
     pub(super) on_a: Vec3,
     pub(super) on_b: Vec3,
@@ -54,20 +55,100 @@ impl Search {
         let pose = Pose::from_parts(a_from_b.translation, a_from_b.rotation);
         let towards = a_from_b.translation.try_normalize().unwrap_or(Vec3::X);
         self.simplex.reset(CsoPoint::from_shapes(&pose, a, b, towards));
-        match gjk::closest_points(&pose, a, b, reach, true, &mut self.simplex) {
-            GJKResult::ClosestPoints(on_a, on_b, normal) => {
-                Nearest::At(Witness { on_a, on_b, normal })
-            }
-            GJKResult::Intersection => {
-                let way_out = self.epa.closest_points(&pose, a, b, &self.simplex);
-                way_out.map_or(Nearest::Inside, |(on_a, on_b, normal)| {
-                    Nearest::At(Witness { on_a, on_b, normal })
-                })
-            }
-            GJKResult::Proximity(_) | GJKResult::NoIntersection(_) => Nearest::Apart,
+        let found = match gjk::closest_points(&pose, a, b, reach, true, &mut self.simplex) {
+            GJKResult::ClosestPoints(on_a, on_b, normal) => Some((on_a, on_b, normal)),
+            GJKResult::Intersection => self.epa.closest_points(&pose, a, b, &self.simplex),
+            GJKResult::Proximity(_) | GJKResult::NoIntersection(_) => return Nearest::Apart,
+        };
+        let found = found
+            .map(|(on_a, on_b, normal)| Witness { on_a, on_b, normal })
+            .filter(|found| is_unit(found.normal) && found.depth().is_finite());
+        if let Some(found) = found.as_ref().filter(|found| found.depth() < -BARELY) {
+            return Nearest::At(*found);
         }
+        // What was found is taken unless another way is clearly shorter: it has its points from where
+        // the two are, not from where they were pushed to.
+        let mut best = found.map(|found| (found, SHORTER * found.overlap(a, b, &pose) - BARELY));
+        for start in [found.map(|found| found.normal), Some(towards)].into_iter().flatten() {
+            let other = self.least_overlap(a, b, &pose, start);
+            let other = other.map(|other| (other, other.overlap(a, b, &pose)));
+            best = best.into_iter().chain(other).reduce(|x, y| if y.1 < x.1 { y } else { x });
+        }
+        best.map_or(Nearest::Inside, |(found, _)| Nearest::At(found))
+    }
+
+    /// From a normal on to those along which two cores overlap less: they are pushed apart along it,
+    /// and then the nearest points are known, with a normal that is no worse. `None` where that is
+    /// not found.
+    ///
+    /// The search for the way out ends anywhere where there is nothing to get out of: cylinders side
+    /// by side that only touch were a whole length in each other, along their axes.
+    fn least_overlap<A: SupportMap, B: SupportMap>(
+        &mut self,
+        a: &A,
+        b: &B,
+        pose: &Pose,
+        start: Vec3,
+    ) -> Option<Witness> {
+        let mut best: Option<(Witness, f64)> = None;
+        let (mut normal, mut overlap) = (start, overlap_along(a, b, pose, start));
+        for _ in 0..N_PUSHES {
+            let thickness = a.local_support_point(normal) - a.local_support_point(-normal);
+            let push = normal * (overlap + CLEAR * thickness.dot(normal).abs());
+            let apart = Pose::from_parts(pose.translation + push, pose.rotation);
+            self.simplex.reset(CsoPoint::from_shapes(&apart, a, b, normal));
+            let found = gjk::closest_points(&apart, a, b, f64::MAX, true, &mut self.simplex);
+            let GJKResult::ClosestPoints(on_a, on_b, next) = found else { break };
+            let own = overlap_along(a, b, pose, next);
+            if !is_unit(next)
+                || !own.is_finite()
+                || best.as_ref().is_some_and(|(_, least)| own >= *least)
+            {
+                break;
+            }
+            best = Some((Witness { on_a, on_b: on_b - push, normal: next }, own));
+            if own >= overlap - BARELY {
+                break;
+            }
+            (normal, overlap) = (next, own);
+        }
+        best.map(|(witness, _)| witness)
     }
 }
+
+impl Witness {
+    /// How far the two overlap, as far as the search knows.
+    fn depth(&self) -> f64 {
+        (self.on_a - self.on_b).dot(self.normal)
+    }
+
+    fn overlap<A: SupportMap, B: SupportMap>(&self, a: &A, b: &B, pose: &Pose) -> f64 {
+        overlap_along(a, b, pose, self.normal)
+    }
+}
+
+/// Points that coincide have no direction between them, and a normal of zeros or no numbers.
+fn is_unit(normal: Vec3) -> bool {
+    (normal.length_squared() - 1.0).abs() < 1e-6
+}
+
+/// How far two cores overlap along a normal from the first to the second, in the first one's frame.
+fn overlap_along<A: SupportMap, B: SupportMap>(a: &A, b: &B, pose: &Pose, normal: Vec3) -> f64 {
+    let on_b = b.local_support_point(pose.rotation.conjugate() * -normal);
+    (a.local_support_point(normal) - (pose.rotation * on_b + pose.translation)).dot(normal)
+}
+
+/// A way out that is no more than this share of another is shorter, and not only more exact.
+const SHORTER: f64 = 0.9;
+
+/// What is this near \[m\] has no direction from point to point to speak of.
+const BARELY: f64 = 1e-9;
+
+/// Share of its thickness by which a core that is pushed out is clear of the other.
+const CLEAR: f64 = 0.01;
+
+/// How often two are pushed apart anew, at most.
+const N_PUSHES: usize = 8;
 
 /// Touching points of two convex forms; normals from a to b.
 ///
