@@ -167,3 +167,39 @@ fn what_slides_along_a_channel_is_slowed_by_the_ground_alone() {
         assert!((slid - way).abs() < 1e-4 * way, "{what}: {slid} of {way} m");
     }
 }
+
+/// A peg that spins in a square pipe of its own width falls, and spins on: what touches it on all
+/// sides presses nowhere.
+#[test]
+fn a_peg_that_spins_in_a_pipe_of_its_width_falls() {
+    let side = |name: &str, x: f64, y: f64, size: &str| {
+        format!(
+            r#"<model name="{name}"><static>true</static><pose>{x} {y} 0 0 0 0</pose><link name="link">
+            <collision name="box"><geometry><box><size>{size}</size></box></geometry>{}
+            </collision></link></model>"#,
+            friction()
+        )
+    };
+    let pipe = [
+        side("west", -0.1, 0.0, "0.1 0.3 3"),
+        side("east", 0.1, 0.0, "0.1 0.3 3"),
+        side("south", 0.0, -0.1, "0.3 0.1 3"),
+        side("north", 0.0, 0.1, "0.3 0.1 3"),
+    ]
+    .concat();
+    let peg = format!(
+        r#"<model name="cube"><pose>0 0 1 0 0 0</pose><link name="link">
+        <headland:twist>0 0 0 0 0 5</headland:twist><inertial><mass>1</mass><inertia>
+        <ixx>0.00146</ixx><iyy>0.00146</iyy><izz>0.00125</izz></inertia></inertial>
+        <collision name="round"><geometry><cylinder><radius>0.05</radius><length>0.1</length>
+        </cylinder></geometry>{}</collision></link></model>"#,
+        friction()
+    );
+    let mut yard = Yard::of(&(pipe + &peg), Vec3::ZERO);
+    yard.run(300);
+    let fallen = 1.0 - yard.place("cube").z;
+    let spin = yard.state.rigids[yard.rigid("cube")].twist.angular;
+    eprintln!("fallen {fallen} of {} m, spins at {spin}", fall(300));
+    assert!((fallen - fall(300)).abs() < 1e-6, "fallen by {fallen} m");
+    assert!(spin.distance(Vec3::Z * 5.0) < 1e-6, "{spin}");
+}

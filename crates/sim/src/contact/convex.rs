@@ -204,7 +204,7 @@ fn touches_at(
     // point of its own.
     let (normal, depth) = polished(a, b, allowed, 0.0, cone.is_some());
     let deepest = out[first..].iter().map(|touch| touch.depth).fold(f64::NEG_INFINITY, f64::max);
-    let is_missed = deepest < depth - MISSED * depth.abs() - 1e-12;
+    let is_missed = deepest < depth - MISSED * depth.abs() - BARELY;
     let is_meant = is_found && allowed.dot(searched) > 1.0 - 1e-9;
     if let Some(found) = found.filter(|_| is_meant && is_missed && depth > -margin) {
         let between = a.world_from_form.point((found.on_a + found.on_b) * 0.5);
@@ -256,15 +256,14 @@ const DOUBTFUL: f64 = 0.1;
 fn polished(a: &Side<'_>, b: &Side<'_>, found: Vec3, hardly: f64, only_b: bool) -> (Vec3, f64) {
     let rounding = a.form.rounding() + b.form.rounding();
     let depth = |normal: Vec3| (a.support(normal) - b.support(-normal)).dot(normal) + rounding;
-    let mut best = (found, depth(found));
+    let searched = (found, depth(found));
     let flats = [(!only_b).then(|| a.flat_normal(found)), Some(b.flat_normal(-found).map(|n| -n))];
-    for normal in flats.into_iter().flatten().flatten() {
-        let own = depth(normal);
-        if normal.dot(found) > NEARLY && own <= best.1 + hardly * own.abs() + 1e-9 {
-            best = (normal, own);
-        }
-    }
-    best
+    let flats = flats.into_iter().flatten().flatten().map(|normal| (normal, depth(normal)));
+    let meant = flats.filter(|(normal, own)| {
+        normal.dot(found) > NEARLY && *own <= searched.1 + hardly * own.abs() + 1e-9
+    });
+    // Of two the better: a tube's flat is a line, and leans as what was found does.
+    meant.reduce(|best, other| if other.1 < best.1 { other } else { best }).unwrap_or(searched)
 }
 
 /// A flat wins over what is better by less than this part of the depth.
@@ -273,7 +272,9 @@ const HARDLY: f64 = 1e-3;
 /// Faces within 5° of the normal found may be what it meant.
 const NEARLY: f64 = 0.996;
 
-/// A deepest point that lies within this part of the depth is not missed.
+/// A deepest point that lies within this part of the depth, or barely off, is not missed: the one
+/// that was searched for is as deep to a hair, but may be millimetres beside where something round
+/// touches, and what turns would run into it.
 const MISSED: f64 = 1e-3;
 
 /// Number of the one point the search itself found.

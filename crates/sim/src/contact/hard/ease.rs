@@ -9,12 +9,12 @@
 //! ```text
 //! answer ─► the least impulses that move as much ─ push as hard ─► it stays
 //!                    │ push less: a squeeze
-//!                    └─► search with contacts that give in ─► search without ─► the answer
+//!                    └─► search with contacts that give in, less and less ─► the answer
 //! ```
 
 use super::newton::{WHISPER, find_velocities};
 use super::square::Square;
-use super::{Outcome, Problem, Scratch, Task, Tuning, search, three};
+use super::{Outcome, Problem, Scratch, Task, Tuning, distance, search, three};
 
 /// Memory that is used again; never needed for the answer.
 #[derive(Debug, Default)]
@@ -28,8 +28,9 @@ pub(super) struct Easing {
     missing: Vec<f64>,
     least: Vec<f64>,
     kept: Vec<f64>,
-    /// The matrix of contacts that give in.
+    /// The matrix of contacts that give in, and velocities that these give in from.
     softened: Vec<f64>,
+    free: Vec<f64>,
     velocities: Vec<f64>,
 }
 
@@ -47,6 +48,10 @@ const GIVE: f64 = 1e-4;
 
 /// How well that is solved \[m/s\]: a squeeze shows only as what it makes contacts give in.
 const GIVING_TOLERANCE: f64 = 1e-12;
+
+/// How often contacts give in anew: each leaves what it gave in by, against what a direction
+/// answers, a ten-thousandth of most.
+const N_GIVING: usize = 6;
 
 /// How often what the reluctance took is put back.
 const N_REFINED: usize = 2;
@@ -70,23 +75,63 @@ pub fn ease(
     }
     easing.kept.clear();
     easing.kept.extend_from_slice(impulses);
-    let mut softened = std::mem::take(&mut easing.softened);
-    soften(problem, &mut softened);
-    let giving = Task { problem: Problem { delassus: &softened, ..*problem }, strengths: &[] };
-    let easily = Tuning { tolerance: GIVING_TOLERANCE, ..*tuning };
-    let given = search(&giving, impulses, &easily, scratch);
-    scratch.easing.softened = softened;
-    let mut outcome = search(task, impulses, tuning, scratch);
-    if outcome.residual > tuning.tolerance {
+    let eased = search_giving(problem, impulses, tuning, scratch);
+    let is_eased = eased.residual <= tuning.tolerance;
+    if !is_eased {
         impulses.copy_from_slice(&scratch.easing.kept);
-        scratch.refresh(problem, impulses);
-        outcome.residual = found.residual;
     }
+    scratch.refresh(problem, impulses);
     Outcome {
-        n_sweeps: found.n_sweeps + given.n_sweeps + outcome.n_sweeps,
-        n_newton: found.n_newton + given.n_newton + outcome.n_newton,
-        ..outcome
+        n_sweeps: found.n_sweeps + eased.n_sweeps,
+        n_newton: found.n_newton + eased.n_newton,
+        residual: if is_eased { eased.residual } else { found.residual },
     }
+}
+
+/// The answer of contacts that give in, and from there that of contacts that do not: time and again
+/// they give in only from where they were, which leaves less and less of it and squeezes nothing
+/// anew. A search without it could end in a squeeze again: a peg that spins in a pipe was stopped
+/// dead.
+fn search_giving(
+    problem: &Problem<'_>,
+    impulses: &mut [f64],
+    tuning: &Tuning,
+    scratch: &mut Scratch,
+) -> Outcome {
+    let Easing { softened, free, velocities, .. } = &mut scratch.easing;
+    let [mut softened, mut free, mut velocities] = [softened, free, velocities].map(std::mem::take);
+    soften(problem, &mut softened);
+    free.clear();
+    free.extend_from_slice(problem.free);
+    let task = Task { problem: *problem, strengths: &[] };
+    let easily = Tuning { tolerance: GIVING_TOLERANCE, ..*tuning };
+    let mut out = Outcome { n_sweeps: 0, n_newton: 0, residual: f64::INFINITY };
+    for _ in 0..N_GIVING {
+        let giving = Problem { delassus: &softened, free: &free, ..*problem };
+        let found = search(&Task { problem: giving, strengths: &[] }, impulses, &easily, scratch);
+        out.n_sweeps += found.n_sweeps;
+        out.n_newton += found.n_newton;
+        find_velocities(&task, impulses, &mut velocities);
+        out.residual = distance(&task, impulses, &velocities).most;
+        if out.residual <= tuning.tolerance {
+            break;
+        }
+        for row in 0..3 * problem.contacts.len() {
+            free[row] = problem.free[row] - GIVE * own_answer(problem, row) * impulses[row];
+        }
+    }
+    // Where something gives in for good, as a gram under a ton, it is long on its way.
+    if out.residual > tuning.tolerance {
+        let found = search(&task, impulses, tuning, scratch);
+        out = Outcome {
+            n_sweeps: out.n_sweeps + found.n_sweeps,
+            n_newton: out.n_newton + found.n_newton,
+            ..found
+        };
+    }
+    let easing = &mut scratch.easing;
+    (easing.softened, easing.free, easing.velocities) = (softened, free, velocities);
+    out
 }
 
 /// Whether contacts push harder than they need to, seen by what their pushes would move.
