@@ -164,7 +164,7 @@ fn what_slides_along_a_channel_is_slowed_by_the_ground_alone() {
         yard.run(500);
         let slid = yard.place("cube").x;
         eprintln!("{what}: slid {slid} of {way} m");
-        assert!((slid - way).abs() < 1e-4 * way, "{what}: {slid} of {way} m");
+        assert!((slid - way).abs() < 1e-5 * way, "{what}: {slid} of {way} m");
     }
 }
 
