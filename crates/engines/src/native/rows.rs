@@ -7,7 +7,7 @@ use headland_base::maths::sqrt;
 use headland_sim::constraint::{Assembly, Blocks};
 use headland_sim::contact::hard::{Contact, Row, Strength, is_touching, normal_target};
 use headland_sim::motion::{Drive, Pack};
-use headland_sim::tree::{Half, V3, V6};
+use headland_sim::tree::{Half, NodeKind, V3, V6};
 use headland_sim::{Model, State};
 
 use super::contacts::{Contacts, Touch, velocity_at};
@@ -91,6 +91,8 @@ struct Asked {
 pub(super) struct Numbering {
     robots: Vec<Vec<usize>>,
     n_robots: usize,
+    /// By pack: whether its robots are fixed to the world by their first joint.
+    is_fixed: Vec<bool>,
 }
 
 impl Numbering {
@@ -101,11 +103,18 @@ impl Numbering {
             n_robots - 1
         };
         let robots = packs.iter().map(|pack| pack.robots().iter().map(|_| number()).collect());
-        Numbering { robots: robots.collect(), n_robots }
+        let robots = robots.collect();
+        let is_fixed = packs.iter().map(|pack| pack.tree().nodes[0].kind != NodeKind::Free);
+        Numbering { robots, n_robots, is_fixed: is_fixed.collect() }
     }
 
     pub fn robot(&self, (pack, robot, _): Seat) -> usize {
         self.robots[pack][robot]
+    }
+
+    /// Whoever carries a link: its robot, or none where that is the world.
+    pub fn carrier(&self, seat: Seat) -> Option<usize> {
+        (!self.is_fixed[seat.0]).then(|| self.robot(seat))
     }
 }
 
@@ -415,6 +424,7 @@ impl Rows {
         self.islands.share_out(&self.held.blocks, &mut self.solvers);
         let now = Now {
             held: &self.held,
+            numbering: &self.numbering,
             islands: &self.islands,
             dt: drive.dt,
             rest_speed: rest_speed(drive),

@@ -16,12 +16,13 @@ use super::choosing::Role;
 use super::contacts::{Touch, velocity_at};
 use super::islands::Islands;
 use super::patches::Point;
-use super::rows::{Held, Owner};
+use super::rows::{Held, Numbering, Owner};
 use super::squeezing::Presses;
 
 /// What there is to solve.
 pub(super) struct Now<'a> {
     pub held: &'a Held,
+    pub numbering: &'a Numbering,
     pub islands: &'a Islands,
     pub dt: f64,
     /// Speeds up to which nothing bounces \[m/s\].

@@ -1,35 +1,47 @@
 //! Where things may squeeze each other, and the answer without it.
 //!
 //! In a squeeze every body is pushed from opposite sides, so who pushes whom along some way comes
-//! round in a circle: wall, cube, other wall, all that stands still being one. On a ground nothing
-//! pushes down on what does not move, and there is no circle, however a robot lies on it.
+//! round in a circle: wall, cube, other wall, all that stands still being one. So are the links of a
+//! robot, for joints hand on what pushes them: two fingers and what they hold are a circle. On a
+//! ground nothing pushes down on what does not move, and there is none, however a robot lies on it.
 //!
-//! Deliberately absent: squeezes in which friction is what pushes, as in a right angle of two sides
-//! that rub with more than their weight, and those by limbs that move as they are told.
+//! Friction pushes, too, either way along a side: a wheel that rolls on a ground beside a wall it
+//! touches is squeezed if the wall pushes it and the ground holds it, and then the wall brakes it.
+//!
+//! Deliberately absent: squeezes by friction alone, which press nothing harder, of a robot's links
+//! by each other, and by limbs that move as they are told.
 
 use headland_base::Vec3;
-use headland_sim::contact::hard::{self, Outcome};
+use headland_base::maths::hypot;
+use headland_sim::contact::hard::{self, Contact, Outcome};
 
 use super::solving::{HOLDING, Now, Work};
 
 /// Who presses whom: scratch.
 #[derive(Default)]
 pub(super) struct Presses {
-    /// From whom to whom, and which way; none for what stands still.
     all: Vec<Press>,
-    /// Those along one way that may be in a circle.
+    /// From whom to whom things are pushed along one way; none for what stands still.
     along: Vec<(Option<usize>, Option<usize>)>,
+    /// Whom such pushes reach.
+    reached: Vec<Option<usize>>,
 }
 
+/// A contact that presses: which robot, or what moves freely, presses which other.
 #[derive(Clone, Copy, PartialEq)]
 struct Press {
     from: Option<usize>,
     to: Option<usize>,
     way: Vec3,
+    /// Of its friction; 0 where that is used up.
+    mu: f64,
 }
 
 /// Cosines of less are those of sides that do not push along a way.
 const ACROSS: f64 = 1e-9;
+
+/// Share of its strength up to which friction holds; beyond, it slides.
+const HOLDS: f64 = 1.0 - 1e-6;
 
 impl Work {
     /// Takes out of an answer what squeezes and moves nothing. What limbs that move as they are told
@@ -44,23 +56,40 @@ impl Work {
     }
 
     fn may_squeeze(&mut self, now: &Now<'_>, chosen: &[usize]) -> bool {
-        let pushes = self.impulses.iter().step_by(3).take(self.contacts.len());
-        let pressing = chosen.iter().zip(pushes).filter(|(_, push)| **push > 0.0);
         self.presses.all.clear();
-        for touch in pressing.filter_map(|(block, _)| now.touch_of(*block)) {
-            let [from, to] = touch.moved();
-            let press = Press { from, to, way: touch.point.normal };
+        let contacts = self.contacts.iter().zip(self.impulses.chunks_exact(3));
+        for ((contact, impulse), block) in contacts.zip(chosen) {
+            let Some(touch) = now.touch_of(*block).filter(|_| impulse[0] > 0.0) else { continue };
+            let [from, to] = touch.seats.map(|seat| now.numbering.carrier(seat?));
+            if from == to {
+                continue;
+            }
+            let mu = if friction_share(contact, impulse) < HOLDS {
+                contact.mu.max(contact.mu2)
+            } else {
+                0.0
+            };
+            let press = Press { from, to, way: touch.point.normal, mu };
             // Points of a flat side have one normal.
-            if self.presses.all.last() != Some(&press) {
-                self.presses.all.push(press);
+            match self.presses.all.last_mut() {
+                Some(last) if *last == (Press { mu: last.mu, ..press }) => {
+                    last.mu = last.mu.max(mu)
+                }
+                _ => self.presses.all.push(press),
             }
         }
         self.presses.all.len() <= HOLDING.n_newton_max && self.presses.have_a_circle()
     }
 }
 
+/// How much of its strength friction has used up, 1 where it slides.
+fn friction_share(contact: &Contact, impulse: &[f64]) -> f64 {
+    let share = |part: f64, mu: f64| if part == 0.0 { 0.0 } else { part / (mu * impulse[0]) };
+    hypot(share(impulse[1], contact.mu), share(impulse[2], contact.mu2))
+}
+
 impl Presses {
-    /// Whether along the way of any of them who presses whom comes round.
+    /// Whether along the way of any of them who presses whom comes round to it.
     fn have_a_circle(&mut self) -> bool {
         (0..self.all.len()).any(|i| {
             let way = self.all[i].way;
@@ -70,27 +99,37 @@ impl Presses {
     }
 
     fn have_a_circle_along(&mut self, way: Vec3) -> bool {
-        let Presses { all, along } = self;
-        along.clear();
-        along.extend(all.iter().filter_map(|press| match press.way.dot(way) {
-            cosine if cosine > ACROSS => Some((press.from, press.to)),
-            cosine if cosine < -ACROSS => Some((press.to, press.from)),
-            _ => None,
-        }));
-        along.sort_unstable();
-        along.dedup();
-        // Whom nobody presses further is no part of a circle, nor is who pressed only those.
-        loop {
-            let n_before = along.len();
-            let mut at = 0;
-            while let Some((_, to)) = along.get(at).copied() {
-                let goes_on = along.iter().any(|(from, _)| *from == to);
-                if goes_on { at += 1 } else { _ = along.swap_remove(at) }
+        self.along.clear();
+        for &Press { from, to, way: normal, mu } in &self.all {
+            let (cosine, rub) = (normal.dot(way), mu * normal.cross(way).length());
+            if cosine + rub > ACROSS {
+                self.along.push((from, to));
             }
-            if along.len() == n_before {
-                return n_before > 0;
+            if cosine - rub < -ACROSS {
+                self.along.push((to, from));
             }
         }
+        let Presses { all, along, reached } = self;
+        along.sort_unstable();
+        along.dedup();
+        let mut those = all.iter().filter(|press| press.way == way);
+        those.any(|press| {
+            reached.clear();
+            reached.push(press.to);
+            let mut at = 0;
+            while let Some(&here) = reached.get(at) {
+                if here == press.from {
+                    return true;
+                }
+                for (_, to) in along.iter().filter(|(from, _)| *from == here) {
+                    if !reached.contains(to) {
+                        reached.push(*to);
+                    }
+                }
+                at += 1;
+            }
+            false
+        })
     }
 }
 
@@ -98,16 +137,23 @@ impl Presses {
 mod tests {
     use super::*;
 
-    /// Whether there is a circle of who presses whom, written as numbers, 0 standing still.
-    fn has_circle(presses: &[(usize, usize, Vec3)]) -> bool {
+    /// Whether there is a circle of who presses whom, written as numbers, 0 standing still, where
+    /// friction holds.
+    fn has_circle_rubbing(mu: f64, presses: &[(usize, usize, Vec3)]) -> bool {
         let name = |number: usize| number.checked_sub(1);
         let press = |(from, to, way): &(usize, usize, Vec3)| Press {
             from: name(*from),
             to: name(*to),
             way: *way,
+            mu,
         };
         let all = presses.iter().map(press).collect();
-        Presses { all, along: Vec::new() }.have_a_circle()
+        Presses { all, ..Presses::default() }.have_a_circle()
+    }
+
+    /// The same where all slides.
+    fn has_circle(presses: &[(usize, usize, Vec3)]) -> bool {
+        has_circle_rubbing(0.0, presses)
     }
 
     #[test]
@@ -130,5 +176,19 @@ mod tests {
         assert!(has_circle(&tray), "two in a tray that moves");
         let wedge = Vec3::new(0.8, 0.0, 0.6);
         assert!(has_circle(&[(0, 1, wedge), (0, 1, wedge * Vec3::new(-1.0, 0.0, 1.0))]));
+    }
+    #[test]
+    fn friction_closes_a_circle_only_with_a_push() {
+        let up = Vec3::Z;
+        assert!(!has_circle_rubbing(1.0, &[(0, 1, up), (0, 2, up)]), "friction alone");
+        assert!(has_circle_rubbing(1.0, &[(0, 1, up), (0, 1, Vec3::X)]), "beside a wall");
+        assert!(
+            has_circle_rubbing(1.0, &[(0, 1, up), (1, 2, Vec3::X), (0, 2, up)]),
+            "two on a ground"
+        );
+        // Uneven ground: friction would have to turn what pushes up into what pulls down.
+        let uneven = [(0, 1, up), (0, 1, Vec3::new(0.3, 0.0, 0.95).normalize())];
+        assert!(!has_circle_rubbing(1.0, &uneven));
+        assert!(has_circle_rubbing(4.0, &uneven));
     }
 }

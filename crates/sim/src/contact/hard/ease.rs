@@ -7,10 +7,13 @@
 //! both have given in.
 //!
 //! ```text
-//! answer ─► the least impulses that move as much ─ push as hard ─► it stays
-//!                    │ push less: a squeeze
-//!                    └─► search with contacts that give in, less and less ─► the answer
+//! answer ─ all sticks ─► the least impulses that move as much ─ push as hard ─► it stays
+//!    │ something slides          │ push less: a squeeze
+//!    └───────────────────────────┴─► search with contacts that give in, less and less ─► the answer
 //! ```
+//!
+//! What slides may be wedged: the friction of a squeeze needs the squeeze. Then no less impulses
+//! move as much, and another answer is another place.
 
 use super::newton::{WHISPER, find_velocities};
 use super::square::Square;
@@ -22,6 +25,8 @@ pub(super) struct Easing {
     /// Rows whose impulses may be exchanged for others: of contacts that press and, along their
     /// tangents, stick; and single rows that hold.
     rows: Vec<usize>,
+    /// Whether any contact slides and presses.
+    slides: bool,
     matrix: Square,
     right: Vec<f64>,
     /// What of the impulses is not found in `least` yet.
@@ -69,8 +74,8 @@ pub fn ease(
     let task = &Task { problem: *problem, strengths: &[] };
     let easing = &mut scratch.easing;
     easing.list(task, impulses, tuning.tolerance);
-    let is_found = easing.rows.len() <= tuning.n_newton_max && easing.find_least(task, impulses);
-    if !is_found || !squeezes(task, impulses, &easing.least, tuning.tolerance) {
+    let is_small = easing.rows.len() <= tuning.n_newton_max;
+    if !is_small || !(easing.slides || easing.finds_a_squeeze(task, impulses, tuning.tolerance)) {
         return found;
     }
     easing.kept.clear();
@@ -134,15 +139,6 @@ fn search_giving(
     out
 }
 
-/// Whether contacts push harder than they need to, seen by what their pushes would move.
-fn squeezes(problem: &Task<'_>, impulses: &[f64], least: &[f64], tolerance: f64) -> bool {
-    let speeds = |impulses: &[f64]| -> f64 {
-        (0..problem.contacts.len()).map(|i| impulses[3 * i] * problem.law(i).w).sum()
-    };
-    let before = speeds(impulses);
-    before - speeds(least) > tolerance.max(NO_SQUEEZE * before)
-}
-
 /// The matrix of contacts that give in.
 fn soften(problem: &Problem<'_>, out: &mut Vec<f64>) {
     out.clear();
@@ -164,6 +160,7 @@ impl Easing {
     fn list(&mut self, problem: &Task<'_>, impulses: &[f64], tolerance: f64) {
         find_velocities(problem, impulses, &mut self.velocities);
         self.rows.clear();
+        self.slides = false;
         for i in 0..problem.contacts.len() {
             let (impulse, velocity) = (three(impulses, i), three(&self.velocities, i));
             if impulse.x <= 0.0 {
@@ -172,6 +169,8 @@ impl Easing {
             self.rows.push(3 * i);
             if problem.law(i).rubs && velocity.y.abs().max(velocity.z.abs()) < STILL * tolerance {
                 self.rows.extend([3 * i + 1, 3 * i + 2]);
+            } else {
+                self.slides |= problem.law(i).rubs;
             }
         }
         let first = 3 * problem.contacts.len();
@@ -179,6 +178,16 @@ impl Easing {
             impulses[*at] != 0.0 && row.low < impulses[*at] && impulses[*at] < row.high
         });
         self.rows.extend(holds.map(|(_, at)| at));
+    }
+
+    /// Whether contacts push harder than they need to, seen by what their pushes would move.
+    fn finds_a_squeeze(&mut self, problem: &Task<'_>, impulses: &[f64], tolerance: f64) -> bool {
+        let speeds = |impulses: &[f64]| -> f64 {
+            (0..problem.contacts.len()).map(|i| impulses[3 * i] * problem.law(i).w).sum()
+        };
+        let before = speeds(impulses);
+        self.find_least(problem, impulses)
+            && before - speeds(&self.least) > tolerance.max(NO_SQUEEZE * before)
     }
 
     /// The least impulses of the listed rows that move as much as those there are. `false` where
