@@ -171,7 +171,7 @@ fn setup(how: &HowArgs, model: &Model) -> Result<Setup, Vec<Diagnostic>> {
         fits.ok_or_else(|| {
             let why =
                 if secs < 1.0 { "shorter than a nanosecond" } else { "longer than 292 years" };
-            Diagnostic::error("bad-duration", format!("{what} of {secs} s is {why}"))
+            Diagnostic::error("bad-duration", format!("{what} of {secs:e} s is {why}"))
         })
     };
     let step = how.step.map_or(Ok(model.world.physics.step), |step| secs(step, "a step"))?;

@@ -68,6 +68,13 @@ impl Search {
         }
         // What was found is taken unless another way is clearly shorter: it has its points from where
         // the two are, not from where they were pushed to.
+        let is_shallow = |found: &Witness| {
+            let overlap = found.overlap(a, b, &pose);
+            overlap <= found.depth() + BARELY && overlap < SHALLOW * thickness(a, found.normal)
+        };
+        if let Some(found) = found.filter(is_shallow) {
+            return Nearest::At(found);
+        }
         let mut best = found.map(|found| (found, SHORTER * found.overlap(a, b, &pose) - BARELY));
         for start in [found.map(|found| found.normal), Some(towards)].into_iter().flatten() {
             let other = self.least_overlap(a, b, &pose, start);
@@ -93,8 +100,7 @@ impl Search {
         let mut best: Option<(Witness, f64)> = None;
         let (mut normal, mut overlap) = (start, overlap_along(a, b, pose, start));
         for _ in 0..N_PUSHES {
-            let thickness = a.local_support_point(normal) - a.local_support_point(-normal);
-            let push = normal * (overlap + CLEAR * thickness.dot(normal).abs());
+            let push = normal * (overlap + CLEAR * thickness(a, normal));
             let apart = Pose::from_parts(pose.translation + push, pose.rotation);
             self.simplex.reset(CsoPoint::from_shapes(&apart, a, b, normal));
             let found = gjk::closest_points(&apart, a, b, f64::MAX, true, &mut self.simplex);
@@ -137,6 +143,14 @@ fn overlap_along<A: SupportMap, B: SupportMap>(a: &A, b: &B, pose: &Pose, normal
     let on_b = b.local_support_point(pose.rotation.conjugate() * -normal);
     (a.local_support_point(normal) - (pose.rotation * on_b + pose.translation)).dot(normal)
 }
+
+fn thickness<A: SupportMap>(a: &A, normal: Vec3) -> f64 {
+    (a.local_support_point(normal) - a.local_support_point(-normal)).dot(normal).abs()
+}
+
+/// A way out of less than this share of a thickness, that is as short as was said, is the one: where
+/// the search for it is lost it ends deep. To look for others takes as long again.
+const SHALLOW: f64 = 0.01;
 
 /// A way out that is no more than this share of another is shorter, and not only more exact.
 const SHORTER: f64 = 0.9;

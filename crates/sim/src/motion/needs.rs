@@ -243,7 +243,7 @@ impl Asked<'_> {
                 let axis = bodies.axes[k];
                 let inertia = axis.dot(beyond[i].momentum(axis)) + node.armature;
                 if !(inertia >= LEAST && inertia.is_finite()) {
-                    out.push(self.nothing_moves(i, &beyond[i]));
+                    out.push(self.nothing_moves(i, &beyond[i], inertia));
                     break;
                 }
             }
@@ -254,8 +254,8 @@ impl Asked<'_> {
         out
     }
 
-    /// What is behind a joint, or a free link, has no mass or no inertia.
-    fn nothing_moves(&self, node_idx: usize, beyond: &Inertia<f64>) -> Diagnostic {
+    /// What is behind a joint, or a free link, has no mass or no inertia, or next to none.
+    fn nothing_moves(&self, node_idx: usize, beyond: &Inertia<f64>, inertia: f64) -> Diagnostic {
         let node = &self.tree.nodes[node_idx];
         let link = self.link_name(node_idx);
         let joint =
@@ -266,8 +266,12 @@ impl Asked<'_> {
         };
         let (code, lacks) =
             if beyond.mass > 0.0 { ("no-inertia", "inertia") } else { ("no-mass", "mass") };
-        self.missing(code, &format!("{what} has no {lacks}"))
-            .help("give it an <inertial>, or derive one with --derive-inertia DENSITY")
+        let help = "give it an <inertial>, or derive one with --derive-inertia DENSITY";
+        if inertia > 0.0 {
+            let little = format!("{what} has an inertia of {inertia:e}, less than {LEAST:e}");
+            return self.missing(code, &little).help(help);
+        }
+        self.missing(code, &format!("{what} has no {lacks}")).help(help)
     }
 
     /// Joints that cancel each other: each moves mass, but together one of them moves none.
