@@ -443,6 +443,7 @@ impl Rows {
                     match hand {
                         Hand::Kick => {
                             hand_out(&self.held, block, solver, at, drive.dt, packs, contacts);
+                            push_apart(&self.held, block, solver.pushes[at], packs, contacts);
                         }
                         Hand::Lean => lean(&self.held, block, solver, at, packs, contacts),
                     }
@@ -480,12 +481,6 @@ fn hand_out(
                     }
                 });
             }
-            let apart = touch.point.normal * solver.pushes[at];
-            if apart != Vec3::ZERO {
-                kick_sides(packs, touch, apart, |pack, seat, nudge| {
-                    pack.nudge(seat.1, seat.2, nudge);
-                });
-            }
         }
         // Whoever gets no impulse was not kicked: it goes on as if there were no row.
         _ if impulse(0) == 0.0 => {}
@@ -504,6 +499,35 @@ fn hand_out(
                 contacts.touches[*touch].force += *part * impulse(0);
             }
             kick_links(packs, sides, impulse(0));
+        }
+    }
+}
+
+/// Gives the packs what moves them out of each other, without a speed that stays.
+fn push_apart(
+    held: &Held,
+    block: usize,
+    push: f64,
+    packs: &mut [Box<dyn Pack>],
+    contacts: &Contacts,
+) {
+    match &held.owners[block] {
+        _ if push == 0.0 => {}
+        Owner::Contact { touch, .. } => {
+            let touch = &contacts.touches[*touch];
+            kick_sides(packs, touch, touch.point.normal * push, |pack, seat, nudge| {
+                pack.nudge(seat.1, seat.2, nudge);
+            });
+        }
+        Owner::Columns { shares, .. } => {
+            for ((pack, robot, column), share) in shares.iter().flatten() {
+                packs[*pack].nudge_column(*robot, *column, share * push);
+            }
+        }
+        Owner::Links(sides) | Owner::Rub { sides, .. } => {
+            for ((pack, robot, node), force) in sides.iter().flatten() {
+                packs[*pack].nudge(*robot, *node, *force * push);
+            }
         }
     }
 }

@@ -116,9 +116,19 @@ pub(super) const SLACK: f64 = 1e-5;
 /// The fastest anything is pushed out \[m/s\].
 const MENDING_SPEED: f64 = 1.0;
 
-/// Share of its own response that an overlap gives in: what is stuck between two things that do
-/// not move overlaps on both sides, no displacement mends both, and it stays in between.
+/// Share of what its point answers, along the normal and across it, that an overlap gives in. What
+/// is stuck between two things that do not move overlaps on both sides, no displacement mends both,
+/// and it stays in between. And what cannot move along the normal, such as a cart on rails that is
+/// sunk into a bench, is not sent along the rails for what rounding leaves there.
 const PUSH_GIVE: f64 = 1e-3;
+
+/// What answers an impulse by no more than this \[1/kg\] does not move: a hundredth of what the Moon
+/// does.
+const IDLE: f64 = 1e-25;
+
+/// Nor does what answers by no more than this share of the most that anything of its island does: an
+/// arm of a tenth of a nanometre beside one of a metre.
+const IDLE_SHARE: f64 = 1e-20;
 
 /// Share of its own response that a row between links gives in.
 const GIVE: f64 = 1e-7;
@@ -183,6 +193,7 @@ impl Work {
     pub fn gather(&mut self, now: &Now<'_>, chosen: &[usize]) {
         let held = now.held;
         held.blocks.delassus(chosen, &mut self.assembly);
+        self.leave_idle(held, chosen);
         self.soften(held, chosen);
         self.contacts.clear();
         self.strengths.clear();
@@ -218,6 +229,20 @@ impl Work {
             self.strengths.clear();
         }
         self.ask_loops_for_what_can_be(held, chosen);
+    }
+
+    /// Contacts that no impulse opens or closes, such as one whose normal goes through the hinge that
+    /// carries it, are left alone: rounding would say which way to move, and how far.
+    fn leave_idle(&mut self, held: &Held, chosen: &[usize]) {
+        let n: usize = chosen.iter().map(|block| held.blocks.blocks[*block].n_rows).sum();
+        let most = (0..n).map(|i| self.assembly.delassus[i * n + i]).fold(0.0, f64::max);
+        let n_contacts = chosen.iter().filter(|block| **block < held.contacts.len()).count();
+        for row in (0..3 * n_contacts).step_by(3) {
+            let own = &mut self.assembly.delassus[row * n + row];
+            if *own <= IDLE.max(IDLE_SHARE * most) {
+                *own = 0.0;
+            }
+        }
     }
 
     /// Rows between links may depend on each other: a planar loop is held across its plane at
@@ -320,6 +345,11 @@ impl Work {
         }
         self.rows.iter_mut().for_each(|row| row.target = 0.0);
         self.free.fill(0.0);
+        let n = self.free.len();
+        for row in (0..3 * self.contacts.len()).step_by(3) {
+            let own = |k: usize| self.assembly.delassus[(row + k) * n + row + k];
+            self.assembly.delassus[row * n + row] += PUSH_GIVE * (own(0) + own(1) + own(2));
+        }
         if self.contacts.len() + self.rows.len() <= N_FEW {
             return self.push_few();
         }
@@ -339,7 +369,6 @@ impl Work {
         for i in 0..n_pushing {
             let row = &self.assembly.delassus[place(i) * n..(place(i) + 1) * n];
             self.normals.extend((0..n_pushing).map(|j| row[place(j)]));
-            self.normals[i * n_pushing + i] *= 1.0 + PUSH_GIVE;
         }
         self.pushes.clear();
         self.pushes.resize(n_pushing, 0.0);

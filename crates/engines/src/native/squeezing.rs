@@ -44,15 +44,19 @@ const ACROSS: f64 = 1e-9;
 const HOLDS: f64 = 1.0 - 1e-6;
 
 impl Work {
-    /// Takes out of an answer what squeezes and moves nothing. What limbs that move as they are told
-    /// squeeze is theirs, and where no answer was found there is nothing to take out of it.
+    /// Takes out of an answer what squeezes and moves nothing, and shares out evenly what is not
+    /// unique where something slides. What limbs that move as they are told squeeze is theirs, and
+    /// where no answer was found there is nothing to take out of it.
     pub fn ease(&mut self, now: &Now<'_>, chosen: &[usize], found: Outcome) -> Outcome {
-        let is_answer = found.residual <= HOLDING.tolerance;
-        if !is_answer || !self.strengths.is_empty() || !self.may_squeeze(now, chosen) {
+        if found.residual > HOLDING.tolerance || !self.strengths.is_empty() {
             return found;
         }
+        let may_squeeze = self.may_squeeze(now, chosen);
         let (problem, _, impulses, scratch) = self.posed();
-        hard::ease(&problem, impulses, found, &HOLDING, scratch)
+        if !may_squeeze && !scratch.is_loose() {
+            return found;
+        }
+        hard::ease(&problem, impulses, found, may_squeeze, &HOLDING, scratch)
     }
 
     fn may_squeeze(&mut self, now: &Now<'_>, chosen: &[usize]) -> bool {

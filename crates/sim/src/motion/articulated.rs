@@ -14,6 +14,7 @@ use crate::tree::{
 use super::columns::{Columns, Motors};
 use super::ends::{anchor_of, read_state};
 use super::links::{Links, alarm, is_alarmed};
+use super::nudged::{fastest_nudges, slowing};
 use super::turning::{advance, normalise, set_turn, turn_by};
 use super::{Drive, Pack, Robot};
 use staged::Staging;
@@ -58,6 +59,9 @@ struct Work<L> {
     /// Which of them were stopped on their way to something.
     is_stopped: Vec<bool>,
     nudges: Vec<V6<L>>,
+    column_nudges: Vec<L>,
+    /// The fastest nudges of each column.
+    nudges_most: Vec<f64>,
     /// Which lanes were nudged.
     is_nudged: Vec<bool>,
     /// Of integrators of several stages.
@@ -101,6 +105,8 @@ impl<L: Lane> Articulated<L> {
             is_kicked: vec![false; L::WIDTH],
             is_stopped: vec![false; L::WIDTH],
             nudges: vec![V6::ZERO; n_nodes],
+            column_nudges: vec![L::ZERO; n],
+            nudges_most: fastest_nudges(tree),
             is_nudged: vec![false; L::WIDTH],
             staging: Staging::new(tree),
             alarm: L::ZERO,
@@ -314,8 +320,11 @@ impl<L: Lane> Articulated<L> {
         for (force, nudge) in work.forces.iter_mut().zip(&mut work.nudges) {
             *force = -std::mem::replace(nudge, V6::ZERO);
         }
-        let Work { bodies, factor, column_kicks, forces, gained, .. } = work;
-        solve(&self.tree, bodies, factor, column_kicks, forces, gained);
+        let Work { bodies, factor, column_nudges, forces, gained, .. } = work;
+        solve(&self.tree, bodies, factor, column_nudges, forces, gained);
+        work.column_nudges.fill(L::ZERO);
+        let slowing = slowing(&work.gained, &work.nudges_most);
+        work.gained.iter_mut().for_each(|speed| *speed = *speed * slowing);
         let nudged = std::mem::take(&mut work.is_nudged);
         self.move_some(&nudged, dt);
         self.work.is_nudged = nudged;
@@ -569,6 +578,12 @@ impl<L: Lane + Send> Pack for Articulated<L> {
 
     fn nudge(&mut self, robot: usize, node: usize, impulse: V6<f64>) {
         self.work.nudges[node].add_to(robot, impulse);
+        self.work.is_nudged[robot] = true;
+    }
+
+    fn nudge_column(&mut self, robot: usize, column: usize, impulse: f64) {
+        let nudge = &mut self.work.column_nudges[column];
+        nudge.set(robot, nudge.get(robot) + impulse);
         self.work.is_nudged[robot] = true;
     }
 

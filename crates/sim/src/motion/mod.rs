@@ -19,6 +19,7 @@ mod ends;
 mod follow;
 mod links;
 mod needs;
+mod nudged;
 mod one_body;
 mod seen;
 mod soles;
@@ -170,6 +171,9 @@ pub trait Pack: Send {
     /// An impulse on a link, about the robot's origin, that moves it within this step and
     /// leaves no speed behind: what pushes overlapping bodies apart.
     fn nudge(&mut self, robot: usize, node: usize, impulse: V6<f64>);
+
+    /// The same along a column: of details whose joints give way.
+    fn nudge_column(&mut self, _robot: usize, _column: usize, _impulse: f64) {}
 
     /// Takes the last step of a robot back and holds it there from now on, as one that went
     /// non-finite: of details that forces move. To be placed and written again.

@@ -20,6 +20,7 @@ use crate::tree::{
 use super::ends::{at_nothing, read_state};
 use super::follow::Follow;
 use super::links::{Links, alarm, is_alarmed};
+use super::nudged::{MOST_OF_BASE, slowing};
 use super::turning::advance;
 use super::{Drive, Pack, Robot};
 
@@ -51,6 +52,7 @@ pub struct OneBody<L> {
     gained_twist: V6<L>,
     kicks: V6<L>,
     nudges: V6<L>,
+    is_nudged: bool,
     /// What tells who left the finite.
     alarm: L,
     next_speeds: Vec<L>,
@@ -99,6 +101,7 @@ impl<L: Lane> OneBody<L> {
             gained_twist: V6::ZERO,
             kicks: V6::ZERO,
             nudges: V6::ZERO,
+            is_nudged: false,
             alarm: L::ZERO,
             links: Links::new(tree, &robots),
             tree: tree.clone(),
@@ -166,6 +169,8 @@ impl<L: Lane> OneBody<L> {
             line: V3 { x: self.velocities[3], y: self.velocities[4], z: self.velocities[5] },
         } + change;
         let nudges = std::mem::replace(&mut self.nudges, V6::ZERO);
+        let nudges =
+            if std::mem::take(&mut self.is_nudged) { self.bounded(nudges) } else { nudges };
         let shift = self.base_change(nudges);
         self.centre += (self.momentum.line + nudges.line) * (h / self.whole.mass);
         self.set_base_twist(twist + shift);
@@ -217,6 +222,13 @@ impl<L: Lane> OneBody<L> {
             *velocity += twist;
         }
         self.links.find(&self.bodies, &self.motions.velocities);
+    }
+
+    /// Nudges that push no robot faster than it may be.
+    fn bounded(&self, nudges: V6<L>) -> V6<L> {
+        let V6 { turn, line } = self.base_change(nudges);
+        let speeds = [turn.x, turn.y, turn.z, line.x, line.y, line.z];
+        nudges * slowing(&speeds, &MOST_OF_BASE)
     }
 
     /// How a momentum about the centre moves the base.
@@ -395,6 +407,7 @@ impl<L: Lane + Send> Pack for OneBody<L> {
     fn nudge(&mut self, robot: usize, _node: usize, impulse: V6<f64>) {
         let about = self.about_centre_of(robot, impulse);
         self.nudges.add_to(robot, about);
+        self.is_nudged = true;
     }
 
     fn kick_column(&mut self, _robot: usize, _column: usize, _impulse: f64) {}

@@ -49,7 +49,11 @@ const STILL: f64 = 100.0;
 /// Share of what it answers that a contact gives in: so much more than the reluctance of a step of
 /// Newton's that one or two of them take a squeeze out, and so little that the contacts which open
 /// and slide are those of the answer.
-const GIVE: f64 = 1e-4;
+const GIVE: f64 = 1e-5;
+
+/// The same along its tangents. Friction gives in first: what stands is carried by what it stands on,
+/// and not by the friction of whoever pushes it from the side.
+const GIVE_ALONG: f64 = 1e-3;
 
 /// How well that is solved \[m/s\]: a squeeze shows only as what it makes contacts give in.
 const GIVING_TOLERANCE: f64 = 1e-12;
@@ -61,21 +65,26 @@ const N_GIVING: usize = 6;
 /// How often what the reluctance took is put back.
 const N_REFINED: usize = 2;
 
-/// Takes squeezes out of an answer that was found; what came of both. Where there are none, or too
-/// many rows to look for them, or no other answer, the impulses stay as they are.
+/// Takes out of an answer that was found what it need not have; what came of both. Where nothing
+/// slides, squeezes are only looked for if there `may` be any. Where there are none, or too many rows
+/// to look for them, or no other answer, the impulses stay as they are.
 pub fn ease(
     problem: &Problem<'_>,
     impulses: &mut [f64],
     found: Outcome,
+    may_squeeze: bool,
     tuning: &Tuning,
     scratch: &mut Scratch,
 ) -> Outcome {
     problem.check(impulses);
     let task = &Task { problem: *problem, strengths: &[] };
     let easing = &mut scratch.easing;
-    easing.list(task, impulses, tuning.tolerance);
+    easing.list(task, impulses, &scratch.velocities, tuning.tolerance);
     let is_small = easing.rows.len() <= tuning.n_newton_max;
-    if !is_small || !(easing.slides || easing.finds_a_squeeze(task, impulses, tuning.tolerance)) {
+    let finds_one = |easing: &mut Easing| {
+        may_squeeze && easing.finds_a_squeeze(task, impulses, tuning.tolerance)
+    };
+    if !is_small || !(easing.slides || finds_one(easing)) {
         return found;
     }
     easing.kept.clear();
@@ -122,7 +131,7 @@ fn search_giving(
             break;
         }
         for row in 0..3 * problem.contacts.len() {
-            free[row] = problem.free[row] - GIVE * own_answer(problem, row) * impulses[row];
+            free[row] = problem.free[row] - give(problem, row) * impulses[row];
         }
     }
     // Where something gives in for good, as a gram under a ton, it is long on its way.
@@ -145,8 +154,14 @@ fn soften(problem: &Problem<'_>, out: &mut Vec<f64>) {
     out.extend_from_slice(problem.delassus);
     let n = problem.n();
     for row in 0..3 * problem.contacts.len() {
-        out[row * n + row] += GIVE * own_answer(problem, row);
+        out[row * n + row] += give(problem, row);
     }
+}
+
+/// How much the row of a contact gives in \[1/kg\].
+fn give(problem: &Problem<'_>, row: usize) -> f64 {
+    let share = if row % 3 == 0 { GIVE } else { GIVE_ALONG };
+    share * own_answer(problem, row)
 }
 
 /// What the block of a row answers: a contact along its normal, for along a tangent it may be
@@ -157,12 +172,11 @@ fn own_answer(problem: &Problem<'_>, row: usize) -> f64 {
 }
 
 impl Easing {
-    fn list(&mut self, problem: &Task<'_>, impulses: &[f64], tolerance: f64) {
-        find_velocities(problem, impulses, &mut self.velocities);
+    fn list(&mut self, problem: &Task<'_>, impulses: &[f64], velocities: &[f64], tolerance: f64) {
         self.rows.clear();
         self.slides = false;
         for i in 0..problem.contacts.len() {
-            let (impulse, velocity) = (three(impulses, i), three(&self.velocities, i));
+            let (impulse, velocity) = (three(impulses, i), three(velocities, i));
             if impulse.x <= 0.0 {
                 continue;
             }

@@ -223,6 +223,8 @@ pub struct Scratch {
     picked_entries: Vec<f64>,
     picked_starts: Vec<usize>,
     newton: Newton,
+    /// Whether the last answer is one of many, as far as is known.
+    is_loose: bool,
     easing: Easing,
     /// The best impulses so far, where Newton ended short of the tolerance.
     kept: Vec<f64>,
@@ -236,6 +238,12 @@ impl Scratch {
     /// None yet.
     pub fn new() -> Scratch {
         Scratch::default()
+    }
+
+    /// Whether the last answer is one of many: other impulses move as much. Known only of what was
+    /// solved at once.
+    pub fn is_loose(&self) -> bool {
+        self.is_loose
     }
 
     /// Velocity of each row after [`solve`] \[m/s\].
@@ -347,6 +355,7 @@ fn search(
     // Rows that rub are linear, so the first guess is right, and sweeps would crawl; stops and dry
     // friction beside them change little of that.
     let n_most = if problem.contacts.is_empty() { usize::MAX } else { N_GUESSED_MAX };
+    scratch.is_loose = false;
     let may_guess = 0 < problem.n() && problem.n() <= n_most.min(tuning.n_newton_max);
     if may_guess && problem.has_a_guess(impulses) {
         let Scratch { velocities, newton, .. } = &mut *scratch;
@@ -354,6 +363,7 @@ fn search(
         let (n_steps, reached) = walk::guess(problem, impulses, velocities, goal, newton);
         outcome = Outcome { n_sweeps: 0, n_newton: n_steps, residual: reached };
         if reached <= goal {
+            scratch.is_loose = n_steps > 0 && scratch.newton.is_loose();
             return outcome;
         }
     }

@@ -93,6 +93,9 @@ enum Left {
 /// Tried instead: contacts that give in by 1e-7 of what they answer, but a gram sank under a ton.
 pub(super) const WHISPER: f64 = 1e-9;
 
+/// Rows that are this near to a sum of others, of about unit size, are one: a hundred whispers.
+const LOOSE: f64 = 100.0 * WHISPER;
+
 /// `W·λ + b`, by eights that stay in a register; the last eight reach back over the one before.
 #[inline(always)]
 pub(super) fn find_velocities(problem: &Task<'_>, impulses: &[f64], out: &mut Vec<f64>) {
@@ -123,6 +126,11 @@ pub(super) fn find_velocities(problem: &Task<'_>, impulses: &[f64], out: &mut Ve
 const EIGHT: usize = 8;
 
 impl Newton {
+    /// Whether impulses can be exchanged for others that move as much, by the last equations.
+    pub fn is_loose(&self) -> bool {
+        self.matrix.least_pivot() < LOOSE
+    }
+
     /// Where what was found leads.
     #[inline(always)]
     pub fn try_found(&mut self, problem: &Task<'_>, impulses: &[f64]) -> Distance {

@@ -15,6 +15,8 @@ pub struct Square {
     /// those below it, row by row.
     pivots: Vec<usize>,
     factors: Vec<f64>,
+    /// The least of what rows were divided by.
+    least_pivot: f64,
 }
 
 /// Of rows of so few chunks nobody asks where something stands.
@@ -64,6 +66,7 @@ impl Square {
     pub fn solve(&mut self, right: &mut [f64], exchanges: bool) -> bool {
         let (n, width) = (self.n, self.n.div_ceil(CHUNK));
         self.find_spans(width);
+        self.least_pivot = f64::INFINITY;
         self.pivots.clear();
         self.pivots.extend(0..n);
         if self.factors.len() < n * n {
@@ -106,10 +109,12 @@ impl Square {
             }
             let (upper, lower) = self.rows.split_at_mut((k + 1) * width);
             let pivot_row = &upper[k * width + chunk..];
-            let inverse = 1.0 / pivot_row[0][slot];
+            let pivot = pivot_row[0][slot];
+            let inverse = 1.0 / pivot;
             if !inverse.is_finite() {
                 return false;
             }
+            self.least_pivot = self.least_pivot.min(pivot.abs());
             let (above_right, end) = (right[k], self.spans[k].1);
             let n_chunks = if N > 0 { N } else { end as usize - chunk };
             let pivot_row = &pivot_row[..n_chunks];
@@ -132,6 +137,12 @@ impl Square {
             }
         }
         true
+    }
+
+    /// The least of what rows were divided by in the matrix that was solved last: of rows of about
+    /// unit size, how far one of them is from a sum of others.
+    pub fn least_pivot(&self) -> f64 {
+        self.least_pivot
     }
 
     /// Another right-hand side of the matrix that was solved last.
