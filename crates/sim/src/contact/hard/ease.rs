@@ -81,14 +81,17 @@ pub fn ease(
     let easing = &mut scratch.easing;
     easing.list(task, impulses, &scratch.velocities, tuning.tolerance);
     let is_small = easing.rows.len() <= tuning.n_newton_max;
-    let finds_one = |easing: &mut Easing| {
-        may_squeeze && easing.finds_a_squeeze(task, impulses, tuning.tolerance)
-    };
-    if !is_small || !(easing.slides || finds_one(easing)) {
+    let squeezes =
+        is_small && may_squeeze && easing.finds_a_squeeze(task, impulses, tuning.tolerance);
+    if !is_small || !(easing.slides || squeezes) {
         return found;
     }
     easing.kept.clear();
     easing.kept.extend_from_slice(impulses);
+    // What is squeezed hard enough would be stuck for contacts that give in, too.
+    if squeezes {
+        impulses.fill(0.0);
+    }
     let eased = search_giving(problem, impulses, tuning, scratch);
     let is_eased = eased.residual <= tuning.tolerance;
     if !is_eased {
