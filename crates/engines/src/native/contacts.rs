@@ -79,6 +79,8 @@ pub(super) struct Touch {
     pub force: Vec3,
     /// Impulses along normal and tangents: where the next step begins to look.
     pub impulse: [f64; 3],
+    /// A side that moves as it is told is too weak for the other.
+    pub gives_way: bool,
     /// Friction that is left to rows: force per sliding \[N·s/m\] and torque per spinning
     /// speed \[N·m·s\].
     pub rub: [f64; 2],
@@ -157,6 +159,7 @@ impl Contacts {
                 is_known: kept.is_some(),
                 force: Vec3::ZERO,
                 impulse: kept.map_or([0.0; 3], |touch| touch.impulse),
+                gives_way: false,
                 rub: [0.0; 2],
             });
         }
@@ -235,17 +238,23 @@ impl Contacts {
         }
     }
 
-    /// Moves robots that no force moves out of each other and out of what stands, by their
-    /// deepest contact: half way each where both do as they are told.
+    /// Moves robots that no force moves out of each other, out of what stands and out of what is
+    /// too heavy for them, by their deepest contact: half way each where both do as they are told.
     pub fn shove(&mut self, packs: &mut [Box<dyn Pack>]) {
         let mut deepest: Vec<Shove> = Vec::new();
         for touch in self.touches.iter().filter(|touch| touch.point.depth > 0.0) {
             let moved_by_force =
                 |seat: &Option<Seat>| seat.is_some_and(|(pack, ..)| packs[pack].gives_way());
-            if touch.seats.iter().any(moved_by_force) {
+            if touch.seats.iter().any(moved_by_force) && !touch.gives_way {
                 continue;
             }
-            let robots = touch.seats.map(|seat| seat.map(|(pack, robot, _)| (pack, robot)));
+            let robots = touch.seats.map(|seat| {
+                let told = seat.filter(|(pack, ..)| !packs[*pack].gives_way());
+                told.map(|(pack, robot, _)| (pack, robot))
+            });
+            if robots == [None; 2] {
+                continue;
+            }
             let ContactPoint { normal, depth, .. } = touch.point;
             let mut across = Vec3::new(normal.x, normal.y, 0.0);
             // A foot on a foot: the shortest way out is up, where no robot goes. From middle to

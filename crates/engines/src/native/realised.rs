@@ -2,7 +2,7 @@
 //!
 //! | asked | `hard` | `soft`, `soft-coulomb` |
 //! |---|---|---|
-//! | `mu`, `mu2` | the mean of both, in every direction | left out: those of `<surface>` |
+//! | `mu`, `mu2` | the mean of both, in every direction, 10 at most | left out: those of `<surface>` |
 //! | restitution | as asked | left out: the separation of `<surface>` |
 //! | `<surface>` of `headland:native` | is not for it | as asked |
 //! | slip, torsional friction, friction direction, bounce threshold, contact stiffness | left out | left out |
@@ -11,12 +11,14 @@ use headland_base::Diagnostic;
 use headland_sim::{Model, asked_of_contacts};
 use headland_world::{ContactLaw, Surface};
 
+use super::rows::MU_MAX;
+
 /// Everything that is realised differently from what was asked, each once.
 pub(super) fn remarks(model: &Model) -> Vec<Diagnostic> {
     let native = &model.world.physics.native;
     let law = native.law.unwrap_or(ContactLaw::Hard);
     let mut words = match law {
-        ContactLaw::Hard => by_direction(model),
+        ContactLaw::Hard => [by_direction(model), beyond_measure(model)].concat(),
         ContactLaw::Soft | ContactLaw::SoftCoulomb => left_to_rows(model, law),
     };
     // Whoever names the law beside them knows what they are for.
@@ -44,6 +46,15 @@ fn by_direction(model: &Model) -> Vec<String> {
         )
     });
     told.into_iter().collect()
+}
+
+/// Friction that is more than anything has.
+fn beyond_measure(model: &Model) -> Vec<String> {
+    let is_beyond = |surface: &Surface| surface.mu().max(surface.mu2()) > MU_MAX;
+    if !surfaces(model).any(|(_, surface)| is_beyond(surface)) {
+        return Vec::new();
+    }
+    vec![format!("{}: friction above {MU_MAX} acts as {MU_MAX}", links(model, is_beyond))]
 }
 
 /// What the soft laws take from rows of their own.

@@ -91,8 +91,10 @@ struct Asked {
 pub(super) struct Numbering {
     robots: Vec<Vec<usize>>,
     n_robots: usize,
-    /// By pack: whether its robots are fixed to the world by their first joint.
+    /// By pack: whether its robots are fixed to the world by their first joint, and whether they do
+    /// as they are told, whatever pushes them.
     is_fixed: Vec<bool>,
+    is_told: Vec<bool>,
 }
 
 impl Numbering {
@@ -105,11 +107,17 @@ impl Numbering {
         let robots = packs.iter().map(|pack| pack.robots().iter().map(|_| number()).collect());
         let robots = robots.collect();
         let is_fixed = packs.iter().map(|pack| pack.tree().nodes[0].kind != NodeKind::Free);
-        Numbering { robots, n_robots, is_fixed: is_fixed.collect() }
+        let is_told = packs.iter().map(|pack| !pack.gives_way()).collect();
+        Numbering { robots, n_robots, is_fixed: is_fixed.collect(), is_told }
     }
 
     pub fn robot(&self, (pack, robot, _): Seat) -> usize {
         self.robots[pack][robot]
+    }
+
+    /// Whether one of them does as it is told, whatever pushes it.
+    pub fn is_any_told(&self, seats: &[Option<Seat>]) -> bool {
+        seats.iter().flatten().any(|(pack, ..)| self.is_told[*pack])
     }
 
     /// Whoever carries a link: its robot, or none where that is the world.
@@ -144,6 +152,10 @@ pub(super) enum Hand {
     /// As forces through the stages that are to come.
     Lean,
 }
+
+/// Friction beyond this is this. It holds up to 84°; a wheel that must slip in a curve and is held by
+/// a hundred times its load is thrown into the air by the smallest bend of its way.
+pub(super) const MU_MAX: f64 = 10.0;
 
 /// What overlaps by no more than this is not worth to be stopped before \[m or rad\].
 const OVERLAP: f64 = 1e-5;
@@ -334,9 +346,10 @@ impl Rows {
         for (source, rows) in sides.iter().flatten() {
             self.held.blocks.side(*source, rows);
         }
+        let mu = surfaces.mean_mu().min(MU_MAX);
         self.held.contacts.push(Contact {
-            mu: surfaces.mean_mu(),
-            mu2: surfaces.mean_mu(),
+            mu,
+            mu2: mu,
             restitution: surfaces.restitution,
             target,
             group,
@@ -469,6 +482,7 @@ fn hand_out(
         Owner::Contact { touch, tangents, stops } => {
             let touch = &mut contacts.touches[*touch];
             touch.impulse = [0, 1, 2].map(|k| solver.impulses[at + k]);
+            touch.gives_way = held.strengths[block].gives_way(touch.impulse[0]);
             let total = touch.point.normal * impulse(0)
                 + tangents[0] * impulse(1)
                 + tangents[1] * impulse(2);

@@ -326,13 +326,17 @@ impl Work {
 
     /// A second, frictionless problem for what overlaps: displacements without speed.
     fn push_apart(&mut self, now: &Now<'_>, chosen: &[usize]) {
-        self.impulses.fill(0.0);
         let mut any = false;
-        for (contact, block) in self.contacts.iter_mut().zip(chosen) {
-            let Owner::Contact { touch, .. } = &now.held.owners[*block] else { continue };
-            let depth = now.touches[*touch].point.depth;
+        for (i, (contact, block)) in self.contacts.iter_mut().zip(chosen).enumerate() {
+            let Some(touch) = now.touch_of(*block) else { continue };
+            let depth = touch.point.depth;
             (contact.mu, contact.mu2) = (0.0, 0.0);
-            contact.target = if depth > SLACK {
+            // Who is too weak to push steps back, and pushes nothing out of its way.
+            let steps_back = now.held.strengths[*block].gives_way(self.impulses[3 * i])
+                && now.numbering.is_any_told(&touch.seats);
+            contact.target = if steps_back {
+                f64::NEG_INFINITY
+            } else if depth > SLACK {
                 any = true;
                 correction_speed(depth, SLACK, MENDING, MENDING_SPEED, now.dt)
             } else {
@@ -340,6 +344,7 @@ impl Work {
                 (depth / now.dt).min(0.0)
             };
         }
+        self.impulses.fill(0.0);
         if !any {
             return;
         }

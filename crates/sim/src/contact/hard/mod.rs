@@ -136,6 +136,11 @@ impl Strength {
     /// Gives way to nothing.
     pub const ENDLESS: Strength = Strength { most: f64::INFINITY, give: 0.0 };
 
+    /// Whether it gives way at this impulse, to rounding.
+    pub fn gives_way(&self, impulse: f64) -> bool {
+        impulse >= self.most * (1.0 - 1e-9)
+    }
+
     /// How much is given in, by what would be the impulse if nothing were.
     #[inline(always)]
     fn stair(&self, wanted: f64, w: f64) -> Stair {
