@@ -65,6 +65,15 @@ fn what_a_law_does_differently_is_told_once() {
     assert_eq!(said[2], [left_out("friction", capped, "<mu>"), by_spring(capped)]);
 }
 
+/// Friction that nothing has is bounded under `hard`, and told.
+#[test]
+fn friction_beyond_measure_is_told() {
+    let asked = |mu: f64| format!("<friction><ode><mu>{mu}</mu><mu2>{mu}</mu2></ode></friction>");
+    let of = |mu: f64| said(&world(&a_box("a", &asked(mu)), ContactLaw::Hard));
+    assert_eq!(of(10.0), [""; 0]);
+    assert_eq!(of(1e5), ["link `a::link`: friction above 10 acts as 10"]);
+}
+
 /// Rows for springs say nothing to `hard`, which is told to whoever names no law.
 #[test]
 fn rows_of_springs_are_idle_under_hard() {

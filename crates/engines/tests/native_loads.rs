@@ -1,0 +1,137 @@
+//! Loads on more points than are needed: shared out the same way, whatever was before.
+
+mod common;
+
+use common::{By, GRAVITY, GROUND, Play, place_of, sdf_world, twist_of};
+use headland_base::SimDuration;
+use headland_sim::{Mode, Model, State};
+use headland_world::World;
+
+fn link(name: &str, pose: &str, density: f64, geometry: &str, mu: f64) -> String {
+    format!(
+        r#"<link name="{name}"><pose>{pose}</pose><inertial auto="true"><density>{density}</density>
+        </inertial><collision name="form"><geometry>{geometry}</geometry><surface><friction><ode>
+        <mu>{mu}</mu><mu2>{mu}</mu2></ode></friction></surface></collision></link>"#
+    )
+}
+
+/// A base on two driven wheels between two casters, all of them exactly on the ground.
+fn rover(detail: &str) -> String {
+    let wheel = |name: &str, y: f64| {
+        let pose = format!("0 {y} 0.1 -1.5707963267948966 0 0");
+        let form = "<cylinder><radius>0.1</radius><length>0.04</length></cylinder>";
+        let link = link(name, &pose, 500.0, form, 1.0);
+        format!(
+            r#"{link}<joint name="{name}_joint" type="continuous"><parent>base</parent>
+            <child>{name}</child><axis><xyz>0 0 1</xyz></axis></joint>
+            <headland:actuator name="{name}_motor" joint="{name}_joint" type="velocity" kv="5"/>
+            <headland:wheel joint="{name}_joint" radius="0.1"/>"#
+        )
+    };
+    let caster = |name: &str, x: f64| {
+        let form = "<sphere><radius>0.04</radius></sphere>";
+        let link = link(name, &format!("{x} 0 0.04 0 0 0"), 500.0, form, 0.0);
+        let joint = format!(
+            r#"<joint name="{name}_joint" type="fixed"><parent>base</parent><child>{name}</child>
+            </joint>"#
+        );
+        link + &joint
+    };
+    format!(
+        r#"<model name="rover">{}{}{}{}{}<headland:detail>{detail}</headland:detail></model>"#,
+        link("base", "0 0 0.13 0 0 0", 300.0, "<box><size>0.4 0.3 0.1</size></box>", 1.0),
+        wheel("left", 0.2),
+        wheel("right", -0.2),
+        caster("back", -0.15),
+        caster("front", 0.15),
+    )
+}
+
+/// All axes of a model at one speed.
+fn at_speed(speed: f64) -> impl headland_sim::Controller {
+    By(move |_, model: &Model, _: &State| {
+        (0..model.dofs.len()).map(|dof| (dof, Mode::Velocity, speed)).collect()
+    })
+}
+
+fn with_step(mut world: World, secs: f64) -> World {
+    world.physics.step = SimDuration::from_secs(secs).expect("a step");
+    world
+}
+
+/// Casters could carry nearly all of a rover and leave its wheels spinning: they do not.
+#[test]
+fn a_rover_with_two_casters_drives_as_its_wheels_turn() {
+    let world = sdf_world(&format!("{GROUND}{}", rover("articulated")));
+    for told in [5.0, 8.0, 10.0] {
+        let mut speed = 0.0;
+        Play::native(1.0).with(at_speed(told)).watch(&world, |model, state| {
+            speed = twist_of(model, state, "rover").linear.x;
+        });
+        eprintln!("{told} rad/s: {speed} m/s");
+        assert!((speed - 0.1 * told).abs() < 1e-3 * told, "{told} rad/s: {speed} m/s");
+    }
+}
+
+/// To push a box along takes what friction with the ground takes, in steps of any length: friction
+/// with the pusher could carry some of the box, or press it down, and does neither.
+#[test]
+fn a_box_is_pushed_with_what_the_ground_takes() {
+    let (mu, mass) = (0.4, 4.0);
+    let ground = GROUND.replace(
+        "</geometry></collision>",
+        &format!(
+            "</geometry><surface><friction><ode><mu>{mu}</mu><mu2>{mu}</mu2></ode></friction>\
+             </surface></collision>"
+        ),
+    );
+    assert_ne!(ground, GROUND);
+    let plate = "<box><size>0.05 0.3 0.1</size></box>";
+    let models = format!(
+        r#"{ground}<model name="pusher">{}<joint name="slide" type="prismatic"><parent>world</parent>
+        <child>plate</child><axis><xyz>1 0 0</xyz></axis></joint>
+        <headland:actuator name="motor" joint="slide" type="velocity" kv="2000"/></model>
+        <model name="box">{}</model>"#,
+        link("plate", "0 0 0.1 0 0 0", 1000.0, plate, mu),
+        link("box", "0.13 0 0.1 0 0 0", 500.0, "<box><size>0.2 0.2 0.2</size></box>", mu),
+    );
+    for secs in [0.0005, 0.001, 0.002, 0.005] {
+        let world = with_step(sdf_world(&models), secs);
+        let mut effort = 0.0;
+        Play::native(1.0).with(at_speed(0.2)).watch(&world, |_, state| {
+            effort = state.dofs[0].effort;
+        });
+        let wanted = mu * mass * GRAVITY;
+        eprintln!("{secs} s: {effort} N of {wanted} N");
+        assert!((effort - wanted).abs() < 0.01 * wanted, "{secs} s: {effort}, not {wanted} N");
+    }
+}
+
+/// Who rolls as it is told pushes with ten times its weight at most: it stops at what is heavier
+/// than that can move, and what stands between it and a wall stays on the ground.
+#[test]
+fn a_vehicle_stops_at_what_is_too_heavy_for_it() {
+    let rover = rover("vehicle");
+    let size = "<box><size>0.4 0.4 0.4</size></box>";
+    let ton = format!(
+        r#"<model name="box"><pose>0.8 0 0.2 0 0 0</pose>{}</model>"#,
+        link("box", "0 0 0 0 0 0", 15_625.0, size, 1.0)
+    );
+    let pinched = format!(
+        r#"<model name="box"><pose>0.8 0 0.2 0 0 0</pose>{}</model><model name="wall"><static>true</static><link name="link">
+        <pose>1.15 0 0.5 0 0 0</pose><collision name="form"><geometry><box><size>0.1 2 1</size></box>
+        </geometry></collision></link></model>"#,
+        link("box", "0 0 0 0 0 0", 100.0, size, 1.0)
+    );
+    for (what, others, wanted) in [("a ton", ton, 0.8), ("before a wall", pinched, 0.9)] {
+        let world = sdf_world(&format!("{GROUND}{rover}{others}"));
+        let (mut at, mut highest) = (headland_base::Vec3::ZERO, 0.0_f64);
+        Play::native(3.0).with(at_speed(5.0)).watch(&world, |model, state| {
+            at = place_of(model, state, "box");
+            highest = highest.max(at.z);
+        });
+        eprintln!("{what}: box at {at}, up to {highest} m");
+        assert!((at.x - wanted).abs() < 2e-3, "{what}: at {at}");
+        assert!(highest < 0.201, "{what}: up to {highest} m");
+    }
+}
