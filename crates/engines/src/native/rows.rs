@@ -38,6 +38,8 @@ pub(super) struct Rows {
     /// hold is half of what the solver has to find out, and seldom changes.
     last: Vec<f64>,
     next: Vec<f64>,
+    /// How often was solved.
+    n_solved: u64,
 }
 
 /// What is held in a step, block by block.
@@ -177,6 +179,7 @@ impl Rows {
         Rows {
             last: vec![0.0; joints.n_slots()],
             next: vec![0.0; joints.n_slots()],
+            n_solved: 0,
             joints,
             islands: Islands::new(numbering.n_robots),
             numbering,
@@ -440,12 +443,14 @@ impl Rows {
             numbering: &self.numbering,
             islands: &self.islands,
             dt: drive.dt,
+            n_solved: self.n_solved,
             rest_speed: rest_speed(drive),
             state,
             touches: &contacts.touches,
             last: &self.last,
         };
         crew.each(&mut self.solvers, |solver| solver.solve(&now));
+        self.n_solved += 1;
         for solver in &self.solvers {
             let mut at = 0;
             for island in solver.share.clone() {

@@ -25,6 +25,8 @@ pub(super) struct Now<'a> {
     pub numbering: &'a Numbering,
     pub islands: &'a Islands,
     pub dt: f64,
+    /// How often was solved before.
+    pub n_solved: u64,
     /// Speeds up to which nothing bounces \[m/s\].
     pub rest_speed: f64,
     /// At the beginning of the step.
