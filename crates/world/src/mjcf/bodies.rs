@@ -32,7 +32,6 @@ pub struct GeomNode<'a, 'i> {
 pub struct Notes {
     pub chained: Told,
     pub shifted: Told,
-    pub one_way_masks: (usize, Option<Place>),
     /// Geoms of one contact dimension that rub all the same.
     pub rubbing: (usize, Option<Place>),
     pub ball_words: Told,
@@ -417,15 +416,6 @@ impl Reader<'_> {
             let more = if names.len() > 6 { ", …" } else { "" };
             let message = format!("{what}: {}{more}", shown.join(", "));
             self.xml.findings.push(Diagnostic::remark(code, message).at_maybe(first));
-        }
-        let (one_way_masks, first) = notes.one_way_masks;
-        if one_way_masks > 0 {
-            let who = match one_way_masks {
-                1 => "1 geom has a `contype` that differs from its `conaffinity`".to_string(),
-                n => format!("{n} geoms have a `contype` that differs from their `conaffinity`"),
-            };
-            let message = format!("{who}: what either bit allows is touched");
-            self.xml.findings.push(Diagnostic::remark("contact-masks", message).at_maybe(first));
         }
         let (n_rubbing, first) = notes.rubbing;
         if n_rubbing > 0 {
