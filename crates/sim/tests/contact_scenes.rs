@@ -270,7 +270,7 @@ fn masks_and_what_nobody_moves_are_left_alone() {
 fn masks_meet_one_way_or_the_other() {
     let mut dice = Seed::new(24).rng();
     for _ in 0..100 {
-        let mut mask = || (dice.next_u32() % 4 != 0).then(|| dice.next_u32() % 8);
+        let mut mask = || (!dice.next_u32().is_multiple_of(4)).then(|| dice.next_u32() % 8);
         let masks: Vec<_> = (0..8).map(|_| (mask(), mask())).collect();
         let ball = |(i, &(category_bitmask, collide_bitmask)): (usize, &(_, _))| {
             let place = at(0.01 * i as f64, 0.0, 1.0);
@@ -315,7 +315,7 @@ fn a_robot_without_affinity_touches_the_floor_alone() {
             robot("ant", 0.0),
             robot("bug", 0.1)
         );
-        let source = Source::new("ants.xml", &text);
+        let source = Source::new("ants.xml", text);
         let read = headland_world::read_text(source, Path::new("."), &ReadOptions::default());
         let read = read.unwrap_or_else(|findings| panic!("{findings:?}"));
         let notes: Vec<&str> = read.findings.iter().map(|note| note.code).collect();

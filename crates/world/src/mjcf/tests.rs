@@ -243,7 +243,7 @@ proptest! {
             read_text(&format!("<mujoco><worldbody>{bodies}</worldbody></mujoco>"));
         prop_assert!(findings.is_empty(), "{findings:?}");
         let world = world.expect("a world");
-        let source = Source::new("again.sdf", &crate::sdf::write(&world));
+        let source = Source::new("again.sdf", crate::sdf::write(&world));
         let again = crate::read_text(source, Path::new("."), &ReadOptions::default()).expect("SDF");
         for world in [&world, &again.world] {
             let surface = |i: usize| world.models[i].links[0].collisions.first().map(|c| &c.surface);
