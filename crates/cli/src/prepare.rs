@@ -8,7 +8,7 @@ use std::time::Duration;
 use headland_base::{Diagnostic, Seed, SimDuration, SimTime};
 use headland_sense::declare::with_noise_inside;
 use headland_sim::{Cast, Condition, EngineEntry, Gains, Model, Setup};
-use headland_world::{ALL_ROBOTS, World};
+use headland_world::{ALL_ROBOTS, Detail, World};
 
 use crate::args::HowArgs;
 use crate::context::{Context, read_options, resources};
@@ -87,6 +87,7 @@ fn dismiss(models: &mut [headland_world::Model]) {
 /// What the command line asks of the native engine, over what the world says. `all` comes
 /// first, so that one robot can be an exception wherever it is named.
 fn ask_native(world: &mut World, how: &HowArgs) -> Result<(), Vec<Diagnostic>> {
+    one_detail_each(&how.detail)?;
     let (of_all, of_one): (Vec<_>, Vec<_>) =
         how.detail.iter().partition(|(name, _)| name == ALL_ROBOTS);
     let asked = of_all.into_iter().chain(of_one);
@@ -99,6 +100,23 @@ fn ask_native(world: &mut World, how: &HowArgs) -> Result<(), Vec<Diagnostic>> {
     native.law = how.law.or(native.law);
     native.integrator = how.integrator.or(native.integrator);
     Ok(())
+}
+
+/// A robot has one detail, and nobody knows which of two was meant. The same one again is fine.
+fn one_detail_each(asked: &[(String, Detail)]) -> Result<(), Vec<Diagnostic>> {
+    let mut first_of: BTreeMap<&str, Detail> = BTreeMap::new();
+    let mut faults = Vec::new();
+    for (name, detail) in asked {
+        let first = *first_of.entry(name).or_insert(*detail);
+        if first != *detail {
+            let (first, second) = (first.word(), detail.word());
+            let message = format!(
+                "`--detail {name}={first}` and `--detail {name}={second}` cannot both hold"
+            );
+            faults.push(Diagnostic::error("detail-twice", message).help("leave one of them out"));
+        }
+    }
+    if faults.is_empty() { Ok(()) } else { Err(faults) }
 }
 
 /// The engine of a world where nobody names one: our own where the world, or the command line,

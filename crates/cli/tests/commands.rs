@@ -489,6 +489,13 @@ fn details_law_and_integrator_are_recorded() {
         let said = text(&expect(dir.path(), &[&["run", &world], &asked[..]].concat(), 2).stderr);
         assert!(said.contains(words), "{asked:?}\n{said}");
     }
+    for (name, also) in [("pendulum", "pendulum=com"), ("all", "pendulum=articulated")] {
+        let (one, other) = (format!("{name}=com"), format!("{name}=articulated"));
+        let args = ["run", &world, "--detail", &one, "--detail", also, "--detail", &other];
+        let said = text(&expect(dir.path(), &args, 2).stderr);
+        let words = format!("error[detail-twice]: `--detail {one}` and `--detail {other}` cannot");
+        assert!(said.contains(&words), "{said}");
+    }
     let ball = ball();
     let said = text(&expect(dir.path(), &["run", &ball, "--detail", "all=com"], 2).stderr);
     assert!(said.contains("error[unknown-model]: no model here has joints"), "{said}");

@@ -30,6 +30,17 @@ fn engines() -> impl Iterator<Item = &'static EngineEntry> {
 
 /// Runs a world and gives its last state. None of these worlds is refused.
 fn last(world: World, engine: &EngineEntry, secs: f64, cast: &mut Cast) -> (Model, State) {
+    last_as(world, engine, secs, cast, false)
+}
+
+/// The same, raw if asked for.
+fn last_as(
+    world: World,
+    engine: &EngineEntry,
+    secs: f64,
+    cast: &mut Cast,
+    raw: bool,
+) -> (Model, State) {
     struct Blind;
     impl Observer for Blind {
         fn sample(&mut self, _: &Model, _: &State) -> Result<(), Diagnostic> {
@@ -37,9 +48,11 @@ fn last(world: World, engine: &EngineEntry, secs: f64, cast: &mut Cast) -> (Mode
         }
     }
     let model = Model::compile(&Arc::new(world)).expect("a world that compiles");
-    let setup = Setup::new(&model, SimDuration::from_secs(secs).expect("short"));
+    let mut setup = Setup::new(&model, SimDuration::from_secs(secs).expect("short"));
+    setup.raw = raw;
     let mut made = (engine.make)(engine);
-    let notes = made.check(&model, &EngineOptions::new(model.world.physics.step));
+    let options = EngineOptions { raw, ..EngineOptions::new(model.world.physics.step) };
+    let notes = made.check(&model, &options);
     let refusals: Vec<_> = notes.iter().filter(|note| note.severity == Severity::Error).collect();
     assert!(refusals.is_empty(), "{}: {refusals:?}", engine.name);
     let go = &mut |_| ControlFlow::Continue(());
@@ -118,6 +131,60 @@ fn who_touches_whom_is_the_same_on_every_engine() {
         assert!((height("through") - RADIUS).abs() < 0.02, "{name}: {}", height("through"));
         assert!((height("below") - RADIUS).abs() < 0.02, "{name}: {}", height("below"));
         assert!(height("top") > 0.25, "{name}: {}", height("top"));
+    }
+}
+
+/// A ball stays on the ball below it where one collides with a category of the other, and falls
+/// through it onto the ground where neither does: what MuJoCo calls `contype` and `conaffinity`.
+#[test]
+fn masks_mean_the_same_on_every_engine() {
+    const TOP: u32 = 1 << 31;
+    let cases = [
+        ((1, 0), (1, 0), false), // two of a kind that only others may touch
+        ((1, 0), (1, 1), true),
+        ((0, 1), (1, 0), true),
+        ((0, 1), (0, 1), false),
+        ((2, 4), (4, 1), true),
+        ((2, 4), (1, 2), true),
+        ((2, 4), (2, 4), false),
+        ((2, 4), (1, 8), false),
+        ((2, 2), (6, 4), true),
+        ((TOP, 1), (2, TOP), true),
+    ];
+    let masked = |mut robot: Robot, (category, collide): (u32, u32)| {
+        let surface = &mut robot.links[0].collisions[0].surface;
+        // The ground is of a category of its own, which every ball collides with.
+        surface.category_bitmask = Some(category);
+        surface.collide_bitmask = Some(collide | GROUND);
+        robot
+    };
+    const GROUND: u32 = 1 << 16;
+    let floor = Geometry::Box { size: Vec3::new(40.0, 20.0, 1.0) };
+    let mut ground = Robot {
+        name: "ground".into(),
+        is_static: true,
+        parent_from_model: Transform::from_translation(Vec3::new(0.0, 0.0, -0.5)),
+        links: vec![link("link", 1.0, Some(floor))],
+        ..Robot::default()
+    };
+    let surface = &mut ground.links[0].collisions[0].surface;
+    (surface.category_bitmask, surface.collide_bitmask) = (Some(GROUND), Some(0));
+    let mut models = vec![ground];
+    for (i, (below, above, _)) in cases.iter().enumerate() {
+        models.push(masked(ball(&format!("below{i}"), i as f64, RADIUS), *below));
+        models.push(masked(ball(&format!("above{i}"), i as f64, 0.31), *above));
+    }
+    let world = World { models, ..World::default() };
+    // MuJoCo is given the pairs, but raw the masks.
+    for (engine, raw) in engines().flat_map(|engine| [(engine, false), (engine, true)]) {
+        let (model, state) = last_as(world.clone(), engine, 0.5, &mut Cast::default(), raw);
+        for (i, (below, above, meet)) in cases.into_iter().enumerate() {
+            let object = &model.objects[model.object(&format!("above{i}")).expect("a ball")];
+            let z = state.rigids[object.rigid_idx].world_from_rigid.translation.z;
+            let is_right = if meet { z > 0.25 } else { (z - RADIUS).abs() < 0.02 };
+            let name = engine.name;
+            assert!(is_right, "{name}, raw {raw}: {below:?} under {above:?} is at {z}");
+        }
     }
 }
 

@@ -193,7 +193,8 @@ fn contacts_that_find_no_answer_are_told() {
     };
     let ran = play(&(witness.clone() + &heap));
     let told = ran.end.remarks.iter().filter(|(text, _)| {
-        text.contains("`gram::link` and `tons::link`") && text.contains("1e8 times as heavy")
+        text.contains("hold `gram::link` and `tons::link`, and what is between, and they are off")
+            && text.contains("1e8 times as heavy")
     });
     assert_eq!(told.count(), 1, "{:#?}", ran.end.remarks);
     let alone = play(&witness);

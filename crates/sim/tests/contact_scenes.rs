@@ -1,14 +1,16 @@
 //! Scenes: who is asked about whom, in which order, at what cost; and that nothing depends on
 //! what was asked before.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use headland_base::maths::{Vec2, quat_from_rotation_vector};
-use headland_base::{Seed, Transform, Vec3};
+use headland_base::{Seed, Source, Transform, Vec3};
 use headland_sim::Model;
 use headland_sim::contact::{ContactPoint, ContactScope, Detector, Form, Scene, touching};
 use headland_world::{
-    Axis, Collision, Geometry, Inertial, Joint, JointKind, Link, Model as Robot, Surface, World,
+    Axis, Collision, Geometry, Inertial, Joint, JointKind, Link, Model as Robot, ReadOptions,
+    Surface, World,
 };
 use rand_chacha::rand_core::Rng;
 
@@ -260,6 +262,71 @@ fn masks_and_what_nobody_moves_are_left_alone() {
     let model = compiled(models);
     let scene = Scene::of(&model, &ContactScope::all());
     assert!(Detector::new(&scene).detect(&scene, &poses(&model), 0.0).is_empty());
+}
+
+/// Balls in one heap, with random masks: those touch of which one collides with a category of the
+/// other, and a ball without a category is of those that it collides with.
+#[test]
+fn masks_meet_one_way_or_the_other() {
+    let mut dice = Seed::new(24).rng();
+    for _ in 0..100 {
+        let mut mask = || (!dice.next_u32().is_multiple_of(4)).then(|| dice.next_u32() % 8);
+        let masks: Vec<_> = (0..8).map(|_| (mask(), mask())).collect();
+        let ball = |(i, &(category_bitmask, collide_bitmask)): (usize, &(_, _))| {
+            let place = at(0.01 * i as f64, 0.0, 1.0);
+            let mut ball = thing(&format!("ball{i}"), place, Geometry::Sphere { radius: 0.3 });
+            let surface = &mut ball.links[0].collisions[0].surface;
+            (surface.category_bitmask, surface.collide_bitmask) =
+                (category_bitmask, collide_bitmask);
+            ball
+        };
+        let model = compiled(masks.iter().enumerate().map(ball).collect());
+        let scene = Scene::of(&model, &ContactScope::all());
+        let found = pairs(Detector::new(&scene).detect(&scene, &poses(&model), 0.0));
+        let both = |(category, collide): (Option<u32>, Option<u32>)| {
+            let collide = collide.unwrap_or(0xffff);
+            (category.unwrap_or(collide), collide)
+        };
+        let meet = |&(i, j): &(usize, usize)| {
+            let (a, b) = (both(masks[i]), both(masks[j]));
+            (a.0 & b.1) | (b.0 & a.1) != 0
+        };
+        let all = (0..8).flat_map(|i| (i + 1..8).map(move |j| (i, j)));
+        assert_eq!(found, all.filter(meet).collect::<Vec<_>>(), "{masks:?}");
+    }
+}
+
+/// As robots of Gym are written: they touch the floor, not themselves and not each other.
+#[test]
+fn a_robot_without_affinity_touches_the_floor_alone() {
+    let robot = |name: &str, x: f64| {
+        format!(
+            "<body name='{name}' pos='{x} 0 0.2'><freejoint/><geom size='0.25'/>\
+             <body name='{name}_hip' pos='0.2 0 0'><joint axis='0 0 1'/><geom size='0.1'/>\
+             <body name='{name}_foot' pos='-0.2 0 0'><joint axis='0 1 0'/><geom size='0.25'/>\
+             </body></body></body>"
+        )
+    };
+    let touches = |defaults: &str| {
+        let text = format!(
+            "<mujoco><default><geom {defaults}/></default><worldbody>\
+             <geom name='floor' type='plane' size='5 5 1' contype='1' conaffinity='1'/>{}{}\
+             </worldbody></mujoco>",
+            robot("ant", 0.0),
+            robot("bug", 0.1)
+        );
+        let source = Source::new("ants.xml", text);
+        let read = headland_world::read_text(source, Path::new("."), &ReadOptions::default());
+        let read = read.unwrap_or_else(|findings| panic!("{findings:?}"));
+        let notes: Vec<&str> = read.findings.iter().map(|note| note.code).collect();
+        let model = Model::compile(&Arc::new(read.world)).expect("a model");
+        let scene = Scene::of(&model, &ContactScope::all());
+        let found = pairs(Detector::new(&scene).detect(&scene, &poses(&model), 0.0));
+        (found, notes.contains(&"contact-masks"))
+    };
+    assert_eq!(touches("conaffinity='0'"), (vec![(0, 1), (0, 3), (0, 4), (0, 6)], false));
+    let (all, _) = touches("");
+    assert!(all.contains(&(1, 3)) && all.contains(&(1, 4)), "{all:?}");
 }
 
 #[test]

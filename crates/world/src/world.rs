@@ -254,8 +254,10 @@ pub struct Surface {
     pub max_correction_speed: Option<f64>,
     /// Penetration that is left alone \[m\].
     pub min_depth: Option<f64>,
-    /// Shapes collide where their masks share a bit.
+    /// Which categories of shapes it collides with, a bit each.
     pub collide_bitmask: Option<u32>,
+    /// Which categories it is of itself; those it collides with where nothing is said.
+    pub category_bitmask: Option<u32>,
     /// The kind of surface (`headland:surface_type`), for laws given per pair of kinds.
     pub surface_type: Option<String>,
 }
@@ -273,9 +275,19 @@ impl Surface {
     pub fn restitution(&self) -> f64 {
         self.restitution.unwrap_or(0.0)
     }
-    /// Which shapes it collides with; SDF's default is all.
+    /// Which categories it collides with; SDF's default is all.
     pub fn collide_bitmask(&self) -> u32 {
         self.collide_bitmask.unwrap_or(0xffff)
+    }
+    /// Which categories it is of; SDF's default is those it collides with.
+    pub fn category_bitmask(&self) -> u32 {
+        self.category_bitmask.unwrap_or(self.collide_bitmask())
+    }
+    /// Whether the masks let two shapes touch: it is enough that one collides with a category of
+    /// the other. The rule of SDF, and of MuJoCo with `contype` for category and `conaffinity`.
+    pub fn masks_meet(&self, other: &Surface) -> bool {
+        self.category_bitmask() & other.collide_bitmask() != 0
+            || other.category_bitmask() & self.collide_bitmask() != 0
     }
 }
 

@@ -11,6 +11,7 @@
 mod scan;
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -116,6 +117,9 @@ fn offset_of(text: &str, row: usize, column: usize) -> usize {
     line_start + line.char_indices().nth(column.saturating_sub(1)).map_or(line.len(), |(i, _)| i)
 }
 
+/// How often a name that is not known stood in a document, by what is said of it.
+type Times = BTreeMap<String, usize>;
+
 /// A document being read: where it is from, how strict to be, what was found so far.
 pub struct Xml<'a> {
     /// The text.
@@ -160,9 +164,11 @@ impl Xml<'_> {
     /// Checks every name below `root` against the table, without recursion. Elements of
     /// other namespaces than ours are passed over: extensions are what namespaces are for.
     pub fn check_names(&mut self, root: Node<'_, '_>, table: &'static Element) {
+        let n_known = self.findings.kept().len();
+        let mut times = Times::new();
         let mut open = vec![(root, table)];
         while let Some((node, element)) = open.pop() {
-            self.check_attributes(node, element);
+            self.check_attributes(node, element, &mut times);
             if element.opaque {
                 continue;
             }
@@ -177,11 +183,46 @@ impl Xml<'_> {
                 }
                 match element.children.iter().find(|known| is(known.name, child.tag_name())) {
                     Some(known) => open.push((child, *known)),
-                    None => self.unknown_element(child, &local_name(child), element),
+                    None => self.unknown_element(child, &local_name(child), element, &mut times),
                 }
             }
             open[n_before..].reverse(); // so that findings come in file order
         }
+        self.say_how_often(n_known, &times);
+    }
+
+    /// Adds to each warning that stands for several how many those are.
+    fn say_how_often(&mut self, n_known: usize, times: &Times) {
+        if times.values().all(|n| *n == 1) {
+            return;
+        }
+        let mut idx = 0;
+        *self.findings = std::mem::take(self.findings).map(|mut diagnostic| {
+            let is_ours = idx >= n_known;
+            idx += 1;
+            let counted = times.get(&diagnostic.message).filter(|n| is_ours && **n > 1);
+            if let Some(n) = counted {
+                diagnostic.message += &format!(" ({n} times)");
+            }
+            diagnostic
+        });
+    }
+
+    /// Whether a name that is not known is the first of its kind to be told. An error is told
+    /// wherever it stands; of warnings, which change nothing, the first is and the others are
+    /// counted.
+    fn is_first(&self, message: &str, times: &mut Times) -> bool {
+        if !self.lenient {
+            return true;
+        }
+        if let Some(n) = times.get_mut(message) {
+            *n += 1;
+            return false;
+        }
+        if !self.findings.is_full() {
+            times.insert(message.to_string(), 1);
+        }
+        true
     }
 
     /// Whether the file gave the element a prefix that [`mended`] took away.
@@ -207,7 +248,12 @@ impl Xml<'_> {
         );
     }
 
-    fn check_attributes(&mut self, node: Node<'_, '_>, element: &'static Element) {
+    fn check_attributes(
+        &mut self,
+        node: Node<'_, '_>,
+        element: &'static Element,
+        times: &mut Times,
+    ) {
         for attribute in node.attributes() {
             let name = match attribute.namespace() {
                 None => Cow::Borrowed(attribute.name()),
@@ -225,14 +271,26 @@ impl Xml<'_> {
                 continue; // a prefix nobody declared
             }
             let message = format!("no attribute `{name}` on `{}`", element.name);
+            if !self.is_first(&message, times) {
+                continue;
+            }
             let help = self.findings.suggestion(&name, element.attributes.iter().copied());
             self.unknown("unknown-attribute", message, place, help);
         }
     }
 
-    fn unknown_element(&mut self, child: Node<'_, '_>, tag: &str, element: &'static Element) {
-        let place = self.place(child);
+    fn unknown_element(
+        &mut self,
+        child: Node<'_, '_>,
+        tag: &str,
+        element: &'static Element,
+        times: &mut Times,
+    ) {
         let message = format!("no element `{tag}` in `{}`", element.name);
+        if !self.is_first(&message, times) {
+            return;
+        }
+        let place = self.place(child);
         let help = self.findings.suggestion(tag, element.children.iter().map(|known| known.name));
         self.unknown("unknown-element", message, place, help);
     }

@@ -69,30 +69,29 @@ fn surface() -> impl Strategy<Value = Surface> {
         prop::option::of((0.0..1.0, 0.0..1.0)),
         prop::option::of((0.0..1.0, 0.0..1.0)),
         prop::option::of(unit()),
-        prop::option::of(any::<u32>()),
+        [prop::option::of(any::<u32>()), prop::option::of(any::<u32>())],
         prop::option::of("[a-z<&]{1,5}"),
     )
-        .prop_map(
-            |(a, b, slip, torsional, friction_direction, collide_bitmask, surface_type)| Surface {
-                laser_retro: a[1],
-                mu: a[0],
-                mu2: a[1],
-                friction_direction,
-                slip,
-                torsional,
-                rolling: b[3].filter(|mu| *mu != 0.0),
-                restitution: a[2],
-                bounce_threshold: a[3],
-                stiffness: a[4],
-                damping: a[5],
-                soft_cfm: b[0],
-                soft_erp: b[1],
-                max_correction_speed: b[2],
-                min_depth: b[3],
-                collide_bitmask,
-                surface_type,
-            },
-        )
+        .prop_map(|(a, b, slip, torsional, friction_direction, masks, surface_type)| Surface {
+            laser_retro: a[1],
+            mu: a[0],
+            mu2: a[1],
+            friction_direction,
+            slip,
+            torsional,
+            rolling: b[3].filter(|mu| *mu != 0.0),
+            restitution: a[2],
+            bounce_threshold: a[3],
+            stiffness: a[4],
+            damping: a[5],
+            soft_cfm: b[0],
+            soft_erp: b[1],
+            max_correction_speed: b[2],
+            min_depth: b[3],
+            collide_bitmask: masks[0],
+            category_bitmask: masks[1],
+            surface_type,
+        })
 }
 
 fn colour() -> impl Strategy<Value = Option<[f64; 4]>> {

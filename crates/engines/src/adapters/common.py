@@ -339,6 +339,11 @@ def remarks(scene):
     return out
 
 
+def masks_meet(a, b):
+    """Whether the masks of two shapes let them touch: one collides with a category of the other."""
+    return bool(a["category"] & b["mask"] or b["category"] & a["mask"])
+
+
 def mean_mu(shape):
     return 0.5 * (shape["mu"] + shape["mu2"])
 

@@ -254,7 +254,7 @@ class World:
 
         def may_touch(a, b):
             pair = (min(a["body"], b["body"]), max(a["body"], b["body"]))
-            return pair not in apart and bool(a["mask"] & b["mask"])
+            return pair not in apart and masks_meet(a, b)
 
         for skeleton in self.skeletons():
             skeleton.enableSelfCollisionCheck()

@@ -224,7 +224,8 @@ class World:
                 name = f"{rigid['name']} {n} {m}"
                 made_id = self.plant.RegisterCollisionGeometry(body, transform(at), made, name, properties)
                 self.our_body[made_id] = shape["body"]
-                self.ids_of.setdefault((shape["body"], shape["mask"]), []).append(made_id)
+                key = (shape["body"], shape["category"], shape["mask"])
+                self.ids_of.setdefault(key, []).append(made_id)
 
     def parts(self, shape):
         form = shape["form"]
@@ -319,11 +320,14 @@ class World:
         manager = self.graph.collision_filter_manager()
         keys = list(self.ids_of)
         apart = {tuple(pair) for pair in self.scene["apart"]}
-        for n, (a, mask_a) in enumerate(keys):
-            for b, mask_b in keys[n + 1:]:
-                if (min(a, b), max(a, b)) in apart or not mask_a & mask_b:
+        for n, one in enumerate(keys):
+            (a, category_a, mask_a) = one
+            for other in keys[n + 1:]:
+                (b, category_b, mask_b) = other
+                meet = category_a & mask_b or category_b & mask_a
+                if (min(a, b), max(a, b)) in apart or not meet:
                     manager.Apply(CollisionFilterDeclaration().ExcludeBetween(
-                        GeometrySet(self.ids_of[(a, mask_a)]), GeometrySet(self.ids_of[(b, mask_b)])))
+                        GeometrySet(self.ids_of[one]), GeometrySet(self.ids_of[other])))
 
     def set_state(self):
         plant = self.plant

@@ -47,6 +47,11 @@ def pose_of(position, turn):
     return [*position, turn[3], turn[0], turn[1], turn[2]]
 
 
+def signed(mask):
+    """A mask of 32 bits as the whole number that C takes for it."""
+    return mask - (1 << 32) if mask >> 31 else mask
+
+
 class World:
     def __init__(self, scene):
         self.scene, self.rigids = scene, scene["rigids"]
@@ -89,7 +94,8 @@ class World:
         bullet.connect(bullet.DIRECT)
         bullet.setTimeStep(self.dt)
         bullet.setGravity(*self.gravity)
-        bullet.setPhysicsEngineParameter(deterministicOverlappingPairs=1)
+        # A filter mode of 1: it is enough that one collides with a category of the other.
+        bullet.setPhysicsEngineParameter(deterministicOverlappingPairs=1, collisionFilterMode=1)
         if not self.raw and self.bounces:
             bullet.setPhysicsEngineParameter(
                 restitutionVelocityThreshold=0.0, contactBreakingThreshold=AHEAD)
@@ -160,7 +166,8 @@ class World:
                             rollingFriction=0.0, spinningFriction=0.0)
         if settings:
             bullet.changeDynamics(body, link, **settings)
-        bullet.setCollisionFilterGroupMask(body, link, shape["mask"], shape["mask"])
+        category, mask = (signed(shape[word]) for word in ("category", "mask"))
+        bullet.setCollisionFilterGroupMask(body, link, category, mask)
 
     # --- bodies ------------------------------------------------------------------------
 
@@ -169,7 +176,8 @@ class World:
         planes cannot be part of a compound, so each has a link of its own."""
         out = {}
         for shape in rigid["shapes"]:
-            key = (shape["body"], shape["mu"], shape["mu2"], shape["restitution"], shape["mask"])
+            key = (shape["body"], shape["mu"], shape["mu2"], shape["restitution"], shape["category"],
+                   shape["mask"])
             if shape["form"] == "prism":
                 for part in shape["parts"]:
                     out[(*key, len(out))] = [dict(shape, form="mesh", convex=True, vertices=part)]

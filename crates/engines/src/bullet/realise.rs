@@ -109,7 +109,7 @@ impl Surfaces {
 impl Pairs for Surfaces {
     fn between(&self, shape_a: usize, shape_b: usize) -> Option<(f64, f64)> {
         let ((i, a), (j, b)) = (self.shapes.get(shape_a)?, self.shapes.get(shape_b)?);
-        let may = a.collide_bitmask() & b.collide_bitmask() != 0 && self.filter.may_touch(*i, *j);
+        let may = a.masks_meet(b) && self.filter.may_touch(*i, *j);
         may.then(|| {
             let pair = SurfacePair::of(a, b);
             (pair.mean_mu().min(FRICTION_MAX), pair.restitution)

@@ -294,14 +294,18 @@ impl Writer<'_> {
                 };
                 let feel = self.feel_words(&shape.surface, ranks);
                 // Where every pair is listed, MuJoCo is not to find any by itself.
-                let mask = match &self.pairs {
-                    Pairs::Listed => 0,
-                    Pairs::Found => shape.surface.collide_bitmask() & 0x7fff_ffff,
+                // MuJoCo reads masks as numbers with a sign.
+                let (contype, conaffinity) = match &self.pairs {
+                    Pairs::Listed => (0, 0),
+                    Pairs::Found => (
+                        shape.surface.category_bitmask().cast_signed(),
+                        shape.surface.collide_bitmask().cast_signed(),
+                    ),
                 };
                 let _ = writeln!(
                     self.text,
-                    "{indent}<geom name=\"g{}\" {} {} contype=\"{mask}\" \
-                     conaffinity=\"{mask}\"{feel}/>",
+                    "{indent}<geom name=\"g{}\" {} {} contype=\"{contype}\" \
+                     conaffinity=\"{conaffinity}\"{feel}/>",
                     self.geoms.len(),
                     part.words,
                     placed(at)

@@ -305,14 +305,14 @@ impl Watch {
             return;
         }
         let [a, b] = [light, heavy].map(|rigid| format!("`{}`", name(model, *rigid)));
-        let who = if light == heavy { a } else { format!("{a} and {b}, and what is between,") };
+        let who = if light == heavy { a } else { format!("{a} and {b}, and what is between") };
         let ratio = mass(heavy) / mass(light);
         let help = match ratio > FAR_APART {
             true => format!("one is {ratio:.0e} times as heavy as the other, which is too much"),
             false => "a shorter --step may help".to_owned(),
         };
         self.remarks.push(format!(
-            "no impulses were found that hold {who} and they are off by {} m/s; {help}",
+            "no impulses were found that hold {who}, and they are off by {} m/s; {help}",
             two_digits(off),
         ));
     }

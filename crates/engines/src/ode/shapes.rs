@@ -287,12 +287,13 @@ pub(super) unsafe fn insert(
                 });
                 (geom, stand_in)
             };
-            let mask = std::ffi::c_ulong::from(shape.surface.collide_bitmask());
+            let category = std::ffi::c_ulong::from(shape.surface.category_bitmask());
+            let collide = std::ffi::c_ulong::from(shape.surface.collide_bitmask());
             // SAFETY: the shape was just made; its data is a number, not an address.
             unsafe {
                 (api.dGeomSetData)(geom, out.len() as *mut c_void);
-                (api.dGeomSetCategoryBits)(geom, mask);
-                (api.dGeomSetCollideBits)(geom, mask);
+                (api.dGeomSetCategoryBits)(geom, category);
+                (api.dGeomSetCollideBits)(geom, collide);
             }
             out.push(Touch {
                 body_idx,

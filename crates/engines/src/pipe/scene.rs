@@ -68,6 +68,7 @@ struct Shape {
     mu2: f64,
     restitution: f64,
     mask: u32,
+    category: u32,
     /// Which of the three above the world says outright.
     said: Vec<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -209,6 +210,7 @@ fn shapes(model: &Model, body_idx: usize) -> Vec<Shape> {
             mu2: surface.mu2(),
             restitution: surface.restitution(),
             mask: surface.collide_bitmask(),
+            category: surface.category_bitmask(),
             said: said.iter().filter(|(_, is_said)| *is_said).map(|(word, _)| *word).collect(),
             friction_direction: surface.friction_direction.map(row),
             slip: surface.slip.filter(|slip| *slip != (0.0, 0.0)),

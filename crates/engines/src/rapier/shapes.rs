@@ -88,7 +88,12 @@ pub(super) fn colliders(
     raw: bool,
 ) -> Vec<rp::Collider> {
     let rigid_from_shape = rigid_from_body * shape.body_from_shape;
-    let groups = rp::Group::from_bits_truncate(shape.surface.collide_bitmask());
+    let surface = &shape.surface;
+    let groups = rp::InteractionGroups::new(
+        rp::Group::from_bits_truncate(surface.category_bitmask()),
+        rp::Group::from_bits_truncate(surface.collide_bitmask()),
+        rp::InteractionTestMode::Or,
+    );
     let rule = match raw {
         true => rp::CoefficientCombineRule::Average,
         false => rp::CoefficientCombineRule::Min,
@@ -102,13 +107,9 @@ pub(super) fn colliders(
                 .density(0.0) // mass comes from the inertial, never from the shape
                 .friction(friction(shape, raw))
                 .friction_combine_rule(rule)
-                .restitution(shape.surface.restitution())
+                .restitution(surface.restitution())
                 .restitution_combine_rule(rule)
-                .collision_groups(rp::InteractionGroups::new(
-                    groups,
-                    groups,
-                    rp::InteractionTestMode::And,
-                ))
+                .collision_groups(groups)
                 .active_hooks(rp::ActiveHooks::FILTER_CONTACT_PAIRS)
                 .user_data(body_idx as u128)
                 .build()

@@ -41,7 +41,9 @@ pub(super) struct SceneShape {
     pub(super) shape_idx: usize,
     pub(super) rigid_idx: usize,
     pub(super) mover: Mover,
-    pub(super) mask: u32,
+    /// Which categories it collides with, and which it is of.
+    mask: u32,
+    category: u32,
     /// Shapes of one robot share a number.
     robot: usize,
     pub(super) rigid_from_shape: Transform,
@@ -211,7 +213,7 @@ impl Scene {
     }
 
     /// Whether two parts may touch: one of them moves and something comes of it, their masks
-    /// share a bit, and neither the world nor the scope rules it out.
+    /// meet, and neither the world nor the scope rules it out.
     pub(super) fn may_touch(&self, a: &SceneShape, b: &SceneShape) -> bool {
         let matters = match (a.mover, b.mover) {
             (Mover::Nothing, Mover::Nothing) => false,
@@ -222,7 +224,7 @@ impl Scene {
             }
         };
         matters
-            && a.mask & b.mask != 0
+            && (a.category & b.mask) | (b.category & a.mask) != 0
             && self.filter.may_touch(a.body_idx, b.body_idx)
             && (!self.scope.has_pairs_off() || self.scope.holds_pair(a.body_idx, b.body_idx))
     }
@@ -267,6 +269,7 @@ fn scene_shape(
     (rigid_from_shape, form): (Transform, Form),
 ) -> SceneShape {
     let body = &model.bodies[body_idx];
+    let surface = &body.shapes[shape_idx].surface;
     let (low, high) = form.bounds().unwrap_or((Vec3::ZERO, Vec3::ZERO));
     let (centre, half) = ((low + high) * 0.5, (high - low) * 0.5);
     SceneShape {
@@ -279,7 +282,8 @@ fn scene_shape(
             Motion::Kinematic | Motion::Static => Mover::Nothing,
         },
         robot: 0,
-        mask: body.shapes[shape_idx].surface.collide_bitmask(),
+        mask: surface.collide_bitmask(),
+        category: surface.category_bitmask(),
         centre_in_rigid: rigid_from_shape.point(centre),
         radius: ball_radius(&form, half),
         rigid_from_shape,

@@ -32,10 +32,10 @@ pub struct GeomNode<'a, 'i> {
 pub struct Notes {
     pub chained: Told,
     pub shifted: Told,
-    pub one_way_masks: (usize, Option<Place>),
     /// Geoms of one contact dimension that rub all the same.
     pub rubbing: (usize, Option<Place>),
-    pub ball_words: Told,
+    /// Ball and free joints by kind and by what is left out of them.
+    pub axisless: Vec<((mj::JointType, Vec<&'static str>), Told)>,
 }
 
 /// The names it holds of, and where the first stands.
@@ -209,6 +209,12 @@ impl Reader<'_> {
             model.joints.push(joint_of(name, parent, &link.name, Vec3::ZERO, JointKind::Fixed));
         } else if is_free && body.joints.len() == 1 && parent.is_none() {
             self.note_springs(model, "", &joint_nodes);
+            // A `freejoint` takes nothing from the defaults, a `joint` that is free does.
+            if let [node] = joint_nodes[..]
+                && xml::is_named(node, "joint")
+            {
+                self.note_axisless(&body.joints[0], node, &link.name);
+            }
         } else if let Some((name, at, kind)) = self.universal(body, &joint_nodes) {
             self.remember_joint(model, &name, node);
             model.joints.push(joint_of(name.clone(), parent, &link.name, at, kind));
@@ -309,16 +315,7 @@ impl Reader<'_> {
             }
             mj::JointType::Slide => JointKind::Prismatic(self.axis(joint, node)),
             mj::JointType::Ball => {
-                let has_range =
-                    joint.limited.resolve(self.model.compiler.autolimits, joint.range.is_some());
-                if has_range
-                    || joint.damping != 0.0
-                    || joint.stiffness != 0.0
-                    || joint.armature != 0.0
-                {
-                    let place = self.xml.place(node);
-                    self.notes.ball_words.add(&name, place);
-                }
+                self.note_axisless(joint, node, &name);
                 JointKind::Ball
             }
             mj::JointType::Free => return None,
@@ -328,6 +325,34 @@ impl Reader<'_> {
             self.notes.shifted.add(&name, place);
         }
         Some((name, Vec3::from_array(joint.pos), kind))
+    }
+
+    /// A joint without an axis has nothing here that holds along one: remembers what the file gives
+    /// it and MuJoCo would heed.
+    fn note_axisless(&mut self, joint: &mj::Joint, node: Node<'_, '_>, name: &str) {
+        let is_limited =
+            joint.limited.resolve(self.model.compiler.autolimits, joint.range.is_some());
+        let is_ball = joint.type_ == mj::JointType::Ball;
+        let given = [
+            ("`range`", is_ball && is_limited && !self.flags.is_off("limit")),
+            ("`stiffness`", joint.stiffness != 0.0 && !self.flags.is_off("spring")),
+            ("`damping`", joint.damping != 0.0 && !self.flags.is_off("damper")),
+            ("`frictionloss`", joint.frictionloss != 0.0 && !self.flags.is_off("frictionloss")),
+            ("`armature`", joint.armature != 0.0),
+        ];
+        let lost: Vec<&str> = given.iter().filter(|(_, is)| *is).map(|(word, _)| *word).collect();
+        if lost.is_empty() {
+            return;
+        }
+        let (place, kind) = (self.xml.place(node), (joint.type_, lost));
+        match self.notes.axisless.iter_mut().find(|(known, _)| *known == kind) {
+            Some((_, told)) => told.add(name, place),
+            None => {
+                let mut told = Told::default();
+                told.add(name, place);
+                self.notes.axisless.push((kind, told));
+            }
+        }
     }
 
     /// Positions here are zero where the file draws the model, MuJoCo's are `ref` there.
@@ -407,9 +432,15 @@ impl Reader<'_> {
             ("massless-links", merged, "bodies without mass that became frames"),
             ("chained-joints", notes.chained, "bodies with a light link between each two joints"),
             ("shifted-joints", notes.shifted, "joints whose zero here is MuJoCo's `ref`"),
-            ("ball-joint", notes.ball_words, "ball joints without their limits and springs"),
         ];
-        for (code, Told { names, first }, what) in told {
+        let told = told.map(|(code, told, what)| (code, told, what.to_string()));
+        let axisless = notes.axisless.into_iter().map(|((kind, lost), told)| match kind {
+            mj::JointType::Ball => {
+                ("ball-joint", told, format!("ball joints without their {}", listed(&lost)))
+            }
+            _ => ("left-out", told, format!("free joints without their {}", listed(&lost))),
+        });
+        for (code, Told { names, first }, what) in told.into_iter().chain(axisless) {
             if names.is_empty() {
                 continue;
             }
@@ -417,15 +448,6 @@ impl Reader<'_> {
             let more = if names.len() > 6 { ", …" } else { "" };
             let message = format!("{what}: {}{more}", shown.join(", "));
             self.xml.findings.push(Diagnostic::remark(code, message).at_maybe(first));
-        }
-        let (one_way_masks, first) = notes.one_way_masks;
-        if one_way_masks > 0 {
-            let who = match one_way_masks {
-                1 => "1 geom has a `contype` that differs from its `conaffinity`".to_string(),
-                n => format!("{n} geoms have a `contype` that differs from their `conaffinity`"),
-            };
-            let message = format!("{who}: what either bit allows is touched");
-            self.xml.findings.push(Diagnostic::remark("contact-masks", message).at_maybe(first));
         }
         let (n_rubbing, first) = notes.rubbing;
         if n_rubbing > 0 {
@@ -438,6 +460,15 @@ impl Reader<'_> {
         }
         let mut names: Vec<&mut String> = world.models.iter_mut().map(|m| &mut m.name).collect();
         massless::number_repeats(names.iter_mut().map(|name| &mut **name));
+    }
+}
+
+/// `a`, `b` and `c`.
+fn listed(words: &[&str]) -> String {
+    match words {
+        [] => String::new(),
+        [only] => (*only).to_string(),
+        [some @ .., last] => format!("{} and {last}", some.join(", ")),
     }
 }
 

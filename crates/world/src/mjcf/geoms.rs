@@ -69,13 +69,9 @@ impl Reader<'_> {
     }
 
     fn surface(&mut self, geom: &mj::Geom, node: Node<'_, '_>) -> Surface {
-        if geom.contype != geom.conaffinity {
-            let (count, first) = &mut self.notes.one_way_masks;
-            *count += 1;
-            first.get_or_insert_with(|| self.xml.place(node));
-        }
         let may_touch = !self.flags.is_off("contact");
-        let mask = if may_touch { geom.contype | geom.conaffinity } else { 0 };
+        let (contype, conaffinity) =
+            if may_touch { (geom.contype, geom.conaffinity) } else { (0, 0) };
         // Of a pair the larger dimension counts: what only pushes its own kind rubs on a floor that
         // rubs. A surface has one friction, and the floor matters more than the robot itself.
         let only_pushes = geom.condim == 1 && !self.meets_friction(geom);
@@ -87,7 +83,8 @@ impl Reader<'_> {
         Surface {
             mu: Some(if only_pushes { 0.0 } else { geom.friction[0] }),
             // Said even where it is MuJoCo's default of 1: ours is every bit of SDF's 16.
-            collide_bitmask: Some(mask),
+            collide_bitmask: Some(conaffinity),
+            category_bitmask: (contype != conaffinity).then_some(contype),
             ..Surface::default()
         }
     }

@@ -215,13 +215,47 @@ fn elements_of_other_namespaces_are_passed_over() {
 /// Bits meet bits: MuJoCo's default of 1 must not meet bit 2, nor lose the high ones.
 #[test]
 fn contact_bits_are_kept() {
-    let mask = |attributes: &str| {
+    let masks = |attributes: &str| {
         let body = format!("<geom size='1' {attributes}/>");
-        world_of(&body).models[0].links[0].collisions[0].surface.collide_bitmask()
+        let surface = world_of(&body).models[0].links[0].collisions[0].surface.clone();
+        (surface.category_bitmask(), surface.collide_bitmask())
     };
-    assert_eq!(mask(""), 1);
-    assert_eq!(mask("contype='2' conaffinity='4'"), 6);
-    assert_eq!(mask("contype='2147483648' conaffinity='0'"), 1 << 31);
+    assert_eq!(masks(""), (1, 1));
+    assert_eq!(masks("conaffinity='0'"), (1, 0));
+    assert_eq!(masks("contype='2' conaffinity='4'"), (2, 4));
+    assert_eq!(masks("contype='2147483648' conaffinity='0'"), (1 << 31, 0));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { rng_seed: RngSeed::Fixed(24), ..ProptestConfig::default() })]
+
+    /// Who may touch whom is MuJoCo's rule, whatever the masks, and still is in the SDF that is
+    /// written of it.
+    #[test]
+    fn masks_meet_by_the_rule_of_mujoco(masks in prop::collection::vec((0_u32..8, 0_u32..8), 2..7)) {
+        let bodies: String = (masks.iter().enumerate())
+            .map(|(i, (contype, conaffinity))| {
+                format!("<body name='b{i}'><freejoint/>\
+                         <geom size='1' contype='{contype}' conaffinity='{conaffinity}'/></body>")
+            })
+            .collect();
+        let (world, findings) =
+            read_text(&format!("<mujoco><worldbody>{bodies}</worldbody></mujoco>"));
+        prop_assert!(findings.is_empty(), "{findings:?}");
+        let world = world.expect("a world");
+        let source = Source::new("again.sdf", crate::sdf::write(&world));
+        let again = crate::read_text(source, Path::new("."), &ReadOptions::default()).expect("SDF");
+        for world in [&world, &again.world] {
+            let surface = |i: usize| world.models[i].links[0].collisions.first().map(|c| &c.surface);
+            for (i, a) in masks.iter().enumerate() {
+                for (j, b) in masks.iter().enumerate() {
+                    let wanted = (a.0 & b.1) | (b.0 & a.1) != 0;
+                    let meet = surface(i).zip(surface(j)).is_some_and(|(a, b)| a.masks_meet(b));
+                    prop_assert_eq!(meet, wanted, "{:?} and {:?}", a, b);
+                }
+            }
+        }
+    }
 }
 
 fn motors_of(actuators: &str) -> Vec<crate::Actuator> {

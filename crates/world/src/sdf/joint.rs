@@ -30,6 +30,12 @@ pub(super) struct JointDraft {
 const KINDS: &[&str] =
     &["fixed", "revolute", "continuous", "prismatic", "ball", "universal", "screw"];
 
+/// What an axis says of how it turns, which a ball joint has no place for.
+const BALL_WORDS: &[(&str, &[&str])] = &[
+    ("dynamics", &["damping", "friction", "spring_stiffness", "headland:armature"]),
+    ("limit", &["lower", "upper"]),
+];
+
 /// Files say "no limit" with a large number; SDF's own default was this.
 const AS_GOOD_AS_INFINITE: f64 = 1e16;
 
@@ -69,7 +75,10 @@ impl Reader<'_, '_> {
         let one = |(axis, frame), make: fn(Axis) -> JointKind| (make(axis), [frame, None]);
         match word.name.as_str() {
             "fixed" => (JointKind::Fixed, [None, None]),
-            "ball" => (JointKind::Ball, [None, None]),
+            "ball" => {
+                self.tell_ball(node);
+                (JointKind::Ball, [None, None])
+            }
             "revolute" => one(self.axis(node, "axis", whole), JointKind::Revolute),
             "prismatic" => one(self.axis(node, "axis", whole), JointKind::Prismatic),
             "continuous" => {
@@ -93,6 +102,33 @@ impl Reader<'_, '_> {
                 self.some_kind(node, whole)
             }
         }
+    }
+
+    /// A ball joint turns freely here: what its axes say of dynamics and limits is told.
+    fn tell_ball(&mut self, node: Node<'_, '_>) {
+        let mut found: Vec<(&str, Place)> = Vec::new();
+        for axis in ["axis", "axis2"].into_iter().filter_map(|name| xml::child(node, name)) {
+            for (part, names) in BALL_WORDS {
+                let Some(part) = xml::child(axis, part) else { continue };
+                for name in *names {
+                    let Some(child) = xml::child(part, name) else { continue };
+                    let value = self.xml.number_or_infinite(child).unwrap_or(0.0);
+                    let says_nothing = match part.tag_name().name() {
+                        "limit" => value.abs() >= AS_GOOD_AS_INFINITE,
+                        _ => value == 0.0,
+                    };
+                    if !says_nothing && !found.iter().any(|(known, _)| known == name) {
+                        found.push((name, self.xml.place(child)));
+                    }
+                }
+            }
+        }
+        let words: Vec<String> = found.iter().map(|(name, _)| format!("`{name}`")).collect();
+        let is = if words.len() == 1 { "is" } else { "are" };
+        let Some((_, place)) = found.into_iter().next() else { return };
+        let message =
+            format!("{} of a ball joint {is} not interpreted: it turns freely", words.join(", "));
+        self.xml.findings.push(Diagnostic::warning("not-interpreted", message).at(place));
     }
 
     /// A kind with as many axes as are there, where the file names none that is known, which

@@ -75,6 +75,7 @@ impl Reader<'_, '_> {
 
     fn contact(&mut self, node: Node<'_, '_>, surface: &mut Surface) {
         surface.collide_bitmask = self.bitmask_in(node, "collide_bitmask");
+        surface.category_bitmask = self.bitmask_in(node, "category_bitmask");
         if let Some(ode) = self.one(node, "ode") {
             surface.soft_cfm = self.number_in(ode, "soft_cfm");
             surface.soft_erp = self.number_in(ode, "soft_erp");

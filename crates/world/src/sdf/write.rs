@@ -376,6 +376,9 @@ impl Out {
         if let Some(mask) = surface.collide_bitmask {
             self.leaf("collide_bitmask", &mask.to_string());
         }
+        if let Some(mask) = surface.category_bitmask {
+            self.leaf("category_bitmask", &mask.to_string());
+        }
         self.open("ode", &[]);
         self.maybe("soft_cfm", surface.soft_cfm);
         self.maybe("soft_erp", surface.soft_erp);

@@ -109,9 +109,7 @@ impl Writer<'_> {
         (i, a): (usize, &Surface),
         (j, b): (usize, &Surface),
     ) -> bool {
-        a.collide_bitmask() & b.collide_bitmask() != 0
-            && self.can_meet(i, j)
-            && filter.may_touch(i, j)
+        a.masks_meet(b) && self.can_meet(i, j) && filter.may_touch(i, j)
     }
 
     /// Whether MuJoCo would let two links touch.
