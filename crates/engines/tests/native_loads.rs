@@ -5,7 +5,7 @@ mod common;
 use common::{By, GRAVITY, GROUND, Play, place_of, sdf_world, twist_of};
 use headland_base::SimDuration;
 use headland_sim::{Mode, Model, State};
-use headland_world::World;
+use headland_world::{ContactLaw, Integrator, World};
 
 fn link(name: &str, pose: &str, density: f64, geometry: &str, mu: f64) -> String {
     format!(
@@ -133,5 +133,42 @@ fn a_vehicle_stops_at_what_is_too_heavy_for_it() {
         eprintln!("{what}: box at {at}, up to {highest} m");
         assert!((at.x - wanted).abs() < 2e-3, "{what}: at {at}");
         assert!(highest < 0.201, "{what}: up to {highest} m");
+    }
+}
+
+/// What sticks to something that turns stays where it is on it, by every integrator.
+#[test]
+fn a_box_on_a_turntable_does_not_creep() {
+    let disc = "<cylinder><radius>0.5</radius><length>0.02</length></cylinder>";
+    let mut models = format!(
+        r#"<model name="table">{}<joint name="axle" type="continuous"><parent>world</parent>
+        <child>disc</child><axis><xyz>0 0 1</xyz></axis></joint></model>"#,
+        link("disc", "0 0 0.5 0 0 0", 1000.0, disc, 0.4),
+    );
+    let radii = [0.1, 0.2, 0.3];
+    for (i, radius) in radii.iter().enumerate() {
+        let form = "<box><size>0.05 0.05 0.05</size></box>";
+        let form = link("box", "0 0 0 0 0 0", 500.0, form, 0.4);
+        models += &format!(
+            r#"<model name="box_{i}"><pose>{radius} 0 0.535 0 0 {i}</pose>{form}</model>"#
+        );
+    }
+    let world = sdf_world(&models);
+    let integrators =
+        [Integrator::SemiImplicit, Integrator::Rk4, Integrator::Adaptive { tolerance: None }];
+    for integrator in integrators {
+        let world = common::by(world.clone(), integrator, ContactLaw::Hard);
+        // Up to 3 rad/s in a second and a half.
+        let turning =
+            By(|now: f64, _: &Model, _: &State| vec![(0, Mode::Velocity, (2.0 * now).min(3.0))]);
+        let (mut at, mut crept) = ([0.0; 3], 0.0_f64);
+        Play::native(4.0).gains(0.0, 100.0).with(turning).watch(&world, |model, state| {
+            for (i, at) in at.iter_mut().enumerate() {
+                *at = place_of(model, state, &format!("box_{i}")).with_z(0.0).length();
+                crept = crept.max((*at - radii[i]).abs());
+            }
+        });
+        eprintln!("{integrator:?}: at {at:?}, crept {crept} m at most");
+        assert!(crept < 1e-4, "{integrator:?}: {crept} m, at {at:?}");
     }
 }

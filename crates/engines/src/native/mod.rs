@@ -279,7 +279,7 @@ impl Built {
         }
         self.rows.begin();
         if self.law == ContactLaw::Hard {
-            self.rows.hold_contacts(drive, &self.packs, state, &self.contacts);
+            self.rows.hold_contacts(drive, &self.packs, state, &self.contacts, self.integrator);
         }
         self.rows.rub(drive.dt, &self.packs, state, &self.contacts);
         self.rows.hold_joints(drive, &self.packs, state);

@@ -9,6 +9,7 @@ use headland_sim::contact::hard::{Contact, Row, Strength, is_touching, normal_ta
 use headland_sim::motion::{Drive, Pack};
 use headland_sim::tree::{Half, NodeKind, V3, V6};
 use headland_sim::{Model, State};
+use headland_world::Integrator;
 
 use super::contacts::{Contacts, Touch, velocity_at};
 use super::crew::Crew;
@@ -40,6 +41,8 @@ pub(super) struct Rows {
     next: Vec<f64>,
     /// How often was solved.
     n_solved: u64,
+    /// How much of the bend of a way the speeds of contacts are short of \[s\].
+    bending: f64,
 }
 
 /// What is held in a step, block by block.
@@ -180,6 +183,7 @@ impl Rows {
             last: vec![0.0; joints.n_slots()],
             next: vec![0.0; joints.n_slots()],
             n_solved: 0,
+            bending: 0.0,
             joints,
             islands: Islands::new(numbering.n_robots),
             numbering,
@@ -248,7 +252,15 @@ impl Rows {
         packs: &[Box<dyn Pack>],
         state: &State,
         contacts: &Contacts,
+        integrator: Integrator,
     ) {
+        // By the speeds of its end a step goes half as far off the bend as stages, which have left
+        // the straight way before.
+        self.bending = drive.dt
+            * match integrator {
+                Integrator::SemiImplicit => 0.5,
+                Integrator::Rk4 | Integrator::Adaptive { .. } => 1.0,
+            };
         let moves = |seat: &Option<Seat>| seat.is_some_and(|(pack, ..)| packs[pack].gives_way());
         let mut first_touch = 0;
         let of_two_links = contacts.touches.chunk_by(|a, b| a.rigids == b.rigids);
@@ -279,7 +291,9 @@ impl Rows {
         };
         patch_of.resize(contacts.len(), Some(patches.len()));
         patches.push(Patch { first, n: touches.len(), block: 0, parts, spread, target });
-        let mut patching = Patching { free: [Vec3::ZERO; 2], sides: [None; 2] };
+        let bend = bend(packs, state, &touches[0], spread.centre);
+        let free = across(bend, touches[0].point.normal) * self.bending;
+        let mut patching = Patching { free: [free, Vec3::ZERO], sides: [None; 2] };
         for (side, sign) in [(0, -1.0), (1, 1.0)] {
             let rigid = touches[0].rigids[side];
             let (velocity, spin) = match touches[0].seats[side] {
@@ -320,7 +334,7 @@ impl Rows {
         let (normal, at) = (touch.point.normal, touch.point.position);
         let tangents = tangents_of(normal);
         let directions = [normal, tangents[0], tangents[1]];
-        let mut free = Vec3::ZERO;
+        let mut free = across(bend(packs, state, touch, at), normal) * self.bending;
         let mut sides = [None; 2];
         for (side, sign) in [(0, -1.0), (1, 1.0)] {
             free += sign
@@ -638,6 +652,27 @@ pub(super) fn free_velocity(packs: &[Box<dyn Pack>], state: &State, touch: &Touc
         None => velocity_at(state, touch.rigids[side], at),
     };
     of_side(1) - of_side(0)
+}
+
+/// How the way of b against a bends at a point while all keep their speeds \[m/s²\]. What sticks by
+/// the speeds of a step's end alone goes on straight where the other turns, and creeps.
+fn bend(packs: &[Box<dyn Pack>], state: &State, touch: &Touch, at: Vec3) -> Vec3 {
+    let of_side = |side: usize| match touch.seats[side] {
+        Some((pack, robot, node)) => {
+            packs[pack].bend(robot, node, V3::of(at - packs[pack].origin(robot))).get(0)
+        }
+        None => {
+            let rigid = &state.rigids[touch.rigids[side]];
+            let (spin, arm) = (rigid.twist.angular, at - rigid.world_from_rigid.translation);
+            spin.cross(spin.cross(arm))
+        }
+    };
+    of_side(1) - of_side(0)
+}
+
+/// The part of a vector that is along a surface with this normal.
+fn across(vector: Vec3, normal: Vec3) -> Vec3 {
+    vector - normal * vector.dot(normal)
 }
 
 /// How fast b turns against a, if nothing kicked.
