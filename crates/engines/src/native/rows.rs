@@ -41,8 +41,8 @@ pub(super) struct Rows {
     next: Vec<f64>,
     /// How often was solved.
     n_solved: u64,
-    /// How much of the bend of a way the speeds of contacts are short of \[s\].
-    bending: f64,
+    /// What the bend of their ways adds to the speeds of the contacts at hand \[m/s\].
+    bent: Vec3,
 }
 
 /// What is held in a step, block by block.
@@ -183,7 +183,7 @@ impl Rows {
             last: vec![0.0; joints.n_slots()],
             next: vec![0.0; joints.n_slots()],
             n_solved: 0,
-            bending: 0.0,
+            bent: Vec3::ZERO,
             joints,
             islands: Islands::new(numbering.n_robots),
             numbering,
@@ -256,7 +256,7 @@ impl Rows {
     ) {
         // By the speeds of its end a step goes half as far off the bend as stages, which have left
         // the straight way before.
-        self.bending = drive.dt
+        let bending = drive.dt
             * match integrator {
                 Integrator::SemiImplicit => 0.5,
                 Integrator::Rk4 | Integrator::Adaptive { .. } => 1.0,
@@ -267,6 +267,7 @@ impl Rows {
         for (group, touches) in of_two_links.enumerate() {
             if touches[0].seats.iter().any(moves) {
                 let first_block = self.held.contacts.len();
+                self.bent = bend(packs, state, touches) * bending;
                 for (i, touch) in touches.iter().enumerate() {
                     self.hold_contact(drive, packs, state, (first_touch + i, group), touch);
                 }
@@ -291,9 +292,8 @@ impl Rows {
         };
         patch_of.resize(contacts.len(), Some(patches.len()));
         patches.push(Patch { first, n: touches.len(), block: 0, parts, spread, target });
-        let bend = bend(packs, state, &touches[0], spread.centre);
-        let free = across(bend, touches[0].point.normal) * self.bending;
-        let mut patching = Patching { free: [free, Vec3::ZERO], sides: [None; 2] };
+        let bent = across(self.bent, touches[0].point.normal);
+        let mut patching = Patching { free: [bent, Vec3::ZERO], sides: [None; 2] };
         for (side, sign) in [(0, -1.0), (1, 1.0)] {
             let rigid = touches[0].rigids[side];
             let (velocity, spin) = match touches[0].seats[side] {
@@ -334,7 +334,7 @@ impl Rows {
         let (normal, at) = (touch.point.normal, touch.point.position);
         let tangents = tangents_of(normal);
         let directions = [normal, tangents[0], tangents[1]];
-        let mut free = across(bend(packs, state, touch, at), normal) * self.bending;
+        let mut free = across(self.bent, normal);
         let mut sides = [None; 2];
         for (side, sign) in [(0, -1.0), (1, 1.0)] {
             free += sign
@@ -654,9 +654,13 @@ pub(super) fn free_velocity(packs: &[Box<dyn Pack>], state: &State, touch: &Touc
     of_side(1) - of_side(0)
 }
 
-/// How the way of b against a bends at a point while all keep their speeds \[m/s²\]. What sticks by
-/// the speeds of a step's end alone goes on straight where the other turns, and creeps.
-fn bend(packs: &[Box<dyn Pack>], state: &State, touch: &Touch, at: Vec3) -> Vec3 {
+/// How the way of b against a bends in the middle of where two links touch, while all keep their
+/// speeds \[m/s²\]. What sticks by the speeds of a step's end alone goes on straight where the other
+/// turns, and creeps. In the middle, for where one turns on the other no motion follows the bends of
+/// all points.
+fn bend(packs: &[Box<dyn Pack>], state: &State, touches: &[Touch]) -> Vec3 {
+    let sum: Vec3 = touches.iter().map(|touch| touch.point.position).sum();
+    let (touch, at) = (&touches[0], sum / touches.len() as f64);
     let of_side = |side: usize| match touch.seats[side] {
         Some((pack, robot, node)) => {
             packs[pack].bend(robot, node, V3::of(at - packs[pack].origin(robot))).get(0)
