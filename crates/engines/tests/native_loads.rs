@@ -1,9 +1,10 @@
-//! Loads on more points than are needed: shared out the same way, whatever was before.
+//! What carries, pushes and holds, and with what forces: loads on more points than are needed, who is
+//! too weak for what it meets, and what sticks to something that turns.
 
 mod common;
 
 use common::{By, GRAVITY, GROUND, Play, place_of, sdf_world, twist_of};
-use headland_base::SimDuration;
+use headland_base::{SimDuration, Vec3};
 use headland_sim::{Mode, Model, State};
 use headland_world::{ContactLaw, Integrator, World};
 
@@ -63,13 +64,22 @@ fn with_step(mut world: World, secs: f64) -> World {
 #[test]
 fn a_rover_with_two_casters_drives_as_its_wheels_turn() {
     let world = sdf_world(&format!("{GROUND}{}", rover("articulated")));
-    for told in [5.0, 8.0, 10.0] {
-        let mut speed = 0.0;
+    for (told, integrator) in [
+        (5.0, Integrator::SemiImplicit),
+        (8.0, Integrator::SemiImplicit),
+        (10.0, Integrator::SemiImplicit),
+        (8.0, Integrator::Rk4),
+    ] {
+        let world = common::by(world.clone(), integrator, ContactLaw::Hard);
+        let mut furthest = 0.0_f64;
         Play::native(1.0).with(at_speed(told)).watch(&world, |model, state| {
-            speed = twist_of(model, state, "rover").linear.x;
+            if state.time.secs() > 0.7 {
+                let speed = twist_of(model, state, "rover").linear.x;
+                furthest = furthest.max((speed - 0.1 * told).abs());
+            }
         });
-        eprintln!("{told} rad/s: {speed} m/s");
-        assert!((speed - 0.1 * told).abs() < 1e-3 * told, "{told} rad/s: {speed} m/s");
+        eprintln!("{told} rad/s, {integrator:?}: off by {furthest} m/s");
+        assert!(furthest < 1e-4 * told, "{told} rad/s, {integrator:?}: off by {furthest} m/s");
     }
 }
 
@@ -97,13 +107,14 @@ fn a_box_is_pushed_with_what_the_ground_takes() {
     );
     for secs in [0.0005, 0.001, 0.002, 0.005] {
         let world = with_step(sdf_world(&models), secs);
-        let mut effort = 0.0;
+        let (wanted, mut furthest) = (mu * mass * GRAVITY, 0.0_f64);
         Play::native(1.0).with(at_speed(0.2)).watch(&world, |_, state| {
-            effort = state.dofs[0].effort;
+            if state.time.secs() > 0.7 {
+                furthest = furthest.max((state.dofs[0].effort - wanted).abs());
+            }
         });
-        let wanted = mu * mass * GRAVITY;
-        eprintln!("{secs} s: {effort} N of {wanted} N");
-        assert!((effort - wanted).abs() < 0.01 * wanted, "{secs} s: {effort}, not {wanted} N");
+        eprintln!("{secs} s: off by {furthest} N of {wanted} N");
+        assert!(furthest < 0.01 * wanted, "{secs} s: off by {furthest} N of {wanted} N");
     }
 }
 
@@ -125,12 +136,14 @@ fn a_vehicle_stops_at_what_is_too_heavy_for_it() {
     );
     for (what, others, wanted) in [("a ton", ton, 0.8), ("before a wall", pinched, 0.9)] {
         let world = sdf_world(&format!("{GROUND}{rover}{others}"));
-        let (mut at, mut highest) = (headland_base::Vec3::ZERO, 0.0_f64);
+        let (mut at, mut highest, mut rover) = (Vec3::ZERO, 0.0_f64, 0.0);
         Play::native(3.0).with(at_speed(5.0)).watch(&world, |model, state| {
             at = place_of(model, state, "box");
             highest = highest.max(at.z);
+            rover = place_of(model, state, "rover").x;
         });
-        eprintln!("{what}: box at {at}, up to {highest} m");
+        eprintln!("{what}: box at {at}, up to {highest} m, rover at {rover} m");
+        assert!((rover - (wanted - 0.4)).abs() < 3e-3, "{what}: rover at {rover} m");
         assert!((at.x - wanted).abs() < 2e-3, "{what}: at {at}");
         assert!(highest < 0.201, "{what}: up to {highest} m");
     }
@@ -170,5 +183,31 @@ fn a_box_on_a_turntable_does_not_creep() {
         });
         eprintln!("{integrator:?}: at {at:?}, crept {crept} m at most");
         assert!(crept < 1e-4, "{integrator:?}: {crept} m, at {at:?}");
+    }
+}
+
+/// Loads are shared out in some steps and not in others: in the same ones, whoever else is there.
+#[test]
+fn what_slides_does_not_notice_others() {
+    let sliding = |name: &str, y: f64, z: f64| {
+        let form = link("box", "0 0 0 0 0 0", 500.0, "<box><size>0.2 0.1 0.1</size></box>", 0.3);
+        let form =
+            form.replace("<inertial", "<headland:twist>1 0 0 0 0 2</headland:twist><inertial");
+        format!(r#"<model name="{name}"><pose>0 {y} {z} 0 0 0</pose>{form}</model>"#)
+    };
+    let bits = |others: &str| {
+        let world = sdf_world(&format!("{GROUND}{}{others}", sliding("one", 0.0, 0.055)));
+        let mut out = Vec::new();
+        Play::native(0.2).watch(&world, |model, state| {
+            let (at, twist) = (place_of(model, state, "one"), twist_of(model, state, "one"));
+            out.extend([at, twist.linear, twist.angular].map(|v| v.to_array().map(f64::to_bits)));
+        });
+        out
+    };
+    let alone = bits("");
+    for k in 0..8 {
+        // Others touch the ground some steps earlier.
+        let other = sliding("other", 3.0, 0.05 + 1e-4 * f64::from(k));
+        assert!(bits(&other) == alone, "beside one that falls {k} tenths of a millimetre");
     }
 }

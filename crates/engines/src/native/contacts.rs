@@ -79,8 +79,9 @@ pub(super) struct Touch {
     pub force: Vec3,
     /// Impulses along normal and tangents: where the next step begins to look.
     pub impulse: [f64; 3],
-    /// A side that moves as it is told is too weak for the other.
-    pub gives_way: bool,
+    /// How long a side that moves as it is told has been too weak for the other, without a break
+    /// \[s\].
+    pub overcome_for: f64,
     /// Friction that is left to rows: force per sliding \[N·s/m\] and torque per spinning
     /// speed \[N·m·s\].
     pub rub: [f64; 2],
@@ -159,7 +160,7 @@ impl Contacts {
                 is_known: kept.is_some(),
                 force: Vec3::ZERO,
                 impulse: kept.map_or([0.0; 3], |touch| touch.impulse),
-                gives_way: false,
+                overcome_for: kept.map_or(0.0, |touch| touch.overcome_for),
                 rub: [0.0; 2],
             });
         }
@@ -245,7 +246,8 @@ impl Contacts {
         for touch in self.touches.iter().filter(|touch| touch.point.depth > 0.0) {
             let moved_by_force =
                 |seat: &Option<Seat>| seat.is_some_and(|(pack, ..)| packs[pack].gives_way());
-            if touch.seats.iter().any(moved_by_force) && !touch.gives_way {
+            let has_force = touch.seats.iter().any(moved_by_force);
+            if has_force && touch.overcome_for < NO_BLOW {
                 continue;
             }
             let robots = touch.seats.map(|seat| {
@@ -303,7 +305,10 @@ const SAME_NORMAL: f64 = 1e-9;
 const SAME_LEVEL: f64 = 1e-9;
 
 /// A normal with less of it along the ground pushes nobody aside.
-const STEEP: f64 = 0.1;
+pub(super) const STEEP: f64 = 0.1;
+
+/// What is too strong for so long is no blow, as of a ball that is kicked \[s\].
+const NO_BLOW: f64 = 5e-3;
 
 fn pair(point: &ContactPoint) -> (usize, usize, usize, usize) {
     (point.body_a, point.body_b, point.shape_a, point.shape_b)

@@ -58,8 +58,8 @@ pub const ENTRY: EngineEntry = EngineEntry {
         Ok(Found { version, place: "part of headland".to_string() })
     },
     limits: &[
-        "friction is the same in every direction: the mean of mu and mu2; the soft laws take it, and \
-         restitution, from <surface> of headland:native",
+        "friction is the same in every direction: the mean of mu and mu2, 10 at most; the soft laws take \
+         it, and restitution, from <surface> of headland:native",
         "contact stiffness and damping (kp, kd, soft_cfm, soft_erp) are those of its own laws",
         "a moving mesh touches as a convex hull of at most 1,030 points",
         "slip, torsional friction, friction directions and bounce thresholds are left out",
@@ -87,6 +87,8 @@ struct Built {
     watch: Watch,
     law: ContactLaw,
     integrator: Integrator,
+    /// Since the start, this one included: the same for all, whoever else there is.
+    n_steps: u64,
     /// Rigids that move at their own velocity, whatever pushes them.
     led: Vec<usize>,
     /// Of what moves, how far from its origin its shapes reach \[m\].
@@ -153,6 +155,7 @@ impl Engine for Native {
     ) -> Result<(), Fault> {
         let built = self.built.as_mut().expect("started");
         let drive = Drive { model, inputs, dt: dt.secs() };
+        built.n_steps += 1;
         match built.integrator {
             Integrator::SemiImplicit => built.step(&drive, state),
             Integrator::Rk4 => built.step_by_stages(&drive, state, None),
@@ -212,6 +215,7 @@ impl Built {
             crew,
             law,
             integrator,
+            n_steps: 0,
             led: (0..model.rigids.len())
                 .filter(|rigid| model.rigids[*rigid].motion == Motion::Kinematic)
                 .collect(),
@@ -277,7 +281,7 @@ impl Built {
         if self.contacts.touches.is_empty() && !self.rows.may_hold_joints() {
             return;
         }
-        self.rows.begin();
+        self.rows.begin(self.n_steps);
         if self.law == ContactLaw::Hard {
             self.rows.hold_contacts(drive, &self.packs, state, &self.contacts, self.integrator);
         }

@@ -50,7 +50,7 @@ fn by_direction(model: &Model) -> Vec<String> {
 
 /// Friction that is more than anything has.
 fn beyond_measure(model: &Model) -> Vec<String> {
-    let is_beyond = |surface: &Surface| surface.mu().max(surface.mu2()) > MU_MAX;
+    let is_beyond = |surface: &Surface| 0.5 * (surface.mu() + surface.mu2()) > MU_MAX;
     if !surfaces(model).any(|(_, surface)| is_beyond(surface)) {
         return Vec::new();
     }

@@ -18,7 +18,7 @@ use super::joint_rows::JointRows;
 use super::packing::Seat;
 use super::patches::{self, Patch, Patching};
 use super::solving::{Now, Solver};
-use super::strength::strength_of;
+use super::strength::{may_step_back, strength_of};
 
 /// The rows of a step, and what solves them.
 pub(super) struct Rows {
@@ -39,8 +39,8 @@ pub(super) struct Rows {
     /// hold is half of what the solver has to find out, and seldom changes.
     last: Vec<f64>,
     next: Vec<f64>,
-    /// How often was solved.
-    n_solved: u64,
+    /// Which step this is.
+    n_steps: u64,
     /// What the bend of their ways adds to the speeds of the contacts at hand \[m/s\].
     bent: Vec3,
 }
@@ -56,6 +56,8 @@ pub(super) struct Held {
     /// Per block from the first on: the contacts.
     pub contacts: Vec<Contact>,
     pub strengths: Vec<Strength>,
+    /// Per contact: whether a robot would step back there if it were too weak.
+    pub may_step_back: Vec<bool>,
     /// Points that may hold together, with rows of their own: the last blocks of all, to be taken
     /// in place of theirs.
     pub patches: Vec<Patch>,
@@ -73,6 +75,11 @@ impl Held {
     /// Whether a block is a row by itself, and no contact.
     pub fn is_single(&self, block: usize) -> bool {
         block >= self.contacts.len()
+    }
+
+    /// Whether somebody who moves as told is too weak for this impulse of a contact, and steps back.
+    pub fn is_overcome(&self, block: usize, impulse: f64) -> bool {
+        self.may_step_back[block] && self.strengths[block].gives_way(impulse)
     }
 
     /// The rows of a block that is of a patch.
@@ -120,14 +127,10 @@ impl Numbering {
         self.robots[pack][robot]
     }
 
-    /// Whether one of them does as it is told, whatever pushes it.
-    pub fn is_any_told(&self, seats: &[Option<Seat>]) -> bool {
-        seats.iter().flatten().any(|(pack, ..)| self.is_told[*pack])
-    }
-
-    /// Whoever carries a link: its robot, or none where that is the world.
+    /// Whoever carries a link: its robot, or none where that is the world, or moves no more for a
+    /// push than that.
     pub fn carrier(&self, seat: Seat) -> Option<usize> {
-        (!self.is_fixed[seat.0]).then(|| self.robot(seat))
+        (!self.is_fixed[seat.0] && !self.is_told[seat.0]).then(|| self.robot(seat))
     }
 }
 
@@ -162,6 +165,9 @@ pub(super) enum Hand {
 /// a hundred times its load is thrown into the air by the smallest bend of its way.
 pub(super) const MU_MAX: f64 = 10.0;
 
+/// Turns of this size in a step are far \[rad\].
+const FAR: f64 = 0.1;
+
 /// What overlaps by no more than this is not worth to be stopped before \[m or rad\].
 const OVERLAP: f64 = 1e-5;
 
@@ -182,7 +188,7 @@ impl Rows {
         Rows {
             last: vec![0.0; joints.n_slots()],
             next: vec![0.0; joints.n_slots()],
-            n_solved: 0,
+            n_steps: 0,
             bent: Vec3::ZERO,
             joints,
             islands: Islands::new(numbering.n_robots),
@@ -214,7 +220,9 @@ impl Rows {
         self.solvers.iter().map(|solver| solver.n_sweeps).sum()
     }
 
-    pub fn begin(&mut self) {
+    /// Forgets the rows of the last step; this is the n-th.
+    pub fn begin(&mut self, n_steps: u64) {
+        self.n_steps = n_steps;
         let Held { blocks, owners, singles, contacts, strengths, rubbing, parts, .. } =
             &mut self.held;
         blocks.clear();
@@ -224,6 +232,7 @@ impl Rows {
         strengths.clear();
         rubbing.clear();
         parts.clear();
+        self.held.may_step_back.clear();
         self.held.patches.clear();
         self.held.patch_of.clear();
         self.patching.clear();
@@ -254,20 +263,13 @@ impl Rows {
         contacts: &Contacts,
         integrator: Integrator,
     ) {
-        // By the speeds of its end a step goes half as far off the bend as stages, which have left
-        // the straight way before.
-        let bending = drive.dt
-            * match integrator {
-                Integrator::SemiImplicit => 0.5,
-                Integrator::Rk4 | Integrator::Adaptive { .. } => 1.0,
-            };
         let moves = |seat: &Option<Seat>| seat.is_some_and(|(pack, ..)| packs[pack].gives_way());
         let mut first_touch = 0;
         let of_two_links = contacts.touches.chunk_by(|a, b| a.rigids == b.rigids);
         for (group, touches) in of_two_links.enumerate() {
             if touches[0].seats.iter().any(moves) {
                 let first_block = self.held.contacts.len();
-                self.bent = bend(packs, state, touches) * bending;
+                self.bent = bent(packs, state, touches, drive.dt, integrator);
                 for (i, touch) in touches.iter().enumerate() {
                     self.hold_contact(drive, packs, state, (first_touch + i, group), touch);
                 }
@@ -374,6 +376,7 @@ impl Rows {
         });
         let strength = strength_of(drive.model, packs, state, touch, dt);
         self.held.strengths.push(strength);
+        self.held.may_step_back.push(may_step_back(packs, touch));
         self.held.singles.push(Row::held(0.0));
         // What bounces has no least speed before it hits; a slow hit does not bounce.
         let bounces = -approach > rest_speed(drive);
@@ -457,14 +460,13 @@ impl Rows {
             numbering: &self.numbering,
             islands: &self.islands,
             dt: drive.dt,
-            n_solved: self.n_solved,
+            n_steps: self.n_steps,
             rest_speed: rest_speed(drive),
             state,
             touches: &contacts.touches,
             last: &self.last,
         };
         crew.each(&mut self.solvers, |solver| solver.solve(&now));
-        self.n_solved += 1;
         for solver in &self.solvers {
             let mut at = 0;
             for island in solver.share.clone() {
@@ -501,7 +503,8 @@ fn hand_out(
         Owner::Contact { touch, tangents, stops } => {
             let touch = &mut contacts.touches[*touch];
             touch.impulse = [0, 1, 2].map(|k| solver.impulses[at + k]);
-            touch.gives_way = held.strengths[block].gives_way(touch.impulse[0]);
+            let is_overcome = held.is_overcome(block, touch.impulse[0]);
+            touch.overcome_for = if is_overcome { touch.overcome_for + dt } else { 0.0 };
             let total = touch.point.normal * impulse(0)
                 + tangents[0] * impulse(1)
                 + tangents[1] * impulse(2);
@@ -654,24 +657,42 @@ pub(super) fn free_velocity(packs: &[Box<dyn Pack>], state: &State, touch: &Touc
     of_side(1) - of_side(0)
 }
 
-/// How the way of b against a bends in the middle of where two links touch, while all keep their
-/// speeds \[m/s²\]. What sticks by the speeds of a step's end alone goes on straight where the other
-/// turns, and creeps. In the middle, for where one turns on the other no motion follows the bends of
-/// all points.
-fn bend(packs: &[Box<dyn Pack>], state: &State, touches: &[Touch]) -> Vec3 {
+/// What the bend of its way takes b off a, in the middle of where two links touch \[m/s\]. What
+/// sticks by the speeds of a step's end alone goes on straight where the other turns, and creeps. In
+/// the middle, for where one turns on the other no motion follows the bends of all points.
+///
+/// Deliberately absent: bends of links that move as they are told.
+fn bent(
+    packs: &[Box<dyn Pack>],
+    state: &State,
+    touches: &[Touch],
+    dt: f64,
+    integrator: Integrator,
+) -> Vec3 {
     let sum: Vec3 = touches.iter().map(|touch| touch.point.position).sum();
     let (touch, at) = (&touches[0], sum / touches.len() as f64);
-    let of_side = |side: usize| match touch.seats[side] {
-        Some((pack, robot, node)) => {
-            packs[pack].bend(robot, node, V3::of(at - packs[pack].origin(robot))).get(0)
+    let of_side = |side: usize| {
+        let rigid = &state.rigids[touch.rigids[side]];
+        let spin = rigid.twist.angular;
+        // What turns far in a step has no bend to speak of.
+        if !(spin.length() * dt < FAR) {
+            return Vec3::ZERO;
         }
-        None => {
-            let rigid = &state.rigids[touch.rigids[side]];
-            let (spin, arm) = (rigid.twist.angular, at - rigid.world_from_rigid.translation);
-            spin.cross(spin.cross(arm))
+        match touch.seats[side] {
+            Some((pack, robot, node)) => {
+                let pack = &packs[pack];
+                // Stages have left the straight way before the speeds of the step's end are known.
+                let is_staged = integrator != Integrator::SemiImplicit && pack.has_stages();
+                let share = if is_staged { 1.0 } else { 0.5 };
+                pack.bend(robot, node, V3::of(at - pack.origin(robot))).get(0) * share
+            }
+            None => {
+                let arm = at - rigid.world_from_rigid.translation;
+                spin.cross(spin.cross(arm)) * 0.5
+            }
         }
     };
-    of_side(1) - of_side(0)
+    (of_side(1) - of_side(0)) * dt
 }
 
 /// The part of a vector that is along a surface with this normal.

@@ -25,8 +25,8 @@ pub(super) struct Now<'a> {
     pub numbering: &'a Numbering,
     pub islands: &'a Islands,
     pub dt: f64,
-    /// How often was solved before.
-    pub n_solved: u64,
+    /// Which step since the start this is.
+    pub n_steps: u64,
     /// Speeds up to which nothing bounces \[m/s\].
     pub rest_speed: f64,
     /// At the beginning of the step.
@@ -238,7 +238,7 @@ impl Work {
     fn leave_idle(&mut self, held: &Held, chosen: &[usize]) {
         let n: usize = chosen.iter().map(|block| held.blocks.blocks[*block].n_rows).sum();
         let most = (0..n).map(|i| self.assembly.delassus[i * n + i]).fold(0.0, f64::max);
-        let n_contacts = chosen.iter().filter(|block| **block < held.contacts.len()).count();
+        let n_contacts = chosen.iter().filter(|block| !held.is_single(**block)).count();
         for row in (0..3 * n_contacts).step_by(3) {
             let own = &mut self.assembly.delassus[row * n + row];
             if *own <= IDLE.max(IDLE_SHARE * most) {
@@ -334,9 +334,7 @@ impl Work {
             let depth = touch.point.depth;
             (contact.mu, contact.mu2) = (0.0, 0.0);
             // Who is too weak to push steps back, and pushes nothing out of its way.
-            let steps_back = now.held.strengths[*block].gives_way(self.impulses[3 * i])
-                && now.numbering.is_any_told(&touch.seats);
-            contact.target = if steps_back {
+            contact.target = if now.held.is_overcome(*block, self.impulses[3 * i]) {
                 f64::NEG_INFINITY
             } else if depth > SLACK {
                 any = true;

@@ -40,8 +40,8 @@ struct Press {
 /// Cosines of less are those of sides that do not push along a way.
 const ACROSS: f64 = 1e-9;
 
-/// Loads that are not unique wander, but slowly: they are shared out anew every so many times. Each
-/// time, a team that lies takes 52 µs per robot and step, not 30.
+/// Loads that are not unique wander, but slowly: they are shared out anew every so many steps. In
+/// each, a team that lies takes 52 µs per robot and step, not 30.
 const N_BETWEEN: u64 = 8;
 
 /// Share of its strength up to which friction holds; beyond, it slides.
@@ -57,7 +57,7 @@ impl Work {
         }
         let may_squeeze = self.may_squeeze(now, chosen);
         let (problem, _, impulses, scratch) = self.posed();
-        let may_share = scratch.is_loose() && now.n_solved.is_multiple_of(N_BETWEEN);
+        let may_share = scratch.is_loose() && now.n_steps.is_multiple_of(N_BETWEEN);
         if !may_squeeze && !may_share {
             return found;
         }

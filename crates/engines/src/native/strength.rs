@@ -12,7 +12,7 @@ use headland_sim::motion::Pack;
 use headland_sim::tree::{NodeKind, V3};
 use headland_sim::{Model, Motion, State};
 
-use super::contacts::{Touch, velocity_at};
+use super::contacts::{STEEP, Touch, velocity_at};
 use super::packing::Seat;
 
 /// Weights of itself that a limb pushes with at least: who walks carries itself on one leg, and
@@ -80,6 +80,21 @@ pub(super) fn strength_of(
         }
     }
     Strength { most: most * dt, give: give * (1.0 + SLACK) + SLACK_SPEED }
+}
+
+/// Whether a robot that no force moves would step back here if it were too weak: it goes towards the
+/// other side, and across the ground.
+pub(super) fn may_step_back(packs: &[Box<dyn Pack>], touch: &Touch) -> bool {
+    let (normal, at) = (touch.point.normal, touch.point.position);
+    let closes = |side: usize, sign: f64| {
+        touch.seats[side].is_some_and(|(pack, robot, node)| {
+            let pack = packs[pack].as_ref();
+            let arm = V3::of(at - pack.origin(robot));
+            let told = || pack.led_motion(robot, node).velocity_at(arm).get(0);
+            !pack.gives_way() && sign * told().dot(normal) < -STILL
+        })
+    };
+    normal.with_z(0.0).length() >= STEEP && (closes(0, -1.0) || closes(1, 1.0))
 }
 
 /// What a robot weighs on Earth \[N\]. Those of a pack weigh the same.

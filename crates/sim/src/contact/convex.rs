@@ -66,15 +66,17 @@ impl Search {
         if let Some(found) = found.as_ref().filter(|found| found.depth() < -BARELY) {
             return Nearest::At(*found);
         }
-        // What was found is taken unless another way is clearly shorter: it has its points from where
-        // the two are, not from where they were pushed to.
         let is_shallow = |found: &Witness| {
             let overlap = found.overlap(a, b, &pose);
-            overlap <= found.depth() + BARELY && overlap < SHALLOW * thickness(a, found.normal)
+            let thinner = thickness(a, found.normal)
+                .min(thickness(b, a_from_b.inverse().vector(found.normal)));
+            overlap <= found.depth() + BARELY && overlap < SHALLOW * thinner
         };
         if let Some(found) = found.filter(is_shallow) {
             return Nearest::At(found);
         }
+        // What was found is taken unless another way is clearly shorter: it has its points from where
+        // the two are, not from where they were pushed to.
         let mut best = found.map(|found| (found, SHORTER * found.overlap(a, b, &pose) - BARELY));
         for start in [found.map(|found| found.normal), Some(towards)].into_iter().flatten() {
             let other = self.least_overlap(a, b, &pose, start);
@@ -144,11 +146,12 @@ fn overlap_along<A: SupportMap, B: SupportMap>(a: &A, b: &B, pose: &Pose, normal
     (a.local_support_point(normal) - (pose.rotation * on_b + pose.translation)).dot(normal)
 }
 
+/// How thick a core is along a normal, in its own frame.
 fn thickness<A: SupportMap>(a: &A, normal: Vec3) -> f64 {
     (a.local_support_point(normal) - a.local_support_point(-normal)).dot(normal).abs()
 }
 
-/// A way out of less than this share of a thickness, that is as short as was said, is the one: where
+/// A way out of less than this share of the thinner one, that is as short as was said, is the one: where
 /// the search for it is lost it ends deep. To look for others takes as long again.
 const SHALLOW: f64 = 0.01;
 

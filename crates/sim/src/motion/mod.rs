@@ -137,7 +137,7 @@ pub trait Pack: Send {
     }
 
     /// How a point of a link, from the robot's origin, accelerates while every column keeps its
-    /// speed: how much its way bends \[m/s²\]. Of details that have loops only.
+    /// speed: how much its way bends \[m/s²\]. Of `articulated` only; to others nothing bends.
     fn bend(&self, _robot: usize, _node: usize, _at: V3<f64>) -> V3<f64> {
         V3::ZERO
     }

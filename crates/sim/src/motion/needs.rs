@@ -267,7 +267,7 @@ impl Asked<'_> {
         let (code, lacks) =
             if beyond.mass > 0.0 { ("no-inertia", "inertia") } else { ("no-mass", "mass") };
         let help = "give it an <inertial>, or derive one with --derive-inertia DENSITY";
-        if inertia > 0.0 {
+        if 0.0 < inertia && inertia < LEAST {
             let little = format!("{what} has an inertia of {inertia:e}, less than {LEAST:e}");
             return self.missing(code, &little).help(help);
         }

@@ -112,7 +112,7 @@ impl Reader<'_, '_> {
                 let Some(part) = xml::child(axis, part) else { continue };
                 for name in *names {
                     let Some(child) = xml::child(part, name) else { continue };
-                    let value = self.xml.number_or_infinite(child).unwrap_or(0.0);
+                    let Some(value) = self.xml.number_or_infinite(child) else { continue };
                     let says_nothing = match part.tag_name().name() {
                         "limit" => value.abs() >= AS_GOOD_AS_INFINITE,
                         _ => value == 0.0,

@@ -1,4 +1,5 @@
-//! Squeezes: normal impulses that move nothing, and the answer without them.
+//! Squeezes: normal impulses that move nothing, and the answer without them. And loads that are not
+//! unique, by the same road.
 //!
 //! A cube between two walls that it fits exactly may be pushed by both, as hard as they like: the
 //! pushes cancel out, and friction that they allow holds the cube in the air. That keeps the law,
@@ -59,15 +60,16 @@ const GIVE_ALONG: f64 = 1e-3;
 const GIVING_TOLERANCE: f64 = 1e-12;
 
 /// How often contacts give in anew: each leaves what it gave in by, against what a direction
-/// answers, a ten-thousandth of most.
+/// answers, a thousandth of most.
 const N_GIVING: usize = 6;
 
 /// How often what the reluctance took is put back.
 const N_REFINED: usize = 2;
 
-/// Takes out of an answer that was found what it need not have; what came of both. Where nothing
-/// slides, squeezes are only looked for if there `may` be any. Where there are none, or too many rows
-/// to look for them, or no other answer, the impulses stay as they are.
+/// Takes out of an answer what it need not have, and shares out evenly what is not unique where
+/// something slides; what came of both searches. The scratch is the one it was found with. If nothing
+/// slides there must be a squeeze, which is looked for if there may be any. Where there is none, or
+/// too many rows, or no other answer, the impulses stay as they are.
 pub fn ease(
     problem: &Problem<'_>,
     impulses: &mut [f64],

@@ -76,7 +76,10 @@ const ROUNDING: f64 = 1e-13;
 
 /// The speed of the pair that closes fastest.
 fn fastest(problem: &Problem<'_>, velocities: &[f64], threshold: f64) -> Option<f64> {
-    let closing = |(i, contact): (usize, &Contact)| contact.is_touching.then(|| -velocities[3 * i]);
+    let closing = |(i, contact): (usize, &Contact)| {
+        let hits = contact.is_touching && problem.law(i).answers();
+        hits.then(|| -velocities[3 * i])
+    };
     let speeds = problem.contacts.iter().enumerate().filter_map(closing);
     speeds.filter(|speed| *speed > threshold).reduce(f64::max)
 }

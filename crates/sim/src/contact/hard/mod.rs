@@ -4,7 +4,7 @@
 //! Problem (how every contact and row answers an impulse, and moves without one)
 //!    ├─ impact ─► impulses of what hits and bounces, the fastest pairs of bodies first
 //!    ├─ solve ──► impulses that hold: contacts, loops, limits, dry friction
-//!    └─ ease ───► the same without what moves nothing
+//!    └─ ease ───► the same without what moves nothing, and evenly shared out
 //! ```
 //!
 //! The law at each contact: the normal velocity is at least `target`, the normal impulse
@@ -138,7 +138,7 @@ impl Strength {
 
     /// Whether it gives way at this impulse, to rounding.
     pub fn gives_way(&self, impulse: f64) -> bool {
-        impulse >= self.most * (1.0 - 1e-9)
+        impulse > 0.0 && impulse >= self.most * (1.0 - 1e-9)
     }
 
     /// How much is given in, by what would be the impulse if nothing were.
