@@ -211,3 +211,45 @@ fn what_slides_does_not_notice_others() {
         assert!(bits(&other) == alone, "beside one that falls {k} tenths of a millimetre");
     }
 }
+
+/// A row of boxes that is shoved along, and far from it others that slide: each comes to rest as it
+/// does alone, to the bit.
+#[test]
+fn rows_that_are_shoved_do_not_notice_others() {
+    let one = |name: &str, at: Vec3, size: Vec3, speed: f64| {
+        let form = format!("<box><size>{} {} {}</size></box>", size.x, size.y, size.z);
+        let link = link("box", "0 0 0 0 0 0", 125.0, &form, 0.4);
+        let twist = format!("<headland:twist>{speed} 0 0 0 0 0</headland:twist><inertial");
+        let link = link.replace("<inertial", &twist);
+        format!(
+            r#"<model name="{name}"><pose>{} {} {} 0 0 0</pose>{link}</model>"#,
+            at.x, at.y, at.z
+        )
+    };
+    let row: String = (0..4)
+        .map(|i| {
+            let at = Vec3::new(0.2 * f64::from(i), 0.0, 0.1);
+            one(&format!("row_{i}"), at, Vec3::splat(0.2), if i == 0 { 0.2 } else { 0.0 })
+        })
+        .collect();
+    let others: String = (0..3)
+        .map(|i| {
+            let (at, size) = (Vec3::new(0.0, 3.0 + f64::from(i), 0.05), Vec3::new(0.2, 0.2, 0.1));
+            one(&format!("other_{i}"), at, size, 2.0 + 0.3 * f64::from(i))
+        })
+        .collect();
+    let bits = |models: &str| {
+        let mut out = Vec::new();
+        let world = sdf_world(&format!("{GROUND}{models}"));
+        Play::native(0.5).watch(&world, |model, state| {
+            for i in 0..4 {
+                let at = place_of(model, state, &format!("row_{i}"));
+                out.push(at.to_array().map(f64::to_bits));
+            }
+        });
+        out
+    };
+    let alone = bits(&row);
+    assert!(bits(&format!("{row}{others}")) == alone, "before others");
+    assert!(bits(&format!("{others}{row}")) == alone, "behind others");
+}

@@ -36,7 +36,7 @@ impl Nook {
         let solved = solve(&problem, &mut impulses, &tuning, &mut scratch);
         assert!(solved.residual <= tuning.tolerance, "{solved:?}");
         if is_eased {
-            let eased = ease(&problem, &mut impulses, solved, true, &tuning, &mut scratch);
+            let eased = ease(&problem, &[], &mut impulses, solved, true, &tuning, &mut scratch);
             assert!(eased.residual <= tuning.tolerance, "{eased:?}");
         }
         let both = self.directions.iter().zip(&impulses);

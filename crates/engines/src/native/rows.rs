@@ -271,7 +271,8 @@ impl Rows {
                 let first_block = self.held.contacts.len();
                 self.bent = bent(packs, state, touches, drive.dt, integrator);
                 for (i, touch) in touches.iter().enumerate() {
-                    self.hold_contact(drive, packs, state, (first_touch + i, group), touch);
+                    let place = (first_touch + i, group, touches.len());
+                    self.hold_contact(drive, packs, state, place, touch);
                 }
                 self.note_patch(packs, state, touches, first_block);
             }
@@ -330,7 +331,7 @@ impl Rows {
         drive: &Drive<'_>,
         packs: &[Box<dyn Pack>],
         state: &State,
-        (touch_idx, group): (usize, usize),
+        (touch_idx, group, n_points): (usize, usize, usize),
         touch: &Touch,
     ) {
         let (normal, at) = (touch.point.normal, touch.point.position);
@@ -374,9 +375,14 @@ impl Rows {
             group,
             is_touching: is_touching(depth, approach, dt),
         });
-        let strength = strength_of(drive.model, packs, state, touch, dt);
+        let mut strength = strength_of(drive.model, packs, state, touch, dt);
+        let may_step_back = may_step_back(packs, touch);
+        // Whoever pushes with a flat side does so with all its points together.
+        if may_step_back {
+            strength.most /= n_points as f64;
+        }
         self.held.strengths.push(strength);
-        self.held.may_step_back.push(may_step_back(packs, touch));
+        self.held.may_step_back.push(may_step_back);
         self.held.singles.push(Row::held(0.0));
         // What bounces has no least speed before it hits; a slow hit does not bounce.
         let bounces = -approach > rest_speed(drive);

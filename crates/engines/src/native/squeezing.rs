@@ -52,16 +52,16 @@ impl Work {
     /// unique where something slides. What limbs that move as they are told squeeze is theirs, and
     /// where no answer was found there is nothing to take out of it.
     pub fn ease(&mut self, now: &Now<'_>, chosen: &[usize], found: Outcome) -> Outcome {
-        if found.residual > HOLDING.tolerance || !self.strengths.is_empty() {
+        if found.residual > HOLDING.tolerance {
             return found;
         }
-        let may_squeeze = self.may_squeeze(now, chosen);
-        let (problem, _, impulses, scratch) = self.posed();
+        let may_squeeze = self.strengths.is_empty() && self.may_squeeze(now, chosen);
+        let (problem, strengths, impulses, scratch) = self.posed();
         let may_share = scratch.is_loose() && now.n_steps.is_multiple_of(N_BETWEEN);
         if !may_squeeze && !may_share {
             return found;
         }
-        hard::ease(&problem, impulses, found, may_squeeze, &HOLDING, scratch)
+        hard::ease(&problem, strengths, impulses, found, may_squeeze, &HOLDING, scratch)
     }
 
     fn may_squeeze(&mut self, now: &Now<'_>, chosen: &[usize]) -> bool {

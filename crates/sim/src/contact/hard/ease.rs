@@ -18,7 +18,7 @@
 
 use super::newton::{WHISPER, find_velocities};
 use super::square::Square;
-use super::{Outcome, Problem, Scratch, Task, Tuning, distance, search, three};
+use super::{Outcome, Problem, Scratch, Strength, Task, Tuning, distance, search, three};
 
 /// Memory that is used again; never needed for the answer.
 #[derive(Debug, Default)]
@@ -72,6 +72,7 @@ const N_REFINED: usize = 2;
 /// too many rows, or no other answer, the impulses stay as they are.
 pub fn ease(
     problem: &Problem<'_>,
+    strengths: &[Strength],
     impulses: &mut [f64],
     found: Outcome,
     may_squeeze: bool,
@@ -79,7 +80,7 @@ pub fn ease(
     scratch: &mut Scratch,
 ) -> Outcome {
     problem.check(impulses);
-    let task = &Task { problem: *problem, strengths: &[] };
+    let task = &Task { problem: *problem, strengths };
     let easing = &mut scratch.easing;
     easing.list(task, impulses, &scratch.velocities, tuning.tolerance);
     let is_small = easing.rows.len() <= tuning.n_newton_max;
@@ -94,12 +95,13 @@ pub fn ease(
     if squeezes {
         impulses.fill(0.0);
     }
-    let eased = search_giving(problem, impulses, tuning, scratch);
+    let eased = search_giving(task, impulses, tuning, scratch);
     let is_eased = eased.residual <= tuning.tolerance;
     if !is_eased {
         impulses.copy_from_slice(&scratch.easing.kept);
     }
-    scratch.refresh(problem, impulses);
+    // Who acts on whom may be known of another problem only.
+    find_velocities(task, impulses, &mut scratch.velocities);
     Outcome {
         n_sweeps: found.n_sweeps + eased.n_sweeps,
         n_newton: found.n_newton + eased.n_newton,
@@ -112,26 +114,26 @@ pub fn ease(
 /// anew. A search without it could end in a squeeze again: a peg that spins in a pipe was stopped
 /// dead.
 fn search_giving(
-    problem: &Problem<'_>,
+    task: &Task<'_>,
     impulses: &mut [f64],
     tuning: &Tuning,
     scratch: &mut Scratch,
 ) -> Outcome {
+    let (problem, strengths) = (&task.problem, task.strengths);
     let Easing { softened, free, velocities, .. } = &mut scratch.easing;
     let [mut softened, mut free, mut velocities] = [softened, free, velocities].map(std::mem::take);
     soften(problem, &mut softened);
     free.clear();
     free.extend_from_slice(problem.free);
-    let task = Task { problem: *problem, strengths: &[] };
     let easily = Tuning { tolerance: GIVING_TOLERANCE, ..*tuning };
     let mut out = Outcome { n_sweeps: 0, n_newton: 0, residual: f64::INFINITY };
     for _ in 0..N_GIVING {
         let giving = Problem { delassus: &softened, free: &free, ..*problem };
-        let found = search(&Task { problem: giving, strengths: &[] }, impulses, &easily, scratch);
+        let found = search(&Task { problem: giving, strengths }, impulses, &easily, scratch);
         out.n_sweeps += found.n_sweeps;
         out.n_newton += found.n_newton;
-        find_velocities(&task, impulses, &mut velocities);
-        out.residual = distance(&task, impulses, &velocities).most;
+        find_velocities(task, impulses, &mut velocities);
+        out.residual = distance(task, impulses, &velocities).most;
         if out.residual <= tuning.tolerance {
             break;
         }
@@ -141,7 +143,7 @@ fn search_giving(
     }
     // Where something gives in for good, as a gram under a ton, it is long on its way.
     if out.residual > tuning.tolerance {
-        let found = search(&task, impulses, tuning, scratch);
+        let found = search(task, impulses, tuning, scratch);
         out = Outcome {
             n_sweeps: out.n_sweeps + found.n_sweeps,
             n_newton: out.n_newton + found.n_newton,
