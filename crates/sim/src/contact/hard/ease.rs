@@ -167,7 +167,7 @@ fn soften(problem: &Problem<'_>, out: &mut Vec<f64>) {
 
 /// How much the row of a contact gives in \[1/kg\].
 fn give(problem: &Problem<'_>, row: usize) -> f64 {
-    let share = if row % 3 == 0 { GIVE } else { GIVE_ALONG };
+    let share = if row.is_multiple_of(3) { GIVE } else { GIVE_ALONG };
     share * own_answer(problem, row)
 }
 
