@@ -681,7 +681,7 @@ fn bent(
         let rigid = &state.rigids[touch.rigids[side]];
         let spin = rigid.twist.angular;
         // What turns far in a step has no bend to speak of.
-        if !(spin.length() * dt < FAR) {
+        if spin.length() * dt > FAR {
             return Vec3::ZERO;
         }
         match touch.seats[side] {
