@@ -271,8 +271,7 @@ impl Rows {
                 let first_block = self.held.contacts.len();
                 self.bent = bent(packs, state, touches, drive.dt, integrator);
                 for (i, touch) in touches.iter().enumerate() {
-                    let place = (first_touch + i, group, touches.len());
-                    self.hold_contact(drive, packs, state, place, touch);
+                    self.hold_contact(drive, packs, state, (first_touch + i, group), touch);
                 }
                 self.note_patch(packs, state, touches, first_block);
             }
@@ -331,7 +330,7 @@ impl Rows {
         drive: &Drive<'_>,
         packs: &[Box<dyn Pack>],
         state: &State,
-        (touch_idx, group, n_points): (usize, usize, usize),
+        (touch_idx, group): (usize, usize),
         touch: &Touch,
     ) {
         let (normal, at) = (touch.point.normal, touch.point.position);
@@ -375,14 +374,9 @@ impl Rows {
             group,
             is_touching: is_touching(depth, approach, dt),
         });
-        let mut strength = strength_of(drive.model, packs, state, touch, dt);
-        let may_step_back = may_step_back(packs, touch);
-        // Whoever pushes with a flat side does so with all its points together.
-        if may_step_back {
-            strength.most /= n_points as f64;
-        }
+        let strength = strength_of(drive.model, packs, state, touch, dt);
         self.held.strengths.push(strength);
-        self.held.may_step_back.push(may_step_back);
+        self.held.may_step_back.push(may_step_back(packs, touch));
         self.held.singles.push(Row::held(0.0));
         // What bounces has no least speed before it hits; a slow hit does not bounce.
         let bounces = -approach > rest_speed(drive);
@@ -667,7 +661,9 @@ pub(super) fn free_velocity(packs: &[Box<dyn Pack>], state: &State, touch: &Touc
 /// sticks by the speeds of a step's end alone goes on straight where the other turns, and creeps. In
 /// the middle, for where one turns on the other no motion follows the bends of all points.
 ///
-/// Deliberately absent: bends of links that move as they are told.
+/// Deliberately absent: bends of links that move as they are told, within a robot, and on what stands still. There
+/// a robot that stands takes 6 % longer with them and one that lies 25 %, for feet that creep by some
+/// tenths of a millimetre a second while it sways.
 fn bent(
     packs: &[Box<dyn Pack>],
     state: &State,
@@ -675,8 +671,17 @@ fn bent(
     dt: f64,
     integrator: Integrator,
 ) -> Vec3 {
+    let touch = &touches[0];
+    let stands = |side: usize| {
+        let twist = &state.rigids[touch.rigids[side]].twist;
+        touch.seats[side].is_none() && twist.angular == Vec3::ZERO
+    };
+    let robot = |side: usize| touch.seats[side].map(|(pack, robot, _)| (pack, robot));
+    if stands(0) || stands(1) || robot(0) == robot(1) {
+        return Vec3::ZERO;
+    }
     let sum: Vec3 = touches.iter().map(|touch| touch.point.position).sum();
-    let (touch, at) = (&touches[0], sum / touches.len() as f64);
+    let at = sum / touches.len() as f64;
     let of_side = |side: usize| {
         let rigid = &state.rigids[touch.rigids[side]];
         let spin = rigid.twist.angular;
