@@ -214,7 +214,8 @@ pub struct Outcome {
     pub residual: f64,
 }
 
-/// Memory that is used again from one problem to the next; never needed for the answer.
+/// Memory that is used again from one problem to the next; never needed to solve one. [`ease`] reads
+/// what the search before it left there.
 #[derive(Debug, Default)]
 pub struct Scratch {
     cones: Vec<Cone>,
