@@ -4,10 +4,11 @@ mod common;
 
 use std::sync::Arc;
 
-use common::{energy, sdf_world};
+use common::{Play, energy, sdf_world};
 use headland_base::{SimDuration, Vec3};
 use headland_engines::native;
 use headland_sim::{Engine, EngineOptions, Inputs, Model, State};
+use headland_world::{ContactLaw, Integrator};
 
 /// Half a cube \[m\].
 const HALF: f64 = 0.05;
@@ -209,3 +210,47 @@ fn a_block_that_is_struck_gives_way_alike_from_all_sides() {
         }
     }
 }
+
+/// A heavy box falls on a light link that lies on the ground and is hinged to a heavy one. What the
+/// ground gives back is as little to lean on as the blow: in the stages of a step it would throw the
+/// link up. Nothing is left but the box, which lies on it.
+#[test]
+fn what_is_struck_from_above_is_not_thrown_by_the_ground() {
+    let bar = |name: &str, x: f64, mass: f64| {
+        let (ixx, iyy) =
+            (mass * 2.0 * 0.08 * 0.08 / 12.0, mass * (0.22 * 0.22 + 0.08 * 0.08) / 12.0);
+        format!(
+            r#"<link name="{name}"><pose>{x} 0 0.04 0 0 0</pose><inertial><mass>{mass}</mass><inertia>
+            <ixx>{ixx}</ixx><iyy>{iyy}</iyy><izz>{iyy}</izz></inertia></inertial><collision name="box">
+            <geometry><box><size>0.22 0.08 0.08</size></box></geometry>{}</collision></link>"#,
+            Surface { mu: 0.5, e: 0.0 }.text()
+        )
+    };
+    for (integrator, e) in INTEGRATORS.into_iter().flat_map(|way| [(way, 0.0), (way, 0.5)]) {
+        let hinged = format!(
+            r#"<model name="hinged">{}{}<joint name="hinge" type="revolute">
+            <pose>-0.115 0 0 0 0 0</pose><parent>light</parent><child>heavy</child><axis>
+            <xyz>0 1 0</xyz></axis></joint></model>"#,
+            bar("light", 0.0, 0.01),
+            bar("heavy", 0.23, 2.0),
+        );
+        let falling = format!(
+            r#"<model name="falling"><pose>0 -0.04 0.45 0 0 0</pose><link name="link"><inertial>
+            <mass>2</mass><inertia><ixx>0.0167</ixx><iyy>0.00333</iyy><izz>0.0167</izz></inertia>
+            </inertial><collision name="box"><geometry><box><size>0.1 0.3 0.1</size></box></geometry>{}
+            </collision></link></model>"#,
+            Surface { mu: 0.5, e }.text()
+        );
+        let world = sdf_world(&format!("{}{hinged}{falling}", common::GROUND));
+        let world = common::by(world, integrator, ContactLaw::Hard);
+        let mut last = f64::INFINITY;
+        Play::native(0.6).watch(&world, |model, state| {
+            let now = energy(model, state);
+            assert!(now < last + 1e-3, "{integrator:?}, e = {e}: {last} -> {now} J");
+            last = now;
+        });
+    }
+}
+
+const INTEGRATORS: [Integrator; 3] =
+    [Integrator::SemiImplicit, Integrator::Rk4, Integrator::Adaptive { tolerance: None }];

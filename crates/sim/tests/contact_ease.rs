@@ -103,3 +103,37 @@ fn what_pressed_before_is_forgotten() {
     eprintln!("{n_free} move, {n_held_by_squeeze} would be held by a squeeze");
     assert!(n_free > 50 && n_held_by_squeeze > 50, "{n_free}, {n_held_by_squeeze}");
 }
+
+/// What slides on two grounds after a crowd was solved: velocities are those of the problem at hand,
+/// though who acts on whom is kept of a crowd, and its answer was right at once.
+#[test]
+fn who_acted_on_whom_in_another_problem_does_not_matter() {
+    let (tuning, mut scratch) = (Tuning::default(), Scratch::new());
+    // Each point of the crowd lies on a ground of its own.
+    let n = 3 * 30;
+    let apart = |i: usize| f64::from(u8::from(i / n == i % n));
+    let delassus: Vec<f64> = (0..n * n).map(apart).collect();
+    let free: Vec<f64> = (0..n).map(|row| [-1.0, 0.2, 0.1][row % 3]).collect();
+    let Nook { contacts, .. } = Nook::of(&[Vec3::Z; 30], 0.5);
+    let crowd = Problem { delassus: &delassus, free: &free, contacts: &contacts, rows: &[] };
+    let mut impulses = vec![0.0; n];
+    solve(&crowd, &mut impulses, &tuning, &mut scratch);
+    let nook = Nook::of(&[Vec3::Z; 2], 0.5);
+    let free: Vec<f64> =
+        nook.directions.iter().map(|way| way.dot(Vec3::new(2.0, 0.0, -1.0))).collect();
+    let Nook { delassus, contacts, .. } = &nook;
+    let problem = Problem { delassus, free: &free, contacts, rows: &[] };
+    let mut impulses = vec![0.0; free.len()];
+    let solved = solve(&problem, &mut impulses, &tuning, &mut Scratch::new());
+    assert!(solved.residual <= tuning.tolerance, "{solved:?}");
+    // As one that was there before comes in.
+    let solved = solve(&problem, &mut impulses, &tuning, &mut scratch);
+    ease(&problem, &[], &mut impulses, solved, false, &tuning, &mut scratch);
+    let own = |row: usize| {
+        let n = free.len();
+        let sum: f64 = (0..n).map(|i| delassus[row * n + i] * impulses[i]).sum();
+        sum + free[row]
+    };
+    let off = scratch.velocities().iter().enumerate().map(|(row, v)| (v - own(row)).abs());
+    assert!(off.fold(0.0, f64::max) < 1e-12, "{:?}", scratch.velocities());
+}

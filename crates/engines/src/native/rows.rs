@@ -82,6 +82,22 @@ impl Held {
         self.may_step_back[block] && self.strengths[block].gives_way(impulse)
     }
 
+    /// Whether the impulses of an island, which stand from `at` on, are those of a blow: something
+    /// bounces, or is stopped on its way. What hands a blow on is as little to lean on as the blow.
+    fn is_struck(&self, blocks: &[usize], solver: &Solver, mut at: usize) -> bool {
+        blocks.iter().any(|block| {
+            let (stops, n_rows) = match self.owners[*block] {
+                Owner::Contact { stops, .. } => (stops, 3),
+                Owner::Columns { stops, .. } => (stops, 1),
+                Owner::Links(_) | Owner::Rub { .. } => (false, 1),
+            };
+            let impulses = at..at + n_rows;
+            at = impulses.end;
+            let acts = |impulses: &[f64]| impulses.iter().any(|impulse| *impulse != 0.0);
+            acts(&solver.bounces[impulses.clone()]) || stops && acts(&solver.impulses[impulses])
+        })
+    }
+
     /// The rows of a block that is of a patch.
     pub fn patch_rows(&self, block: usize) -> [Row; 3] {
         let patch = &self.patches[(block - self.n_blocks) / 2];
@@ -470,15 +486,23 @@ impl Rows {
         for solver in &self.solvers {
             let mut at = 0;
             for island in solver.share.clone() {
-                for &block in self.islands.blocks(island) {
-                    if let Owner::Columns { slot, .. } = self.held.owners[block] {
-                        self.next[slot] = solver.impulses[at];
+                let blocks = self.islands.blocks(island);
+                let is_struck = hand == Hand::Lean && self.held.is_struck(blocks, solver, at);
+                for &block in blocks {
+                    match self.held.owners[block] {
+                        Owner::Contact { touch, .. } => {
+                            contacts.touches[touch].impulse =
+                                [0, 1, 2].map(|k| solver.impulses[at + k]);
+                        }
+                        Owner::Columns { slot, .. } => self.next[slot] = solver.impulses[at],
+                        Owner::Links(_) | Owner::Rub { .. } => {}
                     }
                     match hand {
                         Hand::Kick => {
                             hand_out(&self.held, block, solver, at, drive.dt, packs, contacts);
                             push_apart(&self.held, block, solver.pushes[at], packs, contacts);
                         }
+                        Hand::Lean if is_struck => {}
                         Hand::Lean => lean(&self.held, block, solver, at, packs, contacts),
                     }
                     at += self.held.blocks.blocks[block].n_rows;
@@ -502,7 +526,6 @@ fn hand_out(
     match &held.owners[block] {
         Owner::Contact { touch, tangents, stops } => {
             let touch = &mut contacts.touches[*touch];
-            touch.impulse = [0, 1, 2].map(|k| solver.impulses[at + k]);
             let is_overcome = held.is_overcome(block, touch.impulse[0]);
             touch.overcome_for = if is_overcome { touch.overcome_for + dt } else { 0.0 };
             let total = touch.point.normal * impulse(0)
@@ -568,33 +591,31 @@ fn push_apart(
     }
 }
 
-/// Lets the packs lean on what the impulses of a block are. What stops somebody on the way is a
-/// blow, and nothing to lean on.
+/// Lets the packs lean on what the impulses of a block are.
 fn lean(
     held: &Held,
     block: usize,
     solver: &Solver,
     at: usize,
     packs: &mut [Box<dyn Pack>],
-    contacts: &mut Contacts,
+    contacts: &Contacts,
 ) {
     let impulse = |k: usize| solver.impulses[at + k];
     match &held.owners[block] {
-        Owner::Contact { touch, tangents, stops } => {
-            let touch = &mut contacts.touches[*touch];
-            touch.impulse = [0, 1, 2].map(impulse);
+        Owner::Contact { touch, tangents, .. } => {
+            let touch = &contacts.touches[*touch];
             let total = touch.point.normal * impulse(0)
                 + tangents[0] * impulse(1)
                 + tangents[1] * impulse(2);
-            if total != Vec3::ZERO && !stops {
+            if total != Vec3::ZERO {
                 kick_sides(packs, touch, total, |pack, seat, load| {
                     pack.lean(seat.1, seat.2, load);
                 });
             }
         }
         _ if impulse(0) == 0.0 => {}
-        Owner::Columns { shares, stops, .. } => {
-            for ((pack, robot, column), share) in shares.iter().flatten().filter(|_| !stops) {
+        Owner::Columns { shares, .. } => {
+            for ((pack, robot, column), share) in shares.iter().flatten() {
                 packs[*pack].lean_column(*robot, *column, share * impulse(0));
             }
         }

@@ -17,7 +17,8 @@ impl Built {
     ) {
         let reach = if tolerance.is_some() { ADAPTIVE_REACH } else { RK4_REACH };
         self.packs.iter_mut().for_each(|pack| pack.begin(drive, reach));
-        // What would hold everything if the forces stayed as they are is there in the stages.
+        // What would hold everything if the forces stayed as they are is there in the stages, but
+        // where something is struck.
         self.find_contacts(drive, state);
         self.push(drive, state, |_| true);
         self.crew.each(&mut self.packs, |pack| pack.accelerate(drive));
