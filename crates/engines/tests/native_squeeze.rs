@@ -122,6 +122,28 @@ fn a_cube_that_hit_a_wall_of_its_slot_falls() {
     }
 }
 
+/// A dozen that fill their slot, a crowd that is not looked through in each step, do so together.
+/// Looked through in each, they fell by half as far after a blow.
+#[test]
+fn a_row_that_fills_its_slot_falls() {
+    for speed in [0.0, 0.5] {
+        let at = |i: i32| Vec3::new(0.0, 0.1 * (f64::from(i) - 5.5), 0.5);
+        let row: String = (0..12).map(|i| cube(&format!("cube{i}"), at(i))).collect();
+        let mut yard = Yard::of(&(walls(1.2) + &row), Vec3::Y * speed);
+        yard.run(10);
+        let before: Vec<_> = (0..12)
+            .map(|i| format!("cube{i}"))
+            .map(|n| (yard.place(&n), yard.speed(&n).z))
+            .collect();
+        yard.run(200);
+        for (i, (from, before)) in before.into_iter().enumerate() {
+            let fallen = from.z - yard.place(&format!("cube{i}")).z + 0.2 * before;
+            eprintln!("{speed} m/s, cube {i}: fallen {fallen} of {} m", fall(200));
+            assert!((fallen - fall(200)).abs() < 1e-5, "{speed} m/s, cube {i}: {fallen} m");
+        }
+    }
+}
+
 /// The same where the wall was leant on for a while: as long as something presses it slides by
 /// what that leaves, and when nothing does, it falls.
 #[test]

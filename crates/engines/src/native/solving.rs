@@ -107,7 +107,7 @@ const PUSHING: Tuning = Tuning { tolerance: 1e-5, n_sweeps_max: 50, n_newton_max
 const PUSHING_FEW: Tuning = Tuning { tolerance: 1e-6, n_sweeps_max: 100, n_newton_max: N_FEW };
 
 /// How many contacts and single rows are few.
-const N_FEW: usize = 40;
+pub(super) const N_FEW: usize = 40;
 
 /// Share of a depth that is made good per step.
 const MENDING: f64 = 0.2;
@@ -149,12 +149,13 @@ impl Solver {
                 work.gather(now, chosen);
                 work.bounce(now, chosen);
                 work.forget_if_struck(now);
+                let is_new = work.impulses.iter().all(|impulse| *impulse == 0.0);
                 let found = work.find_impulses(&HOLDING);
                 // Whoever left the finite is told of elsewhere.
                 if found.residual > UNANSWERED && found.residual.is_finite() {
                     self.unanswered.push((island, found.residual));
                 }
-                self.n_sweeps += work.ease(now, chosen, found).n_sweeps as u64;
+                self.n_sweeps += work.ease(now, chosen, found, is_new).n_sweeps as u64;
             }
             // Whoever left the finite is held for it; those it touches must not follow.
             if !work.impulses.iter().chain(&work.bounces).all(|impulse| impulse.is_finite()) {

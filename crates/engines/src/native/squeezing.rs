@@ -15,7 +15,7 @@ use headland_base::Vec3;
 use headland_base::maths::hypot;
 use headland_sim::contact::hard::{self, Contact, Outcome};
 
-use super::solving::{HOLDING, Now, Work};
+use super::solving::{HOLDING, N_FEW, Now, Work};
 
 /// Who presses whom: scratch.
 #[derive(Default)]
@@ -41,7 +41,8 @@ struct Press {
 const ACROSS: f64 = 1e-9;
 
 /// Loads that are not unique wander, but slowly: they are shared out anew every so many steps. In
-/// each, a team that lies takes 52 µs per robot and step, not 30.
+/// each, a team that lies takes 52 µs per robot and step, not 30. Squeezes of a crowd that were taken
+/// out once grow again as slowly: of twelve cylinders that are shoved a step took 24 ms, and takes 14.
 const N_BETWEEN: u64 = 8;
 
 /// Share of its strength up to which friction holds; beyond, it slides.
@@ -50,14 +51,24 @@ const HOLDS: f64 = 1.0 - 1e-6;
 impl Work {
     /// Takes out of an answer what squeezes and moves nothing, and shares out evenly what is not
     /// unique where something slides. What limbs that move as they are told squeeze is theirs, and
-    /// where no answer was found there is nothing to take out of it.
-    pub fn ease(&mut self, now: &Now<'_>, chosen: &[usize], found: Outcome) -> Outcome {
+    /// where no answer was found there is nothing to take out of it. `is_new` tells that nothing was
+    /// known of it before.
+    pub fn ease(
+        &mut self,
+        now: &Now<'_>,
+        chosen: &[usize],
+        found: Outcome,
+        is_new: bool,
+    ) -> Outcome {
         if found.residual > HOLDING.tolerance {
             return found;
         }
-        let may_squeeze = self.strengths.is_empty() && self.may_squeeze(now, chosen);
+        let is_due = now.n_steps.is_multiple_of(N_BETWEEN);
+        let may_squeeze = self.strengths.is_empty()
+            && (is_due || is_new || self.contacts.len() <= N_FEW)
+            && self.may_squeeze(now, chosen);
         let (problem, strengths, impulses, scratch) = self.posed();
-        let may_share = scratch.is_loose() && now.n_steps.is_multiple_of(N_BETWEEN);
+        let may_share = scratch.is_loose() && is_due;
         if !may_squeeze && !may_share {
             return found;
         }
