@@ -253,3 +253,33 @@ fn rows_that_are_shoved_do_not_notice_others() {
     assert!(bits(&format!("{row}{others}")) == alone, "before others");
     assert!(bits(&format!("{others}{row}")) == alone, "behind others");
 }
+
+/// Friction above 10 acts as 10: a slab on a slope so steep that only more would hold it slides by
+/// what that leaves.
+#[test]
+fn friction_without_measure_acts_as_ten() {
+    let steep: f64 = 1.49; // its tangent is 12.4
+    let (sin, cos) = (headland_base::maths::sin(steep), headland_base::maths::cos(steep));
+    let slab = |mu: f64| {
+        let form = link("link", "0 0 0 0 0 0", 1000.0, "<box><size>0.4 0.4 0.02</size></box>", mu);
+        format!(
+            r#"<model name="slope"><static>true</static><pose>0 0 0 0 {steep} 0</pose>{}</model>
+            <model name="slab"><pose>{} 0 {} 0 {steep} 0</pose>{form}</model>"#,
+            link("link", "0 0 0 0 0 0", 1000.0, "<box><size>20 20 0.1</size></box>", mu),
+            0.06 * sin,
+            0.06 * cos,
+        )
+    };
+    let slid = |mu: f64| {
+        let mut speed = 0.0;
+        Play::native(0.3).watch(&sdf_world(&slab(mu)), |model, state| {
+            speed = twist_of(model, state, "slab").linear.length();
+        });
+        speed / 0.3
+    };
+    let wanted = |mu: f64| GRAVITY * (sin - mu * cos);
+    for (mu, acts_as) in [(8.0, 8.0), (10.0, 10.0), (1e5, 10.0)] {
+        let (got, wanted) = (slid(mu), wanted(acts_as));
+        assert!((got - wanted).abs() < 1e-3 * wanted, "mu = {mu}: {got}, not {wanted} m/s²");
+    }
+}

@@ -131,3 +131,40 @@ fn a_contact_through_a_hinge_does_nothing() {
         );
     }
 }
+
+/// A leg that is sunk into the ground and drawn in as far as it goes: its body is lifted out with it.
+/// What pushes the foot is handed on by the joint's end, or the leg would be pushed beyond it.
+#[test]
+fn a_leg_at_its_end_lifts_its_body() {
+    let sunk = 5e-3;
+    let body =
+        link("body", &format!("0 0 {} 0 0 0", 0.5 - sunk), "<box><size>0.2 0.2 0.2</size></box>");
+    let foot = link(
+        "foot",
+        &format!("0 0 {} 0 0 0", 0.05 - sunk),
+        "<sphere><radius>0.05</radius></sphere>",
+    );
+    let slide = |name: &str, parent: &str, child: &str, [lower, upper]: [f64; 2]| {
+        format!(
+            r#"<joint name="{name}" type="prismatic"><parent>{parent}</parent><child>{child}</child>
+            <axis><xyz>0 0 1</xyz><limit><lower>{lower}</lower><upper>{upper}</upper></limit></axis>
+            </joint>"#
+        )
+    };
+    let models = format!(
+        r#"{GROUND}<model name="legged">{body}{foot}{}{}</model>"#,
+        slide("rail", "world", "body", [-1.0, 1.0]),
+        slide("leg", "body", "foot", [-0.1, 0.0]),
+    );
+    for integrator in [Integrator::SemiImplicit, Integrator::Rk4] {
+        let world = common::by(sdf_world(&models), integrator, ContactLaw::Hard);
+        let (mut beyond, mut lifted) = (0.0_f64, 0.0);
+        Play::native(0.2).watch(&world, |_, state| {
+            beyond = beyond.max(state.dofs[1].position);
+            lifted = state.dofs[0].position;
+        });
+        eprintln!("{integrator:?}: {beyond} m beyond its end, lifted by {lifted} m");
+        assert!(beyond < 1e-5, "{integrator:?}: {beyond} m beyond its end");
+        assert!((lifted - sunk).abs() < 2e-5, "{integrator:?}: lifted by {lifted} m");
+    }
+}
