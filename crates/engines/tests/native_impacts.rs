@@ -5,6 +5,7 @@ mod common;
 use std::sync::Arc;
 
 use common::{Play, energy, sdf_world};
+use headland_base::maths::sqrt;
 use headland_base::{SimDuration, Vec3};
 use headland_engines::native;
 use headland_sim::{Engine, EngineOptions, Inputs, Model, State};
@@ -254,3 +255,44 @@ fn what_is_struck_from_above_is_not_thrown_by_the_ground() {
 
 const INTEGRATORS: [Integrator; 3] =
     [Integrator::SemiImplicit, Integrator::Rk4, Integrator::Adaptive { tolerance: None }];
+
+/// A ball that bounces under gravity comes back to `e²` of its height, wherever in a step it hits and
+/// by every integrator; with e = 1 to all of it.
+#[test]
+fn a_ball_comes_back_to_its_height() {
+    for (integrator, e) in INTEGRATORS.into_iter().flat_map(|way| [(way, 1.0), (way, 0.7)]) {
+        for height in [1.0, 1.0007, 1.0019, 1.0033] {
+            let surface = Surface { mu: 0.5, e }.text();
+            let ground = common::GROUND.replace("</collision>", &format!("{surface}</collision>"));
+            let ball = format!(
+                r#"<model name="ball"><pose>0 0 {} 0 0 0</pose><link name="link"><inertial auto="true">
+                <density>1000</density></inertial><collision name="ball"><geometry><sphere>
+                <radius>0.1</radius></sphere></geometry>{surface}</collision></link></model>"#,
+                0.1 + height
+            );
+            let world = common::by(sdf_world(&(ground + &ball)), integrator, ContactLaw::Hard);
+            // The highest it is after each time that it went up.
+            let (mut tops, mut was_rising) = (vec![height], false);
+            Play::native(3.0).watch(&world, |model, state| {
+                let is_rising = common::twist_of(model, state, "ball").linear.z > 0.0;
+                let now = common::place_of(model, state, "ball").z - 0.1;
+                match (was_rising, is_rising) {
+                    (false, true) => tops.push(now),
+                    (true, _) => *tops.last_mut().expect("one") = now.max(tops[tops.len() - 1]),
+                    (false, false) => {}
+                }
+                was_rising = is_rising;
+            });
+            let what = format!("{integrator:?}, e = {e}, from {height} m: {tops:?}");
+            assert!(tops.len() > 3, "{what}");
+            // It hits within a step, so up to that far above the ground or below, and what it loses
+            // there it does not rise by.
+            let step = |height: f64| 1e-3 * sqrt(2.0 * common::GRAVITY * height);
+            let allowed = |height: f64| (1.0 - e * e) * step(height) + 1e-4 * height;
+            // The last may be on its way up.
+            for pair in tops[..tops.len() - 1].windows(2).take(2) {
+                assert!((pair[1] - e * e * pair[0]).abs() < allowed(pair[0]), "{what}");
+            }
+        }
+    }
+}

@@ -41,6 +41,8 @@ pub(super) struct Rows {
     next: Vec<f64>,
     /// Which step this is.
     n_steps: u64,
+    /// See [`Now`].
+    speeds_lag: bool,
     /// What the bend of their ways adds to the speeds of the contacts at hand \[m/s\].
     bent: Vec3,
 }
@@ -205,6 +207,7 @@ impl Rows {
             last: vec![0.0; joints.n_slots()],
             next: vec![0.0; joints.n_slots()],
             n_steps: 0,
+            speeds_lag: false,
             bent: Vec3::ZERO,
             joints,
             islands: Islands::new(numbering.n_robots),
@@ -279,6 +282,7 @@ impl Rows {
         contacts: &Contacts,
         integrator: Integrator,
     ) {
+        self.speeds_lag = integrator == Integrator::SemiImplicit;
         let moves = |seat: &Option<Seat>| seat.is_some_and(|(pack, ..)| packs[pack].gives_way());
         let mut first_touch = 0;
         let of_two_links = contacts.touches.chunk_by(|a, b| a.rigids == b.rigids);
@@ -478,6 +482,7 @@ impl Rows {
             dt: drive.dt,
             n_steps: self.n_steps,
             rest_speed: rest_speed(drive),
+            speeds_lag: self.speeds_lag,
             state,
             touches: &contacts.touches,
             last: &self.last,

@@ -29,6 +29,8 @@ pub(super) struct Now<'a> {
     pub n_steps: u64,
     /// Speeds up to which nothing bounces \[m/s\].
     pub rest_speed: f64,
+    /// Places are where the speeds of half a step before lead: those of the semi-implicit integrator.
+    pub speeds_lag: bool,
     /// At the beginning of the step.
     pub state: &'a State,
     pub touches: &'a [Touch],
@@ -267,6 +269,10 @@ impl Work {
 
     /// What strikes bounces first, from the velocities of the step's beginning; what that
     /// changes is where the solver begins.
+    ///
+    /// Velocities that lag are of half a step before it, and whoever is not stopped goes half of it
+    /// as before. What forces change in that half comes before the hit, or a ball would lose `g·v·dt`
+    /// in each bounce.
     fn bounce(&mut self, now: &Now<'_>, chosen: &[usize]) {
         self.bounces.clear();
         self.bounces.resize(self.free.len(), 0.0);
@@ -276,13 +282,17 @@ impl Work {
         self.before.clear();
         for &block in chosen {
             match &now.held.owners[block] {
-                Owner::Contact { touch, tangents, .. } => {
+                Owner::Contact { touch, tangents, stops } => {
                     let touch = &now.touches[*touch];
                     let at = touch.point.position;
                     let v = velocity_at(now.state, touch.rigids[1], at)
                         - velocity_at(now.state, touch.rigids[0], at);
                     let directions = [touch.point.normal, tangents[0], tangents[1]];
-                    self.before.extend(directions.map(|direction| v.dot(direction)));
+                    let before = directions.map(|direction| v.dot(direction));
+                    let later = if now.speeds_lag || !stops { 0.5 } else { 0.0 };
+                    let free = &now.held.blocks.blocks[block].free;
+                    self.before
+                        .extend([0, 1, 2].map(|k| before[k] + later * (free[k] - before[k])));
                 }
                 Owner::Columns { .. } | Owner::Links(_) | Owner::Rub { .. } => {
                     self.before.push(0.0)
