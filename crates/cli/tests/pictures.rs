@@ -60,6 +60,15 @@ const CAMERAS: &[(&str, Option<&str>)] = &[
     ("render worlds/cameras.sdf --camera stereo -o stereo.png", Some("stereo.png")),
 ];
 
+/// The same of the page on the player.
+const PLAYER: &[(&str, Option<&str>)] = &[
+    (
+        "run worlds/slalom.sdf --duration 45 --record-rate 50 --test worlds/tests/passes_poles.lrp --quiet",
+        None,
+    ),
+    ("render slalom.mcap --draw trajectories --size 720x405 -o slalom.png", Some("slalom.png")),
+];
+
 fn image(path: &Path) -> Image {
     let bytes = std::fs::read(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     Image::from_png(&bytes, usize::MAX).unwrap_or_else(|| panic!("{} is no PNG", path.display()))
@@ -93,6 +102,11 @@ fn the_picture_of_sensors_is_drawn_by_its_commands() {
 #[test]
 fn the_pictures_of_cameras_are_drawn_by_its_commands() {
     compare("cameras.md", CAMERAS);
+}
+
+#[test]
+fn the_picture_of_the_slalom_is_drawn_by_its_commands() {
+    compare("player.md", PLAYER);
 }
 
 fn compare(page: &str, commands: &[(&str, Option<&str>)]) {
