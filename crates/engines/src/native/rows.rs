@@ -492,7 +492,7 @@ impl Rows {
             let mut at = 0;
             for island in solver.share.clone() {
                 let blocks = self.islands.blocks(island);
-                let is_struck = hand == Hand::Lean && self.held.is_struck(blocks, solver, at);
+                let is_struck = self.held.is_struck(blocks, solver, at);
                 for &block in blocks {
                     match self.held.owners[block] {
                         Owner::Contact { touch, .. } => {
@@ -505,6 +505,9 @@ impl Rows {
                     match hand {
                         Hand::Kick => {
                             hand_out(&self.held, block, solver, at, drive.dt, packs, contacts);
+                            if is_struck {
+                                strike(&self.held.owners[block], packs, contacts);
+                            }
                             push_apart(&self.held, block, solver.pushes[at], packs, contacts);
                         }
                         Hand::Lean if is_struck => {}
@@ -563,6 +566,20 @@ fn hand_out(
                 contacts.touches[*touch].force += *part * impulse(0);
             }
             kick_links(packs, sides, impulse(0));
+        }
+    }
+}
+
+/// Tells the packs that what a block kicks is struck.
+fn strike(owner: &Owner, packs: &mut [Box<dyn Pack>], contacts: &Contacts) {
+    let mut strike = |seat: &Seat| packs[seat.0].strike(seat.1);
+    match owner {
+        Owner::Contact { touch, .. } => {
+            contacts.touches[*touch].seats.iter().flatten().for_each(strike)
+        }
+        Owner::Columns { shares, .. } => shares.iter().flatten().for_each(|(seat, _)| strike(seat)),
+        Owner::Links(sides) | Owner::Rub { sides, .. } => {
+            sides.iter().flatten().for_each(|(seat, _)| strike(seat))
         }
     }
 }

@@ -1,5 +1,6 @@
 //! The full thing: every joint moves as masses and efforts make it.
 
+mod centred;
 mod staged;
 
 use headland_base::Vec3;
@@ -17,6 +18,7 @@ use super::links::{Links, alarm, is_alarmed};
 use super::nudged::{fastest_nudges, slowing};
 use super::turning::{advance, normalise, set_turn, turn_by};
 use super::{Drive, Pack, Robot};
+use centred::Centring;
 use staged::Staging;
 
 /// Robots of one model with full multibody dynamics. Free bodies are such robots of one link.
@@ -56,8 +58,9 @@ struct Work<L> {
     column_kicks: Vec<L>,
     /// Which lanes were kicked.
     is_kicked: Vec<bool>,
-    /// Which of them were stopped on their way to something.
+    /// Which of them were stopped on their way to something, and which were struck.
     is_stopped: Vec<bool>,
+    is_struck: Vec<bool>,
     nudges: Vec<V6<L>>,
     column_nudges: Vec<L>,
     /// The fastest nudges of each column.
@@ -66,6 +69,7 @@ struct Work<L> {
     is_nudged: Vec<bool>,
     /// Of integrators of several stages.
     staging: Staging<L>,
+    centring: Centring<L>,
     /// What tells who left the finite.
     alarm: L,
     /// Positions tried for some of the lanes.
@@ -104,11 +108,13 @@ impl<L: Lane> Articulated<L> {
             column_kicks: vec![L::ZERO; n],
             is_kicked: vec![false; L::WIDTH],
             is_stopped: vec![false; L::WIDTH],
+            is_struck: vec![false; L::WIDTH],
             nudges: vec![V6::ZERO; n_nodes],
             column_nudges: vec![L::ZERO; n],
             nudges_most: fastest_nudges(tree),
             is_nudged: vec![false; L::WIDTH],
             staging: Staging::new(tree),
+            centring: Centring::new(tree),
             alarm: L::ZERO,
             moved: positions.clone(),
         };
@@ -277,42 +283,6 @@ impl<L: Lane> Articulated<L> {
         add_where_any(&mut work.next, &work.gained);
     }
 
-    /// Forces of motion (centrifugal and such) as of the middle of the step, for robots with
-    /// loops.
-    ///
-    /// The step took them as of its beginning, which loses energy to first order in the step. A
-    /// tree by itself has integrators of higher order; what holds a loop is an impulse, so they
-    /// do not help there. What this changes is of second order, so the loop stays held.
-    #[inline(always)]
-    fn centre_bias(&mut self, dt: f64) {
-        let (h, half) = (L::of(dt), L::of(0.5));
-        let (tree, weightless) = (&self.tree, V3::ZERO);
-        let (anchor_motion, work) = (self.work.anchor_motion, &mut self.work);
-        let Work { bodies, motions, factor, forces, pushes, column_kicks, gained, next, .. } = work;
-        let before = free_drift(tree, &self.velocities);
-        bias_forces(tree, bodies, motions, weightless, pushes);
-        for ((mid, v), next) in gained.iter_mut().zip(&self.velocities).zip(&*next) {
-            *mid = half * (*v + *next);
-        }
-        let after = free_drift(tree, gained);
-        move_bodies(tree, bodies, anchor_motion, gained, motions);
-        bias_forces(tree, bodies, motions, weightless, forces);
-        for (force, push) in forces.iter_mut().zip(pushes) {
-            *force = *force - std::mem::replace(push, V6::ZERO);
-        }
-        // The kicks were taken: no efforts are left in there.
-        solve(tree, bodies, factor, column_kicks, forces, gained);
-        for (next, change) in next.iter_mut().zip(&*gained) {
-            *next += h * *change;
-        }
-        if let (Some(before), Some(after)) = (before, after) {
-            let drift = (after - before) * h;
-            next[3] += drift.x;
-            next[4] += drift.y;
-            next[5] += drift.z;
-        }
-    }
-
     /// Moves on by what the nudges did, which no velocity keeps.
     #[inline(always)]
     fn take_nudges(&mut self, dt: f64) {
@@ -447,7 +417,7 @@ impl<L: Lane> Kernel for Wide<'_, L> {
                 if is_kicked {
                     it.take_kicks();
                 }
-                if !it.tree.loops.is_empty() {
+                if !it.is_single {
                     it.centre_bias(dt);
                 }
                 it.velocities.copy_from_slice(&it.work.next);
@@ -463,6 +433,7 @@ impl<L: Lane> Kernel for Wide<'_, L> {
                 }
                 it.work.is_kicked.fill(false);
                 it.work.is_stopped.fill(false);
+                it.work.is_struck.fill(false);
                 if it.work.is_nudged.contains(&true) {
                     it.take_nudges(dt);
                 }
@@ -574,6 +545,10 @@ impl<L: Lane + Send> Pack for Articulated<L> {
 
     fn stop(&mut self, robot: usize) {
         self.work.is_stopped[robot] = true;
+    }
+
+    fn strike(&mut self, robot: usize) {
+        self.work.is_struck[robot] = true;
     }
 
     fn nudge(&mut self, robot: usize, node: usize, impulse: V6<f64>) {

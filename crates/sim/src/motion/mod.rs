@@ -164,6 +164,9 @@ pub trait Pack: Send {
     /// step, and is not one that holds it where it is.
     fn stop(&mut self, _robot: usize) {}
 
+    /// Says that a kick is, or hands on, a blow: its speeds jump.
+    fn strike(&mut self, _robot: usize) {}
+
     /// Moves a robot over the ground at the end of the step, out of what it ran into: for
     /// details that no force moves. Others are pushed and kicked.
     fn shove(&mut self, _robot: usize, _shift: Vec3) {}

@@ -25,7 +25,7 @@ pub(super) struct Staging<L> {
     /// those they were told.
     begun: (Vec<L>, Vec<L>),
     /// Where the stages ended.
-    ended: (Vec<L>, Vec<L>),
+    pub ended: (Vec<L>, Vec<L>),
     /// Impulses that hold through the step, about where the origin was at its beginning.
     pub loads: Vec<V6<L>>,
     pub column_loads: Vec<L>,
