@@ -14,11 +14,13 @@ use super::{Articulated, Work, free_drift};
 /// Turns from this on are far \[rad\]. A player's joints turn by 0.007 in a millisecond at most.
 const FAR: f64 = 0.02;
 
-/// Turns up to this are centred \[rad\]: beyond, nothing is right, and it would get no better.
-const FURTHEST: f64 = 1.0;
-
-/// How often the middle is looked for anew, as the change depends on it.
+/// How often the middle is looked for anew, as the change depends on it. Where the looks do not agree
+/// the better of both is none: what does not turn about its own axis went too far.
 const N_LOOKS: usize = 3;
+
+/// The last look agrees with the one before if the square of their difference is no more than this
+/// share of the first change's.
+const AGREED: f64 = 0.1;
 
 /// Scratch.
 pub(super) struct Centring<L> {
@@ -90,7 +92,7 @@ impl<L: Lane> Articulated<L> {
         }
         for (lane, is_marked) in centring.is_marked.iter_mut().enumerate() {
             let turn = fastest.get(lane) * dt;
-            *is_marked = FAR < turn && turn < FURTHEST && (is_struck[lane] || !staging.is_staged);
+            *is_marked = turn > FAR && (is_struck[lane] || !staging.is_staged);
         }
     }
 
@@ -133,8 +135,9 @@ impl<L: Lane> Articulated<L> {
         bias_forces(tree, bodies, motions, weightless, pushes);
         centring.change.fill(L::ZERO);
         let n_looks = if tree.loops.is_empty() { N_LOOKS } else { 1 };
-        for _ in 0..n_looks {
-            let Centring { middle, change, share, .. } = centring;
+        let mut first = L::ZERO;
+        for look in 0..n_looks {
+            let Centring { middle, change, share, is_marked, .. } = centring;
             for ((at, middle), change) in gained.iter_mut().zip(&*middle).zip(&*change) {
                 *at = *middle + half * *change;
             }
@@ -144,14 +147,24 @@ impl<L: Lane> Articulated<L> {
             forces.iter_mut().zip(&*pushes).for_each(|(force, push)| *force = *force - *push);
             // The kicks were taken: no efforts are left in there.
             solve(tree, bodies, factor, column_kicks, forces, gained);
-            for (change, gained) in change.iter_mut().zip(&*gained) {
-                *change = *share * *gained;
-            }
             if let (Some(before), Some(after)) = (before, after) {
-                let drift = (after - before) * *share;
-                change[3] += drift.x;
-                change[4] += drift.y;
-                change[5] += drift.z;
+                let drift = after - before;
+                gained[3] += drift.x;
+                gained[4] += drift.y;
+                gained[5] += drift.z;
+            }
+            let mut differs = L::ZERO;
+            for (change, gained) in change.iter_mut().zip(&*gained) {
+                let (now, before) = (*share * *gained, *change);
+                differs += (now - before) * (now - before);
+                *change = now;
+            }
+            if look == 0 {
+                first = differs;
+            } else if look + 1 == n_looks {
+                for (lane, is_marked) in is_marked.iter_mut().enumerate() {
+                    *is_marked &= differs.get(lane) <= AGREED * first.get(lane);
+                }
             }
         }
         pushes.fill(V6::ZERO);
