@@ -125,6 +125,8 @@ pub(super) struct Numbering {
     /// as they are told, whatever pushes them.
     is_fixed: Vec<bool>,
     is_told: Vec<bool>,
+    /// By pack: whether forces move its robots, but not their joints.
+    has_led_limbs: Vec<bool>,
 }
 
 impl Numbering {
@@ -138,7 +140,9 @@ impl Numbering {
         let robots = robots.collect();
         let is_fixed = packs.iter().map(|pack| pack.tree().nodes[0].kind != NodeKind::Free);
         let is_told = packs.iter().map(|pack| !pack.gives_way()).collect();
-        Numbering { robots, n_robots, is_fixed: is_fixed.collect(), is_told }
+        let has_led_limbs = packs.iter().map(|pack| pack.gives_way() && !pack.joints_give_way());
+        let has_led_limbs = has_led_limbs.collect();
+        Numbering { robots, n_robots, is_fixed: is_fixed.collect(), is_told, has_led_limbs }
     }
 
     pub fn robot(&self, (pack, robot, _): Seat) -> usize {
@@ -149,6 +153,11 @@ impl Numbering {
     /// push than that.
     pub fn carrier(&self, seat: Seat) -> Option<usize> {
         (!self.is_fixed[seat.0] && !self.is_told[seat.0]).then(|| self.robot(seat))
+    }
+
+    /// Whether forces move who sits there, but not its joints.
+    pub fn has_led_limbs(&self, seat: Seat) -> bool {
+        self.has_led_limbs[seat.0]
     }
 }
 

@@ -190,6 +190,8 @@ impl Task<'_> {
 pub struct Tuning {
     /// Good enough \[m/s\].
     pub tolerance: f64,
+    /// Good enough where Newton ended short of the tolerance \[m/s\]; no less than that.
+    pub enough: f64,
     /// Sweeps at most, and times that all contacts move at once.
     pub n_sweeps_max: usize,
     /// Newton takes over where the problem has at most this many equations, three for a contact that
@@ -199,7 +201,7 @@ pub struct Tuning {
 
 impl Default for Tuning {
     fn default() -> Tuning {
-        Tuning { tolerance: 1e-10, n_sweeps_max: 200, n_newton_max: 300 }
+        Tuning { tolerance: 1e-10, enough: 1e-10, n_sweeps_max: 200, n_newton_max: 300 }
     }
 }
 
@@ -424,6 +426,9 @@ fn search(
                 best = reached;
                 scratch.kept.clear();
                 scratch.kept.extend_from_slice(impulses);
+            }
+            if best <= tuning.enough {
+                break;
             }
             n_short += 1;
             scratch.damp(problem, RELUCTANCE[n_short % RELUCTANCE.len()]);
