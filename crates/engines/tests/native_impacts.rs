@@ -244,12 +244,14 @@ fn what_is_struck_from_above_is_not_thrown_by_the_ground() {
         );
         let world = sdf_world(&format!("{}{hinged}{falling}", common::GROUND));
         let world = common::by(world, integrator, ContactLaw::Hard);
-        let mut last = f64::INFINITY;
+        let (mut start, mut last) = (None, f64::INFINITY);
         Play::native(0.6).watch(&world, |model, state| {
             let now = energy(model, state);
             assert!(now < last + 1e-3, "{integrator:?}, e = {e}: {last} -> {now} J");
-            last = now;
+            (start, last) = (start.or(Some(now)), now);
         });
+        let lost = start.expect("a first state") - last;
+        assert!(lost > 2.0, "{integrator:?}, e = {e}: it fell on it and lost {lost} J");
     }
 }
 
@@ -328,7 +330,7 @@ fn a_chain_that_bounces_makes_nothing() {
         }
         let world = sdf_world(&format!("{ground}{chain}</model>"));
         // By the default integrator energy swings with the joints, by as much as they turn in a step.
-        for (integrator, allowed) in [(Integrator::SemiImplicit, 0.15), (Integrator::Rk4, 1e-3)] {
+        for (integrator, allowed) in [(Integrator::SemiImplicit, 0.12), (Integrator::Rk4, 2e-4)] {
             let world = common::by(world.clone(), integrator, ContactLaw::Hard);
             let (mut start, mut least, mut risen) = (None, f64::INFINITY, 0.0_f64);
             Play::native(1.5).watch(&world, |model, state| {
@@ -340,6 +342,8 @@ fn a_chain_that_bounces_makes_nothing() {
             });
             eprintln!("{integrator:?}, {tilt}: rose by {risen} of what it had");
             assert!(risen < allowed, "{integrator:?}, {tilt}: rose by {risen} of what it had");
+            let (start, least) = (start.expect("a first state"), least);
+            assert!(least < 0.9 * start, "{integrator:?}, {tilt}: it hits: {start}, {least} J");
         }
     }
 }

@@ -283,3 +283,36 @@ fn friction_without_measure_acts_as_ten() {
         assert!((got - wanted).abs() < 1e-3 * wanted, "mu = {mu}: {got}, not {wanted} m/s²");
     }
 }
+
+/// A cube between two pads that press it with a quarter more than it needs, by surfaces that bounce:
+/// what only presses does not, however hard, and the cube stays.
+#[test]
+fn what_is_pressed_hard_does_not_bounce() {
+    let bounces = |body: String| {
+        body.replace(
+            "</surface>",
+            "<bounce><restitution_coefficient>0.5</restitution_coefficient></bounce></surface>",
+        )
+    };
+    let pad = |name: &str, x: f64| {
+        let form = "<box><size>0.02 0.1 0.1</size></box>";
+        let pad = bounces(link(name, &format!("{x} 0 1 0 0 0"), 100.0, form, 0.5));
+        format!(
+            r#"<model name="{name}">{pad}<joint name="{name}_rail" type="prismatic"><parent>world
+            </parent><child>{name}</child><axis><xyz>1 0 0</xyz></axis></joint></model>"#
+        )
+    };
+    let cube =
+        bounces(link("link", "0 0 1 0 0 0", 1000.0, "<box><size>0.1 0.1 0.1</size></box>", 0.5));
+    let models =
+        format!(r#"{}{}<model name="cube">{cube}</model>"#, pad("left", -0.06), pad("right", 0.06));
+    let pressed = 1.25 * GRAVITY;
+    let press = By(move |_, _: &Model, _: &State| {
+        vec![(0, Mode::Effort, pressed), (1, Mode::Effort, -pressed)]
+    });
+    let mut fallen = 0.0_f64;
+    Play::native(1.0).with(press).watch(&sdf_world(&models), |model, state| {
+        fallen = fallen.max(-place_of(model, state, "cube").z);
+    });
+    assert!(fallen < 1e-6, "it slipped by {fallen} m");
+}

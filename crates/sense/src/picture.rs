@@ -25,7 +25,8 @@ pub enum From {
     /// A camera of the world, through its lens, with all that is wrong with its pictures; or
     /// several, at least one, side by side.
     Cameras(Vec<Camera>),
-    /// Wherever everything that moves, or its way, is in the picture; an eye, or a point to look at, is kept.
+    /// Wherever everything that moves is in the picture, and its way if that is drawn; an eye, or a
+    /// point to look at, is kept.
     Outside {
         /// How large the picture is and how wide it sees.
         pinhole: Pinhole,
@@ -100,10 +101,9 @@ impl<'a> Stage<'a> {
         let kept = self.scene.take().filter(|(kept, _)| *kept == show);
         let (_, mut whole) = kept.unwrap_or_else(|| (show, Scene::of(&self.model.world, show)));
         let mut around = Bounds::EMPTY;
-        let ways = self.moments_of_ways(&shot.draw, times);
-        let moments = ways.as_deref().unwrap_or(times);
-        for i in spread(moments.len(), MOST_LOOKS) {
-            whole.place(&poses_at(self.model, &self.recording, moments[i]));
+        let looks = spread(times.len(), MOST_LOOKS).map(|i| times[i]);
+        for time in looks.chain(self.moments_of_ways(&shot.draw, times)) {
+            whole.place(&poses_at(self.model, &self.recording, time));
             around = around.union(interesting(&whole));
         }
         for (i, time) in times.iter().enumerate() {
@@ -135,9 +135,10 @@ impl<'a> Stage<'a> {
 
     /// Where the ways of things are drawn, the moments they lead through: whoever draws them
     /// wants to see them.
-    fn moments_of_ways(&self, draw: &[Kind], times: &[SimTime]) -> Option<Vec<SimTime>> {
-        let (first, last) = (self.span().0, *times.last()?);
-        draw.contains(&Kind::Trajectories).then(|| evenly(first.min(last), last, MOST_LOOKS))
+    fn moments_of_ways(&self, draw: &[Kind], times: &[SimTime]) -> Vec<SimTime> {
+        let last = times.last().filter(|_| draw.contains(&Kind::Trajectories));
+        let moments = |last: &SimTime| evenly(self.span().0.min(*last), *last, MOST_PATH_POINTS);
+        last.map(moments).unwrap_or_default()
     }
 
     /// Cameras ready to take pictures, or what is wrong with a lens.

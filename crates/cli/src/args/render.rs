@@ -26,8 +26,8 @@ static RENDER_HELP: LazyLock<String> = LazyLock::new(|| {
          headland render stack.mcap --draw contacts,forces --eye 1,-2,0.8 --at 0,0,0.3\n  \
          headland render walk.mcap --every 0.04 -o walk.png    walk_0000.png, walk_0001.png, …\n\n\
          Where no camera and no eye is given, the view holds everything that moves, and the \
-         trajectories that are drawn. A recording is shown at its end unless a moment is given. The same picture comes out on any number of \
-         threads.\n\n\
+         trajectories that are drawn. A recording is shown at its end unless a moment is given. \
+         The same picture comes out on any number of threads.\n\n\
          A camera shows what it takes in a run: colours (grey where its format is); depths in \
          grey, white at its near clip, darker with the logarithm of the distance up to its far \
          clip, black where nothing is seen, red where a depth dropped out; labels in a colour \

@@ -41,8 +41,8 @@ pub(super) struct Rows {
     next: Vec<f64>,
     /// Which step this is.
     n_steps: u64,
-    /// See [`Now`].
-    speeds_lag: bool,
+    /// Whether steps have several stages, for those that can.
+    has_stages: bool,
     /// What the bend of their ways adds to the speeds of the contacts at hand \[m/s\].
     bent: Vec3,
 }
@@ -88,15 +88,13 @@ impl Held {
     /// bounces, or is stopped on its way. What hands a blow on is as little to lean on as the blow.
     fn is_struck(&self, blocks: &[usize], solver: &Solver, mut at: usize) -> bool {
         blocks.iter().any(|block| {
-            let (stops, n_rows) = match self.owners[*block] {
-                Owner::Contact { stops, .. } => (stops, 3),
-                Owner::Columns { stops, .. } => (stops, 1),
-                Owner::Links(_) | Owner::Rub { .. } => (false, 1),
+            let stops = match self.owners[*block] {
+                Owner::Contact { stops, .. } | Owner::Columns { stops, .. } => stops,
+                Owner::Links(_) | Owner::Rub { .. } => false,
             };
-            let impulses = at..at + n_rows;
-            at = impulses.end;
-            let acts = |impulses: &[f64]| impulses.iter().any(|impulse| *impulse != 0.0);
-            acts(&solver.bounces[impulses.clone()]) || stops && acts(&solver.impulses[impulses])
+            let rows = at..at + self.blocks.blocks[*block].n_rows;
+            at = rows.end;
+            any(&solver.bounces[rows.clone()]) || stops && any(&solver.impulses[rows])
         })
     }
 
@@ -165,7 +163,9 @@ impl Numbering {
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Owner {
     /// A contact, by its index; and whether an impulse ends an approach.
-    Contact { touch: usize, tangents: [Vec3; 2], stops: bool },
+    /// It may stop who is on the way to the other, and speeds may lag behind places by half a step:
+    /// those of whoever moves without stages.
+    Contact { touch: usize, tangents: [Vec3; 2], stops: bool, lags: bool },
     /// Columns, each with its share, the slot in which its impulse is kept, and the same.
     Columns { shares: [Option<(Seat, f64)>; 2], slot: usize, stops: bool },
     /// Two links, with the force about each one's origin that a unit impulse is.
@@ -216,7 +216,7 @@ impl Rows {
             last: vec![0.0; joints.n_slots()],
             next: vec![0.0; joints.n_slots()],
             n_steps: 0,
-            speeds_lag: false,
+            has_stages: false,
             bent: Vec3::ZERO,
             joints,
             islands: Islands::new(numbering.n_robots),
@@ -291,7 +291,7 @@ impl Rows {
         contacts: &Contacts,
         integrator: Integrator,
     ) {
-        self.speeds_lag = integrator == Integrator::SemiImplicit;
+        self.has_stages = integrator != Integrator::SemiImplicit;
         let moves = |seat: &Option<Seat>| seat.is_some_and(|(pack, ..)| packs[pack].gives_way());
         let mut first_touch = 0;
         let of_two_links = contacts.touches.chunk_by(|a, b| a.rigids == b.rigids);
@@ -411,7 +411,9 @@ impl Rows {
         let bounces = -approach > rest_speed(drive);
         let after = if bounces { target.max(-surfaces.restitution * approach) } else { target };
         let stops = is_approach(-depth, [approach, after], dt);
-        self.held.owners.push(Owner::Contact { touch: touch_idx, tangents, stops });
+        let seats = touch.seats.iter().flatten();
+        let lags = !self.has_stages || seats.into_iter().any(|seat| !packs[seat.0].has_stages());
+        self.held.owners.push(Owner::Contact { touch: touch_idx, tangents, stops, lags });
     }
 
     /// Begins a row between links.
@@ -491,7 +493,6 @@ impl Rows {
             dt: drive.dt,
             n_steps: self.n_steps,
             rest_speed: rest_speed(drive),
-            speeds_lag: self.speeds_lag,
             state,
             touches: &contacts.touches,
             last: &self.last,
@@ -514,7 +515,10 @@ impl Rows {
                     match hand {
                         Hand::Kick => {
                             hand_out(&self.held, block, solver, at, drive.dt, packs, contacts);
-                            if is_struck {
+                            let rows = at..at + self.held.blocks.blocks[block].n_rows;
+                            let kicks =
+                                any(&solver.bounces[rows.clone()]) || any(&solver.impulses[rows]);
+                            if is_struck && kicks {
                                 strike(&self.held.owners[block], packs, contacts);
                             }
                             push_apart(&self.held, block, solver.pushes[at], packs, contacts);
@@ -541,7 +545,7 @@ fn hand_out(
 ) {
     let impulse = |k: usize| solver.impulses[at + k] + solver.bounces[at + k];
     match &held.owners[block] {
-        Owner::Contact { touch, tangents, stops } => {
+        Owner::Contact { touch, tangents, stops, .. } => {
             let touch = &mut contacts.touches[*touch];
             let is_overcome = held.is_overcome(block, touch.impulse[0]);
             touch.overcome_for = if is_overcome { touch.overcome_for + dt } else { 0.0 };
@@ -577,6 +581,11 @@ fn hand_out(
             kick_links(packs, sides, impulse(0));
         }
     }
+}
+
+/// Whether there is any impulse.
+fn any(impulses: &[f64]) -> bool {
+    impulses.iter().any(|impulse| *impulse != 0.0)
 }
 
 /// Tells the packs that what a block kicks is struck.

@@ -29,8 +29,6 @@ pub(super) struct Now<'a> {
     pub n_steps: u64,
     /// Speeds up to which nothing bounces \[m/s\].
     pub rest_speed: f64,
-    /// Places are where the speeds of half a step before lead: those of the semi-implicit integrator.
-    pub speeds_lag: bool,
     /// At the beginning of the step.
     pub state: &'a State,
     pub touches: &'a [Touch],
@@ -103,23 +101,24 @@ pub(super) struct Work {
 /// Speeds are right to this \[m/s\]: a thing at rest creeps less than a tenth of a millimetre an
 /// hour.
 pub(super) const HOLDING: Tuning =
-    Tuning { tolerance: 1e-8, enough: 1e-8, n_sweeps_max: 200, n_newton_max: 300 };
+    Tuning { tolerance: 1e-8, leniency: 1.0, n_sweeps_max: 200, n_newton_max: 300 };
 
 /// Of robots whose limbs move as they are told: two soles that are told to stand still on the ground
 /// do so but for what their joints lag, and no impulses make them. A player at `com` took 230 µs in
-/// every third step to find that out.
-const HOLDING_LED: Tuning = Tuning { enough: 1e-5, ..HOLDING };
+/// every third step to find that out. What touches such a robot may creep by up to 10 µm/s for it.
+const HOLDING_LED: Tuning = Tuning { leniency: 1e3, ..HOLDING };
 
 /// From here on what is off is seen \[m/s\]. Heaps that are jammed end at 1e-5, a gram under a
 /// hundred tons at 1.
 const UNANSWERED: f64 = 1e-2;
 
 /// Displacements: what is left undone is there to be done in the next step.
-const PUSHING: Tuning = Tuning { tolerance: 1e-5, enough: 1e-5, n_sweeps_max: 50, n_newton_max: 0 };
+const PUSHING: Tuning =
+    Tuning { tolerance: 1e-5, leniency: 1.0, n_sweeps_max: 50, n_newton_max: 0 };
 
 /// The same of few, for which Newton's method costs little.
 const PUSHING_FEW: Tuning =
-    Tuning { tolerance: 1e-6, enough: 1e-6, n_sweeps_max: 100, n_newton_max: N_FEW };
+    Tuning { tolerance: 1e-6, leniency: 1.0, n_sweeps_max: 100, n_newton_max: N_FEW };
 
 /// How many contacts and single rows are few.
 pub(super) const N_FEW: usize = 40;
@@ -281,12 +280,11 @@ impl Work {
         }
     }
 
-    /// What strikes bounces first, from the velocities of the step's beginning; what that
-    /// changes is where the solver begins.
+    /// What strikes bounces first; what that changes is where the solver begins.
     ///
-    /// Velocities that lag are of half a step before it, and whoever is not stopped goes half of it
-    /// as before. What forces change in that half comes before the hit, or a ball would lose `g·v·dt`
-    /// in each bounce.
+    /// Velocities that lag are of half a step before it begins, and whoever is not stopped goes half
+    /// of it as before. What forces change in that half comes before the hit, or a ball would lose
+    /// `g·v·dt` in each bounce.
     fn bounce(&mut self, now: &Now<'_>, chosen: &[usize]) {
         self.bounces.clear();
         self.bounces.resize(self.free.len(), 0.0);
@@ -296,14 +294,16 @@ impl Work {
         self.before.clear();
         for &block in chosen {
             match &now.held.owners[block] {
-                Owner::Contact { touch, tangents, stops } => {
+                Owner::Contact { touch, tangents, stops, lags } => {
                     let touch = &now.touches[*touch];
                     let at = touch.point.position;
                     let v = velocity_at(now.state, touch.rigids[1], at)
                         - velocity_at(now.state, touch.rigids[0], at);
                     let directions = [touch.point.normal, tangents[0], tangents[1]];
                     let before = directions.map(|direction| v.dot(direction));
-                    let later = if now.speeds_lag || !stops { 0.5 } else { 0.0 };
+                    // What only presses does not hit.
+                    let hits = before[0] < -now.rest_speed;
+                    let later = if hits && (*lags || !stops) { 0.5 } else { 0.0 };
                     let free = &now.held.blocks.blocks[block].free;
                     self.before
                         .extend([0, 1, 2].map(|k| before[k] + later * (free[k] - before[k])));

@@ -190,8 +190,8 @@ impl Task<'_> {
 pub struct Tuning {
     /// Good enough \[m/s\].
     pub tolerance: f64,
-    /// Good enough where Newton ended short of the tolerance \[m/s\]; no less than that.
-    pub enough: f64,
+    /// How many times the tolerance is good enough where Newton ended short of it; one at least.
+    pub leniency: f64,
     /// Sweeps at most, and times that all contacts move at once.
     pub n_sweeps_max: usize,
     /// Newton takes over where the problem has at most this many equations, three for a contact that
@@ -201,7 +201,7 @@ pub struct Tuning {
 
 impl Default for Tuning {
     fn default() -> Tuning {
-        Tuning { tolerance: 1e-10, enough: 1e-10, n_sweeps_max: 200, n_newton_max: 300 }
+        Tuning { tolerance: 1e-10, leniency: 1.0, n_sweeps_max: 200, n_newton_max: 300 }
     }
 }
 
@@ -427,7 +427,7 @@ fn search(
                 scratch.kept.clear();
                 scratch.kept.extend_from_slice(impulses);
             }
-            if best <= tuning.enough {
+            if best <= tuning.leniency * tuning.tolerance {
                 break;
             }
             n_short += 1;

@@ -11,15 +11,18 @@ use crate::tree::{Lane, NodeKind, Tree, V3, V6, bias_forces, move_bodies, solve}
 
 use super::{Articulated, Work, free_drift};
 
-/// Turns from this on are far \[rad\]. A player's joints turn by 0.007 in a millisecond at most.
-const FAR: f64 = 0.02;
+/// Turns in a step from which on it is done \[rad\]. A player's joints turn by 0.007 in a millisecond
+/// at most.
+const CENTRED_FROM: f64 = 0.02;
 
-/// How often the middle is looked for anew, as the change depends on it. Where the looks do not agree
-/// the better of both is none: what does not turn about its own axis went too far.
+/// How often the middle is looked for anew, as the change depends on it. Each look is off by the one
+/// before times the turn of half a step.
 const N_LOOKS: usize = 3;
 
-/// The last look agrees with the one before if the square of their difference is no more than this
-/// share of the first change's.
+/// The last look agrees with the one before if the square of their difference, in rad/s and m/s
+/// alike, is no more than this share of the first change's. Where it does not, as of links that turn
+/// by a radian and not about their own axis, nothing is changed: with a change all the same, 22 links
+/// of 40 chains of hinges that fell by 3 m in steps of 4 ms left the finite, without it none.
 const AGREED: f64 = 0.1;
 
 /// Scratch.
@@ -79,9 +82,7 @@ impl<L: Lane> Articulated<L> {
     #[inline(always)]
     fn mark_far(&mut self, dt: f64) {
         let Work { centring, next, staging, is_struck, .. } = &mut self.work;
-        if !self.tree.loops.is_empty() {
-            return centring.is_marked.fill(true);
-        }
+        let has_loops = !self.tree.loops.is_empty();
         let mut fastest = L::ZERO;
         for k in &centring.turning {
             let (now, then) = (self.velocities[*k], next[*k]);
@@ -90,9 +91,13 @@ impl<L: Lane> Articulated<L> {
                 fastest.set(lane, fastest.get(lane).max(speed));
             }
         }
-        for (lane, is_marked) in centring.is_marked.iter_mut().enumerate() {
-            let turn = fastest.get(lane) * dt;
-            *is_marked = turn > FAR && (is_struck[lane] || !staging.is_staged);
+        // Nobody asks for the lanes beyond.
+        for ((lane, robot), is_marked) in
+            self.robots.iter().enumerate().zip(&mut centring.is_marked)
+        {
+            let is_far = fastest.get(lane) * dt > CENTRED_FROM;
+            let is_new = is_struck[lane] || !staging.is_staged;
+            *is_marked = !robot.is_lost && (has_loops || is_far && is_new);
         }
     }
 
@@ -100,7 +105,7 @@ impl<L: Lane> Articulated<L> {
     /// long.
     #[inline(always)]
     fn find_middle(&mut self, dt: f64) {
-        let half = L::of(0.5);
+        let (half, has_loops) = (L::of(0.5), !self.tree.loops.is_empty());
         let Work { centring, next, gained, staging, is_struck, is_stopped, is_kicked, .. } =
             &mut self.work;
         centring.share = L::of(dt);
@@ -115,7 +120,9 @@ impl<L: Lane> Articulated<L> {
         let both = self.velocities.iter().zip(&*next);
         for (k, (middle, (v, next))) in centring.middle.iter_mut().zip(both).enumerate() {
             *middle = half * (*v + *next);
-            for lane in (0..L::WIDTH).filter(|lane| is_struck[*lane] && is_kicked[*lane]) {
+            // What holds a loop is a kick, too, and no blow.
+            let is_struck = |lane: &usize| is_struck[*lane] && is_kicked[*lane] && !has_loops;
+            for lane in (0..L::WIDTH).filter(is_struck) {
                 middle.set(lane, middle.get(lane) + 0.5 * gained[k].get(lane));
             }
         }
