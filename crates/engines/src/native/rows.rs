@@ -162,9 +162,8 @@ impl Numbering {
 /// Whom the impulses of a block move.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Owner {
-    /// A contact, by its index; and whether an impulse ends an approach.
-    /// It may stop who is on the way to the other, and speeds may lag behind places by half a step:
-    /// those of whoever moves without stages.
+    /// A contact, by its index; whether an impulse ends an approach; and whether speeds lag behind
+    /// places by half a step, as those of whoever moves without stages.
     Contact { touch: usize, tangents: [Vec3; 2], stops: bool, lags: bool },
     /// Columns, each with its share, the slot in which its impulse is kept, and the same.
     Columns { shares: [Option<(Seat, f64)>; 2], slot: usize, stops: bool },
@@ -411,8 +410,8 @@ impl Rows {
         let bounces = -approach > rest_speed(drive);
         let after = if bounces { target.max(-surfaces.restitution * approach) } else { target };
         let stops = is_approach(-depth, [approach, after], dt);
-        let seats = touch.seats.iter().flatten();
-        let lags = !self.has_stages || seats.into_iter().any(|seat| !packs[seat.0].has_stages());
+        let mut seats = touch.seats.iter().flatten();
+        let lags = !self.has_stages || seats.any(|seat| !packs[seat.0].has_stages());
         self.held.owners.push(Owner::Contact { touch: touch_idx, tangents, stops, lags });
     }
 
@@ -722,9 +721,9 @@ pub(super) fn free_velocity(packs: &[Box<dyn Pack>], state: &State, touch: &Touc
 /// sticks by the speeds of a step's end alone goes on straight where the other turns, and creeps. In
 /// the middle, for where one turns on the other no motion follows the bends of all points.
 ///
-/// Deliberately absent: bends of links that move as they are told, within a robot, and on what stands still. There
-/// a robot that stands takes 6 % longer with them and one that lies 25 %, for feet that creep by some
-/// tenths of a millimetre a second while it sways.
+/// Deliberately absent: bends of links that move as they are told, within a robot, and on what stands
+/// still. There a robot that stands takes 6 % longer with them and one that lies 25 %, for feet that
+/// creep by some tenths of a millimetre a second while it sways.
 fn bent(
     packs: &[Box<dyn Pack>],
     state: &State,
