@@ -10,9 +10,19 @@ pub use libm::{log, log1p, log10, pow, sin, tan};
 pub use std::f64::consts::{FRAC_PI_2, PI, TAU};
 
 /// Square root; IEEE 754 defines it to the last bit, so every platform agrees.
-#[inline]
+///
+/// `std`'s, for `libm`'s is an instruction written out, the same whatever is around it: lanes cannot
+/// take eight at once, and among wide registers newer processors stop for it. Half of the time of
+/// hard contacts went there.
+#[inline(always)]
 pub fn sqrt(x: f64) -> f64 {
-    libm::sqrt(x)
+    x.sqrt()
+}
+
+/// The length of a vector, for kernels over lanes: `glam`'s takes the root of `libm`.
+#[inline(always)]
+pub fn length(v: Vec3) -> f64 {
+    sqrt(v.dot(v))
 }
 
 /// `Σ a·b` of two lists of numbers. In eight sums side by side, so that the processor may do several

@@ -13,7 +13,7 @@
 //! `u_t = −γ·λ_t` with some γ > 0; with `λ_n` eliminated, `λ_t = −(A + γ)⁻¹·a`, and
 //! `|λ_t| = λ_n` leaves one equation for γ, which falls from positive to negative.
 
-use headland_base::maths::sqrt;
+use headland_base::maths::{length, sqrt};
 use headland_base::{Mat3, Vec3};
 
 use super::{Stair, Strength};
@@ -265,7 +265,7 @@ impl Law {
         let (u1, u2) = (velocity.y * mu[0], velocity.z * mu[1]);
         let held = Vec3::new(impulse.x, impulse.y / mu[0], impulse.z / mu[1]);
         let u = Vec3::new(gap_speed + sqrt(u1 * u1 + u2 * u2), u1, u2);
-        ((held - onto_cone(held - u / w)) * w).length()
+        length((held - onto_cone(held - u / w)) * w)
     }
 
     /// The same where the normal impulse is known.
@@ -277,9 +277,9 @@ impl Law {
         }
         let held = [impulse.y / mu[0], impulse.z / mu[1]];
         let z = [held[0] - velocity.y * mu[0] / w, held[1] - velocity.z * mu[1] / w];
-        let length = sqrt(z[0] * z[0] + z[1] * z[1]);
-        let part = if length > pressure { pressure / length } else { 1.0 };
-        (Vec3::new(off_normal, held[0] - z[0] * part, held[1] - z[1] * part) * w).length()
+        let sliding = sqrt(z[0] * z[0] + z[1] * z[1]);
+        let part = if sliding > pressure { pressure / sliding } else { 1.0 };
+        length(Vec3::new(off_normal, held[0] - z[0] * part, held[1] - z[1] * part) * w)
     }
 }
 
