@@ -285,8 +285,9 @@ impl<L: Lane + Send, R: Rule<L>> Pack for Commanded<L, R> {
 
     /// The velocities leave shoves out: to a gyro or an accelerometer they are no motion.
     fn finish(&mut self, _dt: f64) {
-        self.positions.copy_from_slice(&self.next_positions);
-        self.velocities.copy_from_slice(&self.next_velocities);
+        // What no step writes, as a ball joint's position, is the same in both.
+        std::mem::swap(&mut self.positions, &mut self.next_positions);
+        std::mem::swap(&mut self.velocities, &mut self.next_velocities);
         for (lane, robot) in self.robots.iter().enumerate() {
             let shift = std::mem::replace(&mut self.shoves[lane], Vec3::ZERO);
             if shift == Vec3::ZERO || !shift.is_finite() || robot.is_lost {

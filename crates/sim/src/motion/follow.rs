@@ -193,18 +193,16 @@ impl<L: Lane> Column<L> {
     }
 
     /// Speeds the axes can have and that keep them within their limits.
+    ///
+    /// Written in small steps over all lanes, which become one instruction each; as one loop
+    /// over the lanes it was done lane by lane, and took a fifth of a walking robot's time.
     #[inline(always)]
     fn within(&self, asked: L, q: L, dt: f64) -> L {
-        let (mut out, mut room) = (L::ZERO, L::ZERO);
-        for lane in 0..L::WIDTH {
-            let most = self.speed_max.get(lane);
-            let asked = asked.get(lane);
-            let asked = if asked.is_nan() { 0.0 } else { asked.max(-most).min(most) };
-            let end = q.get(lane) + asked * dt;
-            out.set(lane, asked);
-            room.set(lane, (end - self.lower.get(lane)).min(self.upper.get(lane) - end));
-        }
-        let is_free = (0..L::WIDTH).all(|lane| room.get(lane) >= 0.0);
+        let number = asked.map(|speed| if speed.is_nan() { 0.0 } else { speed });
+        let mut out = number.at_least(-self.speed_max).at_most(self.speed_max);
+        let end = q + out * L::of(dt);
+        let room = (end - self.lower).at_most(self.upper - end);
+        let is_free = (0..L::WIDTH).fold(true, |is_free, lane| is_free & (room.get(lane) >= 0.0));
         // Most steps end far from any stop, and a division takes as long as all the rest.
         if !is_free {
             for (lane, axis) in self.axes.iter().enumerate() {

@@ -87,29 +87,36 @@ wide! {
         seen: &'a mut Seen<L>,
     ) {
         seen.halves.find(positions);
+        // In three passes. Turns wait for one another, their matrices for nothing; and in one
+        // pass the compiler did parts of several numbers in one register.
+        for (i, node) in tree.nodes.iter().enumerate().skip(1) {
+            let parent = seen.nodes[node.parent.expect("hangs on a free base")].turn;
+            let constant = node.parent_from_joint.rotation;
+            seen.nodes[i].turn = match node.kind {
+                NodeKind::Turn | NodeKind::Screw { .. } => {
+                    parent * Turn::of_then_about_z(constant, seen.halves.at(node.first_position))
+                }
+                NodeKind::Ball => {
+                    let q = &positions[node.first_position..node.first_position + 4];
+                    let own = Turn { v: V3 { x: q[0], y: q[1], z: q[2] }, w: q[3] };
+                    parent * (Turn::of(constant) * own)
+                }
+                NodeKind::Slide | NodeKind::Free => parent * Turn::of(constant),
+            };
+        }
+        for node in seen.nodes.iter_mut().skip(1) {
+            node.rotation = node.turn.matrix();
+        }
         for (i, node) in tree.nodes.iter().enumerate().skip(1) {
             let parent = &seen.nodes[node.parent.expect("hangs on a free base")];
-            let q = &positions[node.first_position..node.first_position + node.kind.n_positions()];
-            let v = &velocities[node.columns()];
-            let (constant, offset) =
-                (node.parent_from_joint.rotation, node.parent_from_joint.translation);
+            let (q, v) = (&positions[node.first_position..], &velocities[node.columns()]);
+            let offset = node.parent_from_joint.translation;
             // Axes of one joint have no way between them.
             let mut at = parent.at;
             if offset != headland_base::Vec3::ZERO {
                 at += parent.rotation * V3::of(offset);
             }
-            let turn = match node.kind {
-                NodeKind::Turn | NodeKind::Screw { .. } => {
-                    let half = seen.halves.at(node.first_position);
-                    parent.turn * Turn::of_then_about_z(constant, half)
-                }
-                NodeKind::Ball => {
-                    let own = Turn { v: V3 { x: q[0], y: q[1], z: q[2] }, w: q[3] };
-                    parent.turn * (Turn::of(constant) * own)
-                }
-                NodeKind::Slide | NodeKind::Free => parent.turn * Turn::of(constant),
-            };
-            let rotation = turn.matrix();
+            let (parent_motion, rotation) = (parent.motion, seen.nodes[i].rotation);
             let z = rotation.z;
             let about = |spin: V3<L>| V6 { turn: spin, line: at.cross(spin) };
             let own = match node.kind {
@@ -133,8 +140,8 @@ wide! {
                 }
                 NodeKind::Turn | NodeKind::Ball | NodeKind::Free => {}
             }
-            let motion = parent.motion + own;
-            seen.nodes[i] = SeenNode { turn, rotation, at, motion };
+            let seen = &mut seen.nodes[i];
+            (seen.at, seen.motion) = (at, parent_motion + own);
         }
     }
 }

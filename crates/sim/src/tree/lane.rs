@@ -38,14 +38,19 @@ pub trait Lane:
     /// Each lane by itself.
     fn map(self, f: impl Fn(f64) -> f64) -> Self;
 
+    /// The larger of two numbers, lane by lane; the second where either is none.
+    fn at_least(self, least: Self) -> Self;
+    /// The smaller of two numbers, lane by lane; the second where either is none.
+    fn at_most(self, most: Self) -> Self;
+
     /// Sine and cosine of every lane, by the one formula of this module.
     fn sin_cos(self) -> (Self, Self);
 
-    /// The same of many angles, the same bits.
+    /// The same of half of many angles, the same bits.
     #[inline(always)]
-    fn sin_cos_each(angles: &[Self], sines: &mut [Self], cosines: &mut [Self]) {
+    fn half_sin_cos_each(angles: &[Self], sines: &mut [Self], cosines: &mut [Self]) {
         for ((angle, sine), cosine) in angles.iter().zip(sines).zip(cosines) {
-            (*sine, *cosine) = angle.sin_cos();
+            (*sine, *cosine) = (*angle * Self::of(0.5)).sin_cos();
         }
     }
 
@@ -172,11 +177,19 @@ impl Lane for f64 {
         f(self)
     }
     #[inline(always)]
+    fn at_least(self, least: f64) -> f64 {
+        if self > least { self } else { least }
+    }
+    #[inline(always)]
+    fn at_most(self, most: f64) -> f64 {
+        if self < most { self } else { most }
+    }
+    #[inline(always)]
     fn sin_cos(self) -> (f64, f64) {
         sin_cos(self)
     }
     /// Side by side, though there is but one robot: sines are a third of what its links take.
-    fn sin_cos_each(angles: &[f64], sines: &mut [f64], cosines: &mut [f64]) {
+    fn half_sin_cos_each(angles: &[f64], sines: &mut [f64], cosines: &mut [f64]) {
         widely(SideBySide { angles, sines, cosines });
     }
     #[inline(always)]
@@ -185,7 +198,7 @@ impl Lane for f64 {
     }
 }
 
-/// Sines and cosines of one robot's angles, a register of them at a time.
+/// Sines and cosines of half of one robot's angles, a register of them at a time.
 struct SideBySide<'a> {
     angles: &'a [f64],
     sines: &'a mut [f64],
@@ -202,7 +215,7 @@ impl Kernel for SideBySide<'_> {
         {
             let mut lanes = Lanes([0.0; N]);
             lanes.0[..angles.len()].copy_from_slice(angles);
-            let (s, c) = lanes.sin_cos();
+            let (s, c) = (lanes * Lanes::of(0.5)).sin_cos();
             sines.copy_from_slice(&s.0[..angles.len()]);
             cosines.copy_from_slice(&c.0[..angles.len()]);
         }
@@ -281,13 +294,22 @@ impl<const N: usize> Lane for Lanes<N> {
         Lanes(self.0.map(f))
     }
     #[inline(always)]
+    fn at_least(self, least: Self) -> Self {
+        self.zip(least, f64::at_least)
+    }
+    #[inline(always)]
+    fn at_most(self, most: Self) -> Self {
+        self.zip(most, f64::at_most)
+    }
+    #[inline(always)]
     fn sin_cos(self) -> (Self, Self) {
         let (mut sines, mut cosines) = (self, self);
         for (sine, cosine) in sines.0.iter_mut().zip(&mut cosines.0) {
             (*sine, *cosine) = sin_cos_small(*sine);
         }
-        // Rare, and outside the loop above so that it does not keep it from being vectorised.
-        if self.0.iter().any(|x| !is_small(*x)) {
+        // Rare, and outside the loop above so that it does not keep it from being vectorised. All
+        // lanes are asked at once: one after the other took as long as the series.
+        if self.0.iter().fold(false, |is_any, x| is_any | !is_small(*x)) {
             for (lane, x) in self.0.iter().enumerate().filter(|(_, x)| !is_small(**x)) {
                 (sines.0[lane], cosines.0[lane]) = libm::sincos(*x);
             }

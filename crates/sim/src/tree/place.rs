@@ -22,10 +22,11 @@ pub struct Bodies<L> {
     halves: HalfTurns<L>,
 }
 
-/// Sines and cosines of half of every position, as joints that turn need them: scratch.
+/// Sines and cosines of half of every joint's position, as those that turn need them: scratch.
 #[derive(Clone, Debug)]
 pub(crate) struct HalfTurns<L> {
-    halves: Vec<L>,
+    /// Positions before it are those of a free base, which is turned by a quaternion.
+    first: usize,
     sines: Vec<L>,
     cosines: Vec<L>,
 }
@@ -33,21 +34,25 @@ pub(crate) struct HalfTurns<L> {
 impl<L: Lane> HalfTurns<L> {
     /// Room for a tree's.
     pub fn new(tree: &Tree) -> HalfTurns<L> {
+        let is_free = tree.nodes.first().is_some_and(|node| node.kind == NodeKind::Free);
+        let first = if is_free { NodeKind::Free.n_positions() } else { 0 };
         let none = vec![L::ZERO; tree.n_positions];
-        HalfTurns { halves: none.clone(), sines: none.clone(), cosines: none }
+        HalfTurns { first, sines: none.clone(), cosines: none }
     }
 
     /// All of them. They wait for nothing, and so are found before links, of which each waits for
     /// the one that carries it.
     #[inline(always)]
     pub fn find(&mut self, positions: &[L]) {
-        for (half, position) in self.halves.iter_mut().zip(positions) {
-            *half = *position * L::of(0.5);
-        }
-        L::sin_cos_each(&self.halves, &mut self.sines, &mut self.cosines);
+        let from = self.first..;
+        L::half_sin_cos_each(
+            &positions[from.clone()],
+            &mut self.sines[from.clone()],
+            &mut self.cosines[from],
+        );
     }
 
-    /// Sine and cosine of half a position.
+    /// Sine and cosine of half a joint's position.
     #[inline(always)]
     pub fn at(&self, position: usize) -> (L, L) {
         (self.sines[position], self.cosines[position])

@@ -148,16 +148,18 @@ impl<L: Lane> Turn<L> {
     /// As a matrix.
     #[inline(always)]
     pub fn matrix(self) -> M3<L> {
-        let V3 { x, y, z } = self.v;
-        let (two, one) = (L::of(2.0), L::of(1.0));
-        let (x2, y2, z2) = (x * two, y * two, z * two);
-        let (xx, yy, zz) = (x * x2, y * y2, z * z2);
+        let (V3 { x, y, z }, w, one) = (self.v, self.w, L::of(1.0));
+        // Sums only, of products with either sign: where the same two products are added and
+        // subtracted, the compiler does some lanes of both in one register, and what is written
+        // in pieces cannot be read at once. The bits are the same.
+        let [x2, y2, z2] = [x, y, z].map(|part| part * L::of(2.0));
+        let [less_x, less_y, less_z] = [x, y, z].map(|part| part * L::of(-2.0));
+        let (xx, yy, zz) = (x * less_x, y * less_y, z * less_z);
         let (xy, xz, yz) = (x * y2, x * z2, y * z2);
-        let (wx, wy, wz) = (self.w * x2, self.w * y2, self.w * z2);
         M3 {
-            x: V3 { x: one - (yy + zz), y: xy + wz, z: xz - wy },
-            y: V3 { x: xy - wz, y: one - (xx + zz), z: yz + wx },
-            z: V3 { x: xz + wy, y: yz - wx, z: one - (xx + yy) },
+            x: V3 { x: one + (yy + zz), y: xy + w * z2, z: xz + w * less_y },
+            y: V3 { x: xy + w * less_z, y: one + (xx + zz), z: yz + w * x2 },
+            z: V3 { x: xz + w * y2, y: yz + w * less_x, z: one + (xx + yy) },
         }
     }
 }
