@@ -430,3 +430,51 @@ fn every_point_rubs_by_its_own_speed() {
     });
     assert_eq!(alone, beside, "a bystander changes nothing");
 }
+
+/// A box of 1 kg between two jaws that springs press against it with 30 N each.
+fn gripped(separation: f64) -> String {
+    let jaw = |name: &str, x: f64, to: f64| {
+        format!(
+            r#"<model name="{name}"><pose>{x} 0 1 0 0 0</pose><link name="link"><inertial>
+            <mass>0.2</mass><inertia><ixx>0.001</ixx><iyy>0.001</iyy><izz>0.001</izz></inertia>
+            </inertial><collision name="c"><geometry><box><size>0.02 0.04 0.04</size></box>
+            </geometry></collision></link><joint name="rail" type="prismatic"><parent>world</parent>
+            <child>link</child><axis><xyz>1 0 0</xyz><dynamics><spring_reference>{to}</spring_reference>
+            <spring_stiffness>100</spring_stiffness></dynamics></axis></joint></model>"#
+        )
+    };
+    // At rest when it begins: springs press as the law gives in.
+    let _ = separation;
+    format!(
+        r#"{}{}<model name="box"><pose>0 0 1 0 0 0</pose><link name="link"><inertial><mass>1</mass>
+        <inertia><ixx>0.002</ixx><iyy>0.002</iyy><izz>0.002</izz></inertia></inertial>
+        <collision name="c"><geometry><box><size>0.1 0.1 0.1</size></box></geometry>
+        </collision></link></model>"#,
+        jaw("left", -0.05975, 0.3),
+        jaw("right", 0.05975, -0.3)
+    )
+}
+
+#[test]
+fn what_is_gripped_creeps() {
+    for law in [ContactLaw::Soft, ContactLaw::SoftCoulomb] {
+        for integrator in
+            [Integrator::SemiImplicit, Integrator::Rk4, Integrator::Adaptive { tolerance: Some(1e-7) }]
+        {
+            for step in [1e-3, 2e-4] {
+                for separation in [0.1, 1.0] {
+                let mut world = scene(&gripped(separation), 0.0, law, numbers(separation, 50.0, 0.05, 1.0), step);
+                world.physics.native.integrator = Some(integrator);
+                let mut at = [0.0; 2];
+                Play::native(1.0).watch(&world, |model, state| {
+                    let z = place_of(model, state, "box").z;
+                    if state.time.secs() < 0.3 { at[0] = z; }
+                    at[1] = z;
+                });
+                let speed = (at[0] - at[1]) / 0.7;
+                eprintln!("{law:?} {} {step} sb {separation}: {:.3} of {:.3} mm/s", integrator.word(), speed * 1e3, GRAVITY / (50.0 * 60.0) * 1e3);
+                }
+            }
+        }
+    }
+}

@@ -85,6 +85,10 @@ pub(super) struct Touch {
     /// Friction that is left to rows: force per sliding \[N·s/m\] and torque per spinning
     /// speed \[N·m·s\].
     pub rub: [f64; 2],
+    /// What that was in the stages of a step up to here, each by its share of the step; and in
+    /// those of an inner step that may be refused.
+    rubbed: [f64; 2],
+    rubbing: [f64; 2],
 }
 
 impl Touch {
@@ -162,6 +166,8 @@ impl Contacts {
                 impulse: kept.map_or([0.0; 3], |touch| touch.impulse),
                 overcome_for: kept.map_or(0.0, |touch| touch.overcome_for),
                 rub: [0.0; 2],
+                rubbed: kept.map_or([0.0; 2], |touch| touch.rubbed),
+                rubbing: kept.map_or([0.0; 2], |touch| touch.rubbing),
             });
         }
     }
@@ -236,6 +242,37 @@ impl Contacts {
                 let push = V6::force_at(arm, V3::of(force * sign), V3::of(torque * sign));
                 packs[pack].push(robot, node, push);
             }
+        }
+    }
+
+    /// Begins to sum up what rubs in the stages of a step.
+    pub fn begin_to_rub(&mut self) {
+        self.touches.iter_mut().for_each(|touch| [touch.rubbed, touch.rubbing] = [[0.0; 2]; 2]);
+    }
+
+    /// Counts how a stage rubs by its share of the step.
+    pub fn rub_in_stage(&mut self, share: f64) {
+        for Touch { rub, rubbing, .. } in &mut self.touches {
+            *rubbing = [rubbing[0] + share * rub[0], rubbing[1] + share * rub[1]];
+        }
+    }
+
+    /// Counts an inner step, unless it was refused.
+    pub fn rub_in_inner_step(&mut self, is_refused: bool) {
+        for Touch { rubbed, rubbing, .. } in &mut self.touches {
+            let now = std::mem::take(rubbing);
+            if !is_refused {
+                *rubbed = [rubbed[0] + now[0], rubbed[1] + now[1]];
+            }
+        }
+    }
+
+    /// What rubs in a whole step is pressed by what its stages did, not by what the first of them
+    /// found: where a spring lets go with less than it pushes, that is ten times as much or a
+    /// tenth.
+    pub fn rub_as_in_stages(&mut self) {
+        for touch in self.touches.iter_mut().filter(|touch| touch.is_known) {
+            touch.rub = touch.rubbed;
         }
     }
 

@@ -23,10 +23,12 @@ impl Built {
         self.push(drive, state, |_| true);
         self.crew.each(&mut self.packs, |pack| pack.accelerate(drive));
         self.hold(drive, state, Hand::Lean);
+        self.contacts.begin_to_rub();
         match tolerance {
             None => {
                 self.remember();
                 self.run_stages(&RK4, drive, drive.dt, state);
+                self.contacts.rub_in_inner_step(false);
             }
             Some(tolerance) => self.adapt(drive, state, tolerance),
         }
@@ -38,6 +40,7 @@ impl Built {
         }
         self.find_contacts(drive, state);
         self.push(drive, state, |_| false);
+        self.contacts.rub_as_in_stages();
         self.hold(drive, state, Hand::Kick);
         self.carry_on(drive, state);
     }
@@ -66,6 +69,7 @@ impl Built {
             let is_corner = !is_exact && dt <= short && self.inner.is_corner(tolerance);
             let is_refused = !is_exact && !is_corner && dt > shortest;
             refused = is_refused.then_some(dt);
+            self.contacts.rub_in_inner_step(is_refused);
             if is_refused {
                 std::mem::swap(&mut self.inner.errors, &mut self.inner.refused);
                 self.go_to(&[], 0.0, state);
@@ -111,6 +115,7 @@ impl Built {
                 self.watch.note(drive.dt, &self.contacts);
             }
             self.push(drive, state, |pack| pack.has_stages());
+            self.contacts.rub_in_stage(method.result[stage] * dt / drive.dt);
             for pack in self.packs.iter_mut().filter(|pack| pack.has_stages()) {
                 pack.derive(drive, stage);
             }
