@@ -10,6 +10,7 @@ use headland_sim::tree::{V3, V6};
 use headland_sim::{Contact, Model, State, SurfacePair};
 use headland_world::{ContactLaw, NativeSettings};
 
+use super::lagging::{Lag, Look, responses};
 use super::packing::{Packing, Seat};
 
 /// The contacts of a step: scratch but for the warm start.
@@ -18,14 +19,17 @@ pub(super) struct Contacts {
     pub touches: Vec<Touch>,
     /// Those of the step before.
     before: Vec<Touch>,
-    laws: LawTable,
+    pub laws: LawTable,
+    /// How much a point of each rigid may answer to an impulse \[1/kg\].
+    responses: Vec<f64>,
 }
 
 /// How the friction of the soft laws acts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Friction {
-    /// As a force, within Coulomb's limit.
-    Capped,
+    /// As a force, within Coulomb's limit, which lags behind where a step is too long for it, see
+    /// [`super::lagging`]; none where steps are as short as it needs them.
+    Capped { look: Option<Look> },
     /// By rows that are solved with the step.
     ByRows,
 }
@@ -89,6 +93,7 @@ pub(super) struct Touch {
     /// those of an inner step that may be refused.
     rubbed: [f64; 2],
     rubbing: [f64; 2],
+    lag: Lag,
 }
 
 impl Touch {
@@ -99,20 +104,19 @@ impl Touch {
 }
 
 impl Contacts {
-    pub fn of(model: &Model) -> Contacts {
-        let laws = LawTable::of(model, &surface_laws(&model.world.physics.native));
-        Contacts { touches: Vec::new(), before: Vec::new(), laws }
+    pub fn of(model: &Model, reaches: impl Iterator<Item = (usize, f64)>) -> Contacts {
+        Contacts {
+            touches: Vec::new(),
+            before: Vec::new(),
+            laws: law_table(model),
+            responses: responses(model, reaches),
+        }
     }
 
     /// The law between the surfaces that touch.
     pub fn law(&self, touch: &Touch) -> &SurfaceLaw {
         let ContactPoint { body_a, body_b, shape_a, shape_b, .. } = touch.point;
         self.laws.law((body_a, shape_a), (body_b, shape_b))
-    }
-
-    /// The stiffest spring a body may meet \[N/m\]; none of one without shapes.
-    pub fn stiffest_of(&self, body: usize) -> f64 {
-        self.laws.of_body(body).map(|law| law.stiffness).fold(0.0, f64::max)
     }
 
     /// Takes what the detector found, as far as these two can reach each other. A point that
@@ -168,6 +172,7 @@ impl Contacts {
                 rub: [0.0; 2],
                 rubbed: kept.map_or([0.0; 2], |touch| touch.rubbed),
                 rubbing: kept.map_or([0.0; 2], |touch| touch.rubbing),
+                lag: kept.map_or(Lag::NONE, |touch| touch.lag),
             });
         }
     }
@@ -204,8 +209,8 @@ impl Contacts {
     }
 
     /// Forces by a soft law: a spring, and friction that grows with the sliding speed, or does
-    /// so up to Coulomb's limit. On the packs that take them now. Friction without limit may be
-    /// left to rows, see [`super::rub`].
+    /// so up to Coulomb's limit. On the packs that take them now. Friction without limit is left
+    /// to rows, see [`super::rub`].
     pub fn push_softly(
         &mut self,
         packs: &mut [Box<dyn Pack>],
@@ -213,7 +218,6 @@ impl Contacts {
         friction: Friction,
         takes: fn(&dyn Pack) -> bool,
     ) {
-        let law_of = if friction == Friction::Capped { soft_coulomb } else { soft };
         for touch in &mut self.touches {
             let ContactPoint { body_a, body_b, shape_a, shape_b, .. } = touch.point;
             let [a, b] = touch.rigids;
@@ -225,12 +229,20 @@ impl Contacts {
                 angular_velocity: state.rigids[b].twist.angular - state.rigids[a].twist.angular,
             };
             let law = self.laws.law((body_a, shape_a), (body_b, shape_b));
-            let mut given = law_of(law, &motion);
-            if friction == Friction::ByRows {
-                let pressure = given.force.dot(motion.normal);
-                given = PointForce { force: motion.normal * pressure, torque: Vec3::ZERO };
-                touch.rub = [law.sliding * pressure, law.spinning * pressure];
-            }
+            let given = match friction {
+                Friction::Capped { look } => {
+                    if let Some(look) = look {
+                        let response = self.responses[a] + self.responses[b];
+                        touch.lag.follow(look, response, law, &motion, touch.is_known);
+                    }
+                    soft_coulomb(law, &touch.lag.seen(motion))
+                }
+                Friction::ByRows => {
+                    let pressure = soft(law, &motion).force.dot(motion.normal);
+                    touch.rub = [law.sliding * pressure, law.spinning * pressure];
+                    PointForce { force: motion.normal * pressure, torque: Vec3::ZERO }
+                }
+            };
             let PointForce { force, torque } = given;
             touch.force = force;
             for (seat, sign) in touch.seats.iter().zip([-1.0, 1.0]) {
@@ -359,6 +371,16 @@ pub(super) fn velocity_at(state: &State, rigid: usize, point: Vec3) -> Vec3 {
     let now = &state.rigids[rigid];
     let arm = point - now.world_from_rigid.translation;
     now.twist.linear + now.twist.angular.cross(arm)
+}
+
+/// The laws of a model's shapes.
+pub(super) fn law_table(model: &Model) -> LawTable {
+    LawTable::of(model, &surface_laws(&model.world.physics.native))
+}
+
+/// The stiffest spring a body may meet \[N/m\]; none of one without shapes.
+pub(super) fn stiffest_of(laws: &LawTable, body: usize) -> f64 {
+    laws.of_body(body).map(|law| law.stiffness).fold(0.0, f64::max)
 }
 
 /// The laws a world gives, with its default row, or ours, where it leaves a number out.

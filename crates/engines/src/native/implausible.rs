@@ -11,12 +11,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use headland_base::maths::sqrt;
 use headland_base::{Diagnostic, SimTime, Vec3};
+use headland_sim::contact::soft::LawTable;
 use headland_sim::motion::{Drive, Pack};
 use headland_sim::tree::{Forest, Half, V6};
 use headland_sim::{Model, Motion, State};
 use headland_world::{ContactLaw, Integrator};
 
-use super::contacts::{Contacts, Touch, velocity_at};
+use super::contacts::{Contacts, Touch, law_table, stiffest_of, velocity_at};
 use super::packing::{self, Seat};
 use super::rows::{about, free_velocity, six};
 
@@ -64,14 +65,14 @@ pub(super) fn check(model: &Model, step_secs: f64) -> Option<Diagnostic> {
     if matches!(native.integrator, Some(Integrator::Adaptive { .. })) {
         return None;
     }
-    let (contacts, forest) = (Contacts::of(model), Forest::of(model));
+    let (laws, forest) = (law_table(model), Forest::of(model));
     let mut worst: Option<(f64, f64, &str)> = None; // swing, stiffness, robot
     let mut n_told = 0;
     for tree in forest.trees.iter().filter(|tree| packing::is_moved_by_forces(model, tree)) {
         let links = || tree.nodes.iter().filter_map(|node| node.rigid_idx);
         let mass: f64 = links().map(|link| model.rigids[link].mass).sum();
         let bodies = links().flat_map(|link| model.rigids[link].body_idxs.iter().copied());
-        let stiffness = bodies.map(|body| contacts.stiffest_of(body)).fold(0.0, f64::max);
+        let stiffness = bodies.map(|body| stiffest_of(&laws, body)).fold(0.0, f64::max);
         let swing = step_secs * sqrt(stiffness / mass);
         if swing > SWING_TOLD {
             n_told += 1;
@@ -130,12 +131,7 @@ const FAR_APART: f64 = 1e7;
 const SWING_KEPT: f64 = 0.17;
 
 impl Watch {
-    pub fn of(
-        model: &Model,
-        law: ContactLaw,
-        integrator: Integrator,
-        contacts: &Contacts,
-    ) -> Watch {
+    pub fn of(model: &Model, law: ContactLaw, integrator: Integrator, laws: &LawTable) -> Watch {
         let core = |geometry: &headland_world::Geometry| {
             let thickness = geometry.bounds().map(|(low, high)| (high - low).min_element());
             thickness.filter(|thickness| *thickness > 0.0).map_or(f64::INFINITY, |t| 0.5 * t)
@@ -146,7 +142,7 @@ impl Watch {
         let moved = model.rigids.iter().filter(|rigid| rigid.motion == Motion::Dynamic);
         let lightest = moved.map(|rigid| rigid.mass).fold(f64::INFINITY, f64::min);
         let stiffest =
-            (0..model.bodies.len()).map(|body| contacts.stiffest_of(body)).fold(0.0, f64::max);
+            (0..model.bodies.len()).map(|body| stiffest_of(laws, body)).fold(0.0, f64::max);
         let cores: Vec<Vec<f64>> = model.bodies.iter().map(cores_of).collect();
         Watch {
             law,

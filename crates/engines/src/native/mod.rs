@@ -17,6 +17,7 @@ mod crew;
 mod implausible;
 mod islands;
 mod joint_rows;
+mod lagging;
 mod packing;
 mod patches;
 mod realised;
@@ -42,6 +43,7 @@ use headland_world::{ContactLaw, Integrator};
 use contacts::{Contacts, Friction, Reach};
 use crew::Crew;
 use implausible::Watch;
+use lagging::Look;
 use packing::Packing;
 use rows::{Hand, Rows};
 use stages::Inner;
@@ -206,10 +208,10 @@ impl Built {
         let crew = Crew::of(n_robots, options.n_threads);
         let law = native.law.unwrap_or(ContactLaw::Hard);
         let integrator = native.integrator.unwrap_or(Integrator::SemiImplicit);
-        let contacts = Contacts::of(model);
+        let contacts = Contacts::of(model, scene.reaches());
         Built {
             detector: Detector::new(&scene),
-            watch: Watch::of(model, law, integrator, &contacts),
+            watch: Watch::of(model, law, integrator, &contacts.laws),
             contacts,
             rows: Rows::of(model, &packs, crew.n_threads()),
             crew,
@@ -233,7 +235,8 @@ impl Built {
     /// Semi-implicit: velocities of the end of the step, then positions by them.
     fn step(&mut self, drive: &Drive<'_>, state: &mut State) {
         self.find_contacts(drive, state);
-        self.push(drive, state, |_| true);
+        let look = Look { step: drive.dt, share: 1.0 };
+        self.push(drive, state, Some(look), |_| true);
         self.crew.each(&mut self.packs, |pack| pack.accelerate(drive));
         self.hold(drive, state, Hand::Kick);
         self.carry_on(drive, state);
@@ -252,7 +255,13 @@ impl Built {
 
     /// Forces from outside and, by the soft laws, those of contacts, on the packs that take them
     /// now.
-    fn push(&mut self, drive: &Drive<'_>, state: &State, takes: fn(&dyn Pack) -> bool) {
+    fn push(
+        &mut self,
+        drive: &Drive<'_>,
+        state: &State,
+        look: Option<Look>,
+        takes: fn(&dyn Pack) -> bool,
+    ) {
         for wrench in &drive.inputs.wrenches {
             let Some((pack, robot, node)) = self.packing.seats[wrench.rigid_idx] else { continue };
             let pack = &mut self.packs[pack];
@@ -268,7 +277,7 @@ impl Built {
         let friction = match self.law {
             ContactLaw::Hard => return,
             ContactLaw::Soft => Friction::ByRows,
-            ContactLaw::SoftCoulomb => Friction::Capped,
+            ContactLaw::SoftCoulomb => Friction::Capped { look },
         };
         self.contacts.push_softly(&mut self.packs, state, friction, takes);
     }

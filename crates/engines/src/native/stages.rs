@@ -4,6 +4,7 @@ use headland_sim::State;
 use headland_sim::motion::{DORMAND_PRINCE, Drive, Method, RK4};
 
 use super::Built;
+use super::lagging::Look;
 use super::rows::Hand;
 
 impl Built {
@@ -20,7 +21,7 @@ impl Built {
         // What would hold everything if the forces stayed as they are is there in the stages, but
         // where something is struck.
         self.find_contacts(drive, state);
-        self.push(drive, state, |_| true);
+        self.push(drive, state, None, |_| true);
         self.crew.each(&mut self.packs, |pack| pack.accelerate(drive));
         self.hold(drive, state, Hand::Lean);
         self.contacts.begin_to_rub();
@@ -39,7 +40,7 @@ impl Built {
             pack.write(state);
         }
         self.find_contacts(drive, state);
-        self.push(drive, state, |_| false);
+        self.push(drive, state, None, |_| false);
         self.contacts.rub_as_in_stages();
         self.hold(drive, state, Hand::Kick);
         self.carry_on(drive, state);
@@ -114,8 +115,12 @@ impl Built {
                 self.find_contacts(drive, state);
                 self.watch.note(drive.dt, &self.contacts);
             }
-            self.push(drive, state, |pack| pack.has_stages());
-            self.contacts.rub_in_stage(method.result[stage] * dt / drive.dt);
+            let share = method.result[stage] * dt / drive.dt;
+            // Inner steps are as short as friction needs them.
+            let has_inner_steps = !method.error.is_empty();
+            let look = (!has_inner_steps).then_some(Look { step: dt, share });
+            self.push(drive, state, look, |pack| pack.has_stages());
+            self.contacts.rub_in_stage(share);
             for pack in self.packs.iter_mut().filter(|pack| pack.has_stages()) {
                 pack.derive(drive, stage);
             }
