@@ -117,3 +117,49 @@ fn a_coarse_step_is_told_to_those_who_may_sink() {
     }
     assert!(!told(player, ContactLaw::Soft, Some(Detail::Kinematic)));
 }
+
+/// A trunk and an arm on a hinge about y, with these first velocities, 0.2 m apart along x.
+fn hinged(trunk: &str, arm: &str) -> String {
+    let link = |name: &str, x: f64, twist: &str| {
+        format!(
+            r#"<link name="{name}"><pose>{x} 0 1 0 0 0</pose><headland:twist>{twist}</headland:twist>
+            <inertial><mass>1</mass><inertia><ixx>0.01</ixx><iyy>0.01</iyy><izz>0.01</izz></inertia>
+            </inertial></link>"#
+        )
+    };
+    format!(
+        r#"<model name="robot">{}{}<joint name="hinge" type="revolute"><parent>trunk</parent>
+        <child>arm</child><axis><xyz>0 1 0</xyz></axis></joint></model>"#,
+        link("trunk", 0.0, trunk),
+        link("arm", 0.2, arm)
+    )
+}
+
+/// First velocities are those that joints leave free: what a robot moves with as a whole, and how
+/// its joints turn. The rest cannot be, and is told.
+#[test]
+fn first_velocities_that_cannot_be_are_told() {
+    let hard = |robot: String| said(&world(&robot, ContactLaw::Hard));
+    for (trunk, arm) in [
+        ("0 0 0 0 0 0", "0 0 0 0 0 0"),
+        ("1 2 3 0 0 0", "1 2 3 0 0 0"), // as a whole
+        ("0 0 0 0 0 2", "0 0.4 0 0 0 2"),
+        ("0 0 0 0 0 0", "0 0 0 0 3 0"), // about the hinge
+    ] {
+        assert_eq!(hard(hinged(trunk, arm)), [""; 0], "{trunk}, {arm}");
+    }
+    assert_eq!(
+        hard(hinged("1 0 0 0 0 0", "0 0 0 0 0 0.5")),
+        [
+            "link `robot::arm`: its first velocity `0 0 0 0 0 0.5` is not one that its joints and its \
+          detail leave free; it begins with `1 0 0 0 0 0`"
+        ]
+    );
+    // What has no joints moves as it is told.
+    let free = a_box("box", "").replace(
+        "<link name=\"link\">",
+        "<link name=\"link\"><headland:twist>1 2 3 4 5 6</headland:twist>",
+    );
+    assert!(free.contains("1 2 3 4 5 6"));
+    assert_eq!(said(&world(&free, ContactLaw::Hard)), [""; 0]);
+}

@@ -64,6 +64,7 @@ impl Lag {
 
     /// Moves on, at a point that answers so much \[1/kg\]; one that was not there before has
     /// nothing to lag behind.
+    #[inline]
     pub fn follow(
         &mut self,
         look: Look,
@@ -79,18 +80,20 @@ impl Lag {
             return;
         }
         let starts = !is_known || self.direct == 1.0;
-        let follows = if starts { 1.0 } else { look.share * FOLLOWING / strength };
-        self.direct = DIRECT / strength;
-        // Beyond these friction is at its limit.
+        let share = 1.0 / strength;
+        let follows = if starts { 1.0 } else { look.share * FOLLOWING * share };
+        self.direct = DIRECT * share;
+        // Beyond these friction is at its limit: `μ/s_μ`, and that by the radius `√(s_ν/s_μ)`.
         let fastest = law.mu / law.sliding;
-        let ring = sqrt(law.spinning / law.sliding);
+        let squares = [fastest * fastest, fastest * law.mu / law.spinning];
         let (_, now) = parts_of(motion);
-        for ((lags, now), most) in self.speeds.iter_mut().zip(now).zip([fastest, fastest / ring]) {
+        for ((lags, now), most) in self.speeds.iter_mut().zip(now).zip(squares) {
             *lags = within(*lags + (now - *lags) * follows, most);
         }
     }
 
     /// How friction sees two things move.
+    #[inline]
     pub fn seen(&self, motion: PointMotion) -> PointMotion {
         if self.direct == 1.0 {
             return motion;
@@ -107,13 +110,13 @@ fn parts_of(motion: &PointMotion) -> (Vec3, [Vec3; 2]) {
     (closing, [motion.velocity - closing, motion.angular_velocity])
 }
 
-/// No longer than that. What is no number is nothing: it must not be kept.
-fn within(v: Vec3, length_max: f64) -> Vec3 {
+/// No longer than the root of `square_max`. What is no number is nothing: it must not be kept.
+fn within(v: Vec3, square_max: f64) -> Vec3 {
     let square = v.length_squared();
-    if square <= length_max * length_max {
+    if square <= square_max {
         v
     } else if square.is_finite() {
-        v * (length_max / length(v))
+        v * sqrt(square_max / square)
     } else {
         Vec3::ZERO
     }

@@ -31,7 +31,7 @@ mod strength;
 use std::time::Duration;
 
 use headland_base::maths::sqrt;
-use headland_base::{Diagnostic, SimDuration};
+use headland_base::{Diagnostic, Severity, SimDuration};
 use headland_sim::contact::{Detector, Scene};
 use headland_sim::motion::{Drive, Pack, take_faster};
 use headland_sim::tree::{Forest, V3, V6};
@@ -119,6 +119,9 @@ impl Engine for Native {
         out.extend(packing::check(model));
         out.extend(implausible::check(model, options.step.secs()));
         out.extend(realised::remarks(model));
+        if !out.iter().any(|found| found.severity == Severity::Error) {
+            out.extend(realised::first_velocities(model));
+        }
         out
     }
 

@@ -1,4 +1,6 @@
-//! What a world asks of its surfaces and gets in another way, or not at all: told before a run.
+//! What a world asks for and gets in another way, or not at all: told before a run.
+//!
+//! Of its surfaces:
 //!
 //! | asked | `hard` | `soft`, `soft-coulomb` |
 //! |---|---|---|
@@ -6,11 +8,14 @@
 //! | restitution | as asked | left out: the separation of `<surface>` |
 //! | `<surface>` of `headland:native` | is not for it | as asked |
 //! | slip, torsional friction, friction direction, bounce threshold, contact stiffness | left out | left out |
+//!
+//! Of how it begins: velocities that joints do not allow, or that a detail does not have.
 
 use headland_base::Diagnostic;
-use headland_sim::{Model, asked_of_contacts};
-use headland_world::{ContactLaw, Surface};
+use headland_sim::{Model, Motion, State, asked_of_contacts};
+use headland_world::{ContactLaw, Surface, Twist};
 
+use super::packing::Packing;
 use super::rows::MU_MAX;
 
 /// Everything that is realised differently from what was asked, each once.
@@ -90,6 +95,54 @@ fn left_out(model: &Model) -> Vec<String> {
     }
     let is_any = |surface: &Surface| !asked_of_contacts(surface).is_empty();
     vec![format!("{}: {} left out", links(model, is_any), seen.join(", "))]
+}
+
+/// First velocities that are not those the world gives: found by how the robots begin, so only for
+/// a model that can be moved.
+pub(super) fn first_velocities(model: &Model) -> Option<Diagnostic> {
+    let is_moving = |twist: &Twist| *twist != Twist::default();
+    let moved = |motion: Motion| motion == Motion::Dynamic;
+    if !model.rigids.iter().any(|rigid| moved(rigid.motion) && is_moving(&rigid.twist)) {
+        return None;
+    }
+    let state = State::initial(model);
+    let mut begun = state.clone();
+    for pack in &mut Packing::of(model).packs(model, &state) {
+        pack.place(&state);
+        pack.write(&mut begun);
+    }
+    let differs = |i: &usize| {
+        let (asked, is) = (state.rigids[*i].twist, begun.rigids[*i].twist);
+        let off = (asked.linear - is.linear).length() + (asked.angular - is.angular).length();
+        off > SAME_VELOCITY * (1.0 + asked.linear.length() + asked.angular.length())
+    };
+    let others: Vec<usize> = (0..model.rigids.len()).filter(differs).collect();
+    let first = *others.first()?;
+    let written = |twist: Twist| {
+        let [x, y, z] = twist.linear.to_array().map(rounded);
+        let [a, b, c] = twist.angular.to_array().map(rounded);
+        format!("`{x} {y} {z} {a} {b} {c}`")
+    };
+    let name = &model.bodies[model.rigids[first].body_idxs[0]].name;
+    let more =
+        if others.len() == 1 { String::new() } else { format!(" and {} more", others.len() - 1) };
+    let text = format!(
+        "link `{name}`{more}: its first velocity {} is not one that its joints and its detail leave \
+         free; it begins with {}",
+        written(state.rigids[first].twist),
+        written(begun.rigids[first].twist)
+    );
+    let help = "give every link of the robot the headland:twist that it has when the robot moves as \
+                a whole, or begin with joints at rest";
+    Some(Diagnostic::remark("realised", text).help(help))
+}
+
+/// Velocities that differ by less, seen against their size, are the same.
+const SAME_VELOCITY: f64 = 1e-6;
+
+/// To six digits after the point, and no minus before nothing.
+fn rounded(number: f64) -> f64 {
+    (number * 1e6).round() / 1e6 + 0.0
 }
 
 fn surfaces(model: &Model) -> impl Iterator<Item = (&str, &Surface)> {

@@ -81,6 +81,7 @@ pub struct PointForce {
 }
 
 /// The law of the document: viscous friction without limit.
+#[inline]
 pub fn soft(law: &SurfaceLaw, motion: &PointMotion) -> PointForce {
     let Some((pressure, sliding)) = pressed(law, motion) else { return PointForce::default() };
     PointForce {
@@ -91,19 +92,23 @@ pub fn soft(law: &SurfaceLaw, motion: &PointMotion) -> PointForce {
 
 /// The same with friction held within Coulomb's limit: the force within `μ·|F_n|`, the torque
 /// within that times `√(s_ν/s_μ)`, the radius of the ring whose sliding the spin friction is.
+#[inline]
 pub fn soft_coulomb(law: &SurfaceLaw, motion: &PointMotion) -> PointForce {
     let Some((pressure, sliding)) = pressed(law, motion) else { return PointForce::default() };
+    // By their squares: most points are within the limit, and then no root is needed.
     let force_max = law.mu * pressure;
-    let ring = if law.sliding > 0.0 { sqrt(law.spinning / law.sliding) } else { 0.0 };
-    let friction = held_within(sliding * (-law.sliding * pressure), force_max);
+    let limit = force_max * force_max;
+    let ring = if law.sliding > 0.0 { law.spinning / law.sliding } else { 0.0 };
+    let friction = held_within(sliding * (-law.sliding * pressure), limit);
     let torque = motion.angular_velocity * (-law.spinning * pressure);
     PointForce {
         force: motion.normal * pressure + friction,
-        torque: held_within(torque, force_max * ring),
+        torque: held_within(torque, limit * ring),
     }
 }
 
 /// |F_n| \[N\] and the sliding velocity \[m/s\], where they overlap.
+#[inline]
 fn pressed(law: &SurfaceLaw, motion: &PointMotion) -> Option<(f64, Vec3)> {
     if motion.depth <= 0.0 {
         return None;
@@ -114,9 +119,11 @@ fn pressed(law: &SurfaceLaw, motion: &PointMotion) -> Option<(f64, Vec3)> {
     Some((factor * law.stiffness * motion.depth, sliding))
 }
 
-fn held_within(v: Vec3, length_max: f64) -> Vec3 {
+/// Not longer than the root of `square_max`.
+#[inline]
+fn held_within(v: Vec3, square_max: f64) -> Vec3 {
     let square = v.dot(v);
-    if square > length_max * length_max { v * (length_max / sqrt(square)) } else { v }
+    if square > square_max { v * sqrt(square_max / square) } else { v }
 }
 
 /// Laws per pair of kinds of surface, whichever comes first, with one for all others.

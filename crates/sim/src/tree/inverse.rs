@@ -55,7 +55,17 @@ wide! {
 /// What the columns of a node add to the motion of what carries it.
 #[inline(always)]
 fn own_motion<L: Lane>(node: &Node, bodies: &Bodies<L>, velocities: &[L]) -> V6<L> {
-    node.columns().fold(V6::ZERO, |own, k| own + bodies.axes[k] * velocities[k])
+    let first = node.first_dof;
+    if node.kind == NodeKind::Free {
+        let [a, b, c, x, y, z]: [L; 6] = velocities[first..first + 6].try_into().expect("six");
+        return V6::of_parts([a, b, c, x, y, z]);
+    }
+    // No fold: it is not inlined, and then narrow.
+    let mut own = bodies.axes[first] * velocities[first];
+    for k in first + 1..node.columns().end {
+        own += bodies.axes[k] * velocities[k];
+    }
+    own
 }
 
 wide! {

@@ -192,6 +192,18 @@ impl Lane for f64 {
     fn half_sin_cos_each(angles: &[f64], sines: &mut [f64], cosines: &mut [f64]) {
         widely(SideBySide { angles, sines, cosines });
     }
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    #[allow(unsafe_code, reason = "wider instructions are called across a boundary")]
+    fn wide(kernel: impl Kernel) {
+        if has_avx2() {
+            // SAFETY: the line above.
+            unsafe { with_avx2(kernel) };
+        } else {
+            kernel.run();
+        }
+    }
+    #[cfg(not(target_arch = "x86_64"))]
     #[inline(always)]
     fn wide(kernel: impl Kernel) {
         kernel.run();
