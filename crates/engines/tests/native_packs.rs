@@ -71,12 +71,13 @@ fn bits(world: World, n_threads: usize) -> Vec<(String, Vec<u64>)> {
 }
 
 /// Alone, in a lane of 8, in two lanes of 8, and as the one left over: the same bits, by every
-/// law and integrator, on one thread and on two.
+/// law, looked at once in a step and in stages, on one thread and on two.
 #[test]
 fn a_robot_alone_is_to_the_bit_the_robot_in_a_crowd() {
     for (integrator, law) in [
         (Integrator::SemiImplicit, ContactLaw::Hard),
         (Integrator::SemiImplicit, ContactLaw::Soft),
+        (Integrator::SemiImplicit, ContactLaw::SoftCoulomb),
         (Integrator::Rk4, ContactLaw::SoftCoulomb),
         (Integrator::Rk4, ContactLaw::Hard),
     ] {

@@ -155,6 +155,14 @@ fn first_velocities_that_cannot_be_are_told() {
           detail leave free; it begins with `1 0 0 0 0 0`"
         ]
     );
+    // A robot that moves as it is told begins at rest.
+    let foot = "<headland:foot link=\"trunk\"><pose>0 0 -0.1 0 0 0</pose></headland:foot>";
+    let walker =
+        hinged("1 0 0 0 0 0", "1 0 0 0 0 0").replace("</model>", &format!("{foot}</model>"));
+    let mut told = world(&walker, ContactLaw::Hard);
+    told.set_detail("robot", Detail::Kinematic).expect("a robot");
+    let words = said(&told);
+    assert!(words.len() == 1 && words[0].contains("it begins with `0 0 0 0 0 0`"), "{words:?}");
     // What has no joints moves as it is told.
     let free = a_box("box", "").replace(
         "<link name=\"link\">",

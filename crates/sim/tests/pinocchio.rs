@@ -138,7 +138,7 @@ impl Coordinates for Case {
     /// ours (angular, linear, along the world's axes, at its centre of mass).
     fn velocities(&self, theirs: &[f64]) -> Vec<f64> {
         let mut out = theirs.to_vec();
-        if self.tree.nodes[0].kind == NodeKind::Free {
+        if self.tree.is_free() {
             let turn = self.base_pose().rotation;
             let linear = Vec3::new(theirs[0], theirs[1], theirs[2]);
             let angular = Vec3::new(theirs[3], theirs[4], theirs[5]);
@@ -156,7 +156,7 @@ impl Coordinates for Case {
 
     fn efforts(&self, theirs: &[f64]) -> Vec<f64> {
         let mut out = theirs.to_vec();
-        if self.tree.nodes[0].kind == NodeKind::Free {
+        if self.tree.is_free() {
             let turn = self.base_pose().rotation;
             let force = Vec3::new(theirs[0], theirs[1], theirs[2]);
             let centre = self.tree.nodes[0].rigid_from_node.translation;
@@ -169,7 +169,7 @@ impl Coordinates for Case {
 
     fn efforts_to_theirs(&self, ours: &[f64]) -> Vec<f64> {
         let mut out = ours.to_vec();
-        if self.tree.nodes[0].kind == NodeKind::Free {
+        if self.tree.is_free() {
             let back = self.base_pose().rotation.conjugate();
             let moment = back * Vec3::new(ours[0], ours[1], ours[2]);
             let force = back * Vec3::new(ours[3], ours[4], ours[5]);

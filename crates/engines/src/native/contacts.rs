@@ -10,25 +10,33 @@ use headland_sim::tree::{V3, V6};
 use headland_sim::{Contact, Model, State, SurfacePair};
 use headland_world::{ContactLaw, NativeSettings};
 
-use super::lagging::{Lag, Look, responses};
+use super::lagging::{Lag, Look, Response, responses};
 use super::packing::{Packing, Seat};
 
-/// The contacts of a step: scratch but for the warm start.
+/// The contacts of a step: scratch but for the warm start and what friction lags behind.
 pub(super) struct Contacts {
     /// In the detector's order.
     pub touches: Vec<Touch>,
     /// Those of the step before.
     before: Vec<Touch>,
     pub laws: LawTable,
-    /// How much a point of each rigid may answer to an impulse \[1/kg\].
-    responses: Vec<f64>,
+    /// How much a point of each rigid may answer.
+    responses: Vec<Response>,
+    /// Friction that is left to rows, as it was in the stages of a step up to here: by points, in
+    /// their order; and in those of an inner step that may be refused. Points come and go from
+    /// stage to stage, so this is not theirs.
+    rubbed: Vec<(Spot, [f64; 2])>,
+    rubbing: Vec<(Spot, [f64; 2])>,
 }
+
+/// Two shapes and a feature of theirs.
+type Spot = ((usize, usize, usize, usize), u32);
 
 /// How the friction of the soft laws acts.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Friction {
     /// As a force, within Coulomb's limit, which lags behind where a step is too long for it, see
-    /// [`super::lagging`]; none where steps are as short as it needs them.
+    /// [`super::lagging`]; without a look it lags as far as it did.
     Capped { look: Option<Look> },
     /// By rows that are solved with the step.
     ByRows,
@@ -89,10 +97,6 @@ pub(super) struct Touch {
     /// Friction that is left to rows: force per sliding \[N·s/m\] and torque per spinning
     /// speed \[N·m·s\].
     pub rub: [f64; 2],
-    /// What that was in the stages of a step up to here, each by its share of the step; and in
-    /// those of an inner step that may be refused.
-    rubbed: [f64; 2],
-    rubbing: [f64; 2],
     lag: Lag,
 }
 
@@ -110,6 +114,8 @@ impl Contacts {
             before: Vec::new(),
             laws: law_table(model),
             responses: responses(model, reaches),
+            rubbed: Vec::new(),
+            rubbing: Vec::new(),
         }
     }
 
@@ -170,8 +176,6 @@ impl Contacts {
                 impulse: kept.map_or([0.0; 3], |touch| touch.impulse),
                 overcome_for: kept.map_or(0.0, |touch| touch.overcome_for),
                 rub: [0.0; 2],
-                rubbed: kept.map_or([0.0; 2], |touch| touch.rubbed),
-                rubbing: kept.map_or([0.0; 2], |touch| touch.rubbing),
                 lag: kept.map_or(Lag::NONE, |touch| touch.lag),
             });
         }
@@ -231,9 +235,14 @@ impl Contacts {
             let law = self.laws.law((body_a, shape_a), (body_b, shape_b));
             let given = match friction {
                 Friction::Capped { look } => {
-                    if let Some(look) = look {
+                    let has_stages = |seat: &Seat| packs[seat.0].has_stages();
+                    let is_looked_at = |look: &Look| {
+                        let is_of = |at| at == touch.seats.iter().flatten().any(has_stages);
+                        look.at_stages.is_none_or(is_of)
+                    };
+                    if let Some(look) = look.filter(is_looked_at) {
                         let response = self.responses[a] + self.responses[b];
-                        touch.lag.follow(look, response, law, &motion, touch.is_known);
+                        touch.lag.follow(look, response, law, &motion);
                     }
                     soft_coulomb(law, &touch.lag.seen(motion))
                 }
@@ -259,32 +268,36 @@ impl Contacts {
 
     /// Begins to sum up what rubs in the stages of a step.
     pub fn begin_to_rub(&mut self) {
-        self.touches.iter_mut().for_each(|touch| [touch.rubbed, touch.rubbing] = [[0.0; 2]; 2]);
+        self.rubbed.clear();
+        self.rubbing.clear();
     }
 
     /// Counts how a stage rubs by its share of the step.
     pub fn rub_in_stage(&mut self, share: f64) {
-        for Touch { rub, rubbing, .. } in &mut self.touches {
-            *rubbing = [rubbing[0] + share * rub[0], rubbing[1] + share * rub[1]];
+        for touch in self.touches.iter().filter(|touch| touch.rub != [0.0; 2]) {
+            add_to(&mut self.rubbing, spot(&touch.point), touch.rub.map(|rub| share * rub));
         }
     }
 
     /// Counts an inner step, unless it was refused.
     pub fn rub_in_inner_step(&mut self, is_refused: bool) {
-        for Touch { rubbed, rubbing, .. } in &mut self.touches {
-            let now = std::mem::take(rubbing);
-            if !is_refused {
-                *rubbed = [rubbed[0] + now[0], rubbed[1] + now[1]];
-            }
+        for (spot, rub) in self.rubbing.drain(..).filter(|_| !is_refused) {
+            add_to(&mut self.rubbed, spot, rub);
         }
     }
 
     /// What rubs in a whole step is pressed by what its stages did, not by what the first of them
     /// found: where a spring lets go with less than it pushes, that is ten times as much or a
-    /// tenth.
+    /// tenth. Stages may count less than nothing, and what is pressed in one of those alone does not
+    /// rub.
     pub fn rub_as_in_stages(&mut self) {
-        for touch in self.touches.iter_mut().filter(|touch| touch.is_known) {
-            touch.rub = touch.rubbed;
+        for touch in &mut self.touches {
+            let known = self.rubbed.binary_search_by_key(&spot(&touch.point), |(spot, _)| *spot);
+            match known {
+                Ok(i) => touch.rub = self.rubbed[i].1.map(|rub| rub.max(0.0)),
+                Err(_) if touch.is_known => touch.rub = [0.0; 2],
+                Err(_) => {}
+            }
         }
     }
 
@@ -361,6 +374,18 @@ const NO_BLOW: f64 = 5e-3;
 
 fn pair(point: &ContactPoint) -> (usize, usize, usize, usize) {
     (point.body_a, point.body_b, point.shape_a, point.shape_b)
+}
+
+fn spot(point: &ContactPoint) -> Spot {
+    (pair(point), point.feature)
+}
+
+/// Adds to what is known of a spot in a list in their order.
+fn add_to(list: &mut Vec<(Spot, [f64; 2])>, spot: Spot, rub: [f64; 2]) {
+    match list.binary_search_by_key(&spot, |(known, _)| *known) {
+        Ok(i) => list[i].1 = [list[i].1[0] + rub[0], list[i].1[1] + rub[1]],
+        Err(i) => list.insert(i, (spot, rub)),
+    }
 }
 
 /// Pack and robot of both sides, which way across the ground the second goes, and how far.

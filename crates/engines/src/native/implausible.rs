@@ -19,7 +19,7 @@ use headland_world::{ContactLaw, Integrator};
 
 use super::contacts::{Contacts, Touch, law_table, stiffest_of, velocity_at};
 use super::packing::{self, Seat};
-use super::rows::{about, free_velocity, six};
+use super::rows::{about, free_velocity};
 
 /// What was told, and what is known to tell by.
 pub(super) struct Watch {
@@ -350,7 +350,7 @@ impl Watch {
     fn give(&mut self, packs: &[Box<dyn Pack>], seat: Seat, touch: &Touch) -> f64 {
         let push: V6<f64> = about(packs, seat, touch.point.position, touch.point.normal);
         packs[seat.0].half(seat.1, seat.2, &mut self.half);
-        let along = six(push);
+        let along = push.parts();
         let both = self.half.gives.iter().zip(&self.half.lefts);
         both.map(|(give, lefts)| {
             let left: f64 = lefts.iter().zip(along).map(|(left, part)| left * part).sum();

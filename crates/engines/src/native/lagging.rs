@@ -8,22 +8,27 @@
 //! speed and of one that lags behind it:
 //!
 //! ```text
-//! F = −c·(β·u + (1−β)·w)      w ← w + γ·(u − w)      β = 0.4/ρ   γ = 0.2/ρ   ρ = 4·h·c·(R_a + R_b)
+//! F = −c·(β·u + (1−β)·w)      w ← w + γ·(u − w)      β = 0.4/ρ   γ = 0.2/ρ
+//! ρ = 4·h·c·(R_a + R_b), 20 at most
 //! ```
 //!
-//! That is a damper the step can follow beside a spring and a damper in series: it makes no
-//! energy, and is the law itself for what slides steadily and for every step short enough
-//! (`ρ ≤ 0.4`). What it costs is that things give in by `μ/s_μ` for the time of the lag, `h·ρ/0.2`:
-//! 2 mm at most in steps of 1 ms on the default surface.
+//! That is a damper the step can follow beside a spring and a damper in series: pressed evenly it
+//! makes no energy, and it is the law itself for what slides steadily and for every step short
+//! enough (`ρ ≤ 0.4`). Spin has a `ρ` of its own, and the larger of both counts. What it costs is
+//! that things give in by `μ/s_μ` for the time of the lag, `h·ρ/0.2`: 2 mm at most in steps of 1 ms
+//! on the default surface. What is too strong even for that, such as a few grams gripped by tens of
+//! newtons at 1 ms, chatters as it would without.
 //!
 //! Integrators of several stages follow at each of them by its share: the speed at which steps begin
 //! is not the one they have on the whole, where a spring pushes in one half of a step and lets go in
-//! the other.
+//! the other. The inner steps of the adaptive one are short enough by themselves.
 
 use headland_base::Vec3;
-use headland_base::maths::{length, sqrt};
-use headland_sim::contact::soft::{PointMotion, SurfaceLaw};
-use headland_sim::{Model, Motion, Rigid};
+use headland_sim::contact::soft::{PointMotion, SurfaceLaw, held_within};
+use headland_sim::tree::Forest;
+use headland_sim::{Model, Rigid};
+
+use super::packing::is_moved_by_forces;
 
 /// What friction at a point sees: kept from step to step.
 #[derive(Clone, Copy, Debug)]
@@ -41,6 +46,25 @@ pub(super) struct Look {
     pub step: f64,
     /// The share of the step that it stands for.
     pub share: f64,
+    /// Only of points whose robots are looked at in stages, or only of others.
+    pub at_stages: Option<bool>,
+}
+
+/// How much a point of a rigid may answer.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Response {
+    /// To an impulse \[1/kg\].
+    pub sliding: f64,
+    /// To one that turns it \[1/(kg·m²)\].
+    pub spinning: f64,
+}
+
+impl std::ops::Add for Response {
+    type Output = Response;
+
+    fn add(self, other: Response) -> Response {
+        Response { sliding: self.sliding + other.sliding, spinning: self.spinning + other.spinning }
+    }
 }
 
 /// The share of the momentum of what slides that friction may take in a step. Far from 2, for
@@ -62,33 +86,39 @@ impl Lag {
     /// Friction that sees what is.
     pub const NONE: Lag = Lag { direct: 1.0, speeds: [Vec3::ZERO; 2] };
 
-    /// Moves on, at a point that answers so much \[1/kg\]; one that was not there before has
-    /// nothing to lag behind.
+    /// Moves on, at a point that answers so much.
     #[inline]
     pub fn follow(
         &mut self,
         look: Look,
-        response: f64,
+        response: Response,
         law: &SurfaceLaw,
         motion: &PointMotion,
-        is_known: bool,
     ) {
         let pressure = law.stiffness * motion.depth;
-        let strength = (POINTS * look.step * law.sliding * pressure * response).min(STRONGEST);
-        if strength.is_nan() || strength <= DIRECT {
+        let answer = (law.sliding * response.sliding).max(law.spinning * response.spinning);
+        let strength = POINTS * look.step * pressure * answer;
+        // Numbers that are none do not lag, either.
+        if !(strength > DIRECT) {
             *self = Lag::NONE;
             return;
         }
-        let starts = !is_known || self.direct == 1.0;
-        let share = 1.0 / strength;
-        let follows = if starts { 1.0 } else { look.share * FOLLOWING * share };
+        let starts = self.direct == 1.0;
+        let share = 1.0 / strength.min(STRONGEST);
         self.direct = DIRECT * share;
-        // Beyond these friction is at its limit: `μ/s_μ`, and that by the radius `√(s_ν/s_μ)`.
-        let fastest = law.mu / law.sliding;
-        let squares = [fastest * fastest, fastest * law.mu / law.spinning];
+        // From nothing on: at first as much as takes out what there is.
+        let follows = if starts {
+            (share - self.direct) / (1.0 - self.direct)
+        } else {
+            look.share * FOLLOWING * share
+        };
         let (_, now) = parts_of(motion);
-        for ((lags, now), most) in self.speeds.iter_mut().zip(now).zip(squares) {
-            *lags = within(*lags + (now - *lags) * follows, most);
+        let before = [across(motion.normal, self.speeds[0]), self.speeds[1]];
+        let limits = limits(law);
+        for k in 0..2 {
+            let lags = held_within(before[k] + (now[k] - before[k]) * follows, limits[k]);
+            // What is no number must not be kept.
+            self.speeds[k] = if lags.is_finite() { lags } else { Vec3::ZERO };
         }
     }
 
@@ -99,42 +129,129 @@ impl Lag {
             return motion;
         }
         let (closing, now) = parts_of(&motion);
-        let mixed = |k: usize| now[k] * self.direct + self.speeds[k] * (1.0 - self.direct);
+        // The plane may have turned since.
+        let lags = [across(motion.normal, self.speeds[0]), self.speeds[1]];
+        let mixed = |k: usize| now[k] * self.direct + lags[k] * (1.0 - self.direct);
         PointMotion { velocity: closing + mixed(0), angular_velocity: mixed(1), ..motion }
     }
 }
 
+/// Beyond these speeds friction is at its limit, squared: `μ/s_μ` \[m/s\], and that over the radius
+/// `√(s_ν/s_μ)` \[rad/s\]. What has no friction has no limit.
+fn limits(law: &SurfaceLaw) -> [f64; 2] {
+    let over =
+        |by: f64| if by > 0.0 { law.mu * law.mu / (law.sliding * by) } else { f64::INFINITY };
+    [over(law.sliding), over(law.spinning)]
+}
+
 /// Along the normal, and how it slides and spins.
 fn parts_of(motion: &PointMotion) -> (Vec3, [Vec3; 2]) {
-    let closing = motion.normal * motion.velocity.dot(motion.normal);
-    (closing, [motion.velocity - closing, motion.angular_velocity])
+    let sliding = across(motion.normal, motion.velocity);
+    (motion.velocity - sliding, [sliding, motion.angular_velocity])
 }
 
-/// No longer than the root of `square_max`. What is no number is nothing: it must not be kept.
-fn within(v: Vec3, square_max: f64) -> Vec3 {
-    let square = v.length_squared();
-    if square <= square_max {
-        v
-    } else if square.is_finite() {
-        v * sqrt(square_max / square)
-    } else {
-        Vec3::ZERO
+/// What of it is not along the normal.
+fn across(normal: Vec3, v: Vec3) -> Vec3 {
+    v - normal * v.dot(normal)
+}
+
+/// How much a point of each rigid that forces move may answer, by how far its shapes reach from its
+/// origin \[m\]. About the mean of its axes: friction is held to a fifth of what would be too much.
+pub(super) fn responses(
+    model: &Model,
+    reaches: impl Iterator<Item = (usize, f64)>,
+) -> Vec<Response> {
+    let mut is_moved = vec![false; model.rigids.len()];
+    for tree in Forest::of(model).trees.iter().filter(|tree| is_moved_by_forces(model, tree)) {
+        tree.nodes.iter().filter_map(|node| node.rigid_idx).for_each(|i| is_moved[i] = true);
     }
-}
-
-/// How much a point of each rigid may answer to an impulse \[1/kg\], by how far its shapes reach
-/// from its origin \[m\]. About the mean of its axes: friction is held to a fifth of what would be
-/// too much.
-pub(super) fn responses(model: &Model, reaches: impl Iterator<Item = (usize, f64)>) -> Vec<f64> {
-    let mut out = vec![0.0; model.rigids.len()];
-    for (rigid, reach) in reaches {
-        let Rigid { motion, mass, centre, inertia, .. } = &model.rigids[rigid];
-        if *motion == Motion::Dynamic {
-            let inverse = inertia.inverse();
-            let turning = (inverse.x_axis.x + inverse.y_axis.y + inverse.z_axis.z) / 3.0;
-            let arm = reach + length(*centre);
-            out[rigid] = 1.0 / mass + arm * arm * turning;
-        }
+    let mut out = vec![Response::default(); model.rigids.len()];
+    for (rigid, reach) in reaches.filter(|(rigid, _)| is_moved[*rigid]) {
+        let Rigid { mass, centre, inertia, .. } = &model.rigids[rigid];
+        let inverse = inertia.inverse();
+        let spinning = (inverse.x_axis.x + inverse.y_axis.y + inverse.z_axis.z) / 3.0;
+        let arm = reach + centre.length();
+        out[rigid] = Response { sliding: 1.0 / mass + arm * arm * spinning, spinning };
     }
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use headland_sim::contact::soft::soft_coulomb;
+
+    const LOOK: Look = Look { step: 1e-3, share: 1.0, at_stages: None };
+
+    fn motion(velocity: Vec3, angular_velocity: Vec3) -> PointMotion {
+        PointMotion { depth: 1e-3, normal: Vec3::Z, velocity, angular_velocity }
+    }
+
+    fn answering(sliding: f64) -> Response {
+        Response { sliding, spinning: 0.0 }
+    }
+
+    /// In steps short enough, and in the end for what slides steadily, friction sees what is.
+    #[test]
+    fn what_slides_steadily_is_not_changed() {
+        let law = SurfaceLaw::default();
+        let slides = motion(Vec3::new(3e-3, 1e-3, 0.0), Vec3::new(0.0, 0.0, 0.1));
+        for response in [1e-3, 1.0, 100.0] {
+            let mut lag = Lag::NONE;
+            (0..4_000).for_each(|_| lag.follow(LOOK, answering(response), &law, &slides));
+            let off = lag.seen(slides).velocity - slides.velocity;
+            assert!(off.length() < 1e-15, "{response}: {off}");
+        }
+        let mut lag = Lag::NONE;
+        lag.follow(LOOK, answering(1e-3), &law, &motion(Vec3::X, Vec3::ZERO));
+        assert_eq!(lag.seen(slides), slides, "a short step has no lag");
+    }
+
+    /// A mass that friction alone slows down, many times too strong for the step: it stops without
+    /// being thrown back by more than it came with, and never has more energy than before.
+    #[test]
+    fn what_lags_makes_no_energy() {
+        let law = SurfaceLaw { mu: 1e9, ..SurfaceLaw::default() };
+        for mass in [3.0, 1.0, 0.3] {
+            let (mut lag, mut speed) = (Lag::NONE, 0.02_f64);
+            let mut fastest = speed;
+            for _ in 0..3_000 {
+                // Four points, as of a flat side.
+                let now = motion(Vec3::X * speed, Vec3::ZERO);
+                lag.follow(LOOK, answering(1.0 / mass), &law, &now);
+                let force = soft_coulomb(&law, &lag.seen(now)).force.x;
+                speed += 4.0 * LOOK.step * force / mass;
+                assert!(speed.abs() <= fastest, "{mass} kg: {speed} m/s");
+                fastest = fastest.max(speed.abs());
+            }
+            assert!(speed.abs() < 1e-6, "{mass} kg: {speed} m/s are left");
+        }
+    }
+
+    /// A plane that turns: what lags stays within it, so springs see how things close and no more.
+    #[test]
+    fn what_lags_stays_in_the_plane() {
+        let law = SurfaceLaw::default();
+        let mut lag = Lag::NONE;
+        lag.follow(LOOK, answering(10.0), &law, &motion(Vec3::X * 0.01, Vec3::ZERO));
+        let turned = PointMotion { normal: Vec3::X, ..motion(Vec3::X * -1e-4, Vec3::ZERO) };
+        assert_eq!(lag.seen(turned).velocity.x, -1e-4);
+    }
+
+    /// Nothing of a law, and numbers that are none, leave numbers.
+    #[test]
+    fn what_is_no_number_is_not_kept() {
+        let still = motion(Vec3::ZERO, Vec3::ZERO);
+        for (sliding, spinning, mu) in [(0.0, 0.0, 0.0), (50.0, 0.0, 0.0), (0.0, 0.05, 0.0)] {
+            let law = SurfaceLaw { sliding, spinning, mu, ..SurfaceLaw::default() };
+            let mut lag = Lag::NONE;
+            let response = Response { sliding: 100.0, spinning: 1e4 };
+            for velocity in [1.0, f64::NAN, f64::INFINITY] {
+                lag.follow(LOOK, response, &law, &motion(Vec3::X * velocity, Vec3::Z * velocity));
+            }
+            let seen = lag.seen(still);
+            assert!(seen.velocity.is_finite() && seen.angular_velocity.is_finite(), "{law:?}");
+            assert!(soft_coulomb(&law, &seen).torque.is_finite(), "{law:?}");
+        }
+    }
 }

@@ -238,7 +238,7 @@ impl Built {
     /// Semi-implicit: velocities of the end of the step, then positions by them.
     fn step(&mut self, drive: &Drive<'_>, state: &mut State) {
         self.find_contacts(drive, state);
-        let look = Look { step: drive.dt, share: 1.0 };
+        let look = Look { step: drive.dt, share: 1.0, at_stages: None };
         self.push(drive, state, Some(look), |_| true);
         self.crew.each(&mut self.packs, |pack| pack.accelerate(drive));
         self.hold(drive, state, Hand::Kick);

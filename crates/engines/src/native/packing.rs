@@ -3,7 +3,7 @@
 use headland_base::Diagnostic;
 use headland_sim::contact::ContactScope;
 use headland_sim::motion::{Pack, Robot, needs, needs_ground, pack_of};
-use headland_sim::tree::{Forest, NodeKind, Tree, widest};
+use headland_sim::tree::{Forest, Tree, widest};
 use headland_sim::{Model, State};
 use headland_world::{Detail, ModelAt};
 
@@ -95,7 +95,7 @@ pub(super) fn is_moved_by_forces(model: &Model, tree: &Tree) -> bool {
 }
 
 fn is_single(tree: &Tree) -> bool {
-    tree.nodes.len() == 1 && tree.nodes[0].kind == NodeKind::Free
+    tree.nodes.len() == 1 && tree.is_free()
 }
 
 /// What keeps robots from being moved at their details, and details that nothing comes of.

@@ -12,7 +12,7 @@
 //! Of how it begins: velocities that joints do not allow, or that a detail does not have.
 
 use headland_base::Diagnostic;
-use headland_sim::{Model, Motion, State, asked_of_contacts};
+use headland_sim::{Model, State, asked_of_contacts};
 use headland_world::{ContactLaw, Surface, Twist};
 
 use super::packing::Packing;
@@ -101,8 +101,7 @@ fn left_out(model: &Model) -> Vec<String> {
 /// a model that can be moved.
 pub(super) fn first_velocities(model: &Model) -> Option<Diagnostic> {
     let is_moving = |twist: &Twist| *twist != Twist::default();
-    let moved = |motion: Motion| motion == Motion::Dynamic;
-    if !model.rigids.iter().any(|rigid| moved(rigid.motion) && is_moving(&rigid.twist)) {
+    if !model.rigids.iter().any(|rigid| is_moving(&rigid.twist)) {
         return None;
     }
     let state = State::initial(model);
@@ -116,16 +115,18 @@ pub(super) fn first_velocities(model: &Model) -> Option<Diagnostic> {
         let off = (asked.linear - is.linear).length() + (asked.angular - is.angular).length();
         off > SAME_VELOCITY * (1.0 + asked.linear.length() + asked.angular.length())
     };
-    let others: Vec<usize> = (0..model.rigids.len()).filter(differs).collect();
-    let first = *others.first()?;
+    let differing: Vec<usize> = (0..model.rigids.len()).filter(differs).collect();
+    let first = *differing.first()?;
     let written = |twist: Twist| {
         let [x, y, z] = twist.linear.to_array().map(rounded);
         let [a, b, c] = twist.angular.to_array().map(rounded);
         format!("`{x} {y} {z} {a} {b} {c}`")
     };
     let name = &model.bodies[model.rigids[first].body_idxs[0]].name;
-    let more =
-        if others.len() == 1 { String::new() } else { format!(" and {} more", others.len() - 1) };
+    let more = match differing.len() {
+        1 => String::new(),
+        n => format!(" and {} more", n - 1),
+    };
     let text = format!(
         "link `{name}`{more}: its first velocity {} is not one that its joints and its detail leave \
          free; it begins with {}",

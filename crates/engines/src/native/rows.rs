@@ -7,7 +7,7 @@ use headland_base::maths::sqrt;
 use headland_sim::constraint::{Assembly, Blocks};
 use headland_sim::contact::hard::{Contact, Row, Strength, is_touching, normal_target};
 use headland_sim::motion::{Drive, Pack};
-use headland_sim::tree::{Half, NodeKind, V3, V6};
+use headland_sim::tree::{Half, V3, V6};
 use headland_sim::{Model, State};
 use headland_world::Integrator;
 
@@ -136,7 +136,7 @@ impl Numbering {
         };
         let robots = packs.iter().map(|pack| pack.robots().iter().map(|_| number()).collect());
         let robots = robots.collect();
-        let is_fixed = packs.iter().map(|pack| pack.tree().nodes[0].kind != NodeKind::Free);
+        let is_fixed = packs.iter().map(|pack| !pack.tree().is_free());
         let is_told = packs.iter().map(|pack| !pack.gives_way()).collect();
         let has_led_limbs = packs.iter().map(|pack| pack.gives_way() && !pack.joints_give_way());
         let has_led_limbs = has_led_limbs.collect();
@@ -421,7 +421,7 @@ impl Rows {
         for (i, side) in sides.iter().enumerate() {
             let Some((seat, force)) = side else { continue };
             let asked = self.ask(packs, i, *seat);
-            self.held.blocks.side(asked.source, &[six(*force)]);
+            self.held.blocks.side(asked.source, &[force.parts()]);
         }
     }
 
@@ -697,11 +697,6 @@ fn kick_links(packs: &mut [Box<dyn Pack>], sides: &Sides, impulse: f64) {
 pub(super) fn about(packs: &[Box<dyn Pack>], seat: Seat, at: Vec3, force: Vec3) -> V6<f64> {
     let arm = at - packs[seat.0].origin(seat.1);
     V6::force_at(V3::of(arm), V3::of(force), V3::ZERO)
-}
-
-pub(super) fn six(force: V6<f64>) -> [f64; 6] {
-    let (t, l) = (force.turn, force.line);
-    [t.x, t.y, t.z, l.x, l.y, l.z]
 }
 
 /// Of b against a at the contact, if nothing kicked.

@@ -21,7 +21,9 @@ impl Built {
         // What would hold everything if the forces stayed as they are is there in the stages, but
         // where something is struck.
         self.find_contacts(drive, state);
-        self.push(drive, state, None, |_| true);
+        // Who has no stages takes these for the whole step.
+        let look = Look { step: drive.dt, share: 1.0, at_stages: Some(false) };
+        self.push(drive, state, Some(look), |_| true);
         self.crew.each(&mut self.packs, |pack| pack.accelerate(drive));
         self.hold(drive, state, Hand::Lean);
         self.contacts.begin_to_rub();
@@ -118,7 +120,8 @@ impl Built {
             let share = method.result[stage] * dt / drive.dt;
             // Inner steps are as short as friction needs them.
             let has_inner_steps = !method.error.is_empty();
-            let look = (!has_inner_steps).then_some(Look { step: dt, share });
+            let look = Look { step: dt, share, at_stages: Some(true) };
+            let look = (!has_inner_steps).then_some(look);
             self.push(drive, state, look, |pack| pack.has_stages());
             self.contacts.rub_in_stage(share);
             for pack in self.packs.iter_mut().filter(|pack| pack.has_stages()) {

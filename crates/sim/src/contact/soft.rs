@@ -119,9 +119,9 @@ fn pressed(law: &SurfaceLaw, motion: &PointMotion) -> Option<(f64, Vec3)> {
     Some((factor * law.stiffness * motion.depth, sliding))
 }
 
-/// Not longer than the root of `square_max`.
+/// Not longer than the root of `square_max`; what is no number stays none.
 #[inline]
-fn held_within(v: Vec3, square_max: f64) -> Vec3 {
+pub fn held_within(v: Vec3, square_max: f64) -> Vec3 {
     let square = v.dot(v);
     if square > square_max { v * sqrt(square_max / square) } else { v }
 }

@@ -8,8 +8,8 @@ use headland_base::Vec3;
 use crate::model::Model;
 use crate::state::State;
 use crate::tree::{
-    Bodies, Factor, Half, Kernel, Lane, M3, Motions, NodeKind, Sym3, Tree, Turn, V3, V6,
-    bias_forces, factor, move_bodies, place, solve,
+    Bodies, Factor, Half, Kernel, Lane, M3, Motions, Sym3, Tree, Turn, V3, V6, bias_forces, factor,
+    move_bodies, place, solve,
 };
 
 use super::columns::{Columns, Motors};
@@ -121,7 +121,7 @@ impl<L: Lane> Articulated<L> {
         Articulated {
             links: Links::new(tree, &robots),
             held: positions.clone(),
-            is_single: tree.nodes.len() == 1 && tree.nodes[0].kind == NodeKind::Free,
+            is_single: tree.nodes.len() == 1 && tree.is_free(),
             tree: tree.clone(),
             robots,
             columns,
@@ -384,8 +384,7 @@ const STIFF: f64 = 0.5;
 /// `ω × v` of a tree's free first link.
 #[inline(always)]
 fn free_drift<L: Lane>(tree: &Tree, v: &[L]) -> Option<V3<L>> {
-    (tree.nodes[0].kind == NodeKind::Free)
-        .then(|| V3 { x: v[0], y: v[1], z: v[2] }.cross(V3 { x: v[3], y: v[4], z: v[5] }))
+    tree.is_free().then(|| V3 { x: v[0], y: v[1], z: v[2] }.cross(V3 { x: v[3], y: v[4], z: v[5] }))
 }
 
 /// What is done in instructions as wide as the lane, and with which pack.

@@ -24,10 +24,11 @@ pub struct Commanded<L, R> {
     /// The state.
     positions: Vec<L>,
     velocities: Vec<L>,
-    /// Scratch from here on: the end of the step.
+    /// The end of the step, swapped with the above when it is there; what no step writes is the same
+    /// in both.
     next_positions: Vec<L>,
     next_velocities: Vec<L>,
-    /// Links as the base sees them: of the end of the step from `accelerate` on.
+    /// Scratch from here on. Links as the base sees them: of the end of the step from `accelerate` on.
     seen: Seen<L>,
     shoves: Vec<Vec3>,
     links: Links<L>,
@@ -125,7 +126,7 @@ impl<L: Lane, R: Rule<L>> Commanded<L, R> {
         rule: impl FnOnce(&[Robot], &mut [L]) -> R,
     ) -> Commanded<L, R> {
         assert!(!robots.is_empty() && robots.len() <= L::WIDTH, "one robot per lane");
-        assert!(tree.nodes[0].kind == NodeKind::Free, "a base that can be put");
+        assert!(tree.is_free(), "a base that can be put");
         let mut positions = vec![L::ZERO; tree.n_positions];
         let mut velocities = vec![L::ZERO; tree.n_dofs];
         for lane in 0..L::WIDTH {

@@ -87,7 +87,7 @@ impl Asked<'_> {
     }
 
     fn free_base(&self) -> Option<Diagnostic> {
-        (self.tree.nodes[0].kind != NodeKind::Free).then(|| {
+        (!self.tree.is_free()).then(|| {
             self.missing("fixed-base", "its base is held by a joint, and has to be free")
                 .help("take the joint away, or move it as `articulated`")
         })

@@ -9,7 +9,8 @@ use super::spatial::{ArticulatedInertia, V6};
 /// good as long as positions stay.
 #[derive(Clone, Debug)]
 pub struct Factor<L> {
-    /// The force that a unit of a column's acceleration takes.
+    /// The force that a unit of a column's acceleration takes; of a free base only up to the
+    /// column's own entry, the rest being asked of nobody.
     pub reach: Vec<V6<L>>,
     /// Acceleration per effort of a column.
     pub give: Vec<L>,
@@ -58,7 +59,7 @@ wide! {
                 None => {}
             }
         }
-        if tree.nodes.first().is_some_and(|base| base.kind == NodeKind::Free) {
+        if tree.is_free() {
             let mut whole = ArticulatedInertia::of(&bodies.inertias[0]);
             if tree.nodes[0].is_inner {
                 whole += factor.carried[0];
@@ -129,27 +130,26 @@ fn lessen<const J: usize, const K: usize, L: Lane>(column: &mut [L; 6], own: &[L
 fn solve_free<L: Lane>(
     factor: &Factor<L>,
     efforts: &[L],
-    first: usize,
     force: V6<L>,
     accelerations: &mut [L],
 ) -> V6<L> {
     let (mut force, mut motion) = (force.parts(), [L::ZERO; 6]);
     let mut lefts = motion;
     for k in (0..6).rev() {
-        lefts[k] = efforts[first + k] - force[k];
-        let (reach, share) = (factor.reach[first + k].parts(), lefts[k] * factor.give[first + k]);
+        lefts[k] = efforts[k] - force[k];
+        let (reach, share) = (factor.reach[k].parts(), lefts[k] * factor.give[k]);
         for i in 0..k {
             force[i] += reach[i] * share;
         }
     }
     for k in 0..6 {
-        let reach = factor.reach[first + k].parts();
+        let reach = factor.reach[k].parts();
         let mut left = lefts[k];
         for i in 0..k {
             left -= reach[i] * motion[i];
         }
-        motion[k] = left * factor.give[first + k];
-        accelerations[first + k] = motion[k];
+        motion[k] = left * factor.give[k];
+        accelerations[k] = motion[k];
     }
     V6::of_parts(motion)
 }
@@ -171,7 +171,7 @@ wide! {
             let node = &tree.nodes[i];
             let mut force = forces[i];
             if node.kind == NodeKind::Free {
-                forces[i] = solve_free(factor, efforts, node.first_dof, force, accelerations);
+                forces[i] = solve_free(factor, efforts, force, accelerations);
                 continue;
             }
             for k in node.columns().rev() {
@@ -306,9 +306,9 @@ impl<L: Lane> Kernel for Climb<'_, L> {
         (0..6).for_each(|i| forces[i][i] = 1.0);
         let mut column = Some(tree.nodes[node_idx].columns().end - 1);
         while let Some(k) = column {
-            let six = |v: V6<f64>| [v.turn.x, v.turn.y, v.turn.z, v.line.x, v.line.y, v.line.z];
             let give = factor.give[k].get(lane);
-            let (axis, reach) = (six(bodies.axes[k].get(lane)), six(factor.reach[k].get(lane)));
+            let axis = bodies.axes[k].get(lane).parts();
+            let reach = factor.reach[k].get(lane).parts();
             // Two by two: each column waits for the one before, and a sum of six in a row was
             // most of what it waited for.
             let mut lefts = [0.0; 8];

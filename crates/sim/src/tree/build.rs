@@ -131,6 +131,11 @@ impl Node {
 }
 
 impl Tree {
+    /// Whether its base moves freely; then that is its first node, and has the first six columns.
+    pub fn is_free(&self) -> bool {
+        self.nodes.first().is_some_and(|base| base.kind == NodeKind::Free)
+    }
+
     /// Whether both are the same robot, but for which rigids and axes of the model they are.
     pub fn is_same_model(&self, other: &Tree) -> bool {
         let apart = |node: &Node| Node {

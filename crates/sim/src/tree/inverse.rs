@@ -57,8 +57,7 @@ wide! {
 fn own_motion<L: Lane>(node: &Node, bodies: &Bodies<L>, velocities: &[L]) -> V6<L> {
     let first = node.first_dof;
     if node.kind == NodeKind::Free {
-        let [a, b, c, x, y, z]: [L; 6] = velocities[first..first + 6].try_into().expect("six");
-        return V6::of_parts([a, b, c, x, y, z]);
+        return V6::of_parts(velocities[first..first + 6].try_into().expect("six"));
     }
     // No fold: it is not inlined, and then narrow.
     let mut own = bodies.axes[first] * velocities[first];

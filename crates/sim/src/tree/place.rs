@@ -34,8 +34,7 @@ pub(crate) struct HalfTurns<L> {
 impl<L: Lane> HalfTurns<L> {
     /// Room for a tree's.
     pub fn new(tree: &Tree) -> HalfTurns<L> {
-        let is_free = tree.nodes.first().is_some_and(|node| node.kind == NodeKind::Free);
-        let first = if is_free { NodeKind::Free.n_positions() } else { 0 };
+        let first = if tree.is_free() { NodeKind::Free.n_positions() } else { 0 };
         let none = vec![L::ZERO; tree.n_positions];
         HalfTurns { first, sines: none.clone(), cosines: none }
     }
@@ -76,10 +75,10 @@ impl<L: Lane> Bodies<L> {
         let unturned = Turn::of(headland_base::Quat::IDENTITY);
         let nowhere = Placed { turn: unturned, rotation: unturned.matrix(), at: V3::ZERO };
         let mut axes = vec![V6::ZERO; tree.n_dofs];
-        for node in tree.nodes.iter().filter(|node| node.kind == NodeKind::Free) {
+        if tree.is_free() {
             for (k, e) in [Vec3::X, Vec3::Y, Vec3::Z].into_iter().enumerate() {
-                axes[node.first_dof + k].turn = V3::of(e);
-                axes[node.first_dof + 3 + k].line = V3::of(e);
+                axes[k].turn = V3::of(e);
+                axes[3 + k].line = V3::of(e);
             }
         }
         Bodies {
