@@ -82,7 +82,8 @@ fn replicated(text: &str, n: usize) -> String {
 /// Microseconds of `mj_step` per robot in each window, where there is MuJoCo; of `n` robots in one
 /// world.
 fn against_mujoco(text: &str, world: &Arc<World>, n: usize) -> Option<[f64; 2]> {
-    let rounds = if is_full() { if n == 1 { 7 } else { 3 } } else { 1 };
+    // Processors that are shared change their pace from second to second: the more, the surer.
+    let rounds = if is_full() { 9 } else { 1 };
     let mut levels: Vec<Level> =
         LEVELS.iter().filter_map(|level| Level::new(world, level, n)).collect();
     let folder = tempfile::tempdir().expect("a folder");
