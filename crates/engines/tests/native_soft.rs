@@ -284,12 +284,15 @@ fn slid(name: &str, y: f64) -> String {
 /// the forces meets: it gets there, as far as by the others, and not in tiny steps.
 #[test]
 fn adaptive_steps_get_over_corners() {
+    // With 1 a cube is about to tip over, and where it ends hangs on how it rocks.
+    const MU: f64 = 0.5;
     let ends: Vec<(f64, u64)> =
         [Integrator::SemiImplicit, Integrator::Adaptive { tolerance: Some(1e-9) }]
             .into_iter()
             .map(|integrator| {
                 let text = format!("{}{}", common::GROUND, slid("box", 0.0));
-                let world = by(sdf_world(&text), integrator, ContactLaw::SoftCoulomb);
+                let mut world = by(sdf_world(&text), integrator, ContactLaw::SoftCoulomb);
+                world.physics.native.surface_laws = vec![numbers(0.1, 50.0, 0.05, MU)];
                 let mut engine = Native::default();
                 let ran = Play::native(0.5).watch_by(&mut engine, &world, |_, _| {});
                 (place_of(&ran.model, &ran.end.state, "box").x, engine.n_inner_steps())
@@ -297,7 +300,7 @@ fn adaptive_steps_get_over_corners() {
             .collect();
     eprintln!("{ends:?}");
     // v²/(2·μ·g); the friction of the semi-implicit one is that of the step's beginning.
-    let wanted = 1.0 / (2.0 * GRAVITY);
+    let wanted = 1.0 / (2.0 * MU * GRAVITY);
     let off = |end: f64| (end / wanted - 1.0).abs();
     assert!(off(ends[0].0) < 0.02 && off(ends[1].0) < 0.005, "{ends:?} m, not {wanted} m");
     // Some twenty a step along the corner, and not the thousand of shortest ones.
@@ -517,5 +520,58 @@ fn a_player_stands_where_it_is_on_soft_ground() {
         eprintln!("{what}: {:.3} mm in 5 s, its middle at {lowest:.3} m and above", 1e3 * way);
         assert!(lowest > 0.25, "{what}: its middle was at {lowest} m, so it did not stand");
         assert!(way < 5e-4, "{what}: {way} m in 5 s");
+    }
+}
+
+/// Forces that are told of a ball that rests are its weight on the mean, by both laws and every
+/// integrator, though springs let go with a tenth of what they push.
+#[test]
+fn what_rests_is_told_to_weigh_what_it_weighs() {
+    let adaptive = Integrator::Adaptive { tolerance: Some(1e-7) };
+    for law in [ContactLaw::Soft, ContactLaw::SoftCoulomb] {
+        for integrator in [Integrator::SemiImplicit, Integrator::Rk4, adaptive] {
+            let (mass, numbers) = (10.0, numbers(0.1, 50.0, 0.05, 1.0));
+            let mut world = scene(&ball(mass, 0.01, "0 0 0 0 0 0"), 0.0, law, numbers, 1e-3);
+            world.physics.native.integrator = Some(integrator);
+            let (mut sum, mut n) = (0.0, 0.0);
+            Play::native(4.0).watch(&world, |_, state| {
+                if state.time.secs() > 2.0 {
+                    sum += state.contacts.iter().map(|contact| contact.force.z).sum::<f64>();
+                    n += 1.0;
+                }
+            });
+            let share = sum / n / (mass * GRAVITY);
+            let what = format!("{} {}", law.word(), integrator.word());
+            eprintln!("{what}: {share:.4} of its weight");
+            assert!((share - 1.0).abs() < 0.01, "{what}: {share} of its weight");
+        }
+    }
+}
+
+/// Friction against spin slows down and turns nothing back, of a ball, of a marble and of a ball
+/// with friction beyond measure, or without any that slides.
+#[test]
+fn spin_is_not_turned_back_by_capped_friction() {
+    for (mass, sliding, spinning) in
+        [(1.0, 50.0, 0.05), (1e-3, 50.0, 0.05), (1.0, 50.0, 1e3), (10.0, 0.0, 0.05)]
+    {
+        for integrator in [Integrator::SemiImplicit, Integrator::Rk4] {
+            let depth = mass * GRAVITY / STIFFNESS;
+            let law = numbers(1.0, sliding, spinning, 1.0);
+            let thing = ball(mass, -depth, "0 0 0 0 0 3");
+            let mut world = scene(&thing, 0.0, ContactLaw::SoftCoulomb, law, 1e-3);
+            // As deep whatever it weighs: light things are as slow on softer springs.
+            world.physics.native.surface_laws[0].stiffness = Some(STIFFNESS * mass.min(1.0));
+            world.physics.native.integrator = Some(integrator);
+            let (mut least, mut most, mut last) = (f64::INFINITY, 0.0_f64, 0.0);
+            Play::native(1.0).watch(&world, |model, state| {
+                last = twist_of(model, state, "ball").angular.z;
+                (least, most) = (least.min(last), most.max(last));
+            });
+            let what = format!("{mass} kg, {sliding}, {spinning}, {}", integrator.word());
+            eprintln!("{what}: from {least} to {most}, at last {last} rad/s");
+            assert!(least > -1e-6 && most <= 3.0 + 1e-9, "{what}: from {least} to {most} rad/s");
+            assert!(last < 0.3, "{what}: {last} rad/s are left");
+        }
     }
 }

@@ -22,15 +22,30 @@ pub(super) struct Contacts {
     pub laws: LawTable,
     /// How much a point of each rigid may answer.
     responses: Vec<Response>,
-    /// Friction that is left to rows, as it was in the stages of a step up to here: by points, in
-    /// their order; and in those of an inner step that may be refused. Points come and go from
-    /// stage to stage, so this is not theirs.
-    rubbed: Vec<(Spot, [f64; 2])>,
-    rubbing: Vec<(Spot, [f64; 2])>,
+    /// What points did in the stages of a step up to here, in their order; and in those of an inner
+    /// step that may be refused. Points come and go from stage to stage, so this is not theirs.
+    rubbed: Vec<(PointKey, Done)>,
+    rubbing: Vec<(PointKey, Done)>,
+}
+
+/// What a point does, each stage by its share of the step.
+#[derive(Clone, Copy, Debug)]
+struct Done {
+    /// As [`Touch::rub`].
+    rub: [f64; 2],
+    /// As [`Touch::force`].
+    force: Vec3,
+}
+
+impl std::ops::AddAssign for Done {
+    fn add_assign(&mut self, other: Done) {
+        self.rub = [self.rub[0] + other.rub[0], self.rub[1] + other.rub[1]];
+        self.force += other.force;
+    }
 }
 
 /// Two shapes and a feature of theirs.
-type Spot = ((usize, usize, usize, usize), u32);
+type PointKey = ((usize, usize, usize, usize), u32);
 
 /// How the friction of the soft laws acts.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -266,37 +281,43 @@ impl Contacts {
         }
     }
 
-    /// Begins to sum up what rubs in the stages of a step.
+    /// Begins to sum up what points do in the stages of a step.
     pub fn begin_to_rub(&mut self) {
         self.rubbed.clear();
         self.rubbing.clear();
     }
 
-    /// Counts how a stage rubs by its share of the step.
+    /// Counts what a stage does by its share of the step.
     pub fn rub_in_stage(&mut self, share: f64) {
-        for touch in self.touches.iter().filter(|touch| touch.rub != [0.0; 2]) {
-            add_to(&mut self.rubbing, spot(&touch.point), touch.rub.map(|rub| share * rub));
+        for touch in self.touches.iter().filter(|touch| touch.force != Vec3::ZERO) {
+            let done = Done { rub: touch.rub.map(|rub| share * rub), force: touch.force * share };
+            add_to(&mut self.rubbing, key(&touch.point), done);
         }
     }
 
     /// Counts an inner step, unless it was refused.
     pub fn rub_in_inner_step(&mut self, is_refused: bool) {
-        for (spot, rub) in self.rubbing.drain(..).filter(|_| !is_refused) {
-            add_to(&mut self.rubbed, spot, rub);
+        for (key, done) in self.rubbing.drain(..).filter(|_| !is_refused) {
+            add_to(&mut self.rubbed, key, done);
         }
     }
 
     /// What rubs in a whole step is pressed by what its stages did, not by what the first of them
     /// found: where a spring lets go with less than it pushes, that is ten times as much or a
     /// tenth. Stages may count less than nothing, and what is pressed in one of those alone does not
-    /// rub.
-    pub fn rub_as_in_stages(&mut self) {
+    /// rub. The force that is told is that of the stages, too, but of robots without any, which
+    /// felt what is found at the beginning.
+    pub fn rub_as_in_stages(&mut self, packs: &[Box<dyn Pack>]) {
         for touch in &mut self.touches {
-            let known = self.rubbed.binary_search_by_key(&spot(&touch.point), |(spot, _)| *spot);
-            match known {
-                Ok(i) => touch.rub = self.rubbed[i].1.map(|rub| rub.max(0.0)),
-                Err(_) if touch.is_known => touch.rub = [0.0; 2],
-                Err(_) => {}
+            let known = self.rubbed.binary_search_by_key(&key(&touch.point), |(key, _)| *key);
+            let done = match known {
+                Ok(i) => self.rubbed[i].1,
+                Err(_) if touch.is_known => Done { rub: [0.0; 2], force: Vec3::ZERO },
+                Err(_) => continue,
+            };
+            touch.rub = done.rub.map(|rub| rub.max(0.0));
+            if touch.seats.iter().flatten().any(|(pack, ..)| packs[*pack].has_stages()) {
+                touch.force = done.force;
             }
         }
     }
@@ -376,15 +397,15 @@ fn pair(point: &ContactPoint) -> (usize, usize, usize, usize) {
     (point.body_a, point.body_b, point.shape_a, point.shape_b)
 }
 
-fn spot(point: &ContactPoint) -> Spot {
+fn key(point: &ContactPoint) -> PointKey {
     (pair(point), point.feature)
 }
 
-/// Adds to what is known of a spot in a list in their order.
-fn add_to(list: &mut Vec<(Spot, [f64; 2])>, spot: Spot, rub: [f64; 2]) {
-    match list.binary_search_by_key(&spot, |(known, _)| *known) {
-        Ok(i) => list[i].1 = [list[i].1[0] + rub[0], list[i].1[1] + rub[1]],
-        Err(i) => list.insert(i, (spot, rub)),
+/// Adds to what is known of a point in a list in their order.
+fn add_to(list: &mut Vec<(PointKey, Done)>, key: PointKey, done: Done) {
+    match list.binary_search_by_key(&key, |(known, _)| *known) {
+        Ok(i) => list[i].1 += done,
+        Err(i) => list.insert(i, (key, done)),
     }
 }
 

@@ -14,10 +14,13 @@
 //!
 //! That is a damper the step can follow beside a spring and a damper in series: pressed evenly it
 //! makes no energy, and it is the law itself for what slides steadily and for every step short
-//! enough (`ρ ≤ 0.4`). Spin has a `ρ` of its own, and the larger of both counts. What it costs is
-//! that things give in by `μ/s_μ` for the time of the lag, `h·ρ/0.2`: 2 mm at most in steps of 1 ms
-//! on the default surface. What is too strong even for that, such as a few grams gripped by tens of
+//! enough (`ρ ≤ 0.4`). What it costs is that things give in by `μ/s_μ` for the time of the lag,
+//! `h·ρ/0.2`, 2 mm at most in steps of 1 ms on the default surface, and that what was stopped swings
+//! back by some `μ/s_μ`. What is too strong even for that, such as a few grams gripped by tens of
 //! newtons at 1 ms, chatters as it would without.
+//!
+//! Spin does not lag: nothing rests on its friction, and what turned a ball back was seen. Where it
+//! could stop a thing several times in a step it is taken as weak as a step can follow.
 //!
 //! Integrators of several stages follow at each of them by its share: the speed at which steps begin
 //! is not the one they have on the whole, where a spring pushes in one half of a step and lets go in
@@ -35,8 +38,10 @@ use super::packing::is_moved_by_forces;
 pub(super) struct Lag {
     /// The share that is the speed itself.
     direct: f64,
-    /// Sliding \[m/s\] and spinning speed \[rad/s\], as they lag behind.
-    speeds: [Vec3; 2],
+    /// Sliding speed as it lags behind \[m/s\].
+    sliding: Vec3,
+    /// The share of the spin that friction sees.
+    spinning: f64,
 }
 
 /// One look at how things move.
@@ -84,7 +89,7 @@ const STRONGEST: f64 = 20.0;
 
 impl Lag {
     /// Friction that sees what is.
-    pub const NONE: Lag = Lag { direct: 1.0, speeds: [Vec3::ZERO; 2] };
+    pub const NONE: Lag = Lag { direct: 1.0, sliding: Vec3::ZERO, spinning: 1.0 };
 
     /// Moves on, at a point that answers so much.
     #[inline]
@@ -95,59 +100,47 @@ impl Lag {
         law: &SurfaceLaw,
         motion: &PointMotion,
     ) {
-        let pressure = law.stiffness * motion.depth;
-        let answer = (law.sliding * response.sliding).max(law.spinning * response.spinning);
-        let strength = POINTS * look.step * pressure * answer;
+        let pressure = POINTS * look.step * law.stiffness * motion.depth;
+        let spin_strength = pressure * law.spinning * response.spinning;
+        // All points together stop it at most.
+        self.spinning = if spin_strength > 1.0 { 1.0 / spin_strength } else { 1.0 };
+        let strength = pressure * law.sliding * response.sliding;
         // Numbers that are none do not lag, either.
-        if !(strength > DIRECT) {
-            *self = Lag::NONE;
+        if strength.is_nan() || strength <= DIRECT {
+            (self.direct, self.sliding) = (1.0, Vec3::ZERO);
             return;
         }
         let starts = self.direct == 1.0;
         let share = 1.0 / strength.min(STRONGEST);
         self.direct = DIRECT * share;
-        // From nothing on: at first as much as takes out what there is.
+        let before = across(motion.normal, self.sliding);
+        let now = across(motion.normal, motion.velocity);
+        // Beyond that friction is at its limit.
+        let fastest = law.mu / law.sliding;
         let follows = if starts {
+            // From nothing on: at first as much as takes out what there is.
             (share - self.direct) / (1.0 - self.direct)
         } else {
             look.share * FOLLOWING * share
         };
-        let (_, now) = parts_of(motion);
-        let before = [across(motion.normal, self.speeds[0]), self.speeds[1]];
-        let limits = limits(law);
-        for k in 0..2 {
-            let lags = held_within(before[k] + (now[k] - before[k]) * follows, limits[k]);
-            // What is no number must not be kept.
-            self.speeds[k] = if lags.is_finite() { lags } else { Vec3::ZERO };
-        }
+        let lags = held_within(before + (now - before) * follows, fastest * fastest);
+        // What is no number must not be kept.
+        self.sliding = if lags.is_finite() { lags } else { Vec3::ZERO };
     }
 
     /// How friction sees two things move.
     #[inline]
     pub fn seen(&self, motion: PointMotion) -> PointMotion {
+        let angular_velocity = motion.angular_velocity * self.spinning;
         if self.direct == 1.0 {
-            return motion;
+            return PointMotion { angular_velocity, ..motion };
         }
-        let (closing, now) = parts_of(&motion);
+        let now = across(motion.normal, motion.velocity);
         // The plane may have turned since.
-        let lags = [across(motion.normal, self.speeds[0]), self.speeds[1]];
-        let mixed = |k: usize| now[k] * self.direct + lags[k] * (1.0 - self.direct);
-        PointMotion { velocity: closing + mixed(0), angular_velocity: mixed(1), ..motion }
+        let lags = across(motion.normal, self.sliding);
+        let velocity = motion.velocity - (now - lags) * (1.0 - self.direct);
+        PointMotion { velocity, angular_velocity, ..motion }
     }
-}
-
-/// Beyond these speeds friction is at its limit, squared: `μ/s_μ` \[m/s\], and that over the radius
-/// `√(s_ν/s_μ)` \[rad/s\]. What has no friction has no limit.
-fn limits(law: &SurfaceLaw) -> [f64; 2] {
-    let over =
-        |by: f64| if by > 0.0 { law.mu * law.mu / (law.sliding * by) } else { f64::INFINITY };
-    [over(law.sliding), over(law.spinning)]
-}
-
-/// Along the normal, and how it slides and spins.
-fn parts_of(motion: &PointMotion) -> (Vec3, [Vec3; 2]) {
-    let sliding = across(motion.normal, motion.velocity);
-    (motion.velocity - sliding, [sliding, motion.angular_velocity])
 }
 
 /// What of it is not along the normal.
@@ -156,7 +149,8 @@ fn across(normal: Vec3, v: Vec3) -> Vec3 {
 }
 
 /// How much a point of each rigid that forces move may answer, by how far its shapes reach from its
-/// origin \[m\]. About the mean of its axes: friction is held to a fifth of what would be too much.
+/// origin \[m\]. Sliding is about the mean of its axes: friction is held to a fifth of what would be
+/// too much. Spin is of all of them, as needles that were turned up without end asked for.
 pub(super) fn responses(
     model: &Model,
     reaches: impl Iterator<Item = (usize, f64)>,
@@ -169,9 +163,9 @@ pub(super) fn responses(
     for (rigid, reach) in reaches.filter(|(rigid, _)| is_moved[*rigid]) {
         let Rigid { mass, centre, inertia, .. } = &model.rigids[rigid];
         let inverse = inertia.inverse();
-        let spinning = (inverse.x_axis.x + inverse.y_axis.y + inverse.z_axis.z) / 3.0;
+        let spinning = inverse.x_axis.x + inverse.y_axis.y + inverse.z_axis.z;
         let arm = reach + centre.length();
-        out[rigid] = Response { sliding: 1.0 / mass + arm * arm * spinning, spinning };
+        out[rigid] = Response { sliding: 1.0 / mass + arm * arm * spinning / 3.0, spinning };
     }
     out
 }
@@ -236,6 +230,23 @@ mod tests {
         lag.follow(LOOK, answering(10.0), &law, &motion(Vec3::X * 0.01, Vec3::ZERO));
         let turned = PointMotion { normal: Vec3::X, ..motion(Vec3::X * -1e-4, Vec3::ZERO) };
         assert_eq!(lag.seen(turned).velocity.x, -1e-4);
+    }
+
+    /// A ball that spins, however strong its friction and light it is, only slows down.
+    #[test]
+    fn spin_is_not_turned_back() {
+        for (spinning, inertia) in [(0.05, 4e-3), (0.05, 1e-8), (1e3, 4e-3), (1e12, 1e-10)] {
+            let law = SurfaceLaw { spinning, mu: 1e30, ..SurfaceLaw::default() };
+            let (mut lag, mut spin) = (Lag::NONE, 5.0_f64);
+            for _ in 0..500 {
+                let now = motion(Vec3::ZERO, Vec3::Z * spin);
+                lag.follow(LOOK, Response { sliding: 1.0, spinning: 1.0 / inertia }, &law, &now);
+                let next = spin + LOOK.step * soft_coulomb(&law, &lag.seen(now)).torque.z / inertia;
+                assert!((0.0..spin).contains(&next), "{spinning}, {inertia}: {next} after {spin}");
+                spin = next;
+            }
+            assert!(spin < 1e-6, "{spinning}, {inertia}: {spin} rad/s are left");
+        }
     }
 
     /// Nothing of a law, and numbers that are none, leave numbers.

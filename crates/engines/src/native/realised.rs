@@ -12,6 +12,7 @@
 //! Of how it begins: velocities that joints do not allow, or that a detail does not have.
 
 use headland_base::Diagnostic;
+use headland_sim::tree::Forest;
 use headland_sim::{Model, State, asked_of_contacts};
 use headland_world::{ContactLaw, Surface, Twist};
 
@@ -127,11 +128,17 @@ pub(super) fn first_velocities(model: &Model) -> Option<Diagnostic> {
         1 => String::new(),
         n => format!(" and {} more", n - 1),
     };
+    let asked = written(state.rigids[first].twist);
+    // Loops are closed in the first step, which changes it once more.
+    let forest = Forest::of(model);
+    let has_loops = |tree: usize| !forest.trees[tree].loops.is_empty();
+    let begins = match forest.places[first] {
+        Some((tree, _)) if has_loops(tree) => String::new(),
+        _ => format!("; it begins with {}", written(begun.rigids[first].twist)),
+    };
     let text = format!(
-        "link `{name}`{more}: its first velocity {} is not one that its joints and its detail leave \
-         free; it begins with {}",
-        written(state.rigids[first].twist),
-        written(begun.rigids[first].twist)
+        "link `{name}`{more}: its first velocity {asked} is not one that its joints and its detail \
+         leave free{begins}"
     );
     let help = "give every link of the robot the headland:twist that it has when the robot moves as \
                 a whole, or begin with joints at rest";

@@ -43,7 +43,7 @@ impl Built {
         }
         self.find_contacts(drive, state);
         self.push(drive, state, None, |_| false);
-        self.contacts.rub_as_in_stages();
+        self.contacts.rub_as_in_stages(&self.packs);
         self.hold(drive, state, Hand::Kick);
         self.carry_on(drive, state);
     }

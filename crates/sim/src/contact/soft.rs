@@ -98,12 +98,14 @@ pub fn soft_coulomb(law: &SurfaceLaw, motion: &PointMotion) -> PointForce {
     // By their squares: most points are within the limit, and then no root is needed.
     let force_max = law.mu * pressure;
     let limit = force_max * force_max;
-    let ring = if law.sliding > 0.0 { law.spinning / law.sliding } else { 0.0 };
+    // Without sliding friction the ring has no end, and holds nothing where nothing is held.
+    let ring = if law.sliding > 0.0 { law.spinning / law.sliding } else { f64::INFINITY };
+    let spin_limit = if limit > 0.0 { limit * ring } else { 0.0 };
     let friction = held_within(sliding * (-law.sliding * pressure), limit);
     let torque = motion.angular_velocity * (-law.spinning * pressure);
     PointForce {
         force: motion.normal * pressure + friction,
-        torque: held_within(torque, limit * ring),
+        torque: held_within(torque, spin_limit),
     }
 }
 

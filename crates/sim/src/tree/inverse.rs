@@ -60,9 +60,9 @@ fn own_motion<L: Lane>(node: &Node, bodies: &Bodies<L>, velocities: &[L]) -> V6<
         return V6::of_parts(velocities[first..first + 6].try_into().expect("six"));
     }
     // No fold: it is not inlined, and then narrow.
-    let mut own = bodies.axes[first] * velocities[first];
-    for k in first + 1..node.columns().end {
-        own += bodies.axes[k] * velocities[k];
+    let mut own = V6::ZERO;
+    for (axis, velocity) in bodies.axes[node.columns()].iter().zip(&velocities[node.columns()]) {
+        own += *axis * *velocity;
     }
     own
 }
