@@ -12,7 +12,7 @@ use common::{Dice, random_numbers, random_positions, random_world, tree_of};
 use headland_base::maths::Vec3;
 use headland_base::{Quat, Transform};
 use headland_sim::Model;
-use headland_sim::tree::{NodeKind, Tree};
+use headland_sim::tree::Tree;
 use headland_world::JointKind;
 use serde_json::{Value, json};
 

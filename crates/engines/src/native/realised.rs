@@ -113,6 +113,9 @@ pub(super) fn first_velocities(model: &Model) -> Option<Diagnostic> {
     }
     let differs = |i: &usize| {
         let (asked, is) = (state.rigids[*i].twist, begun.rigids[*i].twist);
+        if !is_moving(&asked) {
+            return false; // nothing was asked of it: it goes along
+        }
         let off = (asked.linear - is.linear).length() + (asked.angular - is.angular).length();
         off > SAME_VELOCITY * (1.0 + asked.linear.length() + asked.angular.length())
     };
