@@ -41,6 +41,9 @@ pub struct Tree {
     pub column_parents: Vec<Option<usize>>,
     /// For every column, the node it moves.
     pub column_nodes: Vec<usize>,
+    /// Nodes by how many others carry them. Neighbours in this list are links of different limbs,
+    /// which do not wait for each other.
+    pub outwards: Vec<usize>,
 }
 
 /// One link with the joint that carries it.
@@ -74,6 +77,11 @@ pub struct Node {
     pub dof: Option<(usize, f64)>,
     /// Of that axis's rotor.
     pub armature: f64,
+    /// Whether it carries others.
+    pub is_inner: bool,
+    /// Of those that its parent carries it is the last in [`Tree::outwards`], so the first on the
+    /// way back.
+    pub is_last: bool,
 }
 
 /// How a node moves against its parent. Positions and velocities, in order:
@@ -202,6 +210,7 @@ impl<'a> Growing<'a> {
             n_dofs: 0,
             column_parents: Vec::new(),
             column_nodes: Vec::new(),
+            outwards: Vec::new(),
         };
         let root = match self.first_anchor(&members) {
             Some((joint_idx, anchor)) => {
@@ -218,6 +227,12 @@ impl<'a> Growing<'a> {
             }
         };
         self.grow_from(&mut tree, root);
+        tree.outwards = outwards(&tree.nodes);
+        for i in tree.outwards.iter().rev() {
+            if let Some(parent) = tree.nodes[*i].parent {
+                tree.nodes[*i].is_last = !std::mem::replace(&mut tree.nodes[parent].is_inner, true);
+            }
+        }
         self.trees.push(tree);
     }
 
@@ -388,6 +403,8 @@ impl<'a> Growing<'a> {
             rigid_from_node,
             dof: None,
             armature: 0.0,
+            is_inner: false,
+            is_last: false,
         };
         if let Some(i) = rigid_idx {
             let (rigid, node_from_rigid) = (&self.model.rigids[i], rigid_from_node.inverse());
@@ -416,6 +433,17 @@ impl<'a> Growing<'a> {
         tree.nodes.push(node);
         node_idx
     }
+}
+
+/// Nodes by how many others carry them, see [`Tree::outwards`].
+fn outwards(nodes: &[Node]) -> Vec<usize> {
+    let mut depths: Vec<usize> = Vec::with_capacity(nodes.len());
+    for node in nodes {
+        depths.push(node.parent.map_or(0, |parent| depths[parent] + 1));
+    }
+    let mut all: Vec<usize> = (0..nodes.len()).collect();
+    all.sort_by_key(|i| depths[*i]);
+    all
 }
 
 /// The shortest turn that takes z to a unit vector; about x where that is −z.

@@ -55,7 +55,16 @@ wide! {
 /// What the columns of a node add to the motion of what carries it.
 #[inline(always)]
 fn own_motion<L: Lane>(node: &Node, bodies: &Bodies<L>, velocities: &[L]) -> V6<L> {
-    node.columns().fold(V6::ZERO, |own, k| own + bodies.axes[k] * velocities[k])
+    let first = node.first_dof;
+    if node.kind == NodeKind::Free {
+        return V6::of_parts(velocities[first..first + 6].try_into().expect("six"));
+    }
+    // No fold: it is not inlined, and then narrow.
+    let mut own = V6::ZERO;
+    for (axis, velocity) in bodies.axes[node.columns()].iter().zip(&velocities[node.columns()]) {
+        own += *axis * *velocity;
+    }
+    own
 }
 
 wide! {

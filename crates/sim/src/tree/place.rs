@@ -74,11 +74,18 @@ impl<L: Lane> Bodies<L> {
     pub fn new(tree: &Tree) -> Bodies<L> {
         let unturned = Turn::of(headland_base::Quat::IDENTITY);
         let nowhere = Placed { turn: unturned, rotation: unturned.matrix(), at: V3::ZERO };
+        let mut axes = vec![V6::ZERO; tree.n_dofs];
+        if tree.is_free() {
+            for (k, e) in [Vec3::X, Vec3::Y, Vec3::Z].into_iter().enumerate() {
+                axes[k].turn = V3::of(e);
+                axes[3 + k].line = V3::of(e);
+            }
+        }
         Bodies {
             origin: V3::ZERO,
             nodes: vec![nowhere; tree.nodes.len()],
             inertias: vec![Inertia::ZERO; tree.nodes.len()],
-            axes: vec![V6::ZERO; tree.n_dofs],
+            axes,
             about_centre: tree.nodes.iter().map(|node| Sym3::of(node.inertia)).collect(),
             halves: HalfTurns::new(tree),
         }
@@ -160,11 +167,7 @@ fn place_node<L: Lane>(
         bodies.origin = V3 { x: q[0], y: q[1], z: q[2] };
         let turn = Turn { v: V3 { x: q[3], y: q[4], z: q[5] }, w: q[6] };
         bodies.nodes[i] = Placed { turn, rotation: turn.matrix(), at: V3::ZERO };
-        for (k, e) in [Vec3::X, Vec3::Y, Vec3::Z].into_iter().enumerate() {
-            bodies.axes[node.first_dof + k] = V6 { turn: V3::of(e), line: V3::ZERO };
-            bodies.axes[node.first_dof + 3 + k] = V6 { turn: V3::ZERO, line: V3::of(e) };
-        }
-        return;
+        return; // its axes are the world's, and stand there since the room was made
     }
     let (parent_turn, parent_at, offset) = match node.parent {
         Some(parent) => {

@@ -323,6 +323,12 @@ impl<L: Lane> V6<L> {
         [t.x, t.y, t.z, l.x, l.y, l.z]
     }
 
+    /// From its six numbers.
+    #[inline(always)]
+    pub fn of_parts([a, b, c, x, y, z]: [L; 6]) -> V6<L> {
+        V6 { turn: V3 { x: a, y: b, z: c }, line: V3 { x, y, z } }
+    }
+
     /// Power of a force along a motion.
     #[inline(always)]
     pub fn dot(self, b: V6<L>) -> L {
@@ -489,6 +495,21 @@ impl<L: Lane> ArticulatedInertia<L> {
             line: V3 { x: m.x.dot(v.turn), y: m.y.dot(v.turn), z: m.z.dot(v.turn) }
                 + self.sliding * v.line,
         }
+    }
+
+    /// The forces that a unit of acceleration about and along each of the frame's axes takes, each
+    /// as far as its own entry: what is beyond it stands in the columns after it.
+    #[inline(always)]
+    pub fn columns(&self) -> [[L; 6]; 6] {
+        let (t, m, s, o) = (&self.turning, &self.mixed, &self.sliding, L::ZERO);
+        [
+            [t.diag.x, o, o, o, o, o],
+            [t.off.z, t.diag.y, o, o, o, o],
+            [t.off.y, t.off.x, t.diag.z, o, o, o],
+            [m.x.x, m.x.y, m.x.z, s.diag.x, o, o],
+            [m.y.x, m.y.y, m.y.z, s.off.z, s.diag.y, o],
+            [m.z.x, m.z.y, m.z.z, s.off.y, s.off.x, s.diag.z],
+        ]
     }
 
     /// What is left when a direction that takes the force `u` gives way: minus `s·u·uᵀ`.
