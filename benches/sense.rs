@@ -12,11 +12,11 @@
 use std::hint::black_box;
 use std::ops::ControlFlow;
 use std::path::Path;
-use std::process::Command;
 use std::sync::Arc;
 
-use headland_base::maths::{PI, atan, cos, sin, tan};
+use headland_base::maths::{PI, cos, sin};
 use headland_base::{Seed, SimDuration, Transform, Vec3};
+use headland_bench::drawn::{as_json, frames_of_peers, without_shadows};
 use headland_bench::{best_of_thread, check_value, is_full};
 use headland_engines::rapier;
 use headland_sense::camera::{Pinhole, View};
@@ -32,76 +32,9 @@ fn soccer() -> World {
     read(&path, &ReadOptions::default()).expect("a shipped world").world
 }
 
-/// The same world in a light that throws none.
-fn without_shadows(world: &World) -> World {
-    let mut world = world.clone();
-    world.lights.iter_mut().for_each(|light| light.cast_shadows = false);
-    assert!(!world.lights.is_empty(), "the sun of our own throws shadows");
-    world
-}
-
 const EYE: Vec3 = Vec3::new(-1.0, -4.5, 2.2);
 const AT: Vec3 = Vec3::new(0.0, 0.0, 0.2);
 const FOV: f64 = 1.0;
-
-/// The scene for the peers.
-fn as_json(world: &World, view: &View, sun: Vec3) -> serde_json::Value {
-    let mut items = Vec::new();
-    for placed in world.links() {
-        for visual in &placed.link.visuals {
-            let pose = placed.world_from_link * visual.link_from_shape;
-            let size = match &visual.geometry {
-                Geometry::Box { size } => size.to_array().to_vec(),
-                Geometry::Sphere { radius } => vec![*radius],
-                Geometry::Cylinder { radius, length } | Geometry::Capsule { radius, length } => {
-                    vec![*radius, *length]
-                }
-                Geometry::Plane { size, .. } => size.to_array().to_vec(),
-                other => panic!("the field has no {}", other.kind()),
-            };
-            let mut rgba = visual.material.diffuse.unwrap_or([0.7, 0.7, 0.7, 1.0]);
-            rgba[3] *= 1.0 - visual.transparency;
-            let q = pose.rotation;
-            items.push(serde_json::json!({
-                "kind": visual.geometry.kind(), "size": size, "rgba": rgba,
-                "pos": pose.translation.to_array(), "quat": [q.w, q.x, q.y, q.z],
-            }));
-        }
-    }
-    let turned = |axis: Vec3| view.world_from_optical.vector(axis).to_array();
-    let fovy = 2.0 * atan(tan(FOV * 0.5) * 480.0 / 640.0) * 180.0 / PI;
-    serde_json::json!({
-        "items": items, "sun": sun.to_array(),
-        "camera": {
-            "pos": EYE.to_array(), "at": AT.to_array(), "fovy": fovy,
-            "right": turned(Vec3::X), "up": turned(-Vec3::Y),
-        },
-    })
-}
-
-/// Name and seconds of a frame of every peer; nothing where there is no interpreter.
-fn peers(scene: &serde_json::Value, n_frames: usize) -> Vec<(String, f64)> {
-    let Some(python) = std::env::var_os("HEADLAND_PYTHON") else {
-        println!("no peers: HEADLAND_PYTHON is not set; benches/run sets it up");
-        return Vec::new();
-    };
-    let folder = tempfile::tempdir().expect("a folder");
-    let file = folder.path().join("scene.json");
-    std::fs::write(&file, scene.to_string()).expect("written");
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("peers/render_peers.py");
-    let mut command = Command::new(python);
-    command.arg("-B").arg(script).arg(&file).arg(n_frames.to_string()).arg(folder.path());
-    let output = command.output().expect("HEADLAND_PYTHON is an interpreter");
-    let printed = String::from_utf8_lossy(&output.stdout).into_owned();
-    if !output.status.success() {
-        println!("a peer broke: {}", String::from_utf8_lossy(&output.stderr).trim());
-    }
-    let line = |line: &str| {
-        let (name, secs) = line.split_once(' ')?;
-        Some((name.replace('_', " "), secs.parse().ok()?))
-    };
-    printed.lines().filter_map(line).collect()
-}
 
 fn frames() {
     let world = soccer();
@@ -166,7 +99,7 @@ fn frames() {
         ("headland raster shadows lens".to_string(), seconds[3]),
     ];
     let sun = Daylight::of(&scene).direction;
-    rows.extend(peers(&as_json(&world, &view, sun), n_frames));
+    rows.extend(frames_of_peers(&as_json(&world, &view, sun), n_frames, &["mujoco", "pybullet"]));
     println!("{:<30}{:>10}{:>12}{:>18}", "renderer", "ms/frame", "frames/s", "raster is faster");
     for (name, secs) in &rows {
         // Like with like.

@@ -3,6 +3,8 @@
 //! ```text
 //! algorithms   kinematics and dynamics of a humanoid per call, against Pinocchio
 //! steps        whole steps of the native engine at every detail, against MuJoCo; teams
+//! orders       what those are told that do as they are told
+//! pictures     what a camera on every robot costs
 //! ```
 //!
 //! The humanoid is `pybullet_data/mjcf/humanoid.xml` of the Python package `pybullet`, with a
@@ -17,6 +19,8 @@
 mod algorithms;
 mod humanoid;
 mod mujoco;
+mod orders;
+mod pictures;
 mod pinocchio;
 mod steps;
 

@@ -6,9 +6,12 @@
 //! had on average. Then the same of a team of twenty, in one world on both sides, each of whom leans
 //! a little more than the last. Targets: `articulated` 3 times as fast, `com` 10, `kinematic` 30.
 //!
+//! Who does as it is told is measured holding its pose, as the others do, and walking.
+//!
 //! Then more teams: the cost of a step from one robot to a thousand, and how many robots that is in
-//! real time, beside what Friedmann, Petersen and von Stryk had of humanoids with as many hinges
-//! (*Tailored Real-Time Simulation for Teams of Humanoid Robots*, 2008, section 4).
+//! real time, with cameras and without, beside what Friedmann, Petersen and von Stryk had of
+//! humanoids with as many hinges (*Tailored Real-Time Simulation for Teams of Humanoid Robots*,
+//! 2008, section 4).
 
 use std::path::Path;
 use std::process::Command;
@@ -16,14 +19,13 @@ use std::sync::Arc;
 
 use headland_base::{Quat, Severity, SimDuration, Transform, Vec3};
 use headland_bench::{check_value, is_full, thread_cpu_secs};
-use headland_sim::{
-    Command as JointCommand, DofState, Engine, EngineEntry, EngineOptions, Inputs, Mode, Model,
-    Order, State,
-};
+use headland_sim::{Engine, EngineEntry, EngineOptions, Inputs, Model, Motion, State};
 use headland_world::{ContactLaw, Detail, Foot, World};
 
 use super::humanoid::model_of;
 use super::mujoco::MuJoCo;
+use super::orders::{Orders, Told};
+use super::pictures::{Eye, Pictures};
 
 const ENTRY: EngineEntry = headland_engines::native::ENTRY;
 
@@ -32,15 +34,35 @@ fn windows() -> [(usize, usize); 2] {
     if is_full() { [(0, 500), (2000, 2500)] } else { [(0, 10), (20, 30)] }
 }
 
-/// The details and laws that are compared.
-const LEVELS: [(&str, Detail, ContactLaw); 6] = [
-    ("kinematic", Detail::Kinematic, ContactLaw::Hard),
-    ("articulated, hard", Detail::Articulated, ContactLaw::Hard),
-    ("articulated, soft", Detail::Articulated, ContactLaw::SoftCoulomb),
-    ("com, hard", Detail::Com, ContactLaw::Hard),
-    ("com, soft", Detail::Com, ContactLaw::SoftCoulomb),
-    ("com-fixed, soft", Detail::ComFixed, ContactLaw::SoftCoulomb),
-];
+/// What is compared: a detail and a law, and what the robots are told.
+struct Kind {
+    name: &'static str,
+    detail: Detail,
+    law: ContactLaw,
+    told: Told,
+}
+
+const fn kind(name: &'static str, detail: Detail, law: ContactLaw, told: Told) -> Kind {
+    Kind { name, detail, law, told }
+}
+
+// Robots that do as they are told are told something: following costs time too, and in a run they
+// always are.
+const KINEMATIC: Kind = kind("kinematic", Detail::Kinematic, ContactLaw::Hard, Told::Hold);
+const WALKING: Kind = kind("kinematic, walking", Detail::Kinematic, ContactLaw::Hard, Told::Walk);
+const HARD: Kind = kind("articulated, hard", Detail::Articulated, ContactLaw::Hard, Told::Nothing);
+const SOFT: Kind =
+    kind("articulated, soft", Detail::Articulated, ContactLaw::SoftCoulomb, Told::Nothing);
+const COM_HARD: Kind = kind("com, hard", Detail::Com, ContactLaw::Hard, Told::Hold);
+const COM: Kind = kind("com, soft", Detail::Com, ContactLaw::SoftCoulomb, Told::Hold);
+const COM_MOVING: Kind =
+    kind("com, soft, moving", Detail::Com, ContactLaw::SoftCoulomb, Told::Walk);
+const COM_FIXED: Kind =
+    kind("com-fixed, soft", Detail::ComFixed, ContactLaw::SoftCoulomb, Told::Hold);
+
+/// In the order of the tables.
+const KINDS: [&Kind; 8] =
+    [&KINEMATIC, &WALKING, &HARD, &SOFT, &COM_HARD, &COM, &COM_MOVING, &COM_FIXED];
 
 /// Prints the tables.
 pub fn run(text: &str) {
@@ -85,7 +107,7 @@ fn against_mujoco(text: &str, world: &Arc<World>, n: usize) -> Option<[f64; 2]> 
     // Processors that are shared change their pace from second to second: the more, the surer.
     let rounds = if is_full() { 9 } else { 1 };
     let mut levels: Vec<Level> =
-        LEVELS.iter().filter_map(|level| Level::new(world, level, n)).collect();
+        KINDS.iter().filter_map(|kind| Level::new(world, kind, n)).collect();
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("humanoid.xml");
     let text = if n == 1 { text.to_string() } else { replicated(text, n) };
@@ -127,7 +149,11 @@ fn against_mujoco(text: &str, world: &Arc<World>, n: usize) -> Option<[f64; 2]> 
     for level in &mut levels {
         let micros = [micros(0, level.least[0]), micros(1, level.least[1])];
         let (contacts, check) = level.look();
-        row(level.name, micros, per_robot(contacts), theirs.unwrap_or([f64::NAN; 2]), &check);
+        let name = level.kind.name;
+        row(name, micros, per_robot(contacts), theirs.unwrap_or([f64::NAN; 2]), &check);
+        if level.kind.told == Told::Walk && level.kind.detail == Detail::Kinematic {
+            println!("{:<20} each went {:.2} m at least by then", "", level.least_way());
+        }
         if let Some(n) = level.first_held() {
             println!("{:<20} it left the finite by step {n} and is held: no figure", "");
         }
@@ -181,42 +207,34 @@ fn contacts_of_mujoco(file: &Path) -> [f64; 2] {
 
 /// Robots of one detail, on a world of their own.
 struct Level {
-    name: &'static str,
+    kind: &'static Kind,
     model: Model,
     engine: Box<dyn Engine>,
     state: State,
     inputs: Inputs,
+    orders: Orders,
     least: [f64; 2],
 }
 
 impl Level {
     /// `n` robots; `None`, and said so, where they cannot be moved like that.
-    fn new(
-        world: &Arc<World>,
-        (name, detail, law): &(&'static str, Detail, ContactLaw),
-        n: usize,
-    ) -> Option<Level> {
-        let model = Model::compile(&Arc::new(team(world, *detail, *law, n))).expect("compiles");
+    fn new(world: &Arc<World>, kind: &'static Kind, n: usize) -> Option<Level> {
+        let model = Model::compile(&Arc::new(team(world, kind.detail, kind.law, n)));
+        let model = model.expect("compiles");
+        let state = State::initial(&model);
         let mut level = Level {
-            name,
+            kind,
             engine: (ENTRY.make)(&ENTRY),
-            state: State::initial(&model),
             inputs: Inputs { skips_contacts: true, ..Inputs::default() },
+            orders: Orders::of(&model, &state, kind.told),
+            state,
             model,
             least: [f64::INFINITY; 2],
         };
         let found = level.engine.check(&level.model, &EngineOptions::new(MILLI));
         if let Some(why) = found.iter().find(|one| one.severity == Severity::Error) {
-            println!("{name}: skipped: {}", why.render(false));
+            println!("{}: skipped: {}", kind.name, why.render(false));
             return None;
-        }
-        // Robots that do as they are told are told to hold their pose: following costs time too,
-        // and in a run they are always told something.
-        if *detail != Detail::Articulated {
-            let hold = |dof: &DofState| {
-                Order::Follow(JointCommand { mode: Mode::Position, target: dof.position })
-            };
-            level.inputs.orders = level.state.dofs.iter().map(hold).collect();
         }
         level.reset();
         Some(level)
@@ -226,10 +244,12 @@ impl Level {
         self.state = State::initial(&self.model);
         let options = EngineOptions::new(MILLI);
         self.engine.start(&self.model, &self.state, &options).expect("starts");
+        self.orders.restart();
     }
 
     fn step(&mut self) {
-        let Level { engine, model, inputs, state, .. } = self;
+        let Level { engine, model, inputs, state, orders, .. } = self;
+        orders.give(inputs);
         engine.step(model, inputs, MILLI, state).expect("steps");
     }
 
@@ -268,6 +288,17 @@ impl Level {
         })
     }
 
+    /// How far the robot went that went least, over the ground, in all that was looked at \[m\].
+    fn least_way(&self) -> f64 {
+        let begun = State::initial(&self.model);
+        let moves = |i: &usize| self.model.rigids[*i].motion == Motion::Dynamic;
+        let ways = (0..begun.rigids.len()).filter(moves).map(|i| {
+            let place = |state: &State| state.rigids[i].world_from_rigid.translation;
+            (place(&self.state) - place(&begun)).truncate().length()
+        });
+        ways.fold(f64::INFINITY, f64::min)
+    }
+
     fn check(&self) -> String {
         let places = self.state.rigids.iter().map(|rigid| rigid.world_from_rigid.translation);
         let bytes: Vec<u8> = places
@@ -282,24 +313,36 @@ const MILLI: SimDuration = SimDuration::from_nanos(1_000_000);
 
 /// Robots in rows, two metres apart, leaning as in [`replicated`].
 fn team(world: &World, detail: Detail, law: ContactLaw, n: usize) -> World {
-    let mut team = world.clone();
-    team.physics.native.law = Some(law);
-    let is_robot = |joints: usize| joints > 0;
-    let robot = world.models.iter().position(|model| is_robot(model.joints.len()));
-    let mut robot = team.models.remove(robot.expect("a robot"));
-    robot.detail = Some(detail);
-    robot.feet = ["right_foot", "left_foot"]
-        .map(|link| Foot { link: link.to_string(), link_from_sole: None, size: None })
-        .to_vec();
-    for i in 0..n {
-        let mut one = robot.clone();
-        one.name = format!("{}_{i}", robot.name);
+    let place = |i: usize| {
         let (row, column) = ((i / 32) as f64, (i % 32) as f64);
         let leaning = Quat::from_rotation_y((column * LEAN_DEGREES).to_radians());
-        let place = Transform::new(leaning, Vec3::new(2.0 * row, 2.0 * column, 0.0));
-        one.parent_from_model = place * one.parent_from_model;
-        team.models.push(one);
+        Transform::new(leaning, Vec3::new(2.0 * row, 2.0 * column, 0.0))
+    };
+    let mut team = placed(world, n, place);
+    team.physics.native.law = Some(law);
+    for robot in team.models.iter_mut().filter(|model| is_robot(model)) {
+        robot.detail = Some(detail);
+        robot.feet = ["right_foot", "left_foot"]
+            .map(|link| Foot { link: link.to_string(), link_from_sole: None, size: None })
+            .to_vec();
     }
+    team
+}
+
+fn is_robot(model: &headland_world::Model) -> bool {
+    !model.joints.is_empty()
+}
+
+/// As many robots like the one of a world, each somewhere else.
+pub fn placed(world: &World, n: usize, place: impl Fn(usize) -> Transform) -> World {
+    let mut team = world.clone();
+    let robot = team.models.iter().position(is_robot).expect("a robot");
+    let robot = team.models.remove(robot);
+    team.models.extend((0..n).map(|i| headland_world::Model {
+        name: format!("{}_{i}", robot.name),
+        parent_from_model: place(i) * robot.parent_from_model,
+        ..robot.clone()
+    }));
     team
 }
 
@@ -308,43 +351,96 @@ fn teams(world: &Arc<World>, theirs: Option<f64>) {
     let counts: &[usize] =
         if is_full() { &[1, 2, 5, 10, 20, 50, 100, 200, 500, 1000] } else { &[1, 20] };
     println!("\nmotion, teams: µs per robot and step of 1 ms, standing and beginning to fall");
-    let names: String = LEVELS.iter().map(|(name, ..)| format!("  {name:>17}")).collect();
+    let names: String = KINDS.iter().map(|kind| format!("  {:>18}", kind.name)).collect();
     println!("robots{names}");
-    let theirs = theirs.unwrap_or(f64::NAN);
-    let mut per_robot = [f64::NAN; LEVELS.len()];
-    let mut checks = [const { String::new() }; LEVELS.len()];
+    let mut per_robot = [f64::NAN; KINDS.len()];
+    let mut checks = [const { String::new() }; KINDS.len()];
     for n in counts {
         let mut line = format!("{n:>6}");
-        for (i, level) in LEVELS.iter().enumerate() {
-            let cost = Level::new(world, level, *n).map(|mut level| {
+        for (i, kind) in KINDS.iter().enumerate() {
+            let cost = Level::new(world, kind, *n).map(|mut level| {
                 let cost = cost(&mut level, *n);
                 checks[i] = level.check();
                 cost
             });
             per_robot[i] = cost.unwrap_or(f64::NAN);
-            line += &format!("  {:>17.2}", per_robot[i]);
+            line += &format!("  {:>18.2}", per_robot[i]);
         }
         println!("{line}");
     }
-    let checks: String = checks.iter().map(|check| format!("  {check:>17}")).collect();
+    let checks: String = checks.iter().map(|check| format!("  {check:>18}")).collect();
     println!(" check{checks}");
-    println!("\nmotion, robots in real time on one core       per second  2008  mj_step  ours");
-    for (name, level, rate, then) in [
-        ("kinematic motion", 0, 100.0, "10"),
-        ("simplified dynamics motion (com-fixed, soft)", 5, 1000.0, "8"),
-        ("simplified dynamics motion (com, soft)", 4, 1000.0, "8"),
-        ("full dynamics, soft contacts", 2, 1000.0, "-"),
-        ("full dynamics, hard contacts", 1, 1000.0, "-"),
+    let of = |kind: &Kind| {
+        let i = KINDS.iter().position(|one| one.name == kind.name).expect("in the list");
+        per_robot[i] * 1e-6
+    };
+    in_real_time(world, of, theirs.unwrap_or(f64::NAN) * 1e-6);
+}
+
+/// The document's table: how many robots one core moves in real time. Seconds of a step per robot;
+/// ours of the longest team.
+fn in_real_time(world: &World, secs_of: impl Fn(&Kind) -> f64, theirs_secs: f64) {
+    let pictures = Pictures::of(world);
+    println!("\nmotion, robots in real time on one core         per second  2008  MuJoCo  ours");
+    for (name, kind, rate, then, camera) in [
+        ("kinematic motion", &KINEMATIC, 100.0, "10", None),
+        ("the same, walking", &WALKING, 100.0, "10", None),
+        ("simplified dynamics motion (com-fixed, soft)", &COM_FIXED, 1000.0, "8", None),
+        ("simplified dynamics motion (com, soft)", &COM, 1000.0, "8", None),
+        ("full dynamics, soft contacts", &SOFT, 1000.0, "-", None),
+        ("full dynamics, hard contacts", &HARD, 1000.0, "-", None),
+        ("kinematic motion, one camera each", &WALKING, 100.0, "6", Some(Eye::Plain)),
+        ("dynamic motion (com, soft), one camera", &COM, 1000.0, "5", Some(Eye::Plain)),
+        ("full dynamics, hard contacts, one camera", &HARD, 1000.0, "-", Some(Eye::Plain)),
+        ("kinematic motion, camera with distortion", &WALKING, 100.0, "3", Some(Eye::Lens)),
+        ("dynamic motion (com, soft), with distortion", &COM, 1000.0, "3", Some(Eye::Lens)),
+        ("full dynamics, hard contacts, with distortion", &HARD, 1000.0, "-", Some(Eye::Lens)),
     ] {
-        let robots = |micros: f64| (1e6 / rate / micros).floor();
         // Nothing of MuJoCo's is cheaper at a lower rate but that it is asked less often.
-        println!(
-            "{name:<46} {rate:>10} {then:>5}  {:>7}  {:>4}",
-            robots(theirs),
-            robots(per_robot[level])
-        );
+        let (ours, theirs) = (rate * secs_of(kind), rate * theirs_secs);
+        let (rates, ours, theirs) = match camera {
+            None => (format!("{rate}"), robots(ours), robots(theirs)),
+            Some(eye) => (
+                format!("{rate}, {FRAME_RATE}"),
+                robots_that_see(ours, |n| pictures.ours(n, eye)),
+                robots_that_see(theirs, |n| pictures.theirs(n, eye)),
+            ),
+        };
+        println!("{name:<46} {rates:>11} {then:>5}  {theirs:>6}  {ours:>4}");
     }
 }
+
+/// Frames of each camera per second.
+const FRAME_RATE: f64 = 20.0;
+
+/// How many robots there is time for, of which each takes so much of it; a dash where nobody knows.
+fn robots(share_of_time: f64) -> String {
+    if share_of_time.is_nan() {
+        "-".to_string()
+    } else {
+        format!("{:.0}", (1.0 / share_of_time).floor())
+    }
+}
+
+/// The same with a camera each, whose frames take the longer the more robots there are to see.
+fn robots_that_see(share_of_time: f64, frame_secs: impl Fn(usize) -> f64) -> String {
+    let fits = |n: usize| 1.0 / (share_of_time + FRAME_RATE * frame_secs(n));
+    let mut n = N_SEEN_FIRST;
+    for _ in 0..4 {
+        let found = fits(n);
+        if found.is_nan() {
+            return "-".to_string();
+        }
+        if found as usize == n {
+            break;
+        }
+        n = (found as usize).max(1);
+    }
+    format!("{:.0}", fits(n).floor().min(n as f64))
+}
+
+/// Of how many robots the first frame is, from which the others are estimated: as the document's.
+const N_SEEN_FIRST: usize = 6;
 
 /// Microseconds per robot and step: the least of some runs through the same stretch, whatever
 /// their number. A short one for many robots would be mostly their first step, in which nothing

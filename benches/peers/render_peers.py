@@ -1,6 +1,6 @@
 """Draws the scene in a JSON file with MuJoCo's and PyBullet's software renderers on one core.
 
-render_peers.py SCENE.json N FOLDER: prints `name seconds` a line, processor seconds of one frame of
+render_peers.py SCENE.json N FOLDER PEER...: prints `name seconds` a line, processor seconds of one frame of
 640 x 480, the least of three rounds of N frames; leaves each renderer's picture in FOLDER.
 """
 
@@ -116,5 +116,5 @@ def pybullet_peer():
     timed("tinyrenderer no shadows", lambda: frame(0))
 
 
-mujoco_peer()
-pybullet_peer()
+for peer in sys.argv[4:]:
+    {"mujoco": mujoco_peer, "pybullet": pybullet_peer}[peer]()

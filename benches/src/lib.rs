@@ -3,6 +3,8 @@
 //! Speed is a ratio against a peer in the same run on the same machine, never a time. Each
 //! bench prints a check value, so that nobody speeds it up by changing the answer.
 
+pub mod drawn;
+
 use std::fmt::Write as _;
 use std::time::Instant;
 

@@ -50,6 +50,14 @@ impl Rect {
     }
 }
 
+/// The box around nothing: left, top, right, bottom \[pixels\].
+const NOWHERE: [f64; 4] = [f64::INFINITY, f64::INFINITY, f64::NEG_INFINITY, f64::NEG_INFINITY];
+
+/// A box made so large that a pixel is in it.
+fn around(out: [f64; 4], [u, v]: [f64; 2]) -> [f64; 4] {
+    [out[0].min(u), out[1].min(v), out[2].max(u), out[3].max(v)]
+}
+
 /// How a patch is cut and how near it is.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Form {
@@ -122,24 +130,47 @@ impl Canvas {
         }
     }
 
-    /// The box around points in the optical frame; `None` where some are behind the eye, so
-    /// that nothing is known.
-    fn extent(&self, points: impl IntoIterator<Item = Vec3>) -> Option<[f64; 4]> {
-        let mut out = [f64::INFINITY, f64::INFINITY, f64::NEG_INFINITY, f64::NEG_INFINITY];
+    /// The box around what is in front of the eye of a piece that lies between points of the optical
+    /// frame. A piece that reaches behind it ends where it comes to be too near, on the way from some
+    /// point in front to some behind. Without that whatever stands beside the eye would be looked for
+    /// all over the picture: of twenty robots in two rows a frame took 30 times as long.
+    fn extent<const N: usize>(&self, points: [Vec3; N]) -> [f64; 4] {
+        let mut out = NOWHERE;
         for p in points {
-            let [u, v] = self.pixel_of(p)?;
-            out = [out[0].min(u), out[1].min(v), out[2].max(u), out[3].max(v)];
+            if let Some(pixel) = self.pixel_of(p) {
+                out = around(out, pixel);
+                continue;
+            }
+            let nearest = self.nearest();
+            for q in points.into_iter().filter(|q| q.z > nearest) {
+                let cut = p + (q - p) * ((nearest - p.z) / (q.z - p.z));
+                out = around(out, self.pixel_at(Vec3::new(cut.x, cut.y, nearest)));
+            }
         }
-        Some(out)
+        out
+    }
+
+    /// The box around a round piece between such points: where all of it is in front of the eye, the
+    /// conic that it is in the picture says more.
+    fn extent_of_conic<const N: usize>(&self, conic: &Quadratic, points: [Vec3; N]) -> [f64; 4] {
+        let is_in_front = points.iter().all(|p| self.pixel_of(*p).is_some());
+        let conic = conic.extent().filter(|_| is_in_front);
+        conic.unwrap_or_else(|| self.extent(points))
+    }
+
+    /// Nothing nearer along the axis has a pixel.
+    fn nearest(&self) -> f64 {
+        self.near * 0.5
     }
 
     fn pixel_of(&self, p: Vec3) -> Option<[f64; 2]> {
+        (self.rays.is_parallel || p.z >= self.nearest()).then(|| self.pixel_at(p))
+    }
+
+    fn pixel_at(&self, p: Vec3) -> [f64; 2] {
         let scale = if self.rays.is_parallel { 1.0 } else { 1.0 / p.z };
-        if !self.rays.is_parallel && p.z < self.near * 0.5 {
-            return None;
-        }
         let (x, y) = (p.x * scale, p.y * scale);
-        Some(self.pixel.map(|[a, b, c]| a * x + b * y + c))
+        self.pixel.map(|[a, b, c]| a * x + b * y + c)
     }
 
     fn rect(&self, extent: Option<[f64; 4]>) -> Rect {
@@ -155,7 +186,7 @@ impl Canvas {
         if !self.rays.is_parallel && corners.iter().all(|corner| corner.z < self.near) {
             return false;
         }
-        !self.rect(self.extent(corners)).is_empty()
+        !self.rect(Some(self.extent(corners))).is_empty()
     }
 
     /// Adds the patches of an item of the scene.
@@ -205,7 +236,7 @@ impl Canvas {
                 };
                 let edges = std::array::from_fn(side);
                 let extent = self.extent(corners.map(|corner| optical_from_item.point(corner)));
-                Some((Form::Flat { edges, n_edges: 4, w }, extent))
+                Some((Form::Flat { edges, n_edges: 4, w }, Some(extent)))
             }
             Surface::Endless { normal } => {
                 let (w, _) = rays.plane(normal, 0.0)?;
@@ -230,9 +261,7 @@ impl Canvas {
                 };
                 let corners = [(-1.0, -1.0), (1.0, -1.0), (1.0, 1.0), (-1.0, 1.0)]
                     .map(|(a, b)| optical_from_item.point(Vec3::new(a * radius, b * radius, z)));
-                let extent = self.extent(corners);
-                let extent = extent.map(|box_| inside.extent().unwrap_or(box_));
-                Some((Form::Disc { inside, w }, extent))
+                Some((Form::Disc { inside, w }, Some(self.extent_of_conic(&inside, corners))))
             }
             Surface::Quadric { q, centre, level, slab } => {
                 let mut rays = *rays;
@@ -275,10 +304,11 @@ impl Canvas {
                 };
                 let extent = match bounds_of_slab {
                     Some((low, high)) => {
-                        let rims = [low, high].into_iter().flat_map(|z| {
+                        let rims: [Vec3; 8] = std::array::from_fn(|i| {
+                            let z = if i < 4 { low } else { high };
                             let r = reach(z);
-                            [(-r, -r), (r, -r), (r, r), (-r, r)]
-                                .map(|(x, y)| optical_from_item.point(Vec3::new(x, y, z)))
+                            let (x, y) = [(-r, -r), (r, -r), (r, r), (-r, r)][i % 4];
+                            optical_from_item.point(Vec3::new(x, y, z))
                         });
                         self.extent(rims)
                     }
@@ -286,10 +316,10 @@ impl Canvas {
                         let r = Vec3::new(1.0 / sqrt(q.x), 1.0 / sqrt(q.y), 1.0 / sqrt(q.z));
                         let box_ = (centre - r, centre + r);
                         let corners = headland_world::geometry::corners_in(optical_from_item, box_);
-                        self.extent(corners).map(|box_| square.extent().unwrap_or(box_))
+                        self.extent_of_conic(&square, corners)
                     }
                 };
-                Some((Form::Round { square, beta, k, slab }, extent))
+                Some((Form::Round { square, beta, k, slab }, Some(extent)))
             }
         }
     }
@@ -310,14 +340,10 @@ impl Canvas {
         }));
         for (part, triangle) in mesh.triangles().iter().enumerate() {
             let corners = triangle.map(|i| scratch.points[i as usize]);
-            let extent = corners.iter().try_fold(
-                [f64::INFINITY, f64::INFINITY, f64::NEG_INFINITY, f64::NEG_INFINITY],
-                |out, (_, pixel)| {
-                    let [u, v] = (*pixel)?;
-                    Some([out[0].min(u), out[1].min(v), out[2].max(u), out[3].max(v)])
-                },
-            );
-            let rect = self.rect(extent);
+            let in_front =
+                corners.iter().try_fold(NOWHERE, |out, (_, pixel)| Some(around(out, (*pixel)?)));
+            let extent = in_front.unwrap_or_else(|| self.extent(corners.map(|(point, _)| point)));
+            let rect = self.rect(Some(extent));
             if rect.is_empty() {
                 continue;
             }
@@ -340,4 +366,68 @@ impl Canvas {
 #[derive(Default)]
 pub(crate) struct Scratch {
     points: Vec<(Vec3, Option<[f64; 2]>)>,
+}
+
+#[cfg(test)]
+mod tests {
+    use headland_world::{Geometry, Link, Material, Model, Visual, World};
+
+    use super::*;
+    use crate::camera::Pinhole;
+    use crate::scene::Show;
+
+    /// The rectangles of a thing's patches, seen from the origin along x: 160 × 120 pixels.
+    fn rects(geometry: Geometry, at: Vec3) -> Vec<Rect> {
+        let visual = Visual {
+            name: "visual".to_string(),
+            link_from_shape: Transform::IDENTITY,
+            geometry,
+            material: Material::default(),
+            transparency: 0.0,
+            cast_shadows: true,
+        };
+        let model = Model {
+            name: "thing".to_string(),
+            is_static: true,
+            parent_from_model: Transform::from_translation(at),
+            links: vec![Link {
+                name: "link".to_string(),
+                visuals: vec![visual],
+                ..Link::default()
+            }],
+            ..Model::default()
+        };
+        let world = World { models: vec![model], ..World::default() };
+        let scene = Scene::of(&world, Show::Visuals);
+        let view = View::look_at(Pinhole::from_fov(160, 120, 1.0), Vec3::ZERO, Vec3::X);
+        let mut out = Vec::new();
+        Canvas::of_view(&view).add(&scene, 0, &mut Scratch::default(), &mut out);
+        out.into_iter().map(|patch| patch.rect).collect()
+    }
+
+    /// What stands beside the eye reaches behind it and in front of it, and is not in the picture.
+    #[test]
+    fn what_stands_beside_the_eye_is_nowhere() {
+        for y in [-2.0, 2.0, 40.0] {
+            for geometry in [
+                Geometry::Box { size: Vec3::splat(0.5) },
+                Geometry::Sphere { radius: 0.25 },
+                Geometry::Capsule { radius: 0.2, length: 0.5 },
+                Geometry::Cylinder { radius: 0.2, length: 0.5 },
+            ] {
+                assert_eq!(rects(geometry.clone(), Vec3::new(0.0, y, 0.0)), [], "{geometry:?}");
+            }
+        }
+    }
+
+    /// A wall to the left, from far behind to far in front, is in the left half only.
+    #[test]
+    fn what_reaches_behind_the_eye_is_where_it_is_in_front() {
+        let wall = Geometry::Box { size: Vec3::new(100.0, 0.1, 1.0) };
+        let rects = rects(wall, Vec3::new(0.0, 1.0, 0.0));
+        assert!(!rects.is_empty(), "it is seen");
+        for rect in rects {
+            assert!(rect.left == 0 && (60..=81).contains(&rect.right), "{rect:?}");
+        }
+    }
 }
