@@ -85,6 +85,6 @@ fn the_words_of_a_controller_have_their_places() {
     };
     assert_eq!(place("controller other::player#role"), "world.sdf:11:53");
     assert_eq!(place("controller other::player#rate"), "world.sdf:11:36");
-    assert_eq!(place("controller m::player#role"), "robot.sdf:12:42");
+    assert_eq!(place("controller m::player#role"), "robot.sdf:14:42");
     assert_eq!(place("foot other::foot#size"), "robot.sdf:8:81");
 }
