@@ -623,20 +623,26 @@ const PLAYED: &[(&str, &str, &str, &str)] = &[
     ("penalty_kick", "--law soft", "10", "scores"),
     ("penalty_kick", "--law soft-coulomb", "10", "scores"),
     ("slalom", "--engine native", "44", "passes_poles"),
-    ("soccer-3v3", "--engine native", "10", "kicks_off"),
+    ("slalom", "--detail walker=com", "60", "passes_poles"),
+    ("slalom", "--detail walker=com-fixed", "60", "passes_poles"),
+    ("slalom", "--detail walker=kinematic", "60", "passes_poles"),
+    ("soccer-3v3", "--engine native", "20", "kicks_off plays_fair both_kick"),
 ];
 
 #[test]
 fn players_do_what_their_worlds_want() {
     let dir = tempfile::tempdir().expect("a folder");
-    for (world, how, secs, test) in PLAYED {
+    for (world, how, secs, tests) in PLAYED {
         let world = format!("{ROOT}/worlds/{world}.sdf");
-        let test = format!("{ROOT}/worlds/tests/{test}.lrp");
+        let tests: Vec<String> =
+            tests.split(' ').map(|test| format!("{ROOT}/worlds/tests/{test}.lrp")).collect();
+        let tests: Vec<&str> = tests.iter().map(String::as_str).collect();
         let how: Vec<&str> = how.split(' ').collect();
         let always = ["--duration", secs, "--record-rate", "50", "-o", "played.mcap", "-q"];
-        expect(dir.path(), &[&["run", &world, "--test", &test], &how[..], &always].concat(), 0);
-        let checked = expect(dir.path(), &["check", &test], 0);
-        assert_eq!(text(&checked.stderr), "", "{test}");
+        let judged = [&["run", &world, "--test"], &tests[..], &how[..], &always].concat();
+        expect(dir.path(), &judged, 0);
+        let checked = expect(dir.path(), &[&["check"], &tests[..]].concat(), 0);
+        assert_eq!(text(&checked.stderr), "", "{tests:?}");
     }
 }
 

@@ -67,6 +67,14 @@ const PLAYER: &[(&str, Option<&str>)] = &[
         None,
     ),
     ("render slalom.mcap --draw trajectories --size 720x405 -o slalom.png", Some("slalom.png")),
+    (
+        "run worlds/soccer-3v3.sdf --duration 12 --record-rate 50 --test worlds/tests/plays_fair.lrp worlds/tests/both_kick.lrp --quiet",
+        None,
+    ),
+    (
+        "render soccer-3v3.mcap --strip 4 --start 6 --end 12 --size 480x300 --draw trajectories --eye 0.4,-3.6,2.6 --at 0.4,0.3,0.2 -o game.png",
+        Some("game.png"),
+    ),
 ];
 
 fn image(path: &Path) -> Image {
@@ -105,7 +113,7 @@ fn the_pictures_of_cameras_are_drawn_by_its_commands() {
 }
 
 #[test]
-fn the_picture_of_the_slalom_is_drawn_by_its_commands() {
+fn the_pictures_of_players_are_drawn_by_their_commands() {
     compare("player.md", PLAYER);
 }
 

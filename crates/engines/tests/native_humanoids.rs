@@ -1,10 +1,10 @@
-//! Humanoids on their feet in the native engine: two that others made, and one of 30 kg.
+//! Humanoids on their feet in the native engine: four that others made, and one of 30 kg.
 //!
-//! The foreign ones are read where the Python package `pybullet` has them.
+//! The foreign ones are read where the Python packages `pybullet` and `rcsssmj` have them.
 
 mod common;
 
-use common::{By, GROUND, Play, public_robots, sdf_world, world_of};
+use common::{By, GROUND, Play, package, public_robots, sdf_world, world_of};
 use headland_base::maths::pow;
 use headland_base::{SimDuration, Vec3};
 use headland_sim::{Controller, Mode, Model, State};
@@ -108,6 +108,38 @@ fn a_foreign_urdf_humanoid_stands() {
     let stood = stand(play, &world, "humanoid", Vec3::Y, 2.0);
     assert!(stood.leant < 1e-3 && stood.went < 5e-3 && stood.sank < 1e-3, "{stood:?}");
     assert!((stood.load / stood.weight - 1.0).abs() < 0.02, "{stood:?}");
+}
+
+/// Every motor gives the effort of a servo that holds zero, with these gains.
+fn serve(kp: f64, kd: f64) -> impl Controller {
+    By(move |_, model: &Model, state: &State| {
+        let dofs = state.dofs[..model.dofs.len()].iter().enumerate();
+        dofs.map(|(i, dof)| (i, Mode::Effort, -kp * dof.position - kd * dof.velocity)).collect()
+    })
+}
+
+/// The humanoids of the soccer simulator `rcsssmj`, Booster's T1 and K1: MJCF files read as they
+/// are, included in a world with a ground. T1 is drawn on its feet; K1, which is drawn in the air, is
+/// put on them. Each joint has a motor that takes efforts, and the simulator's players say with every command how stiff it is.
+#[test]
+fn foreign_mjcf_humanoids_stand_as_they_are_written() {
+    let Some(folder) = package("rcsssmj") else { return };
+    let k1_pose = "<pose>0 0 0.5517 0 0 0</pose>";
+    // K1's wrists are so light that more damping from without would be too stiff for the step.
+    let robots = [("T1", 31.614, "", 23, 6.0), ("K1", 19.666, k1_pose, 22, 2.0)];
+    for (name, mass, pose, n_joints, kd) in robots {
+        let file = folder.join(format!("resources/robots/{name}/robot.xml"));
+        let world = sdf_world(&format!(
+            "{GROUND}<include><uri>{}</uri><name>robot</name>{pose}</include>",
+            file.display()
+        ));
+        let stood =
+            stand(Play::native(5.0).with(serve(300.0, kd)), &world, "robot::torso", Vec3::Z, 2.0);
+        assert_eq!(world.models.iter().map(|model| model.joints.len()).sum::<usize>(), n_joints);
+        assert!((stood.weight / 9.81 - mass).abs() < 1e-3, "{name}: {stood:?}");
+        assert!((stood.load / stood.weight - 1.0).abs() < 0.02, "{name}: {stood:?}");
+        assert!(stood.leant < 1e-3 && stood.went < 2e-3 && stood.sank < 1e-3, "{name}: {stood:?}");
+    }
 }
 
 /// Our player, grown to 30 kg: lengths by s, masses by s³, moments by s⁵, efforts by s⁴, and time by √s.

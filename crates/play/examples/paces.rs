@@ -12,7 +12,7 @@ use headland_play::firmware::tilt;
 use headland_play::gait::Spot;
 use headland_play::player::between_feet;
 use headland_play::skeleton::Skeleton;
-use headland_sim::{Cast, Model, Observer, Setup, State, run};
+use headland_sim::{Cast, Engine, Model, Observer, Setup, State, run};
 use headland_world::Read;
 
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
@@ -101,18 +101,38 @@ pub fn play(engine: &str, read: Read, secs: f64) -> Ran {
 
 /// The same, with every state of it shown.
 pub fn watch(engine: &str, read: Read, secs: f64, see: &mut dyn FnMut(&Skeleton, &State)) -> Ran {
+    watch_on(made(engine).as_mut(), read, secs, see)
+}
+
+/// An engine by its name.
+pub fn made(engine: &str) -> Box<dyn Engine> {
+    let entry = headland_engines::find(engine).expect("an engine");
+    (entry.make)(entry)
+}
+
+/// A field compiled, and who moves its players.
+pub fn staged(read: Read) -> (Model, Cast) {
     let model = Model::compile_read(&Arc::new(read.world), &read.places).expect("compiles");
     let mut cast = Cast::default();
     let hired = headland_play::cast(&model, &read.places).expect("a cast");
     cast.controllers.extend(hired.into_iter().map(|hired| hired.controller));
+    (model, cast)
+}
+
+/// The same on an engine at hand.
+pub fn watch_on(
+    engine: &mut dyn Engine,
+    read: Read,
+    secs: f64,
+    see: &mut dyn FnMut(&Skeleton, &State),
+) -> Ran {
+    let (model, mut cast) = staged(read);
     let setup = Setup::new(&model, SimDuration::from_secs(secs).expect("a duration"));
-    let entry = headland_engines::find(engine).expect("an engine");
-    let mut engine = (entry.make)(entry);
     let skeleton = Skeleton::find(&model, "robot").expect("a player");
     let mut watch =
         Watch { skeleton: &skeleton, see, worst_tilt: 0.0, lowest: f64::MAX, up_since: None };
     let go_on = &mut |_| ControlFlow::Continue(());
-    let end = run(&model, &setup, engine.as_mut(), &mut cast, &mut watch, go_on).expect("runs");
+    let end = run(&model, &setup, engine, &mut cast, &mut watch, go_on).expect("runs");
     assert!(end.contained.is_empty(), "{:?}", end.contained);
     let Watch { worst_tilt, lowest, up_since, .. } = watch;
     Ran { model, state: end.state, skeleton, worst_tilt, lowest, up_since }

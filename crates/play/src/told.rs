@@ -16,6 +16,15 @@ pub struct Area {
     pub half_size: Vec2,
 }
 
+impl Area {
+    /// The nearest point that is this far inside its edges; the middle where it is not so large.
+    pub fn nearest(&self, point: Vec2, inside: f64) -> Vec2 {
+        let seen = self.middle.see(point);
+        let most = (self.half_size - Vec2::splat(inside)).max(Vec2::ZERO);
+        self.middle.point(seen.clamp(-most, most))
+    }
+}
+
 /// The parameters of one controller. Whoever reads one names it; what nobody read is a slip.
 pub struct Told<'a> {
     /// What moves.
@@ -72,6 +81,12 @@ impl<'a> Told<'a> {
             self.wrong("missing-parameter", name, message, Some(help));
             return None;
         };
+        self.area(name, text)
+    }
+
+    /// A region by its name, where one is given.
+    pub fn region_if_any(&mut self, name: &'static str) -> Option<Area> {
+        let text = self.text(name)?;
         self.area(name, text)
     }
 

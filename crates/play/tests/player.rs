@@ -1,10 +1,15 @@
 //! What the player can do, on the engine that is always there.
 
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use headland_base::SimDuration;
-use headland_sim::Model;
-use headland_world::{Detail, Places, Read};
+use headland_base::{Diagnostic, SimDuration, SimTime, Vec3};
+use headland_play::player::between_feet;
+use headland_sim::{
+    Command, Commands, Engine, EngineOptions, Fault, Inputs, Model, Observer, Setup, State, Wrench,
+    run,
+};
+use headland_world::{ContactLaw, Detail, Places, Read};
 
 #[path = "../examples/paces.rs"]
 mod paces;
@@ -151,6 +156,132 @@ fn it_gets_up_at_every_detail_that_can_fall() {
             let (height, up) = play("native", at(detail, &pose, "", ""), 9.0).height_and_up();
             assert!(height > 0.25 && up > 0.99, "{detail:?}: {height} m, {up} up, from {pitch}");
         }
+    }
+}
+
+/// An engine that shoves a player besides.
+struct Shoving {
+    engine: Box<dyn Engine>,
+    /// At the hips \[N\].
+    force: Vec3,
+}
+
+/// From when, and for how long, it shoves \[s\].
+const SHOVE: (f64, f64) = (3.0, 0.2);
+
+impl Engine for Shoving {
+    fn check(&self, model: &Model, options: &EngineOptions) -> Vec<Diagnostic> {
+        self.engine.check(model, options)
+    }
+
+    fn start(
+        &mut self,
+        model: &Model,
+        state: &State,
+        options: &EngineOptions,
+    ) -> Result<(), Fault> {
+        self.engine.start(model, state, options)
+    }
+
+    fn step(
+        &mut self,
+        model: &Model,
+        inputs: &Inputs,
+        dt: SimDuration,
+        state: &mut State,
+    ) -> Result<(), Fault> {
+        let since = state.time.secs() - SHOVE.0;
+        if !(0.0..SHOVE.1).contains(&since) {
+            return self.engine.step(model, inputs, dt, state);
+        }
+        let rigid_idx = model.objects[model.object("robot").expect("a player")].rigid_idx;
+        let mut inputs = inputs.clone();
+        inputs.wrenches.push(Wrench { rigid_idx, force: self.force, torque: Vec3::ZERO });
+        self.engine.step(model, &inputs, dt, state)
+    }
+
+    fn knows_joints(&self) -> bool {
+        self.engine.knows_joints()
+    }
+}
+
+/// Whoever is shoved over while walking, from whichever side, gets up by itself and walks on.
+#[test]
+fn what_is_shoved_over_gets_up_and_walks_on() {
+    for detail in [Detail::Com, Detail::Articulated] {
+        for (x, y) in [(1.0, 0.0), (-1.0, 0.0), (0.0, 1.0), (0.0, -1.0)] {
+            let told = "<role>walk</role><velocity>0.15 0 0</velocity>";
+            let mut read = at(detail, "0 0 0 0 0 0", told, "");
+            read.world.physics.native.law = Some(ContactLaw::Hard);
+            let mut engine =
+                Shoving { engine: paces::made("native"), force: Vec3::new(x, y, 0.0) * 40.0 };
+            // Before the shove it is on its feet; then down; where it is up for good, a way begins.
+            let (mut lowest_before, mut up_at) = (f64::MAX, None);
+            let ran = paces::watch_on(&mut engine, read, 20.0, &mut |skeleton, state| {
+                let hips = state.rigids[skeleton.root_rigid].world_from_rigid;
+                if state.time.secs() < SHOVE.0 {
+                    lowest_before = lowest_before.min(hips.translation.z);
+                }
+                let is_up = hips.translation.z > 0.25 && hips.vector(Vec3::Z).z > 0.98;
+                up_at = up_at.or(Some(between_feet(skeleton, state).at)).filter(|_| is_up);
+            });
+            let who = format!("{detail:?}, shoved by {x}, {y}");
+            let (height, up) = ran.height_and_up();
+            assert!(lowest_before > 0.25, "{who}: fell by itself, {lowest_before} m");
+            assert!(ran.lowest < 0.12, "{who}: its hips were never below {} m", ran.lowest);
+            assert!(height > 0.25 && up > 0.98, "{who}: {height} m, {up} up");
+            let way = (ran.spot().at - up_at.expect("it is up")).length();
+            assert!(way > 0.5, "{who}: {way} m since it is up");
+        }
+    }
+}
+
+/// When the commands of a run changed.
+struct Changes {
+    n_dofs: usize,
+    held: Vec<Option<Command>>,
+    times: Vec<SimTime>,
+}
+
+impl Observer for Changes {
+    fn commands(&mut self, now: SimTime, commands: &Commands) -> Result<(), Diagnostic> {
+        let held: Vec<_> = (0..self.n_dofs).map(|i| commands.held(i)).collect();
+        if held != self.held {
+            self.times.push(now);
+        }
+        self.held = held;
+        Ok(())
+    }
+}
+
+/// The firmware runs at its own rate in a world that steps every millisecond: what the servos are
+/// told changes at each multiple of its period, and at no other moment.
+#[test]
+fn the_firmware_keeps_its_own_time() {
+    for (rate_hz, period_millis) in [(50.0, 20), (125.0, 8)] {
+        let told = "<role>walk</role><velocity>0.15 0 0.2</velocity>";
+        let mut read = field("0 0 0 0 0 0", told, "");
+        assert_eq!(read.world.physics.step, SimDuration::from_nanos(1_000_000));
+        for model in &mut read.world.models {
+            model.controllers.iter_mut().for_each(|wish| wish.rate_hz = Some(rate_hz));
+        }
+        let (model, mut cast) = paces::staged(read);
+        let setup = Setup::new(&model, SimDuration::from_secs(4.0).expect("a duration"));
+        let mut changes = Changes { n_dofs: model.dofs.len(), held: vec![], times: vec![] };
+        let go_on = &mut |_| ControlFlow::Continue(());
+        run(&model, &setup, paces::made(ENGINE).as_mut(), &mut cast, &mut changes, go_on)
+            .expect("runs");
+        let ticks = |millis: std::ops::Range<i64>| -> Vec<SimTime> {
+            let at = millis.filter(|millis| millis % period_millis == 0);
+            at.map(|millis| SimTime::from_nanos(millis * 1_000_000)).collect()
+        };
+        // From 2 s on it walks, and every tick has another answer.
+        let walking = ticks(2000..4000);
+        let n_before = changes.times.len() - walking.len();
+        assert_eq!(changes.times[n_before..], walking, "{rate_hz} Hz");
+        // Before that it may stand still, and only leave ticks out.
+        let early = ticks(0..2000);
+        assert!(changes.times[..n_before].iter().all(|time| early.contains(time)), "{rate_hz} Hz");
     }
 }
 

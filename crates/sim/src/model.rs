@@ -21,7 +21,7 @@ mod objects;
 mod weld;
 
 use joints::{found_joints, list_dofs, moving_joints, place_at_initial_positions};
-use objects::{list_excludes, list_objects};
+use objects::{list_excludes, list_objects, list_pairs};
 use weld::weld;
 
 use crate::control::servo_lags;
@@ -45,6 +45,9 @@ pub struct Model {
     pub objects: Vec<Object>,
     /// Pairs of bodies that never touch, smaller index first, sorted.
     pub contact_excludes: Vec<(usize, usize)>,
+    /// Pairs of bodies that may touch though they are neighbours or of a robot that does not
+    /// collide with itself, smaller index first, sorted.
+    pub contact_pairs: Vec<(usize, usize)>,
     /// The file the world was read from, where it was compiled with its places.
     pub file: Option<WorldFile>,
     /// Where in the lists a name is, the first of equals: with a look through all of them for each
@@ -199,6 +202,7 @@ impl Model {
         let dofs = list_dofs(&mut joints, &mut findings);
         let objects = list_objects(world, &links, &bodies);
         let contact_excludes = list_excludes(world, &links, &mut findings);
+        let contact_pairs = list_pairs(world, &links, &mut findings);
         if findings.has_errors() {
             return Err(findings.into_vec());
         }
@@ -214,6 +218,7 @@ impl Model {
             dofs,
             objects,
             contact_excludes,
+            contact_pairs,
             file: places.file().cloned(),
         };
         model.servo_lags = servo_lags(&model);

@@ -49,14 +49,16 @@ pub fn asked_of_contacts(surface: &Surface) -> Vec<&'static str> {
     asked.iter().filter(|(_, is_asked)| *is_asked).map(|(word, _)| *word).collect()
 }
 
-/// Which bodies never touch: those of one rigid, neighbours on a joint, links of one robot
-/// that does not collide with itself, links that their robot keeps out of contacts, and the
-/// pairs and sets the world excludes. Masks are a matter of
+/// Which bodies never touch: those of one rigid, links that their robot keeps out of contacts, and
+/// the pairs and sets the world excludes; and, but for pairs that the world switches on, neighbours
+/// on a joint and links of one robot that does not collide with itself. Masks are a matter of
 /// shapes, and each engine's own.
 #[derive(Clone, Debug)]
 pub struct TouchFilter {
     /// For each body, the later ones it never touches; few, so that looking is quick.
     excluded: Vec<Vec<usize>>,
+    /// For each body, the later ones it touches although they are neighbours or of one robot.
+    switched_on: Vec<Vec<usize>>,
     /// For each rigid, the later ones a joint ties it to.
     neighbours: Vec<Vec<usize>>,
     bodies: Vec<FilteredBody>,
@@ -79,6 +81,7 @@ impl TouchFilter {
         let neighbours = neighbours(model).into_iter().map(|(a, b)| (a.min(b), a.max(b)));
         TouchFilter {
             excluded: partners(model.bodies.len(), model.contact_excludes.iter().copied()),
+            switched_on: partners(model.bodies.len(), model.contact_pairs.iter().copied()),
             neighbours: partners(model.rigids.len(), neighbours),
             bodies: model
                 .bodies
@@ -99,12 +102,11 @@ impl TouchFilter {
         let (a, b) = (self.bodies[i], self.bodies[j]);
         let rigids = (a.rigid_idx.min(b.rigid_idx), a.rigid_idx.max(b.rigid_idx));
         let is_one_robot = a.robot_idx == b.robot_idx && !(a.self_collide && b.self_collide);
-        let is_apart = is_one_robot
-            || !(a.takes_part && b.takes_part)
+        let is_apart = !(a.takes_part && b.takes_part)
             || a.rigid_idx == b.rigid_idx
-            || self.neighbours[rigids.0].contains(&rigids.1)
             || self.excluded[i.min(j)].contains(&i.max(j));
-        !is_apart
+        let is_off = is_one_robot || self.neighbours[rigids.0].contains(&rigids.1);
+        !is_apart && (!is_off || self.switched_on[i.min(j)].contains(&i.max(j)))
     }
 }
 

@@ -10,7 +10,7 @@ use headland_sim::Model;
 use headland_sim::contact::{ContactPoint, ContactScope, Detector, Form, Scene, touching};
 use headland_world::{
     Axis, Collision, Geometry, Inertial, Joint, JointKind, Link, Model as Robot, ReadOptions,
-    Surface, World,
+    Surface, Touches, World,
 };
 use rand_chacha::rand_core::Rng;
 
@@ -205,8 +205,9 @@ fn what_is_known_to_be_apart_changes_no_byte() {
     assert!(n_points > 1000 && n_passed > 10_000, "{n_points} points, {n_passed} passed over");
 }
 
+/// Each of the world's words about pairs of links takes away, or puts on, what it says and no more.
 #[test]
-fn the_scope_takes_away_what_it_says() {
+fn the_world_says_pair_by_pair_who_touches() {
     let cube = || Geometry::Box { size: Vec3::splat(0.2) };
     let robot = |name: &str, x: f64, self_collide: bool| {
         let links = vec![
@@ -225,24 +226,46 @@ fn the_scope_takes_away_what_it_says() {
         let joints = vec![hinge("ankle", "foot", "knee"), hinge("thigh", "knee", "hip")];
         Robot { name: name.into(), links, joints, self_collide, ..Robot::default() }
     };
-    let model = compiled(vec![ground(), robot("one", 0.0, true), robot("two", 0.29, false)]);
-    let find = |scope: ContactScope| {
-        let scene = Scene::of(&model, &scope);
+    let find = |change: &dyn Fn(&mut World)| {
+        let models = vec![ground(), robot("one", 0.0, true), robot("two", 0.29, false)];
+        let mut world = World { models, ..World::default() };
+        change(&mut world);
+        let model = Model::compile(&Arc::new(world)).expect("a model");
+        let scene = Scene::of(&model, &ContactScope::all());
         pairs(Detector::new(&scene).detect(&scene, &poses(&model), 0.0))
     };
+    let names = |names: &[&str]| names.iter().map(|name| name.to_string()).collect::<Vec<_>>();
+    let pair = |a: &str, b: &str| (a.to_string(), b.to_string());
     // Bodies: 0 floor, 1 to 3 robot one, 4 to 6 robot two. Neighbours on a joint do not touch;
     // within robot one the foot and the hip do, within robot two nothing does.
-    let all = find(ContactScope::all());
-    assert_eq!(all, [(0, 1), (0, 4), (1, 3), (3, 4), (3, 5)]);
-    assert_eq!(find(ContactScope::all().without_pair(3, 1)), [(0, 1), (0, 4), (3, 4), (3, 5)]);
-    let (one, two) = ([1, 2, 3], [4, 5, 6]);
-    assert_eq!(find(ContactScope::all().without_between(&one, &two)), [(0, 1), (0, 4), (1, 3)]);
-    assert_eq!(
-        find(ContactScope::all().without_between(&one, &one)),
-        [(0, 1), (0, 4), (3, 4), (3, 5)]
-    );
-    assert_eq!(find(ContactScope::all().only_of(&model, "one", &[1])), [(0, 1), (0, 4)]);
-    assert_eq!(find(ContactScope::all().without_bodies(&[0, 3])), []);
+    let all = [(0, 1), (0, 4), (1, 3), (3, 4), (3, 5)];
+    assert_eq!(find(&|_| {}), all);
+    let without = find(&|world| world.models[1].contact_excludes.push(pair("hip", "foot")));
+    assert_eq!(without, [(0, 1), (0, 4), (3, 4), (3, 5)]);
+    let set = names(&["foot", "knee", "hip"]);
+    let without = find(&|world| world.models[1].contact_sets.push(set.clone()));
+    assert_eq!(without, [(0, 1), (0, 4), (3, 4), (3, 5)]);
+    let set = names(&["one::hip", "two::foot", "two::knee"]);
+    let without = find(&|world| world.contact_sets.push(set.clone()));
+    assert_eq!(without, [(0, 1), (0, 4), (1, 3)]);
+    let feet = Touches::Links(names(&["foot"]));
+    let without = find(&|world| world.models[1].touches = feet.clone());
+    assert_eq!(without, [(0, 1), (0, 4)]);
+    let nobody = |world: &mut World| {
+        world.models[..2].iter_mut().for_each(|model| model.touches = Touches::None);
+    };
+    assert_eq!(find(&nobody), []);
+    // Switched on: two neighbours, and two of a robot that does not collide with itself.
+    let neighbours = find(&|world| world.models[1].contact_pairs.push(pair("knee", "foot")));
+    assert_eq!(neighbours, [(0, 1), (0, 4), (1, 2), (1, 3), (3, 4), (3, 5)]);
+    let own = |world: &mut World| world.models[2].contact_pairs.push(pair("foot", "hip"));
+    assert_eq!(find(&own), [(0, 1), (0, 4), (1, 3), (3, 4), (3, 5), (4, 6)]);
+    // What takes no part in contacts is not brought back by a pair.
+    let without = find(&|world| {
+        own(world);
+        world.models[2].touches = feet.clone();
+    });
+    assert_eq!(without, [(0, 1), (0, 4), (1, 3), (3, 4)]);
 }
 
 #[test]

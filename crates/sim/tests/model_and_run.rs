@@ -381,3 +381,30 @@ fn sets_and_robots_say_who_touches() {
     });
     assert_eq!(across, [(0, 5), (3, 5), (4, 5)], "of r only a, and that not with s::a and s::b");
 }
+
+/// A pair that is switched on touches in spite of the joint between the two and of a robot that
+/// does not collide with itself. Two links of one rigid never do.
+#[test]
+fn a_pair_that_is_switched_on_touches() {
+    let hinge = JointKind::Continuous(Axis::along(Vec3::Y));
+    let touching = |pairs: &[(&str, &str)]| {
+        let robot = Robot {
+            name: "r".into(),
+            links: vec![link("a", 0.0), link("b", 1.0), link("c", 2.0)],
+            joints: vec![
+                joint("hinge", Some("a"), "b", hinge.clone()),
+                joint("glue", Some("b"), "c", JointKind::Fixed),
+            ],
+            contact_pairs: pairs.iter().map(|(a, b)| (a.to_string(), b.to_string())).collect(),
+            ..Robot::default()
+        };
+        let world = World { models: vec![robot], ..World::default() };
+        let model = Model::compile(&Arc::new(world)).unwrap();
+        let filter = TouchFilter::of(&model);
+        let pairs = [(0, 1), (0, 2), (1, 2)];
+        pairs.into_iter().filter(|(i, j)| filter.may_touch(*i, *j)).collect::<Vec<_>>()
+    };
+    assert_eq!(touching(&[]), []);
+    assert_eq!(touching(&[("b", "a")]), [(0, 1)]);
+    assert_eq!(touching(&[("a", "c"), ("b", "c")]), [(0, 2)]);
+}

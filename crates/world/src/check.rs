@@ -12,6 +12,7 @@
 mod bodies;
 mod joints;
 mod native;
+mod pairs;
 
 use std::collections::BTreeMap;
 
@@ -66,6 +67,7 @@ fn has_references(world: &World) -> bool {
     world.visit_models(&mut |ModelAt { model, .. }| {
         has_some |= !model.actuators.is_empty()
             || !model.contact_excludes.is_empty()
+            || !model.contact_pairs.is_empty()
             || !model.contact_sets.is_empty()
             || !model.feet.is_empty()
             || !model.wheels.is_empty()

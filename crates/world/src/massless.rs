@@ -43,7 +43,7 @@ pub fn merge(model: &mut Model) -> Vec<String> {
         joint.parent = parent;
         model.joints.push(joint);
     }
-    for (a, b) in &mut model.contact_excludes {
+    for (a, b) in model.contact_excludes.iter_mut().chain(&mut model.contact_pairs) {
         for name in [a, b] {
             if let Some(new) = new_name(name) {
                 *name = new;

@@ -59,7 +59,8 @@ impl Places {
     /// joint robot::arm::elbow      #parent  #child  #axis  #axis2  #axis limit  #sensor 0
     /// world                        #spherical_coordinates  …: what the world keeps
     /// actuator robot::arm::motor   #joint  #kp  …: its attributes
-    /// contact_exclude, contact_set, touches robot::arm::wrist      a link that is named
+    /// contact_exclude, contact_pair, contact_set, touches robot::arm::wrist    a link that is named
+    /// contact_exclude, contact_pair robot::hand robot::thumb       all of it
     /// foot robot::left_foot        #link  #size
     /// wheel robot::left_wheel      #joint  #radius  #steers_by
     /// controller robot::player     #type  #rate  #role  …: its parameters

@@ -155,6 +155,9 @@ pub struct Model {
     pub actuators: Vec<Actuator>,
     /// Pairs of links that never collide, by names relative to this model.
     pub contact_excludes: Vec<(String, String)>,
+    /// Pairs of links that collide although a joint makes them neighbours or the model does not
+    /// collide with itself, by names relative to this model (`headland:contact_pair`).
+    pub contact_pairs: Vec<(String, String)>,
     /// Sets of links that never touch each other, by names relative to this model
     /// (`headland:contact_set`).
     pub contact_sets: Vec<Vec<String>>,

@@ -42,7 +42,8 @@ const SEED: &str = r#"<?xml version="1.0"?>
 <headland:wheel joint="roll" radius="0.1"/><headland:touches>b inner::x</headland:touches>
 <headland:contact_set name="s">b t</headland:contact_set>
 <headland:controller type="player" rate="125"><role>striker</role></headland:controller>
-<headland:contact_exclude first="b" second="inner::x"/></model>
+<headland:contact_exclude first="b" second="inner::x"/>
+<headland:contact_pair first="t" second="inner::x"/></model>
 </world></sdf>"#;
 
 const PART: &str = "<sdf version='1.6'><model name='q'><link name='l'/>\

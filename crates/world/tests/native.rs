@@ -52,6 +52,8 @@ fn a_robot_says_what_it_stands_on_and_who_moves_it() {
     assert_eq!(robot.feet, [foot]);
     assert_eq!(robot.wheels, [Wheel { joint: "ankle".into(), radius: 0.1, steers_by: None }]);
     assert_eq!(robot.contact_sets, [["trunk", "foot"]]);
+    let toe = ("trunk".to_string(), "toe".to_string());
+    assert!(world.models.iter().all(|robot| robot.contact_pairs == [toe.clone()]), "{world:#?}");
     let servo = &robot.actuators[0];
     assert_eq!(servo.torque_speed, Some(TorqueSpeed { stall_effort: 8.0, no_load_speed: 6.0 }));
     assert_eq!(servo.rate, Some(500.0));
@@ -83,6 +85,6 @@ fn the_words_of_a_controller_have_their_places() {
     };
     assert_eq!(place("controller other::player#role"), "world.sdf:11:53");
     assert_eq!(place("controller other::player#rate"), "world.sdf:11:36");
-    assert_eq!(place("controller m::player#role"), "robot.sdf:12:42");
+    assert_eq!(place("controller m::player#role"), "robot.sdf:14:42");
     assert_eq!(place("foot other::foot#size"), "robot.sdf:8:81");
 }

@@ -105,6 +105,8 @@ class World:
         self.close_loops()
         self.couple()
         self.keep_apart()
+        # Neighbours on a joint are among those kept apart, unless the world lets them touch.
+        plant.set_adjacent_bodies_collision_filters(False)
         plant.Finalize()
         self.diagram = builder.Build()
         self.context = self.diagram.CreateDefaultContext()

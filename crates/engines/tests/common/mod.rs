@@ -255,18 +255,26 @@ pub fn efforts_of(table: &str) -> impl Controller + use<> {
 /// The folder of public robots that the Python package `pybullet` brings; `None` where it is not
 /// installed, which is a failure where `HEADLAND_REQUIRE_FOREIGN` is 1.
 pub fn public_robots() -> Option<PathBuf> {
+    package("pybullet_data")
+}
+
+/// The folder of a Python package, which is looked for and not loaded: what it needs itself may be
+/// missing.
+pub fn package(name: &str) -> Option<PathBuf> {
     let must = std::env::var("HEADLAND_REQUIRE_FOREIGN").as_deref() == Ok("1");
     let Some(python) = std::env::var_os("HEADLAND_PYTHON") else {
         assert!(!must, "HEADLAND_REQUIRE_FOREIGN=1 but HEADLAND_PYTHON is not set");
-        println!("skipped: needs pybullet_data; ./test installs it");
+        println!("skipped: needs {name}; ./test installs it");
         return None;
     };
-    let asked = "import pybullet_data; print(pybullet_data.getDataPath())";
+    let asked = format!(
+        "from importlib.util import find_spec; print(*find_spec('{name}').submodule_search_locations)"
+    );
     let output = std::process::Command::new(python)
-        .args(["-B", "-c", asked])
+        .args(["-B", "-c", &asked])
         .output()
         .expect("HEADLAND_PYTHON is an interpreter");
-    assert!(output.status.success() || !must, "pybullet_data is not installed");
+    assert!(output.status.success() || !must, "{name} is not installed");
     let path = String::from_utf8(output.stdout).expect("a path");
     output.status.success().then(|| PathBuf::from(path.trim()))
 }

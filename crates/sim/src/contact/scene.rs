@@ -28,7 +28,6 @@ pub struct Scene {
     pub(super) inner: Vec<(u32, u32)>,
     pub(super) n_rigids: usize,
     filter: TouchFilter,
-    scope: ContactScope,
 }
 
 /// One part of one shape.
@@ -109,9 +108,6 @@ impl Scene {
         // A robot goes by its first body.
         let mut robots: BTreeMap<&str, usize> = BTreeMap::new();
         for (body_idx, body) in model.bodies.iter().enumerate() {
-            if !scope.holds(body_idx) {
-                continue;
-            }
             let robot = *robots.entry(&body.robot).or_insert(body_idx);
             for (part_of, form_in_rigid) in parts_of(model, body_idx) {
                 let mut shape = scene_shape(model, body_idx, part_of, idx, form_in_rigid);
@@ -133,7 +129,6 @@ impl Scene {
             planes,
             n_rigids: model.rigids.len(),
             filter: TouchFilter::of(model),
-            scope: scope.clone(),
         };
         scene.group();
         scene
@@ -213,7 +208,7 @@ impl Scene {
     }
 
     /// Whether two parts may touch: one of them moves and something comes of it, their masks
-    /// meet, and neither the world nor the scope rules it out.
+    /// meet, and the world does not rule it out.
     pub(super) fn may_touch(&self, a: &SceneShape, b: &SceneShape) -> bool {
         let matters = match (a.mover, b.mover) {
             (Mover::Nothing, Mover::Nothing) => false,
@@ -226,7 +221,6 @@ impl Scene {
         matters
             && (a.category & b.mask) | (b.category & a.mask) != 0
             && self.filter.may_touch(a.body_idx, b.body_idx)
-            && (!self.scope.has_pairs_off() || self.scope.holds_pair(a.body_idx, b.body_idx))
     }
 }
 

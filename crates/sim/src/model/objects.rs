@@ -1,4 +1,5 @@
-//! Objects: what recordings show under a name of its own; and pairs that never touch.
+//! Objects: what recordings show under a name of its own; and pairs that never touch, or do so
+//! although they would not.
 
 use headland_base::{Findings, Transform, Vec3};
 use headland_world::{World, join_scope};
@@ -77,6 +78,25 @@ pub(super) fn list_excludes(
         let set: Vec<&str> = set.iter().map(String::as_str).collect();
         exclude("", &set, "contact set in the world");
     }
+    out.sort_unstable();
+    out.dedup();
+    out
+}
+
+/// Pairs the world switches on.
+pub(super) fn list_pairs(
+    world: &World,
+    links: &Links<'_>,
+    findings: &mut Findings,
+) -> Vec<(usize, usize)> {
+    let mut out = Vec::new();
+    world.visit_models(&mut |at| {
+        for (a, b) in &at.model.contact_pairs {
+            let what = format!("contact pair in `{}`", at.scope);
+            let [a, b] = [a, b].map(|name| links.find(at.scope, name, &what, findings));
+            out.extend(a.zip(b).map(|(a, b)| (a.min(b), a.max(b))));
+        }
+    });
     out.sort_unstable();
     out.dedup();
     out

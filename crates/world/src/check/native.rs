@@ -161,7 +161,14 @@ impl Checker<'_> {
     }
 
     /// A link that must be there.
-    fn link_of(&mut self, scope: &str, name: &str, message: &str, part: &str, detail: &str) {
+    pub(super) fn link_of(
+        &mut self,
+        scope: &str,
+        name: &str,
+        message: &str,
+        part: &str,
+        detail: &str,
+    ) {
         if self.link_index.contains_key(join_scope(scope, name).as_str()) {
             return;
         }

@@ -128,6 +128,32 @@ fn motors_and_exclusions_must_name_what_is_there() {
     assert_eq!(codes(exclude), ["unknown-link"]);
 }
 
+/// A pair that is switched on is of two links that may move against each other and that nothing
+/// else keeps apart, whichever comes first.
+#[test]
+fn pairs_that_are_on_must_be_able_to_touch() {
+    let pair = |m: &mut Model, a: &str, b: &str| m.contact_pairs.push((a.into(), b.into()));
+    assert_eq!(codes(|m| pair(m, "tip", "base")), [] as [&str; 0]);
+    assert_eq!(codes(|m| pair(m, "tip", "bass")), ["unknown-link"]);
+    let bad = ["bad-contact-pair"];
+    assert_eq!(codes(|m| pair(m, "tip", "tip")), bad);
+    let weld = |m: &mut Model| {
+        m.joints[0].kind = JointKind::Fixed;
+        pair(m, "tip", "base");
+    };
+    assert_eq!(codes(weld), bad);
+    let exclude = |m: &mut Model| {
+        m.contact_excludes.push(("base".into(), "tip".into()));
+        pair(m, "tip", "base");
+    };
+    assert_eq!(codes(exclude), bad);
+    let set = |m: &mut Model| {
+        m.contact_sets.push(vec!["base".into(), "tip".into()]);
+        pair(m, "tip", "base");
+    };
+    assert_eq!(codes(set), bad);
+}
+
 #[test]
 fn motors_must_mean_something() {
     let motor = |change: fn(&mut Actuator)| {

@@ -18,6 +18,7 @@
 //!                                             gear kp kv command_range effort_range
 //!                                             stall_effort no_load_speed rate
 //!              headland:contact_exclude       first second: two links
+//!              headland:contact_pair          first second: two links, as neighbours too
 //!              headland:contact_set           links that never touch each other
 //!              headland:touches               all | none | feet | links
 //!              headland:foot                  link; pose, size

@@ -140,7 +140,12 @@ impl Reader<'_, '_> {
                 match tag.name() {
                     "actuator" => model.actuators.extend(self.actuator(child, whole)),
                     "contact_exclude" => {
-                        model.contact_excludes.extend(self.contact_exclude(child, whole));
+                        let pair = self.two_links(child, "contact_exclude", whole);
+                        model.contact_excludes.extend(pair);
+                    }
+                    "contact_pair" => {
+                        let pair = self.two_links(child, "contact_pair", whole);
+                        model.contact_pairs.extend(pair);
                     }
                     "contact_set" => {
                         let seen = &mut contents.contact_sets_seen;
@@ -265,14 +270,24 @@ impl Reader<'_, '_> {
         Some(TorqueSpeed { stall_effort: ends[0]?, no_load_speed: ends[1]? })
     }
 
-    fn contact_exclude(&mut self, node: Element<'_, '_>, whole: &str) -> Option<(String, String)> {
+    /// The two links that an element names, each noted where it stands, and the element itself.
+    fn two_links(
+        &mut self,
+        node: Element<'_, '_>,
+        kind: &str,
+        whole: &str,
+    ) -> Option<(String, String)> {
         let ends = ["first", "second"].map(|end| self.required_attribute(node, end));
         for end in ends.iter().flatten() {
             let part = join_scope(whole, &end.name);
-            self.shared.places.insert(format_args!("contact_exclude {part}"), end.place.clone());
+            self.shared.places.insert(format_args!("{kind} {part}"), end.place.clone());
         }
         let [first, second] = ends;
-        Some((first?.name, second?.name))
+        let (first, second) = (first?.name, second?.name);
+        let both = [&first, &second].map(|name| join_scope(whole, name)).join(" ");
+        let place = self.xml.place(node);
+        self.shared.places.insert(format_args!("{kind} {both}"), place);
+        Some((first, second))
     }
 }
 

@@ -346,6 +346,7 @@ pub(super) fn link_from_sole(
 pub(super) fn take_over(outer: &mut Model, mut brought: Model) {
     outer.actuators.append(&mut brought.actuators);
     outer.contact_excludes.append(&mut brought.contact_excludes);
+    outer.contact_pairs.append(&mut brought.contact_pairs);
     outer.contact_sets.append(&mut brought.contact_sets);
     outer.feet.append(&mut brought.feet);
     outer.wheels.append(&mut brought.wheels);
@@ -365,7 +366,9 @@ pub(super) fn forget_lost(model: &mut Model, scope: &Scope) {
         .wheels
         .retain(|wheel| is_there(&wheel.joint) && wheel.steers_by.as_ref().is_none_or(is_there));
     model.actuators.retain(|actuator| is_there(&actuator.joint));
-    model.contact_excludes.retain(|(a, b)| is_there(a) && is_there(b));
+    for pairs in [&mut model.contact_excludes, &mut model.contact_pairs] {
+        pairs.retain(|(a, b)| is_there(a) && is_there(b));
+    }
     forget_lost_links(&mut model.contact_sets, scope);
     if let Touches::Links(links) = &mut model.touches {
         let n_before = links.len();

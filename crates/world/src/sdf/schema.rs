@@ -111,6 +111,7 @@ element!(
         leaf("headland:detail"),
         ACTUATOR,
         CONTACT_EXCLUDE,
+        CONTACT_PAIR,
         CONTACT_SET,
         FOOT,
         WHEEL,
@@ -599,6 +600,7 @@ element!(
     []
 );
 element!(CONTACT_EXCLUDE, "headland:contact_exclude", ["first", "second"], []);
+element!(CONTACT_PAIR, "headland:contact_pair", ["first", "second"], []);
 element!(CONTACT_SET, "headland:contact_set", ["name"], []);
 element!(FOOT, "headland:foot", ["link"], [POSE, leaf("size")]);
 element!(WHEEL, "headland:wheel", ["joint", "radius", "steers_by"], []);

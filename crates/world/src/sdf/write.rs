@@ -177,8 +177,10 @@ impl Out {
         for actuator in &model.actuators {
             self.actuator(actuator);
         }
-        for (first, second) in &model.contact_excludes {
-            self.empty("headland:contact_exclude", &[("first", first), ("second", second)]);
+        let excludes = model.contact_excludes.iter().map(|pair| ("headland:contact_exclude", pair));
+        let pairs = model.contact_pairs.iter().map(|pair| ("headland:contact_pair", pair));
+        for (tag, (first, second)) in excludes.chain(pairs) {
+            self.empty(tag, &[("first", first), ("second", second)]);
         }
         self.native_model(model);
         self.opaque(&model.opaque);

@@ -52,13 +52,16 @@ impl Writer<'_> {
         if self.pairs == Pairs::Found {
             self.excludes(&filter, &mut out);
         }
-        if !self.options.raw && (self.pairs == Pairs::Listed || !ranks.is_enough) {
+        let is_listed = !self.options.raw && (self.pairs == Pairs::Listed || !ranks.is_enough);
+        if is_listed || !self.model.contact_pairs.is_empty() {
             for (i, a) in self.geoms.iter().enumerate() {
                 for (j, b) in self.geoms.iter().enumerate().skip(i + 1) {
                     let feel = Feel::between(a.surface, b.surface);
                     let is_said =
                         self.pairs == Pairs::Found && feel == ranks.winner(a.surface, b.surface);
-                    if !is_said
+                    let is_asked =
+                        is_listed && !is_said || self.is_switched_on(a.body_idx, b.body_idx);
+                    if is_asked
                         && self.may_touch(&filter, (a.body_idx, a.surface), (b.body_idx, b.surface))
                     {
                         self.pair((i, j), feel, &mut out);
@@ -85,7 +88,17 @@ impl Writer<'_> {
         }
     }
 
+    /// Whether the world switches a pair on: MuJoCo finds none between a body and the one that
+    /// carries it, so it is listed.
+    fn is_switched_on(&self, i: usize, j: usize) -> bool {
+        self.model.contact_pairs.binary_search(&(i.min(j), i.max(j))).is_ok()
+    }
+
     fn pair(&self, (i, j): (usize, usize), feel: Feel, out: &mut String) {
+        if self.options.raw {
+            let _ = writeln!(out, "    <pair geom1=\"g{i}\" geom2=\"g{j}\"/>");
+            return;
+        }
         let grip = if self.library.is_at_least(3, 0, 0) && feel.mu > 0.0 {
             format!(" solreffriction=\"{}\"", pair_of(Feel::solref_of_friction(self.dt())))
         } else {
