@@ -2,7 +2,8 @@
 
 In: links (mass, centre, inertia), joints in order (kind, axes, placements, armature), the
 state, accelerations and efforts. Out: poses of the links, centre of mass, mass matrix, the
-efforts of the accelerations, the accelerations of the efforts, momentum about the centre.
+efforts of the accelerations, the accelerations of the efforts, momentum about the centre and
+inertia of the whole about it.
 """
 
 import json
@@ -73,6 +74,7 @@ for line in sys.stdin:
     pin.framesForwardKinematics(model, data, q)
     centre = pin.centerOfMass(model, data, q).copy()
     momentum = pin.computeCentroidalMomentum(model, data, q, v)
+    pin.ccrba(model, data, q, v)
     poses = [data.oMf[model.getFrameId(name)].homogeneous.ravel().tolist() for name in names]
     print(
         json.dumps(
@@ -80,6 +82,7 @@ for line in sys.stdin:
                 "poses": poses,
                 "centre": centre.tolist(),
                 "momentum": momentum.linear.tolist() + momentum.angular.tolist(),
+                "inertia": data.Ig.inertia.ravel().tolist(),
                 "matrix": matrix.ravel().tolist(),
                 "efforts": efforts.tolist(),
                 "accelerations": accelerations.tolist(),

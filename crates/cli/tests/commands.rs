@@ -854,3 +854,64 @@ fn check_says_what_a_detail_lacks() {
     let said = text(&expect(dir.path(), &["check", "w.sdf"], 2).stderr);
     assert!(said.contains("no-feet"), "{said}");
 }
+
+/// Robots that lack different things for different details are told of in one go, each by its name
+/// with everything it lacks.
+#[test]
+fn check_says_what_every_robot_lacks_at_once() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let link =
+        |name: &str| format!(r#"<link name="{name}"><inertial><mass>1</mass></inertial></link>"#);
+    let pin = |name: &str, parent: &str, child: &str| {
+        format!(
+            r#"<joint name="{name}" type="revolute"><parent>{parent}</parent><child>{child}</child>
+            <axis><xyz>0 1 0</xyz></axis></joint>"#
+        )
+    };
+    let robot = |name: &str, detail: &str, parts: &[String]| {
+        format!(
+            r#"<model name="{name}"><headland:detail>{detail}</headland:detail>{}{}{}</model>"#,
+            link("body"),
+            link("part"),
+            parts.concat()
+        )
+    };
+    let models = [
+        robot("walker", "kinematic", &[pin("hip", "body", "part"), pin("nail", "world", "body")]),
+        robot(
+            "cart",
+            "vehicle",
+            &[
+                pin("axle", "body", "part"),
+                r#"<headland:wheel joint="axel" radius="0.1"/>"#.to_string(),
+                r#"<headland:wheel joint="axle" radius="0"/>"#.to_string(),
+            ],
+        ),
+        robot(
+            "ring",
+            "com",
+            &[
+                pin("a", "body", "part"),
+                link("third"),
+                pin("b", "part", "third"),
+                pin("c", "body", "third"),
+            ],
+        ),
+    ];
+    let world = format!(
+        r#"<sdf version="1.11" xmlns:headland="urn:headland:sdf"><world name="w">{}</world></sdf>"#,
+        models.concat()
+    );
+    fs::write(dir.path().join("w.sdf"), world).expect("written");
+    let said = text(&expect(dir.path(), &["check", "w.sdf"], 2).stderr);
+    for (code, robot, word) in [
+        ("fixed-base", "walker", "kinematic"),
+        ("no-feet", "walker", "kinematic"),
+        ("unknown-joint", "cart", "vehicle"),
+        ("bad-wheel", "cart", "vehicle"),
+        ("kinematic-loop", "ring", "com"),
+    ] {
+        let words = format!("error[{code}]: `{robot}` cannot be moved as `{word}`");
+        assert!(said.contains(&words), "not said: {words}\n{said}");
+    }
+}

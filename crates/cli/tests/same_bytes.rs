@@ -21,6 +21,30 @@ fn every_shipped_world_gives_the_same_bytes_twice_and_on_two_threads() {
     }
 }
 
+/// Twenty boxes are enough for the native engine to step them on several threads, by every law and
+/// integrator.
+#[test]
+fn a_stack_of_the_native_engine_gives_the_same_bytes_on_two_threads() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let world = format!("{}/worlds/stack.sdf", common::ROOT);
+    for (law, integrator) in [
+        ("hard", "semi-implicit"),
+        ("soft", "rk4"),
+        ("soft-coulomb", "semi-implicit"),
+        ("soft-coulomb", "adaptive:1e-4"),
+    ] {
+        let run = |name: &str, threads: &str| {
+            let by = ["--engine", "native", "--law", law, "--integrator", integrator];
+            let rest = ["--duration", "0.2", "--threads", threads, "-o", name];
+            common::expect(dir.path(), &[&["run", &world], &by[..], &rest[..]].concat(), 0);
+            fs::read(dir.path().join(name)).expect("a recording")
+        };
+        let one = run("one.mcap", "1");
+        assert!(one.len() > 10_000, "{law} by {integrator}: it recorded something");
+        assert!(one == run("two.mcap", "2"), "{law} by {integrator}: two threads differ");
+    }
+}
+
 #[test]
 fn another_seed_is_written_down() {
     let dir = tempfile::tempdir().expect("a folder");

@@ -4,13 +4,16 @@ mod common;
 
 use std::sync::Arc;
 
-use common::{GRAVITY, Play, efforts_of, place_of, pose_of, sdf_world, shipped, twist_of};
+use common::{GRAVITY, Play, by, efforts_of, place_of, pose_of, sdf_world, shipped, twist_of};
 use headland_base::maths::{PI, angle_between, atan2, cos, sin, sqrt};
 use headland_base::{Quat, SimDuration, Vec3};
 use headland_engines::native;
 use headland_sim::{Engine, EngineOptions, Inputs, Model, Motion, State, Wrench};
+use headland_world::{ContactLaw, Integrator};
 
 const SLOPE: f64 = 20.0 * PI / 180.0;
+
+const BOTH: [Integrator; 2] = [Integrator::SemiImplicit, Integrator::Rk4];
 
 /// Of the way down the slope that a point went.
 fn downhill(way: Vec3) -> f64 {
@@ -22,9 +25,10 @@ fn downhill(way: Vec3) -> f64 {
 #[test]
 fn cylinders_and_boxes_slide_and_stick() {
     let wanted = 0.5 * GRAVITY * (sin(SLOPE) - 0.2 * cos(SLOPE)) * 9.0;
-    for (world, slides, sticks) in [("cylinders", "slide", "stick"), ("slope", "slider", "sticker")]
-    {
-        let world = shipped(world);
+    let scenes = [("cylinders", "slide", "stick"), ("slope", "slider", "sticker")];
+    let by_both = scenes.iter().flat_map(|scene| BOTH.map(|integrator| (scene, integrator)));
+    for ((world, slides, sticks), integrator) in by_both {
+        let world = by(shipped(world), integrator, ContactLaw::Hard);
         let mut starts: Option<[(Vec3, Quat); 2]> = None;
         let (mut turned, mut crept, mut slid) = (0.0_f64, 0.0_f64, 0.0);
         Play::native(3.0).watch(&world, |model, state| {
@@ -38,7 +42,8 @@ fn cylinders_and_boxes_slide_and_stick() {
             slid = downhill(now[0].0 - starts[0].0);
         });
         eprintln!(
-            "slid {slid:.4} m of {wanted:.4}, turned {turned:e} rad; stuck within {crept:e} m"
+            "{}: slid {slid:.4} m of {wanted:.4}, turned {turned:e} rad; stuck within {crept:e} m",
+            integrator.word()
         );
         assert!((slid - wanted).abs() < 4e-3, "{slid} m, not {wanted}");
         assert!(turned < 1e-3, "{turned} rad");
@@ -73,6 +78,79 @@ fn the_tall_cylinder_tips_as_a_pendulum_does() {
     assert!(seen.iter().any(|(angle, _)| *angle > 1.2), "it lies down");
 }
 
+/// A box and a cylinder on a heightmap that is a slope of tan α = 0.25, on several of its triangles:
+/// with little friction they slide as on a plane, with much they stay where they are.
+#[test]
+fn boxes_and_cylinders_slide_and_stick_on_a_heightmap() {
+    let slope = headland_base::maths::atan(0.25);
+    let heights: String =
+        (0..41).flat_map(|_| (0..41).map(|x| format!("{} ", 0.0625 * f64::from(x)))).collect();
+    let ground = format!(
+        r#"<model name="ground"><static>true</static><link name="link"><collision name="c"><geometry>
+        <heightmap><uri>inline://slope</uri><size>10 10 1</size>
+        <headland:heights columns="41" rows="41">{heights}</headland:heights></heightmap></geometry>
+        </collision></link></model>"#
+    );
+    // Up to 0.6 m wide, over triangles of 0.25 m.
+    let shapes = [
+        ("box", "<box><size>0.6 0.5 0.2</size></box>", [0.024, 0.033, 0.051]),
+        (
+            "cylinder",
+            "<cylinder><radius>0.3</radius><length>0.2</length></cylinder>",
+            [0.026, 0.026, 0.045],
+        ),
+    ];
+    let thing = |name: &str, y: f64, geometry: &str, [x, yy, z]: [f64; 3], mu: f64| {
+        let (above, at) = (0.1 / cos(slope), 0.13);
+        let height = 1.25 + 0.25 * at + above;
+        format!(
+            r#"<model name="{name}"><pose>{at} {y} {height} 0 {} 0</pose><link name="link"><inertial>
+            <mass>1</mass><inertia><ixx>{x}</ixx><iyy>{yy}</iyy><izz>{z}</izz></inertia></inertial>
+            <collision name="c"><geometry>{geometry}</geometry><surface><friction><ode><mu>{mu}</mu>
+            <mu2>{mu}</mu2></ode></friction></surface></collision></link></model>"#,
+            -slope
+        )
+    };
+    let mut things = String::new();
+    for (i, (name, geometry, moments)) in shapes.iter().enumerate() {
+        let y = 2.0 * i as f64 - 3.0;
+        things += &thing(&format!("{name}_slides"), y, geometry, *moments, 0.1);
+        things += &thing(&format!("{name}_sticks"), y + 1.0, geometry, *moments, 0.6);
+    }
+    let wanted = 0.5 * GRAVITY * (sin(slope) - 0.1 * cos(slope));
+    for integrator in BOTH {
+        let world = by(sdf_world(&format!("{ground}{things}")), integrator, ContactLaw::Hard);
+        let mut start: Option<State> = None;
+        let ran = Play::native(1.0).watch(&world, |_, state| {
+            start.get_or_insert_with(|| state.clone());
+        });
+        for (name, ..) in shapes {
+            for (what, wanted, allowed) in [("slides", wanted, 2e-3), ("sticks", 0.0, 2e-5)] {
+                let name = format!("{name}_{what}");
+                let pose = |state: &State| pose_of(&ran.model, state, &name);
+                let (from, to) = (pose(start.as_ref().expect("a start")), pose(&ran.end.state));
+                let way =
+                    (from.translation - to.translation).dot(Vec3::new(cos(slope), 0.0, sin(slope)));
+                let turned = angle_between(from.rotation, to.rotation);
+                let off = (to.translation - from.translation).dot(Vec3::new(
+                    -sin(slope),
+                    0.0,
+                    cos(slope),
+                ));
+                let word = integrator.word();
+                eprintln!(
+                    "{name} by {word}: {way} m of {wanted}, turned {turned:e} rad, rose {off:e} m"
+                );
+                assert!((way - wanted).abs() < allowed, "{name} by {word}: {way} m, not {wanted}");
+                assert!(
+                    turned < 1e-3 && off.abs() < 2e-5,
+                    "{name} by {word}: {turned} rad, {off} m"
+                );
+            }
+        }
+    }
+}
+
 /// Twenty boxes stand where they were put.
 #[test]
 fn the_stack_stands() {
@@ -96,26 +174,29 @@ fn the_stack_stands() {
 /// fingers 2·r apart; too heavy for them, it stays on the ground while they go up and close.
 #[test]
 fn both_grippers_lift_what_they_can() {
-    for (world, table, is_held) in [
+    let grips = [
         ("gripper_light", "gripper_light_3n", true),
         ("gripper_light", "gripper_light_4n", true),
         ("gripper_heavy", "gripper_heavy_3n", false),
         ("gripper_heavy", "gripper_heavy_4n", true),
-    ] {
+    ];
+    let by_both = grips.into_iter().flat_map(|grip| BOTH.map(|integrator| (grip, integrator)));
+    for ((world, table, is_held), integrator) in by_both {
+        let world = by(shipped(world), integrator, ContactLaw::Hard);
         let mut narrowest = f64::INFINITY;
-        let ran =
-            Play::native(4.0).with(efforts_of(table)).watch(&shipped(world), |model, state| {
-                let at = |name: &str| place_of(model, state, name);
-                let gap = at("gripper::right").x - at("gripper::left").x - 0.04;
-                // While the ball is between them.
-                let ball = at("ball");
-                if (at("gripper::left").z - ball.z).abs() < 0.08 {
-                    narrowest = narrowest.min(gap);
-                }
-            });
+        let ran = Play::native(4.0).with(efforts_of(table)).watch(&world, |model, state| {
+            let at = |name: &str| place_of(model, state, name);
+            let gap = at("gripper::right").x - at("gripper::left").x - 0.04;
+            // While the ball is between them.
+            let ball = at("ball");
+            if (at("gripper::left").z - ball.z).abs() < 0.08 {
+                narrowest = narrowest.min(gap);
+            }
+        });
         let at = |name: &str| place_of(&ran.model, &ran.end.state, name);
         let gap = at("gripper::right").x - at("gripper::left").x - 0.04;
         let height = at("ball").z;
+        let table = format!("{table} by {}", integrator.word());
         eprintln!("{table}: ball at {height:.5} m, fingers {gap:.6} m apart, once {narrowest:.6}");
         let wanted = if is_held { 0.1 + 0.5 * 9.0 } else { 0.1 };
         // Half a step of the lift: velocities lead.

@@ -2,10 +2,11 @@
 
 mod common;
 
-use common::{By, Play, by, energy, place_of, sdf_world, shipped, whole};
-use headland_base::maths::quat_from_axis_angle;
-use headland_base::{SimDuration, Transform, Vec3};
+use common::{By, Play, by, energy, place_of, sdf_world, shipped, twist_of, whole};
+use headland_base::maths::{angle_between, cos, hypot, quat_from_axis_angle, sin, sqrt};
+use headland_base::{Quat, SimDuration, Transform, Vec3};
 use headland_engines::{bullet, mujoco, native, ode, rapier};
+use headland_sim::tree::Forest;
 use headland_sim::{Engine, EngineEntry, EngineOptions, Mode, Model, State};
 use headland_world::{ContactLaw, Integrator, Twist, World};
 
@@ -133,6 +134,227 @@ fn a_ring_of_rods_thrown_with_a_spin_keeps_what_it_has() {
         assert!(early < 6e-3 && late < 1.2 * early, "{worst:?}");
     }
     assert!(gap < 1e-5, "{gap} m");
+}
+
+/// The kinds of joints at which the loops of a world are cut and held by impulses.
+fn cut_at(world: &World) -> Vec<&'static str> {
+    let model = Model::compile(&std::sync::Arc::new(world.clone())).expect("compiles");
+    let forest = Forest::of(&model);
+    let cut = forest.trees.iter().flat_map(|tree| &tree.loops);
+    cut.map(|joint| model.joints[*joint].kind.word()).collect()
+}
+
+fn link(name: &str, pose: &str, centre: &str, mass: f64, moments: [f64; 3]) -> String {
+    let [x, y, z] = moments;
+    format!(
+        r#"<link name="{name}"><pose>{pose}</pose><inertial><pose>{centre} 0 0 0</pose>
+        <mass>{mass}</mass><inertia><ixx>{x}</ixx><iyy>{y}</iyy><izz>{z}</izz></inertia></inertial>
+        </link>"#
+    )
+}
+
+/// A joint in the origin of its child; about or along `axis`, where it has one.
+fn joint(name: &str, kind: &str, parent: &str, child: &str, axis: &str) -> String {
+    let axis =
+        if axis.is_empty() { String::new() } else { format!("<axis><xyz>{axis}</xyz></axis>") };
+    format!(
+        r#"<joint name="{name}" type="{kind}"><parent>{parent}</parent><child>{child}</child>
+        {axis}</joint>"#
+    )
+}
+
+/// How much of its energy a mechanism that nothing outside moves has lost between the first half of
+/// a run and the second, by the means, and the most it swayed by, as shares.
+fn lost_and_swayed(energies: &[f64]) -> (f64, f64) {
+    let mean = |part: &[f64]| part.iter().sum::<f64>() / part.len() as f64;
+    let (early, late) = energies.split_at(energies.len() / 2);
+    let swayed =
+        energies.iter().map(|energy| (energy / energies[0] - 1.0).abs()).fold(0.0, f64::max);
+    ((mean(late) - mean(early)) / mean(early), swayed)
+}
+
+/// A crank of 0.1 m that turns at `speed`, a rod of 0.3 m and a slider on a rail along x, which closes
+/// the loop; on the ground, or on a base that itself turns by `spin`.
+fn slider_crank(speed: f64, spin: Option<Vec3>) -> World {
+    let (arm, rod) = (0.1_f64, 0.3_f64);
+    let (reach, pitch) = (sqrt(rod * rod - arm * arm), headland_base::maths::asin(arm / rod));
+    let base = if spin.is_some() { "base" } else { "world" };
+    let frame = link("base", "0 0 0 0 0 0", "0 0 0", 5.0, [0.3, 0.2, 0.4]);
+    let mut world = sdf_world(&format!(
+        r#"<model name="press">{}{}{}{}{}{}{}{}</model>"#,
+        if spin.is_some() { frame } else { String::new() },
+        link("crank", "0 0 0 0 0 0", "0 0 0.05", 1.0, [0.001, 0.001, 0.0005]),
+        link("rod", &format!("0 0 {arm} 0 {pitch} 0"), "0.15 0 0", 0.5, [0.0002, 0.004, 0.004]),
+        link("slider", &format!("{reach} 0 0 0 0 0"), "0 0 0", 0.8, [0.001, 0.001, 0.001]),
+        joint("pivot", "continuous", base, "crank", "0 1 0"),
+        joint("pin", "continuous", "crank", "rod", "0 1 0"),
+        joint("wrist", "continuous", "rod", "slider", "0 1 0"),
+        joint("rail", "prismatic", base, "slider", "1 0 0"),
+    ));
+    world.gravity = Vec3::ZERO;
+    let spin = spin.unwrap_or(Vec3::ZERO);
+    for link in &mut world.models[0].links {
+        // With the crank upright the rod and the slider go along x, as fast as its pin.
+        let linear = match link.name.as_str() {
+            "rod" | "slider" => Vec3::X * (speed * arm),
+            _ => Vec3::ZERO,
+        };
+        let own = if link.name == "crank" { Vec3::Y * speed } else { Vec3::ZERO };
+        let at = link.model_from_link.translation;
+        link.initial_twist = Twist { linear: linear + spin.cross(at), angular: own + spin };
+    }
+    world
+}
+
+/// A slider-crank closed by its slider: that stays on its rail, unturned, to a micrometre, and where
+/// it is follows from the crank's angle, `x = r·sin θ + √(l² − r²·cos² θ)`. Its rail may be anywhere,
+/// turning with what carries it.
+#[test]
+fn a_slider_crank_is_closed_by_its_slider() {
+    for spin in [None, Some(Vec3::new(0.3, -0.5, 0.8))] {
+        let world = slider_crank(5.0, spin);
+        assert_eq!(cut_at(&world), ["prismatic"]);
+        let (mut off, mut turned, mut apart) = (0.0_f64, 0.0_f64, 0.0_f64);
+        let (mut energies, mut angle) = (Vec::new(), 0.0);
+        Play::native(10.0).watch(&world, |model, state| {
+            let base = match spin {
+                Some(_) => common::pose_of(model, state, "press::base"),
+                None => Transform::IDENTITY,
+            };
+            let slider = base.inverse() * common::pose_of(model, state, "press::slider");
+            angle = state.dofs[model.dof("press::pivot").expect("a crank")].position;
+            let (arm, rod) = (0.1, 0.3);
+            let height = arm * cos(angle);
+            let wanted = arm * sin(angle) + sqrt(rod * rod - height * height);
+            let Vec3 { x, y, z } = slider.translation;
+            off = off.max(hypot(y, z));
+            apart = apart.max((x - wanted).abs());
+            turned = turned.max(angle_between(slider.rotation, Quat::IDENTITY));
+            energies.push(energy(model, state));
+        });
+        let (lost, swayed) = lost_and_swayed(&energies);
+        eprintln!(
+            "spin {spin:?}: {off:e} m off its rail, turned {turned:e} rad, {apart:e} m from where the \
+             crank has it, {angle} rad; energy {lost:e}, sways {swayed:e}"
+        );
+        assert!(angle > 30.0, "it turns: {angle} rad");
+        assert!(off < 1e-6 && apart < 1e-6 && turned < 1e-6, "{off} m, {apart} m, {turned} rad");
+        assert!(lost.abs() < 1e-3 && swayed < 1e-2, "{lost}, {swayed}");
+    }
+}
+
+/// Two rods that stand on the ground and are joined at their other ends, all by balls: a bipod, which
+/// swings about the line through its feet as a pendulum does. One foot closes the loop.
+#[test]
+fn a_bipod_of_ball_ended_rods_swings_as_a_pendulum() {
+    // Feet at x = ±0.3 m, 2 m up; the apex hangs 0.4 m below them, turned out by a radian.
+    let (half, height, tilt) = (0.3_f64, 0.4_f64, 1.0_f64);
+    let length = sqrt(half * half + height * height);
+    let (mass, moment) = (0.6, 0.6 * length * length / 12.0);
+    let apex = Vec3::new(0.0, height * sin(tilt), -height * cos(tilt));
+    // Each rod is drawn along its own z, from its foot to the apex.
+    let rod = |name: &str, from: f64, at: Vec3| {
+        let along = (apex - Vec3::X * from) / length;
+        let turn = Quat::from_rotation_arc(Vec3::Z, along);
+        let pose = format!(
+            r#"<pose rotation_format="quat_xyzw">{} {} {} {} {} {} {}</pose>"#,
+            at.x, at.y, at.z, turn.x, turn.y, turn.z, turn.w
+        );
+        let to_middle = if at == apex { -0.5 * length } else { 0.5 * length };
+        let text = link(name, "", &format!("0 0 {to_middle}"), mass, [moment, moment, 1e-6]);
+        text.replace("<pose></pose>", &pose)
+    };
+    let world = sdf_world(&format!(
+        r#"<model name="bipod"><pose>0 0 2 0 0 0</pose>{}{}{}{}{}</model>"#,
+        rod("left", -half, Vec3::X * -half),
+        rod("right", half, apex),
+        joint("left_foot", "ball", "world", "left", ""),
+        joint("apex", "ball", "left", "right", ""),
+        format!(
+            r#"<joint name="right_foot" type="ball"><parent>world</parent><child>right</child>
+            <pose>0 0 {} 0 0 0</pose></joint>"#,
+            -length
+        ),
+    ));
+    assert_eq!(cut_at(&world), ["ball"]);
+    let (mut gap, mut off, mut energies, mut turned) = (0.0_f64, 0.0_f64, Vec::new(), 0.0_f64);
+    let (mut lowest, mut worst) = (f64::INFINITY, 0.0_f64);
+    Play::native(10.0).watch(&world, |model, state| {
+        let right = common::pose_of(model, state, "bipod::right");
+        let foot = right.point(Vec3::Z * -length);
+        gap = gap.max(foot.distance(Vec3::new(half, 0.0, 2.0)));
+        let at = right.translation - Vec3::Z * 2.0;
+        // On the circle about the line through the feet.
+        off = off.max(hypot(at.x, hypot(at.y, at.z) - height));
+        (lowest, turned) = (lowest.min(at.z), turned.max(at.y.abs()));
+        // ½·I·φ̇² = m·g·d·(cos φ − cos φ₀): of two rods about the line their ends stand on.
+        let speed = twist_of(model, state, "bipod::right").linear.length() / height;
+        let kinetic = 2.0 * 0.5 * (mass * height * height / 3.0) * speed * speed;
+        let fallen = 2.0 * mass * common::GRAVITY * 0.5 * (-height * cos(tilt) - at.z);
+        let most = mass * common::GRAVITY * height * (1.0 - cos(tilt));
+        worst = worst.max((kinetic - fallen).abs() / most);
+        // From its lowest place on.
+        energies.push(energy(model, state) - mass * common::GRAVITY * (4.0 - height));
+    });
+    let (lost, swayed) = lost_and_swayed(&energies);
+    eprintln!(
+        "open by {gap:e} m, {off:e} m off its circle, {worst:e} of its energy from the pendulum's; \
+         energy {lost:e}, sways {swayed:e}"
+    );
+    assert!(lowest < -0.999 * height && turned > 0.8 * height, "it swings: {lowest} m, {turned} m");
+    assert!(gap < 1e-6 && off < 1e-6, "{gap} m, {off} m");
+    assert!(worst < 1e-2 && lost.abs() < 1e-3, "{worst}, {lost}");
+}
+
+/// Two shafts that meet at an angle in one frame, joined by a Cardan ring that closes the loop: the
+/// second turns as `tan φ = tan θ·cos β` says, and what it gains in a turn the first loses.
+#[test]
+fn a_cardan_ring_closes_its_loop() {
+    let (bend, speed) = (0.6_f64, 6.0);
+    let along = Vec3::new(cos(bend), 0.0, sin(bend));
+    let words = |v: Vec3| format!("{} {} {}", v.x, v.y, v.z);
+    let across = Vec3::new(-sin(bend), 0.0, cos(bend));
+    // The first link no joint carries is where the tree begins, and the ring is met last.
+    let mut world = sdf_world(&format!(
+        r#"<model name="cardan">{}{}{}{}{}{}</model>"#,
+        link("first", "0 0 0 0 0 0", "-0.1 0 0", 0.5, [0.01, 0.012, 0.012]),
+        link("frame", "0 0 0 0 0 0", "0 0 0", 5.0, [0.1, 0.1, 0.1]),
+        link("second", "0 0 0 0 0 0", &words(along * 0.1), 0.5, [0.011, 0.011, 0.011]),
+        joint("bearing", "continuous", "first", "frame", "1 0 0"),
+        joint("other_bearing", "continuous", "frame", "second", &words(along)),
+        format!(
+            r#"<joint name="ring" type="universal"><parent>first</parent><child>second</child>
+            <axis><xyz>0 1 0</xyz></axis><axis2><xyz>{}</xyz></axis2></joint>"#,
+            words(across)
+        ),
+    ));
+    world.gravity = Vec3::ZERO;
+    for link in &mut world.models[0].links {
+        link.initial_twist.angular = match link.name.as_str() {
+            "first" => Vec3::X * speed,
+            "second" => along * (speed * cos(bend)),
+            _ => Vec3::ZERO,
+        };
+    }
+    assert_eq!(cut_at(&world), ["universal"]);
+    let (mut off, mut open, mut energies, mut angle) = (0.0_f64, 0.0_f64, Vec::new(), 0.0);
+    Play::native(10.0).watch(&world, |model, state| {
+        let dof = |name: &str| state.dofs[model.dof(name).expect("a joint")].position;
+        // Of the shafts seen from their frame.
+        let (theta, phi) = (-dof("cardan::bearing"), dof("cardan::other_bearing"));
+        angle = theta;
+        off = off.max((cos(phi) * sin(theta) * cos(bend) - sin(phi) * cos(theta)).abs());
+        let at = |name: &str| place_of(model, state, name);
+        open = open.max(at("cardan::first").distance(at("cardan::second")));
+        energies.push(energy(model, state));
+    });
+    let (lost, swayed) = lost_and_swayed(&energies);
+    eprintln!(
+        "off by {off:e} rad, open by {open:e} m, {angle} rad; energy {lost:e}, sways {swayed:e}"
+    );
+    assert!(angle > 30.0, "it turns: {angle} rad");
+    assert!(off < 1e-6 && open < 1e-6, "{off} rad, {open} m");
+    assert!(lost.abs() < 1e-3 && swayed < 1e-2, "{lost}, {swayed}");
 }
 
 /// Rods of 1 kg/m that lie in one line, from a pivot over two pins to another pivot, with as much

@@ -128,6 +128,21 @@ fn a_ball_comes_back_as_far_by_every_integrator() {
     }
 }
 
+/// In short steps √s_b to five digits: by `rk4` what is left is where in a step the ball touches and
+/// lets go, by `adaptive` what its tolerance leaves.
+#[test]
+fn integrators_of_stages_know_the_root_to_five_digits() {
+    let adaptive = Integrator::Adaptive { tolerance: Some(1e-11) };
+    for (integrator, step) in [(Integrator::Rk4, 1e-5), (adaptive, 1e-4)] {
+        for (separation, wanted) in [(0.81, 0.9), (0.25, 0.5), (0.04, 0.2)] {
+            let (restitution, _, depth) = hit_by(integrator, separation, 1.0, 1.0, 0.005, step);
+            let (word, off) = (integrator.word(), (restitution / wanted - 1.0).abs());
+            eprintln!("{word}, s_b {separation}: off by {off:e}, {depth:.8} m");
+            assert!(off < 1e-5, "{word}: {restitution}, not {wanted}");
+        }
+    }
+}
+
 /// The table of the page on contact: what coarse steps make of a restitution of 0.5.
 #[test]
 fn coarse_steps_bounce_as_the_page_says() {

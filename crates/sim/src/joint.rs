@@ -40,17 +40,26 @@ pub fn measure_joint(
     motion: &RelativeMotion,
     previous: &[f64],
 ) -> Vec<(f64, f64)> {
+    measure_axes(kind, motion, previous).into_iter().flatten().collect()
+}
+
+/// The same of up to two axes, without a list.
+pub(crate) fn measure_axes(
+    kind: &JointKind,
+    motion: &RelativeMotion,
+    previous: &[f64],
+) -> [Option<(f64, f64)>; 2] {
     let (turn, twist) = (motion.parent_from_child.rotation, motion.twist);
     match kind {
-        JointKind::Fixed | JointKind::Ball => Vec::new(),
+        JointKind::Fixed | JointKind::Ball => [None; 2],
         JointKind::Revolute(axis) | JointKind::Continuous(axis) | JointKind::Screw { axis, .. } => {
             let angle = nearest_turn(angle_about(turn, axis.direction), previous[0]);
-            vec![(angle, twist.angular.dot(axis.direction))]
+            [Some((angle, twist.angular.dot(axis.direction))), None]
         }
-        JointKind::Prismatic(axis) => vec![(
-            motion.parent_from_child.translation.dot(axis.direction),
-            twist.linear.dot(axis.direction),
-        )],
+        JointKind::Prismatic(axis) => {
+            let way = motion.parent_from_child.translation.dot(axis.direction);
+            [Some((way, twist.linear.dot(axis.direction))), None]
+        }
         JointKind::Universal(first, second) => {
             // R = R1(q1)·R2(q2), so R·a2 = R1·a2 shows q1, and Rᵀ·a1 = R2(−q2)·a1 shows q2.
             let (a1, a2) = (first.direction, second.direction);
@@ -60,9 +69,9 @@ pub fn measure_joint(
             let b = quat_from_axis_angle(a1, q1) * a2;
             let (c, w1, w2) = (a1.dot(b), twist.angular.dot(a1), twist.angular.dot(b));
             let det = (1.0 - c * c).max(1e-12);
-            vec![
-                (nearest_turn(q1, previous[0]), (w1 - c * w2) / det),
-                (nearest_turn(q2, previous[1]), (w2 - c * w1) / det),
+            [
+                Some((nearest_turn(q1, previous[0]), (w1 - c * w2) / det)),
+                Some((nearest_turn(q2, previous[1]), (w2 - c * w1) / det)),
             ]
         }
     }

@@ -240,7 +240,16 @@ impl Model {
 
     /// The axes of a joint.
     pub fn dofs_of(&self, joint: &Joint) -> &[Dof] {
-        &self.dofs[joint.first_dof..joint.first_dof + joint.kind.axes().len()]
+        // Counted by hand: every loop asks in every step, and a list of axes is memory.
+        let n_axes = match joint.kind {
+            JointKind::Fixed | JointKind::Ball => 0,
+            JointKind::Universal(..) => 2,
+            JointKind::Revolute(_)
+            | JointKind::Continuous(_)
+            | JointKind::Prismatic(_)
+            | JointKind::Screw { .. } => 1,
+        };
+        &self.dofs[joint.first_dof..joint.first_dof + n_axes]
     }
 
     /// The index of an object by name.

@@ -3,7 +3,7 @@
 use headland_base::{SimTime, Transform, Vec3};
 use headland_world::Twist;
 
-use crate::joint::{RelativeMotion, measure_joint, velocity_at};
+use crate::joint::{RelativeMotion, measure_axes, velocity_at};
 use crate::model::{Joint, Model};
 
 /// Where everything is and how it moves, at one moment.
@@ -91,9 +91,8 @@ impl State {
         let motion = self.relative_motion(joint);
         let dofs = &mut self.dofs[joint.first_dof..joint.first_dof + n_axes];
         let previous = [0, 1].map(|i| dofs.get(i).map_or(0.0, |dof| dof.position));
-        for (dof, (position, velocity)) in
-            dofs.iter_mut().zip(measure_joint(&joint.kind, &motion, &previous))
-        {
+        let measured = measure_axes(&joint.kind, &motion, &previous).into_iter().flatten();
+        for (dof, (position, velocity)) in dofs.iter_mut().zip(measured) {
             (dof.position, dof.velocity) = (position, velocity);
         }
     }

@@ -3,7 +3,7 @@
 mod yard;
 
 use headland_base::maths::{PI, TAU, Vec3, angle_between, atan2, cos, quat_from_rpy, sin, tan};
-use headland_base::{Mat3, Transform};
+use headland_base::{Diagnostic, Mat3, Transform};
 use headland_sim::Order;
 use headland_sim::State;
 use headland_sim::motion::{
@@ -654,15 +654,16 @@ fn level_plane(height: f64) -> WorldModel {
 }
 
 fn codes(robot: &WorldModel, detail: Detail) -> Vec<&'static str> {
+    told(robot, detail).iter().map(|needed| needed.code).collect()
+}
+
+fn told(robot: &WorldModel, detail: Detail) -> Vec<Diagnostic> {
     let world = world_of(robot, &[HERE]);
     let mut world = (*world).clone();
     world.models.push(level_plane(0.0));
     let model = headland_sim::Model::compile(&world.into()).expect("a world that moves");
     let forest = Forest::of(&model);
     needs(&model, &State::initial(&model), &forest.trees[0], detail)
-        .iter()
-        .map(|needed| needed.code)
-        .collect()
 }
 
 #[test]
@@ -721,6 +722,35 @@ fn what_a_detail_lacks_is_named_at_once() {
         codes(&robot, Detail::Vehicle),
         ["bad-wheel", "bad-wheel", "bad-wheel", "unknown-joint"]
     );
+}
+
+/// A loop is held by forces, which only one detail has: the others refuse it, and say which joint
+/// closes it and what helps.
+#[test]
+fn loops_are_refused_where_no_force_holds_them() {
+    let strut = |first: &str, second: &str| joint("strut", first, second, JointKind::Ball);
+    let mut walker = humanoid();
+    walker.joints.push(strut("leg_left5", "leg_right5"));
+    let mut wagon = cart(&differential(), RADIUS);
+    wagon.joints.push(strut("fork0", "fork1"));
+    for (robot, detail) in [
+        (&walker, Detail::Kinematic),
+        (&walker, Detail::Com),
+        (&walker, Detail::ComFixed),
+        (&wagon, Detail::Vehicle),
+    ] {
+        let told = told(robot, detail);
+        let codes: Vec<&str> = told.iter().map(|needed| needed.code).collect();
+        assert_eq!(codes, ["kinematic-loop"], "{}", detail.word());
+        let (message, help) = (&told[0].message, told[0].help.as_deref().unwrap_or_default());
+        let robot = format!("`{}0` cannot be moved as `{}`", robot.name, detail.word());
+        assert!(message.contains(&robot) && message.contains("closes a loop"), "{message}");
+        assert!(message.contains("ball joint `") && message.contains("strut`"), "{message}");
+        assert!(help.contains("move it as `articulated`"), "{help}");
+    }
+    for robot in [&walker, &wagon] {
+        assert_eq!(codes(robot, Detail::Articulated), [""; 0], "{}", robot.name);
+    }
 }
 
 #[test]

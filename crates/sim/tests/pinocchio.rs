@@ -8,11 +8,11 @@
 mod common;
 
 use common::peer::{self, Coordinates, Worst, compare, numbers};
-use common::{Dice, random_numbers, random_positions, random_world, tree_of};
+use common::{Dice, difference, random_numbers, random_positions, random_world, tree_of};
 use headland_base::maths::Vec3;
 use headland_base::{Quat, Transform};
 use headland_sim::Model;
-use headland_sim::tree::Tree;
+use headland_sim::tree::{Bodies, Tree, Turn, V3, place, whole_body};
 use headland_world::JointKind;
 use serde_json::{Value, json};
 
@@ -180,6 +180,13 @@ impl Coordinates for Case {
     }
 }
 
+/// How far the inertia of a whole robot about its centre of mass is from theirs: nine numbers.
+fn inertia_apart(case: &Case, theirs: &[f64]) -> f64 {
+    let mut bodies = Bodies::<f64>::new(&case.tree);
+    place(&case.tree, &(Turn::of(Quat::IDENTITY), V3::ZERO), &case.positions, &mut bodies);
+    difference(&whole_body(&bodies).inertia.get(0).to_cols_array(), theirs)
+}
+
 #[test]
 fn a_thousand_robots_move_as_in_pinocchio() {
     let Some(python) = peer::python(SCRIPT) else { return };
@@ -198,6 +205,10 @@ fn a_thousand_robots_move_as_in_pinocchio() {
             Some(numbers(&answer["poses"][link]))
         };
         worst.add(i, compare(tree, case.model.world.gravity, case, answer, pose));
+        worst.add(
+            i,
+            vec![("inertia of the whole", inertia_apart(case, &numbers(&answer["inertia"])))],
+        );
     }
     println!("largest relative differences over {N_ROBOTS} robots: {worst:?}");
 }

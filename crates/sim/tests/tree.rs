@@ -76,13 +76,16 @@ fn inverse(case: &Case, accelerations: &[f64]) -> Vec<f64> {
 
 #[test]
 fn inverse_dynamics_of_forward_dynamics_is_the_identity() {
-    for (i, case) in cases(200).enumerate() {
+    let mut worst = 0.0_f64;
+    for (i, case) in cases(1000).enumerate() {
         let accelerations =
             forward(&case.model, &case.tree, &case.bodies, &case.velocities, &case.efforts);
         let back = inverse(&case, &accelerations);
         let error = difference(&back, &case.efforts);
-        assert!(error < 1e-9, "robot {i}: {error}");
+        assert!(error < 1e-10, "robot {i}: {error}");
+        worst = worst.max(error);
     }
+    eprintln!("of 1000 robots the worst is off by {worst:e}");
 }
 
 #[test]

@@ -26,6 +26,8 @@ pub(super) struct Contacts {
     /// step that may be refused. Points come and go from stage to stage, so this is not theirs.
     rubbed: Vec<(PointKey, Done)>,
     rubbing: Vec<(PointKey, Done)>,
+    /// Whom to shove, by the deepest contact of every two.
+    shoves: Vec<Shove>,
 }
 
 /// What a point does, each stage by its share of the step.
@@ -131,6 +133,7 @@ impl Contacts {
             responses: responses(model, reaches),
             rubbed: Vec::new(),
             rubbing: Vec::new(),
+            shoves: Vec::new(),
         }
     }
 
@@ -325,7 +328,7 @@ impl Contacts {
     /// Moves robots that no force moves out of each other, out of what stands and out of what is
     /// too heavy for them, by their deepest contact: half way each where both do as they are told.
     pub fn shove(&mut self, packs: &mut [Box<dyn Pack>]) {
-        let mut deepest: Vec<Shove> = Vec::new();
+        self.shoves.clear();
         for touch in self.touches.iter().filter(|touch| touch.point.depth > 0.0) {
             let moved_by_force =
                 |seat: &Option<Seat>| seat.is_some_and(|(pack, ..)| packs[pack].gives_way());
@@ -350,13 +353,13 @@ impl Contacts {
                 let apart = packs[b.0].origin(b.1) - packs[a.0].origin(a.1);
                 across = apart.with_z(0.0).try_normalize().unwrap_or(Vec3::X);
             }
-            match deepest.iter_mut().find(|(known, ..)| *known == robots) {
+            match self.shoves.iter_mut().find(|(known, ..)| *known == robots) {
                 Some(known) if known.2 < depth => *known = (robots, across, depth),
                 Some(_) => {}
-                None => deepest.push((robots, across, depth)),
+                None => self.shoves.push((robots, across, depth)),
             }
         }
-        for (robots, across, depth) in deepest {
+        for &(robots, across, depth) in &self.shoves {
             let n_shoved = robots.iter().flatten().count().max(1) as f64;
             for (robot, sign) in robots.iter().zip([-1.0, 1.0]) {
                 if let Some((pack, robot)) = *robot {

@@ -7,7 +7,7 @@
 //! something than half its own thickness is only told: it may come out on the other side, but the
 //! numbers are those of the law.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use headland_base::maths::sqrt;
 use headland_base::{Diagnostic, SimTime, Vec3};
@@ -38,8 +38,8 @@ pub(super) struct Watch {
     /// The lightest of those that were told to be held by no impulses.
     unanswered: BTreeSet<usize>,
     remarks: Vec<String>,
-    /// Of pairs that touched in a stage of the step the deepest point.
-    noted: BTreeMap<[usize; 2], Touch>,
+    /// Of pairs that touched in a stage of the step the deepest point, in the order of the pairs.
+    noted: Vec<Touch>,
     suspects: Vec<Suspect>,
     /// Scratch.
     half: Half,
@@ -153,7 +153,7 @@ impl Watch {
             sunk: BTreeSet::new(),
             unanswered: BTreeSet::new(),
             remarks: Vec::new(),
-            noted: BTreeMap::new(),
+            noted: Vec::new(),
             suspects: Vec::new(),
             half: Half::default(),
         }
@@ -169,9 +169,10 @@ impl Watch {
             return;
         }
         for touch in deepest_of_pairs(&contacts.touches) {
-            let noted = self.noted.entry(touch.rigids).or_insert(*touch);
-            if noted.point.depth < touch.point.depth {
-                *noted = *touch;
+            match self.noted.binary_search_by_key(&touch.rigids, |noted| noted.rigids) {
+                Ok(i) if self.noted[i].point.depth < touch.point.depth => self.noted[i] = *touch,
+                Ok(_) => {}
+                Err(i) => self.noted.insert(i, *touch),
             }
         }
     }
@@ -200,9 +201,11 @@ impl Watch {
             return;
         }
         self.note(drive.dt, contacts);
-        for touch in std::mem::take(&mut self.noted).values() {
-            self.suspect(drive, packs, state, contacts, touch);
+        let mut noted = std::mem::take(&mut self.noted);
+        for touch in noted.drain(..) {
+            self.suspect(drive, packs, state, contacts, &touch);
         }
+        self.noted = noted;
     }
 
     /// Keeps a point in mind where it parts faster than its spring should make it.

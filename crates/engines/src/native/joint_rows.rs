@@ -8,6 +8,7 @@ use headland_sim::tree::{V3, V6};
 use headland_sim::{Joint, Model, State};
 use headland_world::JointKind;
 
+use super::contacts::velocity_at;
 use super::packing::Seat;
 use super::rows::{Rows, is_approach};
 
@@ -174,11 +175,36 @@ impl MimicRow {
     }
 }
 
-/// One direction in which a loop is held: how far it is off, and along or about what.
+/// One direction in which a loop is held: how far it is off, and along or about what; and how much
+/// of the bend of its error is that of the direction, which turns with the links.
+#[derive(Clone, Copy)]
 struct Hold {
     error: f64,
     force: Vec3,
     moment: Vec3,
+    bend: f64,
+}
+
+/// How the two links of a joint move at the beginning of a step.
+struct Moves {
+    /// Parent and child \[rad/s\].
+    spins: [Vec3; 2],
+    /// Of the child at the joint, seen from the parent there \[m/s\].
+    slip: Vec3,
+}
+
+impl Moves {
+    fn of(joint: &Joint, state: &State, at: Vec3) -> Moves {
+        let of = |rigid: usize| (state.rigids[rigid].twist.angular, velocity_at(state, rigid, at));
+        let (spin, velocity) = joint.parent_rigid.map_or((Vec3::ZERO, Vec3::ZERO), of);
+        let (child_spin, child_velocity) = of(joint.child_rigid);
+        Moves { spins: [spin, child_spin], slip: child_velocity - velocity }
+    }
+
+    /// Of the child's turning, seen about a direction that changes so fast.
+    fn bend_about(&self, change: Vec3) -> f64 {
+        (self.spins[1] - self.spins[0]).dot(change)
+    }
 }
 
 impl LoopRow {
@@ -187,12 +213,11 @@ impl LoopRow {
         let pose = |rigid: usize| state.rigids[rigid].world_from_rigid;
         let parent = joint.parent_rigid.map_or(Transform::IDENTITY, pose) * joint.parent_from_joint;
         let child = pose(joint.child_rigid) * joint.child_from_joint;
-        // Those of a slide turn with its parent.
-        let has_fixed_directions = !matches!(joint.kind, JointKind::Prismatic(_));
-        for hold in holds(joint, &parent, &child) {
+        let moves = Moves::of(joint, state, child.translation);
+        for hold in holds(joint, &parent, &child, &moves).into_iter().flatten() {
             let mut sides = [None; 2];
             let mut free = 0.0;
-            let mut bend = 0.0;
+            let mut bend = hold.bend;
             for (i, (seat, sign)) in self.seats.iter().zip([-1.0, 1.0]).enumerate() {
                 let Some((pack, robot, node)) = *seat else { continue };
                 let arm = V3::of(child.translation - packs[pack].origin(robot));
@@ -200,6 +225,7 @@ impl LoopRow {
                     V6::force_at(arm, V3::of(hold.force * sign), V3::of(hold.moment * sign));
                 free += packs[pack].free_motion(robot, node).dot(force);
                 bend += packs[pack].bend(robot, node, arm).dot(V3::of(hold.force)) * sign;
+                bend += packs[pack].bend_of_turning(robot, node).dot(V3::of(hold.moment)) * sign;
                 sides[i] = Some(((pack, robot, node), force));
             }
             // What no force moves, moves as the state says.
@@ -213,48 +239,55 @@ impl LoopRow {
             }
             // Ends that go straight on for the step leave their way by half of its bend. Of both
             // is asked what the loop can do: see attainable.rs.
-            let bend = if has_fixed_directions { bend } else { 0.0 };
             let wanted = -MENDING * hold.error / drive.dt - 0.5 * drive.dt * bend;
             rows.hold_links(packs, sides, free, Row::held(wanted));
         }
     }
 }
 
-/// The directions in which a joint holds its child to its parent.
-fn holds(joint: &Joint, parent: &Transform, child: &Transform) -> Vec<Hold> {
+/// The directions in which a joint holds its child to its parent: five at most.
+fn holds(joint: &Joint, parent: &Transform, child: &Transform, moves: &Moves) -> [Option<Hold>; 5] {
     let apart = child.translation - parent.translation;
-    let along = |direction: Vec3| Hold {
-        error: apart.dot(direction),
-        force: direction,
-        moment: Vec3::ZERO,
+    let [spin, child_spin] = moves.spins;
+    let along = |direction: Vec3, bend: f64| {
+        let error = apart.dot(direction);
+        Some(Hold { error, force: direction, moment: Vec3::ZERO, bend })
     };
-    let about = |direction: Vec3, error: f64| Hold { error, force: Vec3::ZERO, moment: direction };
+    let about = |direction: Vec3, error: f64, change: Vec3| {
+        let bend = moves.bend_about(change);
+        Some(Hold { error, force: Vec3::ZERO, moment: direction, bend })
+    };
     let world = [Vec3::X, Vec3::Y, Vec3::Z];
+    let [x, y, z] = world.map(|direction| along(direction, 0.0));
     match &joint.kind {
-        JointKind::Ball => world.map(along).into(),
+        JointKind::Ball => [x, y, z, None, None],
         JointKind::Revolute(axis) | JointKind::Continuous(axis) => {
             let (here, there) = (parent.vector(axis.direction), child.vector(axis.direction));
             let off = here.cross(there);
-            let across = [here.any_orthonormal_vector(), Vec3::ZERO];
-            let across = [across[0], here.cross(across[0])];
-            let turns = across.map(|direction| about(direction, off.dot(direction)));
-            world.map(along).into_iter().chain(turns).collect()
+            let first = here.any_orthonormal_vector();
+            // They turn with the parent.
+            let turns = [first, here.cross(first)]
+                .map(|across| about(across, off.dot(across), spin.cross(across)));
+            [x, y, z, turns[0], turns[1]]
         }
         JointKind::Prismatic(axis) => {
             let here = parent.vector(axis.direction);
             let across = here.any_orthonormal_vector();
             let turned = child.rotation * parent.rotation.conjugate();
             let off = rotation_vector_from_quat(turned);
-            let turns = world.map(|direction| about(direction, off.dot(direction)));
-            [along(across), along(here.cross(across))].into_iter().chain(turns).collect()
+            let [a, b, c] = world.map(|direction| about(direction, off.dot(direction), Vec3::ZERO));
+            // They turn with the parent, as does what slides: Coriolis' part.
+            let coriolis = spin.cross(moves.slip) * -2.0;
+            let slides =
+                [across, here.cross(across)].map(|across| along(across, across.dot(coriolis)));
+            [slides[0], slides[1], a, b, c]
         }
         JointKind::Universal(first, second) => {
             let (a, b) = (parent.vector(first.direction), child.vector(second.direction));
-            let across = a.cross(b);
             let off = first.direction.dot(second.direction) - a.dot(b);
-            let turn = about(across, off);
-            world.map(along).into_iter().chain([turn]).collect()
+            let change = spin.cross(a).cross(b) + a.cross(child_spin.cross(b));
+            [x, y, z, about(a.cross(b), off, change), None]
         }
-        JointKind::Screw { .. } | JointKind::Fixed => Vec::new(),
+        JointKind::Screw { .. } | JointKind::Fixed => [None; 5],
     }
 }

@@ -107,7 +107,7 @@ impl Rows {
         let mut order = std::mem::take(&mut self.held.rubbing);
         order.extend((0..touches.len()).filter(rubs));
         // Links of several shapes touch here, then others, then here again.
-        order.sort_by_key(|i| (touches[*i].rigids, *i));
+        order.sort_unstable_by_key(|i| (touches[*i].rigids, *i));
         let mut first = 0;
         for group in order.chunk_by(|a, b| touches[*a].rigids == touches[*b].rigids) {
             self.rub_links(dt, packs, state, (first, group, touches));

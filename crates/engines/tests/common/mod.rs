@@ -49,6 +49,29 @@ pub const GROUND: &str = r#"<model name="ground"><static>true</static><link name
     <collision name="plane"><geometry><plane><normal>0 0 1</normal><size>100 100</size></plane>
     </geometry></collision></link></model>"#;
 
+/// A cart that rolls along x at the detail `vehicle`: two wheels of 0.05 m on motors that take a
+/// speed, and a box of 0.2 m around it.
+pub fn cart(name: &str, pose: &str) -> String {
+    let wheel = |side: &str, y: f64| {
+        format!(
+            r#"<link name="{side}"><pose>0 {y} 0.05 0 0 0</pose><inertial><mass>0.1</mass><inertia>
+            <ixx>0.0001</ixx><iyy>0.0001</iyy><izz>0.0001</izz></inertia></inertial></link>
+            <joint name="{side}_axle" type="continuous"><parent>body</parent><child>{side}</child>
+            <axis><xyz>0 1 0</xyz></axis></joint>
+            <headland:wheel joint="{side}_axle" radius="0.05"/>
+            <headland:actuator name="{side}_motor" joint="{side}_axle" type="velocity" kv="1"/>"#
+        )
+    };
+    format!(
+        r#"<model name="{name}"><pose>{pose}</pose><headland:detail>vehicle</headland:detail>
+        <link name="body"><pose>0 0 0.1 0 0 0</pose><inertial><mass>2</mass><inertia><ixx>0.01</ixx>
+        <iyy>0.01</iyy><izz>0.01</izz></inertia></inertial><collision name="c"><geometry><box>
+        <size>0.2 0.2 0.1</size></box></geometry></collision></link>{}{}</model>"#,
+        wheel("left", 0.1),
+        wheel("right", -0.1)
+    )
+}
+
 /// Moves a world by an integrator, and by a law, of the native engine.
 pub fn by(mut world: World, integrator: Integrator, law: ContactLaw) -> World {
     world.physics.native.integrator = Some(integrator);
@@ -62,12 +85,13 @@ pub struct Play<'a> {
     pub secs: f64,
     pub cast: Cast,
     pub gains: Option<Gains>,
+    pub n_threads: usize,
 }
 
 impl Play<'_> {
     /// By the native engine, with nobody in it.
     pub fn native(secs: f64) -> Play<'static> {
-        Play { engine: &native::ENTRY, secs, cast: Cast::default(), gains: None }
+        Play { engine: &native::ENTRY, secs, cast: Cast::default(), gains: None, n_threads: 1 }
     }
 
     pub fn with(mut self, controller: impl Controller + 'static) -> Self {
@@ -77,6 +101,11 @@ impl Play<'_> {
 
     pub fn gains(mut self, kp: f64, kd: f64) -> Self {
         self.gains = Some(Gains { kp, kd });
+        self
+    }
+
+    pub fn on_threads(mut self, n_threads: usize) -> Self {
+        self.n_threads = n_threads;
         self
     }
 
@@ -96,6 +125,7 @@ impl Play<'_> {
         let model = Model::compile(&Arc::new(world.clone())).expect("a world that compiles");
         let mut setup = Setup::new(&model, SimDuration::from_secs(self.secs).expect("short"));
         setup.gains = self.gains;
+        setup.n_threads = self.n_threads;
         let notes = engine.check(&model, &EngineOptions::new(model.world.physics.step));
         assert!(notes.iter().all(|note| note.severity != Severity::Error), "{notes:#?}");
         let mut eyes = Eyes { see: &mut see, events: Vec::new() };

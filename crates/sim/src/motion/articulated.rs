@@ -513,6 +513,10 @@ impl<L: Lane + Send> Pack for Articulated<L> {
         bend - drift
     }
 
+    fn bend_of_turning(&self, robot: usize, node: usize) -> V3<f64> {
+        self.work.motions.accelerations[node].get(robot).turn
+    }
+
     fn free_speed(&self, robot: usize, column: usize) -> f64 {
         self.work.next[column].get(robot)
     }

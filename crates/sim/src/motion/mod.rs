@@ -142,6 +142,11 @@ pub trait Pack: Send {
         V3::ZERO
     }
 
+    /// How the turning of a link changes meanwhile \[rad/s²\], likewise.
+    fn bend_of_turning(&self, _robot: usize, _node: usize) -> V3<f64> {
+        V3::ZERO
+    }
+
     /// The speed of a column at the end of the step, if nothing kicked.
     fn free_speed(&self, robot: usize, column: usize) -> f64;
 
