@@ -120,7 +120,8 @@ fn serve(kp: f64, kd: f64) -> impl Controller {
 
 /// The humanoids of the soccer simulator `rcsssmj`, Booster's T1 and K1: MJCF files read as they
 /// are, included in a world with a ground. T1 is drawn on its feet; K1, which is drawn in the air, is
-/// put on them. Each joint has a motor that takes efforts, and the simulator's players say with every command how stiff it is.
+/// put on them. Each joint has a motor that takes efforts, and the simulator's players say with every
+/// command how stiff it is.
 #[test]
 fn foreign_mjcf_humanoids_stand_as_they_are_written() {
     let Some(folder) = package("rcsssmj") else { return };

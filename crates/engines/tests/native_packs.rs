@@ -265,7 +265,7 @@ fn every_bit(world: &World, secs: f64, n_threads: usize) -> (Vec<u64>, Vec<Vec<u
     (bits, sizes)
 }
 
-/// Twenty-eight robots at every detail that press each other, in islands of one to seven: the same
+/// Twenty-eight robots at every detail that press each other, in islands of one to four: the same
 /// bits on 1, 2, 3 and 8 threads, by every law and integrator. By `adaptive`, too, whose inner
 /// steps are those of whoever needs the shortest.
 #[test]
