@@ -264,17 +264,17 @@ fn a_bipod_of_ball_ended_rods_swings_as_a_pendulum() {
         let text = link(name, "", &format!("0 0 {to_middle}"), mass, [moment, moment, 1e-6]);
         text.replace("<pose></pose>", &pose)
     };
+    let right_foot = format!(
+        r#"<joint name="right_foot" type="ball"><parent>world</parent><child>right</child>
+        <pose>0 0 {} 0 0 0</pose></joint>"#,
+        -length
+    );
     let world = sdf_world(&format!(
-        r#"<model name="bipod"><pose>0 0 2 0 0 0</pose>{}{}{}{}{}</model>"#,
+        r#"<model name="bipod"><pose>0 0 2 0 0 0</pose>{}{}{}{}{right_foot}</model>"#,
         rod("left", -half, Vec3::X * -half),
         rod("right", half, apex),
         joint("left_foot", "ball", "world", "left", ""),
         joint("apex", "ball", "left", "right", ""),
-        format!(
-            r#"<joint name="right_foot" type="ball"><parent>world</parent><child>right</child>
-            <pose>0 0 {} 0 0 0</pose></joint>"#,
-            -length
-        ),
     ));
     assert_eq!(cut_at(&world), ["ball"]);
     let (mut gap, mut off, mut energies, mut turned) = (0.0_f64, 0.0_f64, Vec::new(), 0.0_f64);
@@ -314,19 +314,19 @@ fn a_cardan_ring_closes_its_loop() {
     let along = Vec3::new(cos(bend), 0.0, sin(bend));
     let words = |v: Vec3| format!("{} {} {}", v.x, v.y, v.z);
     let across = Vec3::new(-sin(bend), 0.0, cos(bend));
+    let ring = format!(
+        r#"<joint name="ring" type="universal"><parent>first</parent><child>second</child>
+        <axis><xyz>0 1 0</xyz></axis><axis2><xyz>{}</xyz></axis2></joint>"#,
+        words(across)
+    );
     // The first link no joint carries is where the tree begins, and the ring is met last.
     let mut world = sdf_world(&format!(
-        r#"<model name="cardan">{}{}{}{}{}{}</model>"#,
+        r#"<model name="cardan">{}{}{}{}{}{ring}</model>"#,
         link("first", "0 0 0 0 0 0", "-0.1 0 0", 0.5, [0.01, 0.012, 0.012]),
         link("frame", "0 0 0 0 0 0", "0 0 0", 5.0, [0.1, 0.1, 0.1]),
         link("second", "0 0 0 0 0 0", &words(along * 0.1), 0.5, [0.011, 0.011, 0.011]),
         joint("bearing", "continuous", "first", "frame", "1 0 0"),
         joint("other_bearing", "continuous", "frame", "second", &words(along)),
-        format!(
-            r#"<joint name="ring" type="universal"><parent>first</parent><child>second</child>
-            <axis><xyz>0 1 0</xyz></axis><axis2><xyz>{}</xyz></axis2></joint>"#,
-            words(across)
-        ),
     ));
     world.gravity = Vec3::ZERO;
     for link in &mut world.models[0].links {
