@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 use headland_base::maths::{PI, cos, sin};
 use headland_base::{Seed, SimDuration, Transform, Vec3};
-use headland_bench::drawn::{as_json, frames_of_peers, without_shadows};
+use headland_bench::drawn::{as_json, frames_of_peers};
 use headland_bench::{best_of_thread, check_value, is_full};
 use headland_engines::rapier;
 use headland_sense::camera::{Pinhole, View};
@@ -30,6 +30,14 @@ use headland_world::{Geometry, Link, Model, Opaque, Places, ReadOptions, Visual,
 fn soccer() -> World {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../worlds/soccer-3v3.sdf");
     read(&path, &ReadOptions::default()).expect("a shipped world").world
+}
+
+/// The same world in a light that throws none.
+fn without_shadows(world: &World) -> World {
+    let mut world = world.clone();
+    world.lights.iter_mut().for_each(|light| light.cast_shadows = false);
+    assert!(!world.lights.is_empty(), "the sun of our own throws shadows");
+    world
 }
 
 const EYE: Vec3 = Vec3::new(-1.0, -4.5, 2.2);

@@ -16,16 +16,16 @@ pub enum Told {
 
 /// Orders that come round and round, worked out before anything is timed.
 pub struct Orders {
-    /// Those of a walk are new every [`N_STEPS`] steps.
+    /// Those of a walk are new every [`N_STEPS_PER_ORDER`] steps.
     cycle: Vec<Vec<Order>>,
     n_given: usize,
 }
 
 /// Steps from one order to the next: firmware gives them at 100 Hz.
-const N_STEPS: usize = 10;
+const N_STEPS_PER_ORDER: usize = 10;
 
 /// Orders of two strides, which take 0.8 s.
-const N_ORDERS: usize = 80;
+const N_ORDERS_PER_CYCLE: usize = 80;
 
 impl Orders {
     /// For the robots of a model, as they begin.
@@ -34,7 +34,7 @@ impl Orders {
         let cycle = match told {
             Told::Nothing => Vec::new(),
             Told::Hold => vec![hold],
-            Told::Walk => (0..N_ORDERS).map(|k| walk(model, &hold, k)).collect(),
+            Told::Walk => (0..N_ORDERS_PER_CYCLE).map(|k| walk(model, &hold, k)).collect(),
         };
         Orders { cycle, n_given: 0 }
     }
@@ -49,7 +49,8 @@ impl Orders {
         if self.cycle.is_empty() {
             return;
         }
-        let (k, is_new) = (self.n_given / N_STEPS, self.n_given.is_multiple_of(N_STEPS));
+        let (k, is_new) =
+            (self.n_given / N_STEPS_PER_ORDER, self.n_given.is_multiple_of(N_STEPS_PER_ORDER));
         if is_new && (self.n_given == 0 || self.cycle.len() > 1) {
             inputs.orders.clone_from(&self.cycle[k % self.cycle.len()]);
         }
@@ -64,7 +65,7 @@ fn follow(target: f64) -> Order {
 /// How far a thigh swings to either side \[rad\].
 const SWING: f64 = 0.25;
 
-/// How far the knee of the leg in front is bent, and that of the leg that is lifted besides \[rad\].
+/// How far a knee is bent, and how much further that of the leg that is lifted \[rad\].
 const BEND: [f64; 2] = [0.3, 0.6];
 
 /// The pose at one moment of the cycle; what is no leg holds on.
@@ -82,7 +83,7 @@ fn walk(model: &Model, hold: &[Order], k: usize) -> Vec<Order> {
         let robot = legs / 6;
         legs += 1;
         let side = if side == "left" { 0.5 } else { 0.0 };
-        let turn = 2.0 * PI * (k as f64 / N_ORDERS as f64 + side + 0.13 * robot as f64);
+        let turn = 2.0 * PI * (k as f64 / N_ORDERS_PER_CYCLE as f64 + side + 0.13 * robot as f64);
         // A leg goes back while it carries and is lifted on its way forward; its sole stays level.
         // Thighs swing forward, and knees bend, at negative angles.
         let hip = -0.5 * BEND[0] - SWING * sin(turn);

@@ -1,4 +1,4 @@
-//! Frames of one scene, by our renderer and by those of others.
+//! A scene as others draw it, and how long they take for a frame.
 
 use std::path::Path;
 use std::process::Command;
@@ -7,14 +7,6 @@ use headland_base::Vec3;
 use headland_base::maths::{PI, atan};
 use headland_sense::camera::View;
 use headland_world::{Geometry, World};
-
-/// The same world in a light that throws none.
-pub fn without_shadows(world: &World) -> World {
-    let mut world = world.clone();
-    world.lights.iter_mut().for_each(|light| light.cast_shadows = false);
-    assert!(!world.lights.is_empty(), "the sun of our own throws shadows");
-    world
-}
 
 /// A scene for the peers, seen from a place: pictures of 640 × 480.
 pub fn as_json(world: &World, view: &View, sun: Vec3) -> serde_json::Value {

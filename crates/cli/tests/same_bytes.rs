@@ -21,8 +21,8 @@ fn every_shipped_world_gives_the_same_bytes_twice_and_on_two_threads() {
     }
 }
 
-/// Twenty boxes are enough for the native engine to step them on several threads, by every law and
-/// integrator.
+/// Twenty boxes are enough for the native engine to step them on several threads, by each law and by
+/// each integrator.
 #[test]
 fn a_stack_of_the_native_engine_gives_the_same_bytes_on_two_threads() {
     let dir = tempfile::tempdir().expect("a folder");

@@ -1,5 +1,5 @@
-//! A step of the native engine asks for no memory, whatever moves, by every law and integrator: what
-//! it needs it has from before. A number of contacts that never was there before may make it ask
+//! A step of the native engine asks for no memory, by every law and integrator: what it needs it has
+//! from before. One thing that rocks on is left out, by name. A number of contacts that never was there before may make it ask
 //! once more, so everything here rests, or comes back to where it was, and is watched when all that
 //! happens has happened.
 

@@ -730,9 +730,9 @@ fn what_a_detail_lacks_is_named_at_once() {
 fn loops_are_refused_where_no_force_holds_them() {
     let strut = |first: &str, second: &str| joint("strut", first, second, JointKind::Ball);
     let mut walker = humanoid();
-    walker.joints.push(strut("leg_left5", "leg_right5"));
+    walker.joints.push(strut("trunk", "leg_left5"));
     let mut wagon = cart(&differential(), RADIUS);
-    wagon.joints.push(strut("fork0", "fork1"));
+    wagon.joints.push(strut("body", "wheel0"));
     for (robot, detail) in [
         (&walker, Detail::Kinematic),
         (&walker, Detail::Com),
