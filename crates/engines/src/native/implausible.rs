@@ -13,7 +13,7 @@ use headland_base::maths::sqrt;
 use headland_base::{Diagnostic, SimTime, Vec3};
 use headland_sim::contact::soft::LawTable;
 use headland_sim::motion::{Drive, Pack};
-use headland_sim::tree::{Forest, Half, V6};
+use headland_sim::tree::{Forest, Half, Tree, V6};
 use headland_sim::{Model, Motion, State};
 use headland_world::{ContactLaw, Integrator};
 
@@ -24,9 +24,9 @@ use super::rows::{about, free_velocity};
 /// What was told, and what is known to tell by.
 pub(super) struct Watch {
     law: ContactLaw,
-    /// Whether the steps are those of the run. An integrator that shortens them until a spring is
-    /// followed throws nobody.
-    is_stepped: bool,
+    /// Whether steps are shortened until a spring is followed, which throws nobody then: but for
+    /// robots that move in a way of their own, whose steps are those of the run.
+    is_adaptive: bool,
     /// By body and shape: half of the least thickness, endless for planes \[m\].
     cores: Vec<Vec<f64>>,
     /// The least of them: what is no deeper is in the core of nothing.
@@ -62,13 +62,15 @@ struct Suspect {
 pub(super) fn check(model: &Model, step_secs: f64) -> Option<Diagnostic> {
     let native = &model.world.physics.native;
     let law = native.law.filter(|law| *law != ContactLaw::Hard)?;
-    if matches!(native.integrator, Some(Integrator::Adaptive { .. })) {
-        return None;
-    }
+    let is_adaptive = matches!(native.integrator, Some(Integrator::Adaptive { .. }));
+    let is_stepped = |tree: &&Tree| {
+        let is_followed = is_adaptive && packing::has_stages(model, tree);
+        packing::is_moved_by_forces(model, tree) && !is_followed
+    };
     let (laws, forest) = (law_table(model), Forest::of(model));
     let mut worst: Option<(f64, f64, &str)> = None; // swing, stiffness, robot
     let mut n_told = 0;
-    for tree in forest.trees.iter().filter(|tree| packing::is_moved_by_forces(model, tree)) {
+    for tree in forest.trees.iter().filter(is_stepped) {
         let links = || tree.nodes.iter().filter_map(|node| node.rigid_idx);
         let mass: f64 = links().map(|link| model.rigids[link].mass).sum();
         let bodies = links().flat_map(|link| model.rigids[link].body_idxs.iter().copied());
@@ -146,7 +148,7 @@ impl Watch {
         let cores: Vec<Vec<f64>> = model.bodies.iter().map(cores_of).collect();
         Watch {
             law,
-            is_stepped: !matches!(integrator, Integrator::Adaptive { .. }),
+            is_adaptive: matches!(integrator, Integrator::Adaptive { .. }),
             least_core: cores.iter().flatten().copied().fold(f64::INFINITY, f64::min),
             cores,
             quickest: stiffest / lightest,
@@ -165,7 +167,7 @@ impl Watch {
 
     /// Contacts of a stage within a step: what hits there is not there at its beginning.
     pub fn note(&mut self, dt: f64, contacts: &Contacts) {
-        if !self.can_throw(dt) {
+        if self.is_adaptive || !self.can_throw(dt) {
             return;
         }
         for touch in deepest_of_pairs(&contacts.touches) {
@@ -217,6 +219,10 @@ impl Watch {
         contacts: &Contacts,
         touch: &Touch,
     ) {
+        let has_own_way = |seat: &Seat| !packs[seat.0].has_stages();
+        if self.is_adaptive && !touch.seats.iter().flatten().any(has_own_way) {
+            return;
+        }
         let (at, normal) = (touch.point.position, touch.point.normal);
         let [u, v] = touch.rigids.map(|rigid| velocity_at(state, rigid, at));
         let before = (v - u).dot(normal);
@@ -255,7 +261,7 @@ impl Watch {
     /// mass.
     fn can_throw(&self, dt: f64) -> bool {
         let swing_squared = 4.0 * self.quickest * dt * dt;
-        self.is_stepped && self.law != ContactLaw::Hard && swing_squared > SWING * SWING
+        self.law != ContactLaw::Hard && swing_squared > SWING * SWING
     }
 
     fn core(&self, touch: &Touch) -> f64 {

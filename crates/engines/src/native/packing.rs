@@ -94,6 +94,11 @@ pub(super) fn is_moved_by_forces(model: &Model, tree: &Tree) -> bool {
     !matches!(detail_of(model, tree), Detail::Kinematic | Detail::Vehicle)
 }
 
+/// Whether integrators of several stages move a robot by theirs: it has no way of its own.
+pub(super) fn has_stages(model: &Model, tree: &Tree) -> bool {
+    detail_of(model, tree) == Detail::Articulated && tree.loops.is_empty()
+}
+
 fn is_single(tree: &Tree) -> bool {
     tree.nodes.len() == 1 && tree.is_free()
 }
