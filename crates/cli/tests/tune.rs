@@ -612,7 +612,7 @@ fn the_friction_of_the_cube_that_ships_lies_in_its_interval() {
     for (window, how, widest) in [
         ("0.15", &[][..], 0.3),
         ("0.3", &[], 0.2),
-        ("0.3", &["--method", "cma", "--seed", "1"], 0.2),
+        ("0.3", &["--method", "cma", "--seed", "1"], 0.15),
         ("0.3", &["--method", "cma", "--seed", "3"], 0.2),
     ] {
         let args =
