@@ -7,7 +7,7 @@ use std::sync::Arc;
 use headland_base::maths::{Vec2, quat_from_rotation_vector};
 use headland_base::{Seed, Source, Transform, Vec3};
 use headland_sim::Model;
-use headland_sim::contact::{ContactPoint, ContactScope, Detector, Form, Scene, touching};
+use headland_sim::contact::{ContactPoint, Detector, Form, Movers, Scene, touching};
 use headland_world::{
     Axis, Collision, Geometry, Inertial, Joint, JointKind, Link, Model as Robot, ReadOptions,
     Surface, Touches, World,
@@ -98,7 +98,7 @@ fn nothing_near_is_overlooked() {
     let mut n_found = 0;
     for seed in 0..6 {
         let model = heap(60, 2.0, seed);
-        let scene = Scene::of(&model, &ContactScope::all());
+        let scene = Scene::of(&model, &Movers::forces());
         for margin in [0.0, 0.01] {
             let mut detector = Detector::new(&scene);
             let found = pairs(detector.detect(&scene, &poses(&model), margin));
@@ -113,7 +113,7 @@ fn nothing_near_is_overlooked() {
 #[test]
 fn history_changes_no_byte() {
     let model = heap(40, 1.5, 7);
-    let scene = Scene::of(&model, &ContactScope::all());
+    let scene = Scene::of(&model, &Movers::forces());
     let mut worn = Detector::new(&scene);
     let mut poses = poses(&model);
     for step in 0..100 {
@@ -168,7 +168,7 @@ fn what_is_known_to_be_apart_changes_no_byte() {
     let (mut n_points, mut n_passed) = (0, 0);
     for seed in 0..6 {
         let model = compiled(vec![ground(), folded(seed)]);
-        let scene = Scene::of(&model, &ContactScope::all());
+        let scene = Scene::of(&model, &Movers::forces());
         let mut worn = Detector::new(&scene);
         let mut dice = Seed::new(seed).child("ways").rng();
         let mut within =
@@ -231,7 +231,7 @@ fn the_world_says_pair_by_pair_who_touches() {
         let mut world = World { models, ..World::default() };
         change(&mut world);
         let model = Model::compile(&Arc::new(world)).expect("a model");
-        let scene = Scene::of(&model, &ContactScope::all());
+        let scene = Scene::of(&model, &Movers::forces());
         pairs(Detector::new(&scene).detect(&scene, &poses(&model), 0.0))
     };
     let names = |names: &[&str]| names.iter().map(|name| name.to_string()).collect::<Vec<_>>();
@@ -275,15 +275,15 @@ fn masks_and_what_nobody_moves_are_left_alone() {
     models[0].links[0].collisions[0].surface.collide_bitmask = Some(0b01);
     models[1].links[0].collisions[0].surface.collide_bitmask = Some(0b10);
     let model = compiled(models.clone());
-    let scene = Scene::of(&model, &ContactScope::all());
+    let scene = Scene::of(&model, &Movers::forces());
     assert!(Detector::new(&scene).detect(&scene, &poses(&model), 0.0).is_empty());
     models[1].links[0].collisions[0].surface.collide_bitmask = Some(0b11);
     let model = compiled(models.clone());
-    let scene = Scene::of(&model, &ContactScope::all());
+    let scene = Scene::of(&model, &Movers::forces());
     assert_eq!(Detector::new(&scene).detect(&scene, &poses(&model), 0.0).len(), 1);
     models[1].is_static = true;
     let model = compiled(models);
-    let scene = Scene::of(&model, &ContactScope::all());
+    let scene = Scene::of(&model, &Movers::forces());
     assert!(Detector::new(&scene).detect(&scene, &poses(&model), 0.0).is_empty());
 }
 
@@ -304,7 +304,7 @@ fn masks_meet_one_way_or_the_other() {
             ball
         };
         let model = compiled(masks.iter().enumerate().map(ball).collect());
-        let scene = Scene::of(&model, &ContactScope::all());
+        let scene = Scene::of(&model, &Movers::forces());
         let found = pairs(Detector::new(&scene).detect(&scene, &poses(&model), 0.0));
         let both = |(category, collide): (Option<u32>, Option<u32>)| {
             let collide = collide.unwrap_or(0xffff);
@@ -343,7 +343,7 @@ fn a_robot_without_affinity_touches_the_floor_alone() {
         let read = read.unwrap_or_else(|findings| panic!("{findings:?}"));
         let notes: Vec<&str> = read.findings.iter().map(|note| note.code).collect();
         let model = Model::compile(&Arc::new(read.world)).expect("a model");
-        let scene = Scene::of(&model, &ContactScope::all());
+        let scene = Scene::of(&model, &Movers::forces());
         let found = pairs(Detector::new(&scene).detect(&scene, &poses(&model), 0.0));
         (found, notes.contains(&"contact-masks"))
     };
@@ -355,7 +355,7 @@ fn a_robot_without_affinity_touches_the_floor_alone() {
 #[test]
 fn a_pose_that_is_not_a_number_touches_nothing_and_spoils_nothing() {
     let model = heap(20, 0.8, 3);
-    let scene = Scene::of(&model, &ContactScope::all());
+    let scene = Scene::of(&model, &Movers::forces());
     let whole = Detector::new(&scene).detect(&scene, &poses(&model), 0.0).to_vec();
     let mut broken = poses(&model);
     broken[5].translation.y = f64::NAN;
@@ -376,7 +376,7 @@ fn pairs_looked_at_grow_with_what_is_near() {
     for n in [10, 30, 100, 300, 1000] {
         let spread = 0.8 * headland_base::maths::cbrt(n as f64);
         let model = heap(n, spread, 1);
-        let scene = Scene::of(&model, &ContactScope::all());
+        let scene = Scene::of(&model, &Movers::forces());
         let mut detector = Detector::new(&scene);
         let n_points = detector.detect(&scene, &poses(&model), 0.0).len();
         println!("{n} bodies: {} pairs, {n_points} points", detector.n_pairs());

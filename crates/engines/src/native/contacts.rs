@@ -5,6 +5,7 @@ use headland_sim::contact::ContactPoint;
 use headland_sim::contact::soft::{
     LawTable, PointForce, PointMotion, SurfaceLaw, SurfaceLaws, soft, soft_coulomb,
 };
+use headland_sim::joint::velocity_at as velocity_of_frame;
 use headland_sim::motion::{Drive, Pack};
 use headland_sim::tree::{V3, V6};
 use headland_sim::{Contact, Model, State, SurfacePair};
@@ -418,8 +419,7 @@ type Shove = ([Option<(usize, usize)>; 2], Vec3, f64);
 /// The velocity of a point of a rigid, as the state has it.
 pub(super) fn velocity_at(state: &State, rigid: usize, point: Vec3) -> Vec3 {
     let now = &state.rigids[rigid];
-    let arm = point - now.world_from_rigid.translation;
-    now.twist.linear + now.twist.angular.cross(arm)
+    velocity_of_frame(now.twist, now.world_from_rigid.translation, point)
 }
 
 /// The laws of a model's shapes.

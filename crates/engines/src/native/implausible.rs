@@ -20,12 +20,13 @@ use headland_world::{ContactLaw, Integrator};
 use super::contacts::{Contacts, Touch, law_table, stiffest_of, velocity_at};
 use super::packing::{self, Seat};
 use super::rows::{about, free_velocity};
+use super::stages::PART;
 
 /// What was told, and what is known to tell by.
 pub(super) struct Watch {
     law: ContactLaw,
     /// Whether steps are shortened until a spring is followed, which throws nobody then: but for
-    /// robots that move in a way of their own, whose steps are those of the run.
+    /// robots that move in a way of their own, whose steps are whole ones or parts of long ones.
     is_adaptive: bool,
     /// By body and shape: half of the least thickness, endless for planes \[m\].
     cores: Vec<Vec<f64>>,
@@ -63,6 +64,8 @@ pub(super) fn check(model: &Model, step_secs: f64) -> Option<Diagnostic> {
     let native = &model.world.physics.native;
     let law = native.law.filter(|law| *law != ContactLaw::Hard)?;
     let is_adaptive = matches!(native.integrator, Some(Integrator::Adaptive { .. }));
+    let is_in_parts = is_adaptive && step_secs > PART;
+    let step_secs = if is_in_parts { PART } else { step_secs };
     let is_stepped = |tree: &&Tree| {
         let is_followed = is_adaptive && packing::has_stages(model, tree);
         packing::is_moved_by_forces(model, tree) && !is_followed
@@ -85,8 +88,9 @@ pub(super) fn check(model: &Model, step_secs: f64) -> Option<Diagnostic> {
     }
     let (swing, stiffness, robot) = worst?;
     let others = if n_told == 1 { String::new() } else { format!(" and {} more", n_told - 1) };
+    let what = if is_in_parts { "a part of the step," } else { "a step of" };
     let message = format!(
-        "a step of {} s is too long for a spring of {stiffness} N/m under `{robot}`{others}: hits \
+        "{what} {} s is too long for a spring of {stiffness} N/m under `{robot}`{others}: hits \
          may throw",
         two_digits(step_secs),
     );
@@ -159,6 +163,12 @@ impl Watch {
             suspects: Vec::new(),
             half: Half::default(),
         }
+    }
+
+    /// How long the quickest spring takes for a radian of its swing \[s\], where there are any.
+    pub fn time_of_a_radian(&self) -> Option<f64> {
+        let is_soft = self.law != ContactLaw::Hard && self.quickest > 0.0;
+        is_soft.then(|| 1.0 / sqrt(self.quickest))
     }
 
     pub fn take_remarks(&mut self) -> Vec<String> {

@@ -224,8 +224,9 @@ impl LoopRow {
                 let force =
                     V6::force_at(arm, V3::of(hold.force * sign), V3::of(hold.moment * sign));
                 free += packs[pack].free_motion(robot, node).dot(force);
-                bend += packs[pack].bend(robot, node, arm).dot(V3::of(hold.force)) * sign;
-                bend += packs[pack].bend_of_turning(robot, node).dot(V3::of(hold.moment)) * sign;
+                let of_link = packs[pack].bend(robot, node, arm);
+                bend += of_link.line.dot(V3::of(hold.force)) * sign;
+                bend += of_link.turn.dot(V3::of(hold.moment)) * sign;
                 sides[i] = Some(((pack, robot, node), force));
             }
             // What no force moves, moves as the state says.

@@ -46,7 +46,7 @@ use implausible::Watch;
 use lagging::Look;
 use packing::Packing;
 use rows::{Hand, Rows};
-use stages::Inner;
+use stages::{Inner, Parts};
 
 /// How help pages list it.
 pub const ENTRY: EngineEntry = EngineEntry {
@@ -96,6 +96,7 @@ struct Built {
     /// Of what moves, how far from its origin its shapes reach \[m\].
     reaches: Vec<(usize, f64)>,
     inner: Inner,
+    parts: Parts,
 }
 
 impl Native {
@@ -133,7 +134,7 @@ impl Engine for Native {
     ) -> Result<(), Fault> {
         let packing = Packing::of(model);
         let packs = packing.packs(model, state);
-        let scene = Scene::of(model, &packing.scope(model, &packs));
+        let scene = Scene::of(model, &packing.movers(model, &packs));
         self.built = Some(Built::at(model, state, options, (packing, packs, scene)));
         Ok(())
     }
@@ -165,7 +166,7 @@ impl Engine for Native {
             Integrator::SemiImplicit => built.step(&drive, state),
             Integrator::Rk4 => built.step_by_stages(&drive, state, None),
             Integrator::Adaptive { tolerance } => {
-                built.step_by_stages(&drive, state, Some(tolerance.unwrap_or(TOLERANCE)));
+                built.step_in_parts(&drive, state, tolerance.unwrap_or(TOLERANCE));
             }
         }
         Ok(())
@@ -229,6 +230,7 @@ impl Built {
                 .filter(|(rigid, _)| model.rigids[*rigid].motion != Motion::Static)
                 .collect(),
             inner: Inner::of(options.step.secs()),
+            parts: Parts::default(),
             packing,
             packs,
             scene,

@@ -1,7 +1,7 @@
 //! Which robot sits in which lane of which pack.
 
 use headland_base::Diagnostic;
-use headland_sim::contact::ContactScope;
+use headland_sim::contact::Movers;
 use headland_sim::motion::{Pack, Robot, needs, needs_ground, pack_of};
 use headland_sim::tree::{Forest, Tree, widest};
 use headland_sim::{Model, State};
@@ -50,14 +50,14 @@ impl Packing {
         self.groups.iter().map(one).collect()
     }
 
-    /// Which contacts anything comes of.
-    pub fn scope(&self, model: &Model, packs: &[Box<dyn Pack>]) -> ContactScope {
+    /// Who moves the bodies.
+    pub fn movers(&self, model: &Model, packs: &[Box<dyn Pack>]) -> Movers {
         let bodies_of = |is_meant: &dyn Fn(&dyn Pack) -> bool| -> Vec<usize> {
             let meant = |seat: &Option<Seat>| seat.is_some_and(|(p, ..)| is_meant(&*packs[p]));
             let rigids = model.rigids.iter().zip(&self.seats).filter(|(_, seat)| meant(seat));
             rigids.flat_map(|(rigid, _)| rigid.body_idxs.iter().copied()).collect()
         };
-        ContactScope::all()
+        Movers::forces()
             .with_led(bodies_of(&|pack| !pack.gives_way()))
             .with_whole(bodies_of(&|pack| pack.gives_way() && !pack.joints_give_way()))
     }

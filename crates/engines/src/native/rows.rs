@@ -750,7 +750,7 @@ fn bent(
                 // Stages have left the straight way before the speeds of the step's end are known.
                 let is_staged = integrator != Integrator::SemiImplicit && pack.has_stages();
                 let share = if is_staged { 1.0 } else { 0.5 };
-                pack.bend(robot, node, V3::of(at - pack.origin(robot))).get(0) * share
+                pack.bend(robot, node, V3::of(at - pack.origin(robot))).line.get(0) * share
             }
             None => {
                 let arm = at - rigid.world_from_rigid.translation;

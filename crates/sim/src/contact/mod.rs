@@ -1,7 +1,7 @@
 //! Contact: who touches whom, where and how deep, and what forces come of it.
 //!
 //! ```text
-//! Model + ContactScope ─ Scene::of ─► Scene (constant)
+//! Model + Movers ─ Scene::of ─► Scene (constant)
 //! Scene + poses ─ Detector::detect ─► ContactPoints
 //! ContactPoint + velocities ─ soft::soft · soft::soft_coulomb ─► force and torque
 //! all contacts and loops, as one matrix ─ hard::impact · hard::solve · hard::ease ─► impulses
@@ -19,20 +19,20 @@ mod detector;
 mod form;
 pub mod hard;
 mod manifold;
+mod movers;
 mod pair;
 mod plane;
 mod polygon;
 mod round;
 mod scene;
-mod scope;
 pub mod soft;
 mod surface;
 mod touching;
 
 pub use detector::{Detector, Posed};
 pub use form::Form;
+pub use movers::Movers;
 pub use scene::Scene;
-pub use scope::ContactScope;
 
 use headland_base::{Transform, Vec3};
 

@@ -8,7 +8,7 @@ use headland_base::maths::sqrt;
 use headland_base::{Diagnostic, Transform, Vec3};
 
 use super::form::Form;
-use super::scope::ContactScope;
+use super::movers::Movers;
 use crate::hull;
 use crate::model::{Model, Motion};
 use crate::touch::TouchFilter;
@@ -99,9 +99,9 @@ impl Scene {
         self.clusters.iter().map(|cluster| (cluster.rigid_idx, cluster.reach))
     }
 
-    /// Compiles a model within a scope. What cannot be built is left out here and said by
+    /// Compiles a model whose bodies are moved so. What cannot be built is left out here and said by
     /// [`Scene::check`].
-    pub fn of(model: &Model, scope: &ContactScope) -> Scene {
+    pub fn of(model: &Model, movers: &Movers) -> Scene {
         let mut shapes: Vec<SceneShape> = Vec::new();
         let mut planes = Vec::new();
         let mut idx = 0;
@@ -114,7 +114,7 @@ impl Scene {
                 idx += 1;
                 shape.robot = robot;
                 if shape.mover == Mover::Forces {
-                    shape.mover = mover_of(scope, body_idx);
+                    shape.mover = mover_of(movers, body_idx);
                 }
                 let list = if shape.is_plane() { &mut planes } else { &mut shapes };
                 list.push(shape);
@@ -225,10 +225,10 @@ impl Scene {
 }
 
 /// What moves a body that could move.
-fn mover_of(scope: &ContactScope, body_idx: usize) -> Mover {
-    if scope.is_led(body_idx) {
+fn mover_of(movers: &Movers, body_idx: usize) -> Mover {
+    if movers.is_led(body_idx) {
         Mover::Orders
-    } else if scope.is_whole(body_idx) {
+    } else if movers.is_whole(body_idx) {
         Mover::ForcesOnWhole
     } else {
         Mover::Forces

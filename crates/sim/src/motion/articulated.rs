@@ -500,7 +500,7 @@ impl<L: Lane + Send> Pack for Articulated<L> {
         self.motion_by(&self.work.next, robot, node)
     }
 
-    fn bend(&self, robot: usize, node: usize, at: V3<f64>) -> V3<f64> {
+    fn bend(&self, robot: usize, node: usize, at: V3<f64>) -> V6<f64> {
         let motion = self.work.motions.velocities[node].get(robot);
         let acceleration = self.work.motions.accelerations[node].get(robot);
         let bend = acceleration.velocity_at(at) + motion.turn.cross(motion.velocity_at(at));
@@ -510,11 +510,7 @@ impl<L: Lane + Send> Pack for Articulated<L> {
             y: drift.y.get(robot),
             z: drift.z.get(robot),
         });
-        bend - drift
-    }
-
-    fn bend_of_turning(&self, robot: usize, node: usize) -> V3<f64> {
-        self.work.motions.accelerations[node].get(robot).turn
+        V6 { turn: acceleration.turn, line: bend - drift }
     }
 
     fn free_speed(&self, robot: usize, column: usize) -> f64 {

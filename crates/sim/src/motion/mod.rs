@@ -136,15 +136,11 @@ pub trait Pack: Send {
         V6::ZERO
     }
 
-    /// How a point of a link, from the robot's origin, accelerates while every column keeps its
-    /// speed: how much its way bends \[m/s²\]. Of `articulated` only; to others nothing bends.
-    fn bend(&self, _robot: usize, _node: usize, _at: V3<f64>) -> V3<f64> {
-        V3::ZERO
-    }
-
-    /// How the turning of a link changes meanwhile \[rad/s²\], likewise.
-    fn bend_of_turning(&self, _robot: usize, _node: usize) -> V3<f64> {
-        V3::ZERO
+    /// How the motion of a link changes while every column keeps its speed: how much the way of a
+    /// point of it, from the robot's origin, bends \[m/s²\], and its turning \[rad/s²\]. Of
+    /// `articulated` only; to others nothing bends.
+    fn bend(&self, _robot: usize, _node: usize, _at: V3<f64>) -> V6<f64> {
+        V6::ZERO
     }
 
     /// The speed of a column at the end of the step, if nothing kicked.
