@@ -19,7 +19,7 @@ use headland_base::maths::{Vec2, cbrt, quat_from_rotation_vector};
 use headland_base::{Mat3, Seed, SimDuration, Transform, Vec3};
 use headland_bench::{best_of_thread, is_full, thread_cpu_secs};
 use headland_sim::contact::hard::{Contact, Problem, Scratch, Tuning, solve};
-use headland_sim::contact::{ContactScope, Detector, Scene};
+use headland_sim::contact::{Detector, Movers, Scene};
 use headland_sim::{EngineOptions, Inputs, Model, State};
 use headland_world::{Collision, Geometry, Inertial, Link, Model as Robot, Surface, World};
 
@@ -94,7 +94,7 @@ fn bricks(edge: usize, gap: f64, rounds: usize) {
 }
 
 fn detection(name: &str, model: &Model, n_calls: usize, rounds: usize) {
-    let scene = Scene::of(model, &ContactScope::all());
+    let scene = Scene::of(model, &Movers::forces());
     let mut detector = Detector::new(&scene);
     let still: Vec<Transform> = model.rigids.iter().map(|rigid| rigid.world_from_rigid).collect();
     // Two steps to and fro, so that the sweep has something to sort.

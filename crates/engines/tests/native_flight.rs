@@ -3,7 +3,9 @@
 
 mod common;
 
-use common::{By, GRAVITY, Play, by, energy, sdf_world, shipped, twist_of, whole, world_of};
+use common::{
+    By, GRAVITY, GROUND, Play, by, energy, sdf_world, shipped, twist_of, whole, world_of,
+};
 use headland_base::maths::{Quat, angle_between, cos, exp, sin, sqrt};
 use headland_base::{Mat3, SimDuration, Vec3};
 use headland_sim::{Mode, Model, State};
@@ -383,7 +385,7 @@ fn what_rests_rests_by_every_integrator() {
         <collision name="c"><geometry><sphere><radius>0.1</radius></sphere></geometry></collision>
         </link></model>"#;
     let held = hinge("held", 4.0, "");
-    let text = format!("{}{ball}{stiff}{stopped}{held}", common::GROUND);
+    let text = format!("{}{ball}{stiff}{stopped}{held}", GROUND);
     // Too stiff to be followed, so that it is taken as of the end of the step.
     let (kp, kd) = (1e6, 1e4);
     let hold = move |_: f64, model: &Model, _: &State| {
@@ -424,7 +426,7 @@ fn what_rolls_rolls_on_as_fast() {
         <inertia><ixx>0.004</ixx><iyy>0.004</iyy><izz>0.004</izz></inertia></inertial>
         <collision name="c"><geometry><sphere><radius>0.1</radius></sphere></geometry></collision>
         </link></model>"#;
-    let text = format!("{}{ball}", common::GROUND);
+    let text = format!("{GROUND}{ball}");
     for integrator in [Integrator::SemiImplicit, RK4, within(1e-9)] {
         for step_millis in [1, 10] {
             let mut world = by(sdf_world(&text), integrator, ContactLaw::Hard);
@@ -455,7 +457,7 @@ fn a_limb_swings_on_while_its_robot_stands() {
         [(RK4, 1, 1e-4), (RK4, 5, 2e-3), (within(1e-9), 1, 1e-4)]
     {
         for velocity in ["5", "15"] {
-            let text = format!("{}{}", common::GROUND, robot.replace("VELOCITY", velocity));
+            let text = format!("{}{}", GROUND, robot.replace("VELOCITY", velocity));
             let mut world = by(sdf_world(&text), integrator, ContactLaw::Hard);
             world.physics.step = SimDuration::from_nanos(step_millis * 1_000_000);
             let what = format!("{} in {step_millis} ms, {velocity} rad/s", integrator.word());
@@ -593,5 +595,92 @@ fn a_craft_with_a_fast_wheel_keeps_its_energy() {
             off = off.max((now / *start.get_or_insert(now) - 1.0).abs());
         });
         assert!(off < 1e-6, "{step_millis} ms: energy off by {off} of itself");
+    }
+}
+
+/// A kilogram on a round side, and how high its centre is when it rests: a flat spheroid and an
+/// ellipsoid of three radii that are tilted, a ball whose mass is below its middle, and a plank
+/// across a log.
+fn rockers() -> [(&'static str, String, f64); 4] {
+    let thing = |pose: &str, centre: f64, moments: [f64; 3], geometry: &str| {
+        let [x, y, z] = moments;
+        format!(
+            r#"<model name="thing"><pose>{pose}</pose><link name="link"><inertial>
+            <pose>0 0 {centre} 0 0 0</pose><mass>1</mass><inertia><ixx>{x}</ixx><iyy>{y}</iyy>
+            <izz>{z}</izz></inertia></inertial><collision name="form"><geometry>{geometry}</geometry>
+            </collision></link></model>"#
+        )
+    };
+    let ellipsoid = |radii: [f64; 3], pose: &str| {
+        let [a, b, c] = radii.map(|radius| radius * radius / 5.0);
+        let geometry =
+            format!("<ellipsoid><radii>{} {} {}</radii></ellipsoid>", radii[0], radii[1], radii[2]);
+        thing(pose, 0.0, [b + c, a + c, a + b], &geometry)
+    };
+    let (log, half, tilt) = (0.1, 0.01, 0.3_f64);
+    let (normal, along) = ((sin(tilt), cos(tilt)), (cos(tilt), -sin(tilt)));
+    let of_plank = |normal: f64, along: f64| (log + half) * normal - log * tilt * along;
+    let plank = format!(
+        r#"<model name="log"><static>true</static><link name="link"><pose>0 0 0 1.570796326794897 0 0
+        </pose><collision name="form"><geometry><cylinder><radius>{log}</radius><length>1</length>
+        </cylinder></geometry></collision></link></model>{}"#,
+        thing(
+            &format!(
+                "{} 0 {} 0 {tilt} 0",
+                of_plank(normal.0, along.0),
+                of_plank(normal.1, along.1)
+            ),
+            0.0,
+            [0.01, 0.03, 0.04],
+            &format!("<box><size>0.6 0.2 {}</size></box>", 2.0 * half),
+        )
+    );
+    let on_ground = |thing: String| format!("{GROUND}{thing}");
+    let ball = "<sphere><radius>0.1</radius></sphere>";
+    [
+        ("spheroid", on_ground(ellipsoid([0.2, 0.2, 0.1], "0 0 0.125 0 0.5 0")), 0.1),
+        ("ellipsoid", on_ground(ellipsoid([0.2, 0.15, 0.1], "0 0 0.11 0.2 0.25 0")), 0.1),
+        ("ball", on_ground(thing("0 0 0.1 0 0.5 0", -0.04, [0.004; 3], ball)), 0.06),
+        ("plank", plank, log + half),
+    ]
+}
+
+/// How much of its swing a rocker has at the start, and by which share that changes in 5 s at most.
+fn change_of_swing(
+    models: &str,
+    rest: f64,
+    step_millis: i64,
+    integrator: Integrator,
+) -> (f64, f64) {
+    let mut world = by(sdf_world(models), integrator, ContactLaw::Hard);
+    world.physics.step = SimDuration::from_nanos(step_millis * 1_000_000);
+    let (mut first, mut worst) = (None, 0.0_f64);
+    Play::native(5.0).watch(&world, |model, state| {
+        // By then those that were put down above the ground have stopped falling.
+        if state.time.secs() >= 0.3 {
+            let swing = energy(model, state) - GRAVITY * rest;
+            worst = worst.max((swing / *first.get_or_insert(swing) - 1.0).abs());
+        }
+    });
+    (first.expect("a swing"), worst)
+}
+
+/// Where a point that holds wanders over what rolls on it, what that has of its swing stays: to
+/// second order in the step, where a force left at one point gave as much again in 10 s.
+#[test]
+fn what_rocks_keeps_its_energy() {
+    for (name, models, rest) in rockers() {
+        for integrator in [RK4, within(1e-9)] {
+            let (_, coarse) = change_of_swing(&models, rest, 2, integrator);
+            let (swing, fine) = change_of_swing(&models, rest, 1, integrator);
+            let what = format!("{name} by {}", integrator.word());
+            eprintln!("{what}: {swing:.4} J, changed by {coarse:.1e} at 2 ms, {fine:.1e} at 1 ms");
+            assert!(swing > 0.01, "{what}: {swing} J");
+            assert!(fine < 5e-4, "{what}: {fine}");
+            assert!(fine < 0.4 * coarse, "{what}: {fine} and {coarse}");
+        }
+        let (_, lost) = change_of_swing(&models, rest, 1, Integrator::SemiImplicit);
+        eprintln!("{name} by semi-implicit: changed by {lost:.1e} at 1 ms");
+        assert!(lost < 0.12, "{name}: {lost}");
     }
 }

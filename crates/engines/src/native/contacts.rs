@@ -13,6 +13,7 @@ use headland_world::{ContactLaw, NativeSettings};
 
 use super::lagging::{Lag, Look, Response, responses};
 use super::packing::{Packing, Seat};
+use super::wandering::Wander;
 
 /// The contacts of a step: scratch but for the warm start and what friction lags behind.
 pub(super) struct Contacts {
@@ -116,9 +117,18 @@ pub(super) struct Touch {
     /// speed \[N·m·s\].
     pub rub: [f64; 2],
     lag: Lag,
+    /// From the centres of both sides, where it held a step ago; then where it does now.
+    pub arms: Option<[Vec3; 2]>,
+    /// Of what is held through stages.
+    pub wander: Wander,
 }
 
 impl Touch {
+    /// Whether it holds now, and neither comes nor goes.
+    pub fn is_near(&self) -> bool {
+        self.point.depth.abs() < NEAR
+    }
+
     /// Of its rigids those that somebody moves.
     pub fn moved(&self) -> [Option<usize>; 2] {
         [0, 1].map(|side| self.seats[side].map(|_| self.rigids[side]))
@@ -196,6 +206,8 @@ impl Contacts {
                 overcome_for: kept.map_or(0.0, |touch| touch.overcome_for),
                 rub: [0.0; 2],
                 lag: kept.map_or(Lag::NONE, |touch| touch.lag),
+                arms: kept.filter(|touch| touch.is_near()).and_then(|touch| touch.arms),
+                wander: Wander::default(),
             });
         }
     }
@@ -283,6 +295,11 @@ impl Contacts {
                 packs[pack].push(robot, node, push);
             }
         }
+    }
+
+    /// Takes all points for known: they were solved once in this step.
+    pub fn know_all(&mut self) {
+        self.touches.iter_mut().for_each(|touch| touch.is_known = true);
     }
 
     /// Begins to sum up what points do in the stages of a step.
@@ -384,6 +401,9 @@ impl Contacts {
         }));
     }
 }
+
+/// Gaps and depths up to this are those of what is held, not of what comes or goes \[m\].
+const NEAR: f64 = 1e-4;
 
 /// Normals that differ by less are those of one flat side.
 const SAME_NORMAL: f64 = 1e-9;

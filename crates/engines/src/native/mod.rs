@@ -27,6 +27,7 @@ mod solving;
 mod squeezing;
 mod stages;
 mod strength;
+mod wandering;
 
 use std::time::Duration;
 

@@ -192,7 +192,7 @@ pub(super) enum Hand {
 pub(super) const MU_MAX: f64 = 10.0;
 
 /// Turns of this size in a step are far \[rad\].
-const FAR: f64 = 0.1;
+pub(super) const FAR: f64 = 0.1;
 
 /// What overlaps by no more than this is not worth to be stopped before \[m or rad\].
 const OVERLAP: f64 = 1e-5;
@@ -322,14 +322,14 @@ impl Rows {
         };
         patch_of.resize(contacts.len(), Some(patches.len()));
         patches.push(Patch { first, n: touches.len(), block: 0, parts, spread, target });
-        let bent = across(self.bent, touches[0].point.normal);
-        let mut patching = Patching { free: [bent, Vec3::ZERO], sides: [None; 2] };
+        let levers = touches[0].wander.levers;
+        let mut patching = Patching { free: [self.bent, Vec3::ZERO], sides: [None; 2] };
         for (side, sign) in [(0, -1.0), (1, 1.0)] {
             let rigid = touches[0].rigids[side];
             let (velocity, spin) = match touches[0].seats[side] {
                 Some(seat) => {
                     let asked = self.ask(packs, side, seat);
-                    let arm = spread.centre - packs[seat.0].origin(seat.1);
+                    let arm = spread.centre + levers[side] - packs[seat.0].origin(seat.1);
                     patching.sides[side] = Some((asked.source, sign, arm));
                     (asked.free.velocity_at(V3::of(arm)).get(0), asked.free.turn.get(0))
                 }
@@ -361,17 +361,17 @@ impl Rows {
         (touch_idx, group): (usize, usize),
         touch: &Touch,
     ) {
-        let (normal, at) = (touch.point.normal, touch.point.position);
+        let (normal, at, levers) = (touch.point.normal, touch.point.position, touch.wander.levers);
         let tangents = tangents_of(normal);
         let directions = [normal, tangents[0], tangents[1]];
-        let mut free = across(self.bent, normal);
+        let mut free = self.bent;
         let mut sides = [None; 2];
         for (side, sign) in [(0, -1.0), (1, 1.0)] {
             free += sign
                 * match touch.seats[side] {
                     Some(seat) => {
                         let asked = self.ask(packs, side, seat);
-                        let arm = at - packs[seat.0].origin(seat.1);
+                        let arm = at + levers[side] - packs[seat.0].origin(seat.1);
                         let rows = directions.map(|direction| {
                             let force = direction * sign;
                             let moment = arm.cross(force);
@@ -667,7 +667,7 @@ fn lean(
 }
 
 /// Speeds up to which nothing bounces.
-fn rest_speed(drive: &Drive<'_>) -> f64 {
+pub(super) fn rest_speed(drive: &Drive<'_>) -> f64 {
     (N_STEPS_OF_REST * drive.dt * drive.model.world.gravity.length()).max(1e-6)
 }
 
@@ -681,7 +681,8 @@ fn kick_sides(
     for (side, seat) in touch.seats.iter().enumerate() {
         let Some(seat) = *seat else { continue };
         let sign = if side == 1 { 1.0 } else { -1.0 };
-        let kick = about(packs, seat, touch.point.position, total * sign);
+        let at = touch.point.position + touch.wander.levers[side];
+        let kick = about(packs, seat, at, total * sign);
         act(packs[seat.0].as_mut(), seat, kick);
     }
 }
@@ -727,6 +728,9 @@ fn bent(
     integrator: Integrator,
 ) -> Vec3 {
     let touch = &touches[0];
+    if let Some(bent) = touch.wander.bent {
+        return bent;
+    }
     let stands = |side: usize| {
         let twist = &state.rigids[touch.rigids[side]].twist;
         touch.seats[side].is_none() && twist.angular == Vec3::ZERO
@@ -758,7 +762,7 @@ fn bent(
             }
         }
     };
-    (of_side(1) - of_side(0)) * dt
+    across((of_side(1) - of_side(0)) * dt, touch.point.normal)
 }
 
 /// The part of a vector that is along a surface with this normal.

@@ -41,6 +41,9 @@ impl Built {
         // What would hold everything if the forces stayed as they are is there in the stages, but
         // where something is struck.
         self.find_contacts(drive, state);
+        if self.law == ContactLaw::Hard {
+            self.contacts.follow_points(drive, &self.packs, state);
+        }
         // Who has no stages takes these for the whole step.
         let look = Look { step: drive.dt, share: 1.0, at_stages: Some(false) };
         self.push(drive, state, Some(look), |_| true);
@@ -61,9 +64,14 @@ impl Built {
             pack.settle(drive.dt);
             pack.write(state);
         }
-        self.find_contacts(drive, state);
-        self.push(drive, state, None, |_| false);
-        self.contacts.rub_as_in_stages(&self.packs);
+        if self.law == ContactLaw::Hard {
+            // They were looked for here, and nowhere else.
+            self.contacts.know_all();
+        } else {
+            self.find_contacts(drive, state);
+            self.push(drive, state, None, |_| false);
+            self.contacts.rub_as_in_stages(&self.packs);
+        }
         self.hold(drive, state, Hand::Kick);
         self.carry_on(drive, state);
     }
