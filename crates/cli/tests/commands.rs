@@ -485,6 +485,7 @@ fn details_law_and_integrator_are_recorded() {
         (["--law", "harf"], "did you mean `hard`?"),
         (["--integrator", "rk4:1e-9"], "only `adaptive` has a tolerance"),
         (["--integrator", "adaptive:0"], "above zero"),
+        (["--integrator", "adaptive:1e30"], "0.1 at most"),
     ] {
         let said = text(&expect(dir.path(), &[&["run", &world], &asked[..]].concat(), 2).stderr);
         assert!(said.contains(words), "{asked:?}\n{said}");

@@ -141,6 +141,14 @@ impl Integrator {
         ("adaptive", Integrator::Adaptive { tolerance: None }),
     ];
 
+    /// The loosest tolerance: from there on any step is good enough, and nothing adapts.
+    pub const LOOSEST: f64 = 0.1;
+
+    /// Whether an error could be held within this.
+    pub fn is_tolerance(tolerance: f64) -> bool {
+        tolerance > 0.0 && tolerance <= Integrator::LOOSEST
+    }
+
     /// The word files use; the tolerance stands beside it.
     pub fn word(self) -> &'static str {
         match self {

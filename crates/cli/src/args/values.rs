@@ -81,7 +81,11 @@ pub(super) fn integrator(text: &str) -> Result<Integrator, String> {
     };
     match one_of(name, Integrator::ALL)? {
         Integrator::Adaptive { .. } => {
-            Ok(Integrator::Adaptive { tolerance: Some(positive(tolerance)?) })
+            let tolerance = positive(tolerance)?;
+            if !Integrator::is_tolerance(tolerance) {
+                return Err(format!("a tolerance is {} at most", Integrator::LOOSEST));
+            }
+            Ok(Integrator::Adaptive { tolerance: Some(tolerance) })
         }
         fixed => Err(format!(
             "`{}` takes the steps it is given; only `adaptive` has a tolerance",

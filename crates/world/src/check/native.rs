@@ -7,8 +7,8 @@ use headland_base::Diagnostic;
 use super::Checker;
 use crate::native::feet_of;
 use crate::{
-    Actuator, ControllerWish, Foot, JointKind, ModelAt, PlacedJoint, PlacedLink, SurfaceLaw,
-    Touches, Wheel, World, join_scope,
+    Actuator, ControllerWish, Foot, Integrator, JointKind, ModelAt, PlacedJoint, PlacedLink,
+    SurfaceLaw, Touches, Wheel, World, join_scope,
 };
 
 impl Checker<'_> {
@@ -217,10 +217,12 @@ impl Checker<'_> {
     fn integrator(&mut self, world: &World) {
         let tolerance = world.physics.native.integrator.and_then(|it| it.tolerance());
         if let Some(tolerance) = tolerance
-            && !(tolerance > 0.0 && tolerance.is_finite())
+            && !Integrator::is_tolerance(tolerance)
         {
-            let message = format!("no step can be taken with a tolerance of {tolerance}");
-            self.error("bad-integrator", message, "integrator native#tolerance");
+            let message = format!("no step can be held to a tolerance of {tolerance}");
+            let help = format!("take one above 0, {} at most", Integrator::LOOSEST);
+            let found = Diagnostic::error("bad-integrator", message).help(help);
+            self.push(found, "integrator native#tolerance");
         }
     }
 
