@@ -30,6 +30,12 @@ pub(super) struct Contacts {
     rubbing: Vec<(PointKey, Done)>,
     /// Whom to shove, by the deepest contact of every two.
     shoves: Vec<Shove>,
+    /// How points go along with what they hold, those of two links together, and the arms of each,
+    /// see [`super::wandering`].
+    pub wanders: Vec<Wander>,
+    pub arms: Vec<[Vec3; 2]>,
+    /// Those arms of the step before.
+    pub arms_before: Vec<[Vec3; 2]>,
 }
 
 /// What a point does, each stage by its share of the step.
@@ -117,10 +123,10 @@ pub(super) struct Touch {
     /// speed \[N·m·s\].
     pub rub: [f64; 2],
     lag: Lag,
-    /// From the centres of both sides, where it held a step ago; then where it does now.
-    pub arms: Option<[Vec3; 2]>,
-    /// Of what is held through stages.
-    pub wander: Wander,
+    /// Its place in the list of the last step, if it was close there.
+    pub before: Option<u32>,
+    /// How it wanders, by its place in their list.
+    pub wander: u32,
 }
 
 impl Touch {
@@ -145,6 +151,9 @@ impl Contacts {
             rubbed: Vec::new(),
             rubbing: Vec::new(),
             shoves: Vec::new(),
+            wanders: Vec::new(),
+            arms: Vec::new(),
+            arms_before: Vec::new(),
         }
     }
 
@@ -166,15 +175,16 @@ impl Contacts {
     ) {
         std::mem::swap(&mut self.touches, &mut self.before);
         self.touches.clear();
-        let mut old = self.before.iter().peekable();
+        self.wanders.clear();
+        let mut old = self.before.iter().enumerate().peekable();
         for point in points {
             // Both lists are in the same order, so one walk along the old one finds all.
-            while old.peek().is_some_and(|touch| pair(&touch.point) < pair(point)) {
+            while old.peek().is_some_and(|(_, touch)| pair(&touch.point) < pair(point)) {
                 old.next();
             }
-            let known = old.peek().filter(|touch| pair(&touch.point) == pair(point));
+            let known = old.peek().filter(|(_, touch)| pair(&touch.point) == pair(point));
             let (rigids, seats, surfaces) = match known {
-                Some(touch) => (touch.rigids, touch.seats, touch.surfaces),
+                Some((_, touch)) => (touch.rigids, touch.seats, touch.surfaces),
                 None => {
                     let (a, b) = (&model.bodies[point.body_a], &model.bodies[point.body_b]);
                     let surfaces = SurfacePair::of(
@@ -193,8 +203,8 @@ impl Contacts {
                     continue;
                 }
             }
-            let same = old.clone().take_while(|touch| pair(&touch.point) == pair(point));
-            let kept = same.into_iter().find(|touch| touch.point.feature == point.feature);
+            let mut same = old.clone().take_while(|(_, touch)| pair(&touch.point) == pair(point));
+            let kept = same.find(|(_, touch)| touch.point.feature == point.feature);
             self.touches.push(Touch {
                 point: *point,
                 rigids,
@@ -202,12 +212,12 @@ impl Contacts {
                 surfaces,
                 is_known: kept.is_some(),
                 force: Vec3::ZERO,
-                impulse: kept.map_or([0.0; 3], |touch| touch.impulse),
-                overcome_for: kept.map_or(0.0, |touch| touch.overcome_for),
+                impulse: kept.map_or([0.0; 3], |(_, touch)| touch.impulse),
+                overcome_for: kept.map_or(0.0, |(_, touch)| touch.overcome_for),
                 rub: [0.0; 2],
-                lag: kept.map_or(Lag::NONE, |touch| touch.lag),
-                arms: kept.filter(|touch| touch.is_near()).and_then(|touch| touch.arms),
-                wander: Wander::default(),
+                lag: kept.map_or(Lag::NONE, |(_, touch)| touch.lag),
+                before: kept.filter(|(_, touch)| touch.is_near()).map(|(place, _)| place as u32),
+                wander: 0,
             });
         }
     }

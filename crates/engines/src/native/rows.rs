@@ -45,6 +45,8 @@ pub(super) struct Rows {
     has_stages: bool,
     /// What the bend of their ways adds to the speeds of the contacts at hand \[m/s\].
     bent: Vec3,
+    /// How far off their points these hold, by side \[m\].
+    levers: [Vec3; 2],
 }
 
 /// What is held in a step, block by block.
@@ -217,6 +219,7 @@ impl Rows {
             n_steps: 0,
             has_stages: false,
             bent: Vec3::ZERO,
+            levers: [Vec3::ZERO; 2],
             joints,
             islands: Islands::new(numbering.n_robots),
             numbering,
@@ -297,7 +300,10 @@ impl Rows {
         for (group, touches) in of_two_links.enumerate() {
             if touches[0].seats.iter().any(moves) {
                 let first_block = self.held.contacts.len();
-                self.bent = bent(packs, state, touches, drive.dt, integrator);
+                let wander = contacts.wander(&touches[0]);
+                self.levers = wander.levers;
+                let bent = || bent(packs, state, touches, drive.dt, integrator);
+                self.bent = wander.bent.unwrap_or_else(bent);
                 for (i, touch) in touches.iter().enumerate() {
                     self.hold_contact(drive, packs, state, (first_touch + i, group), touch);
                 }
@@ -322,7 +328,7 @@ impl Rows {
         };
         patch_of.resize(contacts.len(), Some(patches.len()));
         patches.push(Patch { first, n: touches.len(), block: 0, parts, spread, target });
-        let levers = touches[0].wander.levers;
+        let levers = self.levers;
         let mut patching = Patching { free: [self.bent, Vec3::ZERO], sides: [None; 2] };
         for (side, sign) in [(0, -1.0), (1, 1.0)] {
             let rigid = touches[0].rigids[side];
@@ -361,7 +367,7 @@ impl Rows {
         (touch_idx, group): (usize, usize),
         touch: &Touch,
     ) {
-        let (normal, at, levers) = (touch.point.normal, touch.point.position, touch.wander.levers);
+        let (normal, at, levers) = (touch.point.normal, touch.point.position, self.levers);
         let tangents = tangents_of(normal);
         let directions = [normal, tangents[0], tangents[1]];
         let mut free = self.bent;
@@ -545,6 +551,7 @@ fn hand_out(
     let impulse = |k: usize| solver.impulses[at + k] + solver.bounces[at + k];
     match &held.owners[block] {
         Owner::Contact { touch, tangents, stops, .. } => {
+            let levers = contacts.wander(&contacts.touches[*touch]).levers;
             let touch = &mut contacts.touches[*touch];
             let is_overcome = held.is_overcome(block, touch.impulse[0]);
             touch.overcome_for = if is_overcome { touch.overcome_for + dt } else { 0.0 };
@@ -553,7 +560,7 @@ fn hand_out(
                 + tangents[1] * impulse(2);
             touch.force = total / dt;
             if total != Vec3::ZERO {
-                kick_sides(packs, touch, total, |pack, seat, kick| {
+                kick_sides(packs, (touch, levers), total, |pack, seat, kick| {
                     pack.kick(seat.1, seat.2, kick);
                     if *stops {
                         pack.stop(seat.1);
@@ -613,7 +620,8 @@ fn push_apart(
         _ if push == 0.0 => {}
         Owner::Contact { touch, .. } => {
             let touch = &contacts.touches[*touch];
-            kick_sides(packs, touch, touch.point.normal * push, |pack, seat, nudge| {
+            let held = (touch, contacts.wander(touch).levers);
+            kick_sides(packs, held, touch.point.normal * push, |pack, seat, nudge| {
                 pack.nudge(seat.1, seat.2, nudge);
             });
         }
@@ -647,7 +655,8 @@ fn lean(
                 + tangents[0] * impulse(1)
                 + tangents[1] * impulse(2);
             if total != Vec3::ZERO {
-                kick_sides(packs, touch, total, |pack, seat, load| {
+                let held = (touch, contacts.wander(touch).levers);
+                kick_sides(packs, held, total, |pack, seat, load| {
                     pack.lean(seat.1, seat.2, load);
                 });
             }
@@ -674,14 +683,14 @@ pub(super) fn rest_speed(drive: &Drive<'_>) -> f64 {
 /// What an impulse of a contact does to whom it moves, handed to `act` side by side.
 fn kick_sides(
     packs: &mut [Box<dyn Pack>],
-    touch: &Touch,
+    (touch, levers): (&Touch, [Vec3; 2]),
     total: Vec3,
     act: impl Fn(&mut dyn Pack, Seat, V6<f64>),
 ) {
     for (side, seat) in touch.seats.iter().enumerate() {
         let Some(seat) = *seat else { continue };
         let sign = if side == 1 { 1.0 } else { -1.0 };
-        let at = touch.point.position + touch.wander.levers[side];
+        let at = touch.point.position + levers[side];
         let kick = about(packs, seat, at, total * sign);
         act(packs[seat.0].as_mut(), seat, kick);
     }
@@ -728,9 +737,6 @@ fn bent(
     integrator: Integrator,
 ) -> Vec3 {
     let touch = &touches[0];
-    if let Some(bent) = touch.wander.bent {
-        return bent;
-    }
     let stands = |side: usize| {
         let twist = &state.rigids[touch.rigids[side]].twist;
         touch.seats[side].is_none() && twist.angular == Vec3::ZERO

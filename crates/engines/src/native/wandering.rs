@@ -40,57 +40,77 @@ impl Contacts {
     /// Finds how points wander that were there a step ago. The points of two links do so together:
     /// no motion of theirs follows all of them apart.
     pub fn follow_points(&mut self, drive: &Drive<'_>, packs: &[Box<dyn Pack>], state: &State) {
+        std::mem::swap(&mut self.arms, &mut self.arms_before);
+        self.arms.clear();
+        self.wanders.clear();
         for of_two in self.touches.chunk_by_mut(|a, b| a.rigids == b.rigids) {
             let centres = of_two[0].rigids.map(|rigid| {
                 let centre = drive.model.rigids[rigid].centre;
                 state.rigids[rigid].world_from_rigid.point(centre)
             });
-            let wander = wander_of(drive, packs, state, of_two, centres).unwrap_or_default();
-            for touch in of_two {
-                touch.wander = wander;
-                touch.arms = Some(centres.map(|centre| touch.point.position - centre));
-            }
+            let first = self.arms.len();
+            let arms = |touch: &Touch| centres.map(|centre| touch.point.position - centre);
+            self.arms.extend(of_two.iter().map(arms));
+            let grown = grown(of_two, &self.arms[first..], &self.arms_before);
+            let wander = grown.and_then(|grown| wander_of(drive, packs, state, &of_two[0], grown));
+            of_two.iter_mut().for_each(|touch| touch.wander = self.wanders.len() as u32);
+            self.wanders.push(wander.unwrap_or_default());
         }
+    }
+
+    /// How a point wanders; not at all where nobody asked.
+    pub fn wander(&self, touch: &Touch) -> Wander {
+        self.wanders.get(touch.wander as usize).copied().unwrap_or_default()
     }
 }
 
-/// None where it is not known.
+/// The arms of two links' points in the middle of all, and what they have grown by since the step
+/// before; none where one was not there.
+type Grown = [[Vec3; 2]; 2];
+
+fn grown(touches: &[Touch], arms: &[[Vec3; 2]], before: &[[Vec3; 2]]) -> Option<Grown> {
+    let share = 1.0 / touches.len() as f64;
+    let mut out = [[Vec3::ZERO; 2]; 2];
+    for (touch, arms) in touches.iter().zip(arms) {
+        let before = before.get(touch.before.filter(|_| touch.is_near())? as usize)?;
+        for side in 0..2 {
+            out[side][0] += arms[side] * share;
+            out[side][1] += (arms[side] - before[side]) * share;
+        }
+    }
+    Some(out)
+}
+
+/// None where it is not to be known.
 fn wander_of(
     drive: &Drive<'_>,
     packs: &[Box<dyn Pack>],
     state: &State,
-    touches: &[Touch],
-    centres: [Vec3; 2],
+    touch: &Touch,
+    grown: Grown,
 ) -> Option<Wander> {
-    let [a, b] = touches[0].seats.map(|seat| seat.map(|(pack, robot, _)| (pack, robot)));
+    let [a, b] = touch.seats.map(|seat| seat.map(|(pack, robot, _)| (pack, robot)));
     let takes_part =
         |side: Option<(usize, usize)>| side.is_none_or(|(pack, _)| packs[pack].has_stages());
     if a == b || !takes_part(a) || !takes_part(b) {
         return None;
     }
-    let share = 1.0 / touches.len() as f64;
-    let (mut at, mut grown) = (Vec3::ZERO, [Vec3::ZERO; 2]);
-    for touch in touches {
-        let before = touch.arms.filter(|_| touch.is_near())?;
-        at += touch.point.position * share;
-        for side in 0..2 {
-            grown[side] += (touch.point.position - centres[side] - before[side]) * share;
-        }
-    }
     let (mut levers, mut bent) = ([Vec3::ZERO; 2], Vec3::ZERO);
     for (side, sign) in [(0, -1.0), (1, 1.0)] {
-        let Some((pack, robot, node)) = touches[0].seats[side] else { continue };
-        let spin = state.rigids[touches[0].rigids[side]].twist.angular;
+        let Some((pack, robot, node)) = touch.seats[side] else { continue };
+        let ([arm, grown], rigid) = (grown[side], touch.rigids[side]);
+        let spin = state.rigids[rigid].twist.angular;
         // A point that jumps, as from one corner to another, does not wander.
-        let is_jump = spin.cross(grown[side]).length() > rest_speed(drive);
+        let is_jump = spin.cross(grown).length() > rest_speed(drive);
         if spin.length() * drive.dt > FAR || is_jump {
             return None;
         }
-        let centre = centres[side] - packs[pack].origin(robot);
+        let centre = state.rigids[rigid].world_from_rigid.point(drive.model.rigids[rigid].centre);
+        let centre = centre - packs[pack].origin(robot);
         let bend = packs[pack].bend(robot, node, V3::of(centre));
-        let goes_along = bend.line.get(0) + bend.turn.get(0).cross(at - centres[side]);
-        levers[side] = grown[side] * 0.5;
-        bent += (goes_along * drive.dt + spin.cross(grown[side] - levers[side])) * sign;
+        let goes_along = bend.line.get(0) + bend.turn.get(0).cross(arm);
+        levers[side] = grown * 0.5;
+        bent += (goes_along * drive.dt + spin.cross(grown - levers[side])) * sign;
     }
     Some(Wander { levers, bent: Some(bent) })
 }

@@ -62,7 +62,7 @@ impl Checker<'_> {
                 self.known_link(at.scope, second);
             }
         });
-        self.contact_pairs(world, joints);
+        self.contact_pairs(world, links, joints);
     }
 
     /// The position of the link at one end; `None` for the world and for what is not there.

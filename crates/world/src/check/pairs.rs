@@ -4,16 +4,21 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Checker;
-use crate::{JointKind, ModelAt, PlacedJoint, World, join_scope};
+use crate::{JointKind, ModelAt, PlacedJoint, PlacedLink, World, join_scope};
 
 impl Checker<'_> {
-    pub(super) fn contact_pairs(&mut self, world: &World, joints: &[PlacedJoint<'_>]) {
+    pub(super) fn contact_pairs(
+        &mut self,
+        world: &World,
+        links: &[PlacedLink<'_>],
+        joints: &[PlacedJoint<'_>],
+    ) {
         let mut has_some = false;
         world.visit_models(&mut |at| has_some |= !at.model.contact_pairs.is_empty());
         if !has_some {
             return;
         }
-        let (apart, held) = (Apart::of(world), Held::of(joints));
+        let (apart, held) = (Apart::of(world, links), Held::of(joints));
         world.visit_models(&mut |at| {
             for (first, second) in &at.model.contact_pairs {
                 self.contact_pair(&at, (first, second), &apart, &held);
@@ -40,6 +45,10 @@ impl Checker<'_> {
             format!("`{first}` and `{second}` are held together by fixed joints: they never touch")
         } else if let Some(by) = apart.by(&a, &b) {
             format!("`{first}` and `{second}` are to touch, and a {by} keeps them apart")
+        } else if let Some((name, why)) = apart.idle([(first, &a), (second, &b)]) {
+            let part = self.noted_or_model(format!("contact_pair {a} {b}"), at.scope);
+            let message = format!("`{first}` and `{second}` are to touch, and `{name}` {why}");
+            return self.warning("idle-contact-pair", message, &part);
         } else {
             return;
         };
@@ -57,11 +66,19 @@ impl Checker<'_> {
 struct Apart {
     pairs: BTreeSet<(String, String)>,
     sets: Vec<BTreeSet<String>>,
+    /// Links that touch nothing, and why.
+    idle: BTreeMap<String, &'static str>,
 }
 
 impl Apart {
-    fn of(world: &World) -> Apart {
-        let mut out = Apart { pairs: BTreeSet::new(), sets: Vec::new() };
+    fn of(world: &World, links: &[PlacedLink<'_>]) -> Apart {
+        let why = |(placed, touches): (&PlacedLink<'_>, bool)| match touches {
+            true => placed.link.collisions.is_empty().then_some("has no collision"),
+            false => Some("is kept out of contacts by `headland:touches`"),
+        };
+        let idle = links.iter().zip(world.touching_links());
+        let idle = idle.filter_map(|both| Some((both.0.name.clone(), why(both)?))).collect();
+        let mut out = Apart { pairs: BTreeSet::new(), sets: Vec::new(), idle };
         out.add_sets("", &world.contact_sets);
         world.visit_models(&mut |at| {
             for (a, b) in &at.model.contact_excludes {
@@ -75,6 +92,11 @@ impl Apart {
     fn add_sets(&mut self, scope: &str, sets: &[Vec<String>]) {
         let whole = |set: &Vec<String>| set.iter().map(|name| join_scope(scope, name)).collect();
         self.sets.extend(sets.iter().map(whole));
+    }
+
+    /// The first of some links, by name and whole name, that touches nothing, and why.
+    fn idle<'a>(&self, links: [(&'a str, &str); 2]) -> Option<(&'a str, &'static str)> {
+        links.into_iter().find_map(|(name, whole)| Some((name, *self.idle.get(whole)?)))
     }
 
     /// The element that keeps two links apart.

@@ -152,6 +152,17 @@ fn pairs_that_are_on_must_be_able_to_touch() {
         pair(m, "tip", "base");
     };
     assert_eq!(codes(set), bad);
+    let untouched = |m: &mut Model| {
+        m.touches = Touches::Links(vec!["base".into()]);
+        pair(m, "tip", "base");
+    };
+    let idle = ["idle-contact-pair"];
+    assert_eq!(codes(untouched), idle);
+    let shapeless = |m: &mut Model| {
+        m.links[1].collisions.clear();
+        pair(m, "tip", "base");
+    };
+    assert_eq!(codes(shapeless), idle);
 }
 
 #[test]
