@@ -599,9 +599,9 @@ fn a_craft_with_a_fast_wheel_keeps_its_energy() {
 }
 
 /// A kilogram on a round side, and how high its centre is when it rests: a flat spheroid and an
-/// ellipsoid of three radii that are tilted, a ball whose mass is below its middle, and a plank
-/// across a log.
-fn rockers() -> [(&'static str, String, f64); 4] {
+/// ellipsoid of three radii that are tilted, a ball whose mass is below its middle, a small one that
+/// rolls by a fifth of a radian in a millisecond, and a plank across a log.
+fn rockers() -> [(&'static str, String, f64); 5] {
     let thing = |pose: &str, centre: f64, moments: [f64; 3], geometry: &str| {
         let [x, y, z] = moments;
         format!(
@@ -637,10 +637,14 @@ fn rockers() -> [(&'static str, String, f64); 4] {
     );
     let on_ground = |thing: String| format!("{GROUND}{thing}");
     let ball = "<sphere><radius>0.1</radius></sphere>";
+    let quick = "<sphere><radius>0.02</radius></sphere>";
+    let quick = thing("0 0 0.02 0 0 0", -2e-4, [1.6e-4; 3], quick)
+        .replace("<inertial>", "<headland:twist>4 0 0 0 200 0</headland:twist><inertial>");
     [
         ("spheroid", on_ground(ellipsoid([0.2, 0.2, 0.1], "0 0 0.125 0 0.5 0")), 0.1),
         ("ellipsoid", on_ground(ellipsoid([0.2, 0.15, 0.1], "0 0 0.11 0.2 0.25 0")), 0.1),
         ("ball", on_ground(thing("0 0 0.1 0 0.5 0", -0.04, [0.004; 3], ball)), 0.06),
+        ("quick ball", on_ground(quick), 0.02 - 2e-4),
         ("plank", plank, log + half),
     ]
 }

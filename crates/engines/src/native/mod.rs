@@ -14,6 +14,7 @@ mod attainable;
 mod choosing;
 mod contacts;
 mod crew;
+mod handing;
 mod implausible;
 mod islands;
 mod joint_rows;
@@ -255,7 +256,7 @@ impl Built {
         let points = self.detector.detect(&self.scene, &state.rigids, margin);
         self.contacts.take(drive.model, &self.packing, state, points, &reach);
         if self.law == ContactLaw::Hard {
-            self.contacts.flatten();
+            self.contacts.flatten(|(pack, ..)| self.packs[pack].gives_way());
         }
     }
 

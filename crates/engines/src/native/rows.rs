@@ -13,6 +13,7 @@ use headland_world::Integrator;
 
 use super::contacts::{Contacts, Touch, velocity_at};
 use super::crew::Crew;
+use super::handing::{Solved, is_any};
 use super::islands::Islands;
 use super::joint_rows::JointRows;
 use super::packing::Seat;
@@ -96,7 +97,7 @@ impl Held {
             };
             let rows = at..at + self.blocks.blocks[*block].n_rows;
             at = rows.end;
-            any(&solver.bounces[rows.clone()]) || stops && any(&solver.impulses[rows])
+            is_any(&solver.bounces[rows.clone()]) || stops && is_any(&solver.impulses[rows])
         })
     }
 
@@ -194,7 +195,7 @@ pub(super) enum Hand {
 pub(super) const MU_MAX: f64 = 10.0;
 
 /// Turns of this size in a step are far \[rad\].
-pub(super) const FAR: f64 = 0.1;
+const FAR: f64 = 0.1;
 
 /// What overlaps by no more than this is not worth to be stopped before \[m or rad\].
 const OVERLAP: f64 = 1e-5;
@@ -517,19 +518,14 @@ impl Rows {
                         Owner::Columns { slot, .. } => self.next[slot] = solver.impulses[at],
                         Owner::Links(_) | Owner::Rub { .. } => {}
                     }
+                    let solved = Solved { held: &self.held, block, solver, at };
                     match hand {
                         Hand::Kick => {
-                            hand_out(&self.held, block, solver, at, drive.dt, packs, contacts);
-                            let rows = at..at + self.held.blocks.blocks[block].n_rows;
-                            let kicks =
-                                any(&solver.bounces[rows.clone()]) || any(&solver.impulses[rows]);
-                            if is_struck && kicks {
-                                strike(&self.held.owners[block], packs, contacts);
-                            }
-                            push_apart(&self.held, block, solver.pushes[at], packs, contacts);
+                            solved.kick(drive.dt, is_struck, packs, contacts);
+                            solved.push_apart(packs, contacts);
                         }
                         Hand::Lean if is_struck => {}
-                        Hand::Lean => lean(&self.held, block, solver, at, packs, contacts),
+                        Hand::Lean => solved.lean(packs, contacts),
                     }
                     at += self.held.blocks.blocks[block].n_rows;
                 }
@@ -538,169 +534,9 @@ impl Rows {
     }
 }
 
-/// Gives the packs what the impulses of a block are, which stand from `at` on.
-fn hand_out(
-    held: &Held,
-    block: usize,
-    solver: &Solver,
-    at: usize,
-    dt: f64,
-    packs: &mut [Box<dyn Pack>],
-    contacts: &mut Contacts,
-) {
-    let impulse = |k: usize| solver.impulses[at + k] + solver.bounces[at + k];
-    match &held.owners[block] {
-        Owner::Contact { touch, tangents, stops, .. } => {
-            let levers = contacts.wander(&contacts.touches[*touch]).levers;
-            let touch = &mut contacts.touches[*touch];
-            let is_overcome = held.is_overcome(block, touch.impulse[0]);
-            touch.overcome_for = if is_overcome { touch.overcome_for + dt } else { 0.0 };
-            let total = touch.point.normal * impulse(0)
-                + tangents[0] * impulse(1)
-                + tangents[1] * impulse(2);
-            touch.force = total / dt;
-            if total != Vec3::ZERO {
-                kick_sides(packs, (touch, levers), total, |pack, seat, kick| {
-                    pack.kick(seat.1, seat.2, kick);
-                    if *stops {
-                        pack.stop(seat.1);
-                    }
-                });
-            }
-        }
-        // Whoever gets no impulse was not kicked: it goes on as if there were no row.
-        _ if impulse(0) == 0.0 => {}
-        Owner::Columns { shares, stops, .. } => {
-            for ((pack, robot, column), share) in shares.iter().flatten() {
-                packs[*pack].kick_column(*robot, *column, share * impulse(0));
-                if *stops {
-                    packs[*pack].stop(*robot);
-                }
-            }
-        }
-        Owner::Links(sides) => kick_links(packs, sides, impulse(0)),
-        Owner::Rub { points: (first, n), parts: (part, stride), sides, .. } => {
-            let parts = held.parts[*part..].iter().step_by(*stride);
-            for (touch, part) in held.rubbing[*first..first + n].iter().zip(parts) {
-                contacts.touches[*touch].force += *part * impulse(0);
-            }
-            kick_links(packs, sides, impulse(0));
-        }
-    }
-}
-
-/// Whether there is any impulse.
-fn any(impulses: &[f64]) -> bool {
-    impulses.iter().any(|impulse| *impulse != 0.0)
-}
-
-/// Tells the packs that what a block kicks is struck.
-fn strike(owner: &Owner, packs: &mut [Box<dyn Pack>], contacts: &Contacts) {
-    let mut strike = |seat: &Seat| packs[seat.0].strike(seat.1);
-    match owner {
-        Owner::Contact { touch, .. } => {
-            contacts.touches[*touch].seats.iter().flatten().for_each(strike)
-        }
-        Owner::Columns { shares, .. } => shares.iter().flatten().for_each(|(seat, _)| strike(seat)),
-        Owner::Links(sides) | Owner::Rub { sides, .. } => {
-            sides.iter().flatten().for_each(|(seat, _)| strike(seat))
-        }
-    }
-}
-
-/// Gives the packs what moves them out of each other, without a speed that stays.
-fn push_apart(
-    held: &Held,
-    block: usize,
-    push: f64,
-    packs: &mut [Box<dyn Pack>],
-    contacts: &Contacts,
-) {
-    match &held.owners[block] {
-        _ if push == 0.0 => {}
-        Owner::Contact { touch, .. } => {
-            let touch = &contacts.touches[*touch];
-            let held = (touch, contacts.wander(touch).levers);
-            kick_sides(packs, held, touch.point.normal * push, |pack, seat, nudge| {
-                pack.nudge(seat.1, seat.2, nudge);
-            });
-        }
-        Owner::Columns { shares, .. } => {
-            for ((pack, robot, column), share) in shares.iter().flatten() {
-                packs[*pack].nudge_column(*robot, *column, share * push);
-            }
-        }
-        Owner::Links(sides) | Owner::Rub { sides, .. } => {
-            for ((pack, robot, node), force) in sides.iter().flatten() {
-                packs[*pack].nudge(*robot, *node, *force * push);
-            }
-        }
-    }
-}
-
-/// Lets the packs lean on what the impulses of a block are.
-fn lean(
-    held: &Held,
-    block: usize,
-    solver: &Solver,
-    at: usize,
-    packs: &mut [Box<dyn Pack>],
-    contacts: &Contacts,
-) {
-    let impulse = |k: usize| solver.impulses[at + k];
-    match &held.owners[block] {
-        Owner::Contact { touch, tangents, .. } => {
-            let touch = &contacts.touches[*touch];
-            let total = touch.point.normal * impulse(0)
-                + tangents[0] * impulse(1)
-                + tangents[1] * impulse(2);
-            if total != Vec3::ZERO {
-                let held = (touch, contacts.wander(touch).levers);
-                kick_sides(packs, held, total, |pack, seat, load| {
-                    pack.lean(seat.1, seat.2, load);
-                });
-            }
-        }
-        _ if impulse(0) == 0.0 => {}
-        Owner::Columns { shares, .. } => {
-            for ((pack, robot, column), share) in shares.iter().flatten() {
-                packs[*pack].lean_column(*robot, *column, share * impulse(0));
-            }
-        }
-        Owner::Links(sides) | Owner::Rub { sides, .. } => {
-            for ((pack, robot, node), force) in sides.iter().flatten() {
-                packs[*pack].lean(*robot, *node, *force * impulse(0));
-            }
-        }
-    }
-}
-
 /// Speeds up to which nothing bounces.
 pub(super) fn rest_speed(drive: &Drive<'_>) -> f64 {
     (N_STEPS_OF_REST * drive.dt * drive.model.world.gravity.length()).max(1e-6)
-}
-
-/// What an impulse of a contact does to whom it moves, handed to `act` side by side.
-fn kick_sides(
-    packs: &mut [Box<dyn Pack>],
-    (touch, levers): (&Touch, [Vec3; 2]),
-    total: Vec3,
-    act: impl Fn(&mut dyn Pack, Seat, V6<f64>),
-) {
-    for (side, seat) in touch.seats.iter().enumerate() {
-        let Some(seat) = *seat else { continue };
-        let sign = if side == 1 { 1.0 } else { -1.0 };
-        let at = touch.point.position + levers[side];
-        let kick = about(packs, seat, at, total * sign);
-        act(packs[seat.0].as_mut(), seat, kick);
-    }
-}
-
-/// What an impulse along a row between links does to both.
-fn kick_links(packs: &mut [Box<dyn Pack>], sides: &Sides, impulse: f64) {
-    for ((pack, robot, node), force) in sides.iter().flatten() {
-        packs[*pack].kick(*robot, *node, *force * impulse);
-    }
 }
 
 /// A force at a point of the world, about the origin of who it acts on.

@@ -25,7 +25,10 @@ use headland_sim::motion::{Drive, Pack};
 use headland_sim::tree::V3;
 
 use super::contacts::{Contacts, Touch};
-use super::rows::{FAR, rest_speed};
+use super::rows::rest_speed;
+
+/// Turns of this size in a step are far \[rad\]: how a point came says little of where it goes.
+const FAR: f64 = 0.5;
 
 /// How a point goes along with the sides it holds, from here to where the step ends.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -49,10 +52,15 @@ impl Contacts {
                 state.rigids[rigid].world_from_rigid.point(centre)
             });
             let first = self.arms.len();
-            let arms = |touch: &Touch| centres.map(|centre| touch.point.position - centre);
-            self.arms.extend(of_two.iter().map(arms));
-            let grown = grown(of_two, &self.arms[first..], &self.arms_before);
-            let wander = grown.and_then(|grown| wander_of(drive, packs, state, &of_two[0], grown));
+            self.arms.extend(of_two.iter().map(|touch| Arms {
+                at: centres.map(|centre| touch.point.position - centre),
+                grown: [Vec3::ZERO; 2],
+            }));
+            let arms = &mut self.arms[first..];
+            let wander = Arms::of_all(of_two, arms, &self.arms_before).and_then(|(all, before)| {
+                arms.iter_mut().for_each(|arms| arms.grown = all.grown);
+                wander_of(drive, packs, state, &of_two[0], (&all, &before))
+            });
             of_two.iter_mut().for_each(|touch| touch.wander = self.wanders.len() as u32);
             self.wanders.push(wander.unwrap_or_default());
         }
@@ -64,21 +72,31 @@ impl Contacts {
     }
 }
 
-/// The arms of two links' points in the middle of all, and what they have grown by since the step
-/// before; none where one was not there.
-type Grown = [[Vec3; 2]; 2];
+/// A point seen from the centres of both sides.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Arms {
+    at: [Vec3; 2],
+    /// By how much it went in the last step, in the middle of all points of these links \[m\].
+    grown: [Vec3; 2],
+}
 
-fn grown(touches: &[Touch], arms: &[[Vec3; 2]], before: &[[Vec3; 2]]) -> Option<Grown> {
-    let share = 1.0 / touches.len() as f64;
-    let mut out = [[Vec3::ZERO; 2]; 2];
-    for (touch, arms) in touches.iter().zip(arms) {
-        let before = before.get(touch.before.filter(|_| touch.is_near())? as usize)?;
-        for side in 0..2 {
-            out[side][0] += arms[side] * share;
-            out[side][1] += (arms[side] - before[side]) * share;
+impl Arms {
+    /// Of the middle of two links' points, now and, as far as it had grown, a step ago; none where
+    /// one was not there.
+    fn of_all(touches: &[Touch], arms: &[Arms], before: &[Arms]) -> Option<(Arms, Arms)> {
+        let share = 1.0 / touches.len() as f64;
+        let mut now = Arms { at: [Vec3::ZERO; 2], grown: [Vec3::ZERO; 2] };
+        let mut then = now;
+        for (touch, arms) in touches.iter().zip(arms) {
+            let before = before.get(touch.before.filter(|_| touch.is_near())? as usize)?;
+            for side in 0..2 {
+                now.at[side] += arms.at[side] * share;
+                now.grown[side] += (arms.at[side] - before.at[side]) * share;
+                then.grown[side] += before.grown[side] * share;
+            }
         }
+        Some((now, then))
     }
-    Some(out)
 }
 
 /// None where it is not to be known.
@@ -87,7 +105,7 @@ fn wander_of(
     packs: &[Box<dyn Pack>],
     state: &State,
     touch: &Touch,
-    grown: Grown,
+    (arms, before): (&Arms, &Arms),
 ) -> Option<Wander> {
     let [a, b] = touch.seats.map(|seat| seat.map(|(pack, robot, _)| (pack, robot)));
     let takes_part =
@@ -98,10 +116,12 @@ fn wander_of(
     let (mut levers, mut bent) = ([Vec3::ZERO; 2], Vec3::ZERO);
     for (side, sign) in [(0, -1.0), (1, 1.0)] {
         let Some((pack, robot, node)) = touch.seats[side] else { continue };
-        let ([arm, grown], rigid) = (grown[side], touch.rigids[side]);
+        let (arm, grown, rigid) = (arms.at[side], arms.grown[side], touch.rigids[side]);
         let spin = state.rigids[rigid].twist.angular;
-        // A point that jumps, as from one corner to another, does not wander.
-        let is_jump = spin.cross(grown).length() > rest_speed(drive);
+        // A point that jumps, as from one corner to another, does not wander: what does goes on as
+        // it did.
+        let is_far = |way: Vec3| spin.cross(way).length() > rest_speed(drive);
+        let is_jump = is_far(grown) && is_far(grown - before.grown[side]);
         if spin.length() * drive.dt > FAR || is_jump {
             return None;
         }
