@@ -4,6 +4,7 @@
 mod common;
 
 use common::{By, GRAVITY, GROUND, Play, place_of, sdf_world, twist_of};
+use headland_base::maths::{cos, sin};
 use headland_base::{SimDuration, Vec3};
 use headland_sim::{Mode, Model, State};
 use headland_world::{ContactLaw, Integrator, World};
@@ -149,6 +150,9 @@ fn a_vehicle_stops_at_what_is_too_heavy_for_it() {
     }
 }
 
+const INTEGRATORS: [Integrator; 3] =
+    [Integrator::SemiImplicit, Integrator::Rk4, Integrator::Adaptive { tolerance: None }];
+
 /// What sticks to something that turns stays where it is on it, by every integrator.
 #[test]
 fn a_box_on_a_turntable_does_not_creep() {
@@ -167,15 +171,48 @@ fn a_box_on_a_turntable_does_not_creep() {
         );
     }
     let world = sdf_world(&models);
-    let integrators =
-        [Integrator::SemiImplicit, Integrator::Rk4, Integrator::Adaptive { tolerance: None }];
-    for integrator in integrators {
+    for integrator in INTEGRATORS {
         let world = common::by(world.clone(), integrator, ContactLaw::Hard);
         // Up to 3 rad/s in a second and a half.
         let turning =
             By(|now: f64, _: &Model, _: &State| vec![(0, Mode::Velocity, (2.0 * now).min(3.0))]);
         let (mut at, mut crept) = ([0.0; 3], 0.0_f64);
         Play::native(4.0).gains(0.0, 100.0).with(turning).watch(&world, |model, state| {
+            for (i, at) in at.iter_mut().enumerate() {
+                *at = place_of(model, state, &format!("box_{i}")).with_z(0.0).length();
+                crept = crept.max((*at - radii[i]).abs());
+            }
+        });
+        eprintln!("{integrator:?}: at {at:?}, crept {crept} m at most");
+        assert!(crept < 1e-4, "{integrator:?}: {crept} m, at {at:?}");
+    }
+}
+
+/// The same on a disc that is led, whose way no force bends.
+#[test]
+fn a_box_on_a_led_turntable_does_not_creep() {
+    let disc = "<cylinder><radius>0.5</radius><length>0.02</length></cylinder>";
+    let led = link("disc", "0 0 0.5 0 0 0", 1000.0, disc, 0.4).replace(
+        "<inertial",
+        "<headland:twist>0 0 0 0 0 3</headland:twist><kinematic>true</kinematic><inertial",
+    );
+    let mut models = format!(r#"<model name="table">{led}</model>"#);
+    let radii = [0.1, 0.2, 0.3];
+    for (i, radius) in radii.iter().enumerate() {
+        let form = "<box><size>0.05 0.05 0.05</size></box>";
+        // They begin on their way round.
+        let (x, y) = (radius * cos(i as f64), radius * sin(i as f64));
+        let twist = format!("<headland:twist>{} {} 0 0 0 3</headland:twist>", -3.0 * y, 3.0 * x);
+        let form = link("box", "0 0 0 0 0 0", 500.0, form, 0.4);
+        let form = form.replace("<inertial", &format!("{twist}<inertial"));
+        models +=
+            &format!(r#"<model name="box_{i}"><pose>{x} {y} 0.535 0 0 0</pose>{form}</model>"#);
+    }
+    let world = sdf_world(&models);
+    for integrator in INTEGRATORS {
+        let world = common::by(world.clone(), integrator, ContactLaw::Hard);
+        let (mut at, mut crept) = ([0.0; 3], 0.0_f64);
+        Play::native(4.0).watch(&world, |model, state| {
             for (i, at) in at.iter_mut().enumerate() {
                 *at = place_of(model, state, &format!("box_{i}")).with_z(0.0).length();
                 crept = crept.max((*at - radii[i]).abs());

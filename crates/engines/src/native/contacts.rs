@@ -13,7 +13,7 @@ use headland_world::{ContactLaw, NativeSettings};
 
 use super::lagging::{Lag, Look, Response, responses};
 use super::packing::{Packing, Seat};
-use super::wandering::{Arms, Wander};
+use super::wandering::Wandering;
 
 /// The contacts of a step: scratch but for the warm start and what friction lags behind.
 pub(super) struct Contacts {
@@ -30,12 +30,11 @@ pub(super) struct Contacts {
     rubbing: Vec<(PointKey, Done)>,
     /// Whom to shove, by the deepest contact of every two.
     shoves: Vec<Shove>,
-    /// How points go along with what they hold, those of two links together, and the arms of each,
-    /// see [`super::wandering`].
-    pub wanders: Vec<Wander>,
-    pub arms: Vec<Arms>,
-    /// Those arms of the step before.
-    pub arms_before: Vec<Arms>,
+    /// How points go along with what they hold.
+    pub wandering: Wandering,
+    /// What was there in the parts of a step, each by its share, in their order; see
+    /// [`Contacts::begin_parts`].
+    in_parts: Vec<Touch>,
 }
 
 /// What a point does, each stage by its share of the step.
@@ -125,8 +124,8 @@ pub(super) struct Touch {
     lag: Lag,
     /// Its place in the list of the last step, if it was close there.
     pub before: Option<u32>,
-    /// How it wanders, by its place in their list.
-    pub wander: u32,
+    /// How it wanders, by its place in their list; none where nobody asked.
+    pub wander: Option<u32>,
 }
 
 impl Touch {
@@ -151,9 +150,8 @@ impl Contacts {
             rubbed: Vec::new(),
             rubbing: Vec::new(),
             shoves: Vec::new(),
-            wanders: Vec::new(),
-            arms: Vec::new(),
-            arms_before: Vec::new(),
+            wandering: Wandering::default(),
+            in_parts: Vec::new(),
         }
     }
 
@@ -175,7 +173,6 @@ impl Contacts {
     ) {
         std::mem::swap(&mut self.touches, &mut self.before);
         self.touches.clear();
-        self.wanders.clear();
         let mut old = self.before.iter().enumerate().peekable();
         for point in points {
             // Both lists are in the same order, so one walk along the old one finds all.
@@ -217,7 +214,7 @@ impl Contacts {
                 rub: [0.0; 2],
                 lag: kept.map_or(Lag::NONE, |(_, touch)| touch.lag),
                 before: kept.filter(|(_, touch)| touch.is_near()).map(|(place, _)| place as u32),
-                wander: 0,
+                wander: None,
             });
         }
     }
@@ -243,9 +240,10 @@ impl Contacts {
                 continue;
             };
             let level = position.dot(normal);
-            let to_surface = match of_two[0].seats.map(|seat| seat.is_some_and(&gives_way)) {
-                [true, false] => 0.5 * depth.min(0.0),
-                [false, true] => -0.5 * depth.min(0.0),
+            // Of a gap: from half way to the surface of who moves.
+            let share = match of_two[0].seats.map(|seat| seat.is_some_and(&gives_way)) {
+                [true, false] => -0.5,
+                [false, true] => 0.5,
                 _ => 0.0,
             };
             for touch in of_two.iter_mut() {
@@ -256,9 +254,12 @@ impl Contacts {
                 let is_of_same_side = off.abs() <= 0.5 * (depth - point.depth).abs() + SAME_LEVEL;
                 let is_parallel =
                     (point.normal - normal).length_squared() < SAME_NORMAL * SAME_NORMAL;
-                if is_parallel && is_of_same_side {
-                    point.position += normal * (off + to_surface);
-                }
+                let gap = |depth: f64| (-depth).max(0.0);
+                point.position += if is_parallel && is_of_same_side {
+                    normal * (off + share * gap(depth))
+                } else {
+                    point.normal * (share * gap(point.depth))
+                };
             }
         }
     }
@@ -407,10 +408,32 @@ impl Contacts {
         }
     }
 
-    /// Writes the contacts of the step.
-    pub fn write(&self, state: &mut State) {
+    /// Forgets what was there in the parts of the step before.
+    pub fn begin_parts(&mut self) {
+        self.in_parts.clear();
+    }
+
+    /// Counts what is there now by this share of the step. What hit in the first of twenty parts and
+    /// left is told of the step as well.
+    pub fn count_part(&mut self, share: f64) {
+        for touch in &self.touches {
+            let force = touch.force * share;
+            match self.in_parts.binary_search_by_key(&key(&touch.point), |known| key(&known.point))
+            {
+                Ok(i) => {
+                    let force = self.in_parts[i].force + force;
+                    self.in_parts[i] = Touch { force, ..*touch };
+                }
+                Err(i) => self.in_parts.insert(i, Touch { force, ..*touch }),
+            }
+        }
+    }
+
+    /// Writes the contacts of the step, or of its parts.
+    pub fn write(&self, are_in_parts: bool, state: &mut State) {
         state.contacts.clear();
-        let shown = self.touches.iter().filter(|t| t.point.depth >= 0.0 || t.force != Vec3::ZERO);
+        let touches = if are_in_parts { &self.in_parts } else { &self.touches };
+        let shown = touches.iter().filter(|t| t.point.depth >= 0.0 || t.force != Vec3::ZERO);
         state.contacts.extend(shown.map(|touch| Contact {
             body_a: touch.point.body_a,
             body_b: touch.point.body_b,

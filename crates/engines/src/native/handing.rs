@@ -132,7 +132,7 @@ impl Solved<'_> {
         match self.owner() {
             Owner::Contact { touch, tangents, .. } => {
                 let touch = &contacts.touches[*touch];
-                let levers = contacts.wander(touch).levers;
+                let levers = contacts.wandering.levers(touch);
                 let total = total(touch.point.normal, tangents, impulses);
                 for (side, sign) in [(0, -1.0), (1, 1.0)] {
                     let Some(seat) = touch.seats[side] else { continue };

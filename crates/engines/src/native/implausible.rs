@@ -20,7 +20,7 @@ use headland_world::{ContactLaw, Integrator};
 use super::contacts::{Contacts, Touch, law_table, stiffest_of, velocity_at};
 use super::packing::{self, Seat};
 use super::rows::{about, free_velocity};
-use super::stages::PART;
+use super::stages::parts_of;
 
 /// What was told, and what is known to tell by.
 pub(super) struct Watch {
@@ -32,7 +32,7 @@ pub(super) struct Watch {
     cores: Vec<Vec<f64>>,
     /// The least of them: what is no deeper is in the core of nothing.
     least_core: f64,
-    /// The stiffest spring against the lightest thing \[1/s²\].
+    /// Of all that moves the stiffest spring against its own mass \[1/s²\].
     quickest: f64,
     /// Pairs of rigids that were told to lie in each other.
     sunk: BTreeSet<[usize; 2]>,
@@ -64,8 +64,7 @@ pub(super) fn check(model: &Model, step_secs: f64) -> Option<Diagnostic> {
     let native = &model.world.physics.native;
     let law = native.law.filter(|law| *law != ContactLaw::Hard)?;
     let is_adaptive = matches!(native.integrator, Some(Integrator::Adaptive { .. }));
-    let is_in_parts = is_adaptive && step_secs > PART;
-    let step_secs = if is_in_parts { PART } else { step_secs };
+    let (n_parts, step_secs) = if is_adaptive { parts_of(step_secs) } else { (1, step_secs) };
     let is_stepped = |tree: &&Tree| {
         let is_followed = is_adaptive && packing::has_stages(model, tree);
         packing::is_moved_by_forces(model, tree) && !is_followed
@@ -88,11 +87,13 @@ pub(super) fn check(model: &Model, step_secs: f64) -> Option<Diagnostic> {
     }
     let (swing, stiffness, robot) = worst?;
     let others = if n_told == 1 { String::new() } else { format!(" and {} more", n_told - 1) };
-    let what = if is_in_parts { "a part of the step," } else { "a step of" };
+    let secs = two_digits(step_secs);
+    let what = match n_parts {
+        1 => format!("a step of {secs} s"),
+        _ => format!("a part of the step, {secs} s,"),
+    };
     let message = format!(
-        "{what} {} s is too long for a spring of {stiffness} N/m under `{robot}`{others}: hits \
-         may throw",
-        two_digits(step_secs),
+        "{what} is too long for a spring of {stiffness} N/m under `{robot}`{others}: hits may throw",
     );
     let note = format!(
         "law `{}`: a mass on one point swings {swing:.2} rad in a step; {SWING_KEPT} keep its \
@@ -146,16 +147,17 @@ impl Watch {
             body.shapes.iter().map(|shape| core(&shape.geometry)).collect()
         };
         let moved = model.rigids.iter().filter(|rigid| rigid.motion == Motion::Dynamic);
-        let lightest = moved.map(|rigid| rigid.mass).fold(f64::INFINITY, f64::min);
-        let stiffest =
-            (0..model.bodies.len()).map(|body| stiffest_of(laws, body)).fold(0.0, f64::max);
+        let quickness = |rigid: &headland_sim::Rigid| {
+            let bodies = rigid.body_idxs.iter().map(|body| stiffest_of(laws, *body));
+            bodies.fold(0.0, f64::max) / rigid.mass
+        };
         let cores: Vec<Vec<f64>> = model.bodies.iter().map(cores_of).collect();
         Watch {
             law,
             is_adaptive: matches!(integrator, Integrator::Adaptive { .. }),
             least_core: cores.iter().flatten().copied().fold(f64::INFINITY, f64::min),
             cores,
-            quickest: stiffest / lightest,
+            quickest: moved.map(quickness).fold(0.0, f64::max),
             sunk: BTreeSet::new(),
             unanswered: BTreeSet::new(),
             remarks: Vec::new(),

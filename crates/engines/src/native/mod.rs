@@ -345,7 +345,7 @@ impl Built {
             state.measure_joint(drive.model, &drive.model.joints[*joint_idx]);
         }
         if !drive.inputs.skips_contacts {
-            self.contacts.write(state);
+            self.contacts.write(false, state);
         }
     }
 

@@ -20,6 +20,7 @@ use super::packing::Seat;
 use super::patches::{self, Patch, Patching};
 use super::solving::{Now, Solver};
 use super::strength::{may_step_back, strength_of};
+use super::wandering::Wander;
 
 /// The rows of a step, and what solves them.
 pub(super) struct Rows {
@@ -44,10 +45,6 @@ pub(super) struct Rows {
     n_steps: u64,
     /// Whether steps have several stages, for those that can.
     has_stages: bool,
-    /// What the bend of their ways adds to the speeds of the contacts at hand \[m/s\].
-    bent: Vec3,
-    /// How far off their points these hold, by side \[m\].
-    levers: [Vec3; 2],
 }
 
 /// What is held in a step, block by block.
@@ -219,8 +216,6 @@ impl Rows {
             next: vec![0.0; joints.n_slots()],
             n_steps: 0,
             has_stages: false,
-            bent: Vec3::ZERO,
-            levers: [Vec3::ZERO; 2],
             joints,
             islands: Islands::new(numbering.n_robots),
             numbering,
@@ -301,14 +296,15 @@ impl Rows {
         for (group, touches) in of_two_links.enumerate() {
             if touches[0].seats.iter().any(moves) {
                 let first_block = self.held.contacts.len();
-                let wander = contacts.wander(&touches[0]);
-                self.levers = wander.levers;
-                let bent = || bent(packs, state, touches, drive.dt, integrator);
-                self.bent = wander.bent.unwrap_or_else(bent);
+                let wander = contacts.wandering.of(&touches[0]).unwrap_or_else(|| Wander {
+                    bent: bent(packs, state, touches, drive.dt, integrator),
+                    ..Wander::default()
+                });
                 for (i, touch) in touches.iter().enumerate() {
-                    self.hold_contact(drive, packs, state, (first_touch + i, group), touch);
+                    let held = (first_touch + i, group, touch);
+                    self.hold_contact(drive, packs, state, held, &wander);
                 }
-                self.note_patch(packs, state, touches, first_block);
+                self.note_patch(packs, state, touches, first_block, &wander);
             }
             first_touch += touches.len();
         }
@@ -321,6 +317,7 @@ impl Rows {
         state: &State,
         touches: &[Touch],
         first: usize,
+        wander: &Wander,
     ) {
         let Held { contacts, strengths, patches, patch_of, .. } = &mut self.held;
         let held = patches::held(touches, &contacts[first..], &strengths[first..]);
@@ -329,14 +326,13 @@ impl Rows {
         };
         patch_of.resize(contacts.len(), Some(patches.len()));
         patches.push(Patch { first, n: touches.len(), block: 0, parts, spread, target });
-        let levers = self.levers;
-        let mut patching = Patching { free: [self.bent, Vec3::ZERO], sides: [None; 2] };
+        let mut patching = Patching { free: [wander.bent, Vec3::ZERO], sides: [None; 2] };
         for (side, sign) in [(0, -1.0), (1, 1.0)] {
             let rigid = touches[0].rigids[side];
             let (velocity, spin) = match touches[0].seats[side] {
                 Some(seat) => {
                     let asked = self.ask(packs, side, seat);
-                    let arm = spread.centre + levers[side] - packs[seat.0].origin(seat.1);
+                    let arm = spread.centre + wander.levers[side] - packs[seat.0].origin(seat.1);
                     patching.sides[side] = Some((asked.source, sign, arm));
                     (asked.free.velocity_at(V3::of(arm)).get(0), asked.free.turn.get(0))
                 }
@@ -365,20 +361,20 @@ impl Rows {
         drive: &Drive<'_>,
         packs: &[Box<dyn Pack>],
         state: &State,
-        (touch_idx, group): (usize, usize),
-        touch: &Touch,
+        (touch_idx, group, touch): (usize, usize, &Touch),
+        wander: &Wander,
     ) {
-        let (normal, at, levers) = (touch.point.normal, touch.point.position, self.levers);
+        let (normal, at) = (touch.point.normal, touch.point.position);
         let tangents = tangents_of(normal);
         let directions = [normal, tangents[0], tangents[1]];
-        let mut free = self.bent;
+        let mut free = wander.bent;
         let mut sides = [None; 2];
         for (side, sign) in [(0, -1.0), (1, 1.0)] {
             free += sign
                 * match touch.seats[side] {
                     Some(seat) => {
                         let asked = self.ask(packs, side, seat);
-                        let arm = at + levers[side] - packs[seat.0].origin(seat.1);
+                        let arm = at + wander.levers[side] - packs[seat.0].origin(seat.1);
                         let rows = directions.map(|direction| {
                             let force = direction * sign;
                             let moment = arm.cross(force);
@@ -583,6 +579,10 @@ fn bent(
     }
     let sum: Vec3 = touches.iter().map(|touch| touch.point.position).sum();
     let at = sum / touches.len() as f64;
+    let is_staged = |side: usize| {
+        let has_stages = touch.seats[side].is_none_or(|(pack, ..)| packs[pack].has_stages());
+        integrator != Integrator::SemiImplicit && has_stages
+    };
     let of_side = |side: usize| {
         let rigid = &state.rigids[touch.rigids[side]];
         let spin = rigid.twist.angular;
@@ -590,19 +590,18 @@ fn bent(
         if spin.length() * dt > FAR {
             return Vec3::ZERO;
         }
-        match touch.seats[side] {
-            Some((pack, robot, node)) => {
-                let pack = &packs[pack];
-                // Stages have left the straight way before the speeds of the step's end are known.
-                let is_staged = integrator != Integrator::SemiImplicit && pack.has_stages();
-                let share = if is_staged { 1.0 } else { 0.5 };
-                pack.bend(robot, node, V3::of(at - pack.origin(robot))).line.get(0) * share
+        // Stages have left the straight way before the speeds of the step's end are known. What is
+        // led does as whom it carries.
+        let follows = if touch.seats[side].is_some() { side } else { 1 - side };
+        let share = if is_staged(follows) { 1.0 } else { 0.5 };
+        share
+            * match touch.seats[side] {
+                Some((pack, robot, node)) => {
+                    let pack = &packs[pack];
+                    pack.bend(robot, node, V3::of(at - pack.origin(robot))).line.get(0)
+                }
+                None => spin.cross(spin.cross(at - rigid.world_from_rigid.translation)),
             }
-            None => {
-                let arm = at - rigid.world_from_rigid.translation;
-                spin.cross(spin.cross(arm)) * 0.5
-            }
-        }
     };
     across((of_side(1) - of_side(0)) * dt, touch.point.normal)
 }

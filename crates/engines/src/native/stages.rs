@@ -5,6 +5,7 @@ use headland_sim::{DofState, Inputs, State};
 use headland_world::ContactLaw;
 
 use super::Built;
+use super::contacts::Contacts;
 use super::lagging::Look;
 use super::rows::Hand;
 
@@ -13,17 +14,21 @@ impl Built {
     /// `soft`, and whoever moves in a way of its own, go by steps and not by inner ones: over 20 ms
     /// and more a player on soft ground was thrown.
     pub(super) fn step_in_parts(&mut self, drive: &Drive<'_>, state: &mut State, tolerance: f64) {
-        let n_parts = (drive.dt / (PART * ROUNDING)).ceil();
-        if self.law == ContactLaw::Hard || n_parts <= 1.0 {
+        let (n_parts, dt) = parts_of(drive.dt);
+        if self.law == ContactLaw::Hard || n_parts == 1 {
             return self.step_by_stages(drive, state, Some(tolerance));
         }
         let mut parts = std::mem::take(&mut self.parts);
         parts.begin(drive.inputs, &state.dofs);
-        let dt = drive.dt / n_parts;
-        for _ in 0..n_parts as usize {
+        self.contacts.begin_parts();
+        for _ in 0..n_parts {
             parts.follow(drive.inputs, &state.dofs);
             let part = Drive { inputs: &parts.inputs, dt, ..*drive };
             self.step_by_stages(&part, state, Some(tolerance));
+            self.contacts.count_part(dt / drive.dt);
+        }
+        if !drive.inputs.skips_contacts {
+            self.contacts.write(true, state);
         }
         self.parts = parts;
     }
@@ -42,7 +47,8 @@ impl Built {
         // where something is struck.
         self.find_contacts(drive, state);
         if self.law == ContactLaw::Hard {
-            self.contacts.follow_points(drive, &self.packs, state);
+            let Contacts { touches, wandering, .. } = &mut self.contacts;
+            wandering.follow(touches, drive, &self.packs, state);
         }
         // Who has no stages takes these for the whole step.
         let look = Look { step: drive.dt, share: 1.0, at_stages: Some(false) };
@@ -81,7 +87,7 @@ impl Built {
         let short = drive.dt * SHORT;
         let short =
             self.watch.time_of_a_radian().map_or(short, |swing| short.min(SHORT_SWING * swing));
-        let shortest = short * (SHORTEST / SHORT);
+        let shortest = short * SHORTEST;
         let mut done = 0.0;
         // The inner step before, if it was too long.
         let mut refused = None;
@@ -190,11 +196,12 @@ pub(super) struct Parts {
 
 impl Parts {
     fn begin(&mut self, inputs: &Inputs, dofs: &[DofState]) {
-        let Inputs { efforts, slopes, wrenches, skips_contacts, orders } = inputs;
+        // Contacts are told of the whole step.
+        let Inputs { efforts, slopes, wrenches, skips_contacts: _, orders } = inputs;
         self.inputs.efforts.clone_from(efforts);
         self.inputs.slopes.clone_from(slopes);
         self.inputs.wrenches.clone_from(wrenches);
-        self.inputs.skips_contacts = *skips_contacts;
+        self.inputs.skips_contacts = true;
         self.inputs.orders.clone_from(orders);
         self.begun.clear();
         self.begun.extend_from_slice(dofs);
@@ -280,17 +287,24 @@ const ROUNDING: f64 = 1.0 + 1e-12;
 
 /// With soft contacts a part of a step is no longer than this \[s\]. Of 5 s a player stands,
 /// 10 ms took it 1.1 mm away, 5 and 1 ms 0.6.
-pub(super) const PART: f64 = 5e-3;
+const PART: f64 = 5e-3;
 
-/// An inner step is not made shorter than this share of the step, whatever the error.
-const SHORTEST: f64 = 1e-3;
+/// How many parts a step with soft contacts goes in, and how long each is \[s\].
+pub(super) fn parts_of(dt: f64) -> (usize, f64) {
+    let n_parts = (dt / (PART * ROUNDING)).ceil().max(1.0);
+    (n_parts as usize, dt / n_parts)
+}
 
-/// The share of the step from which on a corner is believed.
+/// An inner step from which on a corner is believed, as a share of the step.
 const SHORT: f64 = 0.05;
 
-/// Nor is it in inner steps in which the quickest spring swings by more than this \[rad\]: the
-/// error that was allowed at a corner let long steps throw what lay on soft ground.
+/// The quickest spring swings by no more than this in such an inner step \[rad\]: the error that
+/// was allowed at a corner let long steps throw what lay on soft ground.
 const SHORT_SWING: f64 = 0.5;
+
+/// An inner step is not made shorter than this share of one from which on a corner is believed,
+/// whatever the error: a thousandth of the step, where springs do not swing faster.
+const SHORTEST: f64 = 0.02;
 
 /// An inner step is at most made this much shorter at once, and as much longer.
 const SHORTENING: f64 = 0.2;

@@ -39,6 +39,9 @@ impl Checker<'_> {
             let message = format!("`{name}` is to touch in a pair, and is not a link");
             self.link_of(at.scope, name, &message, &part, "");
         }
+        if [&a, &b].iter().any(|whole| !self.link_index.contains_key(whole.as_str())) {
+            return;
+        }
         let why = if a == b {
             format!("`{first}` cannot touch itself")
         } else if held.last(&a) == held.last(&b) {
