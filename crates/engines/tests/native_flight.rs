@@ -363,6 +363,122 @@ fn stiff_servos_hold_by_every_integrator() {
     }
 }
 
+/// A wheel on a hinge of the world, with a stiff servo whose effort has a limit.
+fn limited(inertia: f64, gains: &str, effort: f64) -> String {
+    format!(
+        r#"<model name="wheel"><link name="w"><pose>0 0 1 0 0 0</pose><inertial><mass>0.5</mass>
+        <inertia><ixx>{inertia}</ixx><iyy>{inertia}</iyy><izz>{inertia}</izz></inertia></inertial>
+        </link><joint name="j" type="continuous"><parent>world</parent><child>w</child><axis>
+        <xyz>0 -1 0</xyz><limit><effort>{effort}</effort></limit></axis></joint>
+        <headland:actuator name="a" joint="j" {gains}/></model>"#
+    )
+}
+
+/// Stiff servos that push as hard as they can come to where they are told and stay there: they give
+/// less from where in the step they come near. Held at the limit for the step, they overshot, pushed
+/// back as hard in the next, and so on for ever. The way there is that of the limit, no quicker.
+#[test]
+fn servos_at_their_limits_come_to_rest() {
+    for integrator in [Integrator::SemiImplicit, RK4, within(1e-9)] {
+        let what = integrator.word();
+        let speed = |inertia: f64, effort: f64, secs: f64| {
+            let world = sdf_world(&limited(inertia, r#"type="velocity" kv="50""#, effort));
+            let world = by(world, integrator, ContactLaw::Hard);
+            let told = By(|_: f64, _: &Model, _: &State| vec![(0, Mode::Velocity, 5.0)]);
+            Play::native(secs).with(told).watch(&world, |_, _| {}).end.state.dofs[0].velocity
+        };
+        for (inertia, effort) in [(0.003, 20.0), (0.003, 200.0), (0.003, 2000.0), (1e-5, 3.0)] {
+            let is = speed(inertia, effort, 0.5);
+            assert!((is - 5.0).abs() < 1e-6, "{what}, {effort} N·m: {is} rad/s");
+        }
+        let is = speed(0.1, 20.0, 0.01);
+        assert!((is - 2.0).abs() < 1e-9, "{what}: {is} rad/s after 10 ms at the limit");
+        for (inertia, effort) in [(0.003, 20.0), (1e-4, 200.0), (1e-5, 200.0)] {
+            let servo = limited(inertia, r#"type="position" kp="500" kv="20""#, effort);
+            let world = by(sdf_world(&servo), integrator, ContactLaw::Hard);
+            let told = By(|_: f64, _: &Model, _: &State| vec![(0, Mode::Position, 1.0)]);
+            let mut furthest = 0.0_f64;
+            let ran = Play::native(1.0).with(told).watch(&world, |_, state| {
+                furthest = furthest.max(state.dofs[0].position);
+            });
+            let is = ran.end.state.dofs[0].position;
+            assert!((is - 1.0).abs() < 1e-6, "{what}, {inertia} kg·m², {effort} N·m: {is} rad");
+            // The time constant of the servo is 40 ms: what it comes to is never far beyond.
+            assert!(furthest < 1.05, "{what}, {inertia} kg·m², {effort} N·m: up to {furthest} rad");
+        }
+    }
+}
+
+/// Limits hold against contacts, too: wheels that are told to spin, on a robot that stands against a
+/// wall, push with what their motors can and no more; and four of them turn it on the spot.
+#[test]
+fn wheels_at_their_limits_push_as_hard_as_they_can() {
+    let wheel = |name: &str, x: f64, y: f64| {
+        format!(
+            r#"<link name="{name}"><pose>{x} {y} 0.1 -1.5707963267948966 0 0</pose><inertial>
+            <mass>0.5</mass><inertia><ixx>0.002</ixx><iyy>0.002</iyy><izz>0.003</izz></inertia>
+            </inertial><collision name="c"><geometry><cylinder><radius>0.1</radius><length>0.05</length>
+            </cylinder></geometry><surface><friction><ode><mu>0.9</mu><mu2>0.9</mu2></ode></friction>
+            </surface></collision></link><joint name="{name}_joint" type="continuous">
+            <parent>base</parent><child>{name}</child><axis><xyz expressed_in="__model__">0 1 0</xyz>
+            <limit><effort>EFFORT</effort></limit></axis></joint>
+            <headland:actuator name="{name}_motor" joint="{name}_joint" type="velocity" kv="50"/>"#
+        )
+    };
+    let robot = format!(
+        r#"<model name="robot"><link name="base"><pose>0 0 0.1 0 0 0</pose><inertial><mass>10</mass>
+        <inertia><ixx>0.2</ixx><iyy>0.3</iyy><izz>0.4</izz></inertia></inertial><collision name="c">
+        <geometry><box><size>0.6 0.3 0.1</size></box></geometry><surface><friction><ode><mu>0</mu>
+        <mu2>0</mu2></ode></friction></surface></collision></link>{}{}{}{}</model>"#,
+        wheel("a", 0.15, 0.2),
+        wheel("b", 0.15, -0.2),
+        wheel("c", -0.15, 0.2),
+        wheel("d", -0.15, -0.2)
+    );
+    let wall = r#"<model name="wall"><static>true</static><link name="link"><pose>0.3 0 0 0 0 0</pose>
+        <collision name="c"><geometry><plane><normal>-1 0 0</normal><size>9 9</size></plane></geometry>
+        </collision></link></model>"#;
+    for integrator in [Integrator::SemiImplicit, RK4] {
+        let what = integrator.word();
+        let world = sdf_world(&format!("{GROUND}{wall}{}", robot.replace("EFFORT", "1")));
+        let world = by(world, integrator, ContactLaw::Hard);
+        let told = By(|_: f64, model: &Model, _: &State| {
+            (0..model.dofs.len()).map(|dof| (dof, Mode::Velocity, 20.0)).collect()
+        });
+        let (mut push, mut n) = (0.0, 0);
+        Play::native(0.5).with(told).watch(&world, |model, state| {
+            let is_wall = |body: usize| model.bodies[body].name.starts_with("wall");
+            if state.time.secs() > 0.3 {
+                let of_wall =
+                    state.contacts.iter().filter(|c| is_wall(c.body_a) || is_wall(c.body_b));
+                push += of_wall.map(|contact| contact.force.x.abs()).sum::<f64>();
+                n += 1;
+            }
+        });
+        // Four motors of 1 N·m at 0.1 m, which the ground takes at the wheels.
+        let push = push / f64::from(n);
+        assert!((push - 40.0).abs() < 0.1, "{what}: {push} N");
+
+        let world = sdf_world(&format!("{GROUND}{}", robot.replace("EFFORT", "20")));
+        let world = by(world, integrator, ContactLaw::Hard);
+        let told = By(|_: f64, model: &Model, _: &State| {
+            let is_left = |dof: usize| {
+                ["a_joint", "c_joint"].iter().any(|joint| model.dofs[dof].name.ends_with(joint))
+            };
+            let speed = |dof: usize| if is_left(dof) { -8.0 } else { 8.0 };
+            (0..model.dofs.len()).map(|dof| (dof, Mode::Velocity, speed(dof))).collect()
+        });
+        let mut turned = 0.0;
+        Play::native(4.0).with(told).watch(&world, |model, state| {
+            turned += 1e-3 * twist_of(model, state, "robot").angular.z;
+        });
+        // By least squares of where the wheels slip least; the rest is how they slip.
+        let wanted = 4.0 * 0.8 * 0.2 / (0.2 * 0.2 + 0.15 * 0.15);
+        eprintln!("{what}: turned by {turned} rad, {wanted} by least squares");
+        assert!(turned > 0.8 * wanted && turned < 1.1 * wanted, "{what}: {turned} rad");
+    }
+}
+
 /// A ball on the ground, a hinge that its own dry friction holds up, one that hangs in its stop
 /// and one that a servo holds: by every integrator, and in steps of any length, they are where they
 /// were, and the ground carries the weight, no more and no less.
@@ -600,8 +716,9 @@ fn a_craft_with_a_fast_wheel_keeps_its_energy() {
 
 /// A kilogram on a round side, and how high its centre is when it rests: a flat spheroid and an
 /// ellipsoid of three radii that are tilted, a ball whose mass is below its middle, a small one that
-/// rolls by a fifth of a radian in a millisecond, and a plank across a log.
-fn rockers() -> [(&'static str, String, f64); 5] {
+/// rolls by a fifth of a radian in a millisecond, a disc of 1 mm that goes round on its rim, the other
+/// side of which is as near to the ground as things are looked at, and a plank across a log.
+fn rockers() -> [(&'static str, String, f64); 6] {
     let thing = |pose: &str, centre: f64, moments: [f64; 3], geometry: &str| {
         let [x, y, z] = moments;
         format!(
@@ -640,11 +757,19 @@ fn rockers() -> [(&'static str, String, f64); 5] {
     let quick = "<sphere><radius>0.02</radius></sphere>";
     let quick = thing("0 0 0.02 0 0 0", -2e-4, [1.6e-4; 3], quick)
         .replace("<inertial>", "<headland:twist>4 0 0 0 200 0</headland:twist><inertial>");
+    // Steady, by the balance of its spin and its weight.
+    let disc = "<cylinder><radius>0.1</radius><length>0.001</length></cylinder>";
+    let disc = thing("0 0 0.04838134514136549 0 0.5 0", 0.0, [0.0025, 0.0025, 0.005], disc)
+        .replace(
+            "<inertial>",
+            "<headland:twist>0 0.6451695 0 -8.967315 0 -2.41456</headland:twist><inertial>",
+        );
     [
         ("spheroid", on_ground(ellipsoid([0.2, 0.2, 0.1], "0 0 0.125 0 0.5 0")), 0.1),
         ("ellipsoid", on_ground(ellipsoid([0.2, 0.15, 0.1], "0 0 0.11 0.2 0.25 0")), 0.1),
         ("ball", on_ground(thing("0 0 0.1 0 0.5 0", -0.04, [0.004; 3], ball)), 0.06),
         ("quick ball", on_ground(quick), 0.02 - 2e-4),
+        ("disc", on_ground(disc), 5e-4),
         ("plank", plank, log + half),
     ]
 }

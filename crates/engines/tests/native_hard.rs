@@ -474,3 +474,73 @@ fn what_turns_does_not_pass_through() {
         assert!(left < 0.9 * speed, "{left} of {speed} rad/s: it went through");
     }
 }
+
+/// What slides over the seam between two floors of one height slides on: the next one's side is not
+/// in its way, foreseen or not, whatever its height is to rounding. The same down a wall of two blocks.
+#[test]
+fn what_slides_over_a_seam_slides_on() {
+    let block = |name: &str, pose: &str, size: &str, mu: f64| {
+        format!(
+            r#"<model name="{name}"><static>true</static><pose>{pose} 0 0 0</pose><link name="link">
+            <collision name="c"><geometry><box><size>{size}</size></box></geometry>{}</collision>
+            </link></model>"#,
+            rubs(mu)
+        )
+    };
+    let thing = |pose: &str, vx: f64, form: &str, mu: f64| {
+        format!(
+            r#"<model name="thing"><pose>{pose}</pose><link name="link">
+            <headland:twist>{vx} 0 0 0 0 0</headland:twist><inertial auto="true"><density>1000</density>
+            </inertial><collision name="c"><geometry>{form}</geometry>{}</collision></link></model>"#,
+            rubs(mu)
+        )
+    };
+    let cube = "<box><size>0.2 0.2 0.2</size></box>";
+    let tube = "<cylinder><radius>0.1</radius><length>0.2</length></cylinder>";
+    let floor = |gap: f64| {
+        let x = 1.0 + gap;
+        block("one", "-1 0 -0.05", "2 2 0.1", 0.1)
+            + &block("two", &format!("{x} 0 -0.05"), "2 2 0.1", 0.1)
+    };
+    let slid = 2.0 * 2.0 / (2.0 * 0.1 * common::GRAVITY);
+    for integrator in [Integrator::SemiImplicit, Integrator::Rk4] {
+        for step_nanos in [500_000, 1_000_000, 2_000_000, 5_000_000] {
+            for (what, gap, pose, form) in [
+                ("a cube", 0.0, "-0.5 0 0.1 0 0 0", cube),
+                ("a cube over a gap", 1e-4, "-0.5 0 0.1 0 0 0", cube),
+                ("a cube over an overlap", -0.01, "-0.5 0 0.1 0 0 0", cube),
+                ("a cube that is turned", 0.0, "-0.5 0 0.1 0 0 0.4", cube),
+                ("a tube", 0.0, "-0.5 0 0.1 0 0 0", tube),
+            ] {
+                let world = sdf_world(&format!("{}{}", floor(gap), thing(pose, 2.0, form, 0.1)));
+                let mut world = common::by(world, integrator, ContactLaw::Hard);
+                world.physics.step = SimDuration::from_nanos(step_nanos);
+                let ran = Play::native(2.5).watch(&world, |_, _| {});
+                let at = place_of(&ran.model, &ran.end.state, "thing");
+                let what = format!("{what} by {} in {step_nanos} ns: at {at}", integrator.word());
+                let step = step_nanos as f64 * 1e-9;
+                assert!((at.x + 0.5 - slid).abs() < 1e-3 + 2.0 * step, "{what}");
+                assert!(at.y.abs() < 1e-3 && (at.z - 0.1).abs() < 1e-4, "{what}");
+            }
+            let wall = block("one", "-0.1 0 0.5", "0.2 2 1", 0.0)
+                + &block("two", "-0.1 0 1.5", "0.2 2 1", 0.0);
+            let world = sdf_world(&format!("{wall}{}", thing("0.1 0 1.5 0 0 0", 0.0, cube, 0.0)));
+            let mut world = common::by(world, integrator, ContactLaw::Hard);
+            world.physics.step = SimDuration::from_nanos(step_nanos);
+            let ran = Play::native(0.5).watch(&world, |_, _| {});
+            let (at, spin) = (
+                place_of(&ran.model, &ran.end.state, "thing"),
+                common::twist_of(&ran.model, &ran.end.state, "thing").angular,
+            );
+            let step = step_nanos as f64 * 1e-9;
+            let fallen = 1.5 - 0.5 * common::GRAVITY * 0.25;
+            let what = format!("a wall by {} in {step} s: at {at}", integrator.word());
+            assert!((at.z - fallen).abs() < 5.0 * step && (at.x - 0.1).abs() < 1e-4, "{what}");
+            assert!(spin.length() < 1e-6, "{what}: {spin}");
+        }
+    }
+}
+
+fn rubs(mu: f64) -> String {
+    format!("<surface><friction><ode><mu>{mu}</mu><mu2>{mu}</mu2></ode></friction></surface>")
+}

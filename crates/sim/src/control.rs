@@ -16,7 +16,7 @@
 use headland_base::{Diagnostic, SimDuration, SimTime};
 use headland_world::{Actuator, ActuatorKind, Axis, TorqueSpeed, join_scope};
 
-use crate::engine::{Inputs, Order};
+use crate::engine::{Inputs, Order, Saturated};
 use crate::model::Model;
 use crate::state::{DofState, State};
 
@@ -206,6 +206,7 @@ impl Commands {
         let expired = self.is_expired();
         inputs.efforts.clear();
         inputs.slopes.clear();
+        inputs.saturated.clear();
         inputs.orders.clear();
         for (i, (dof, now)) in model.dofs.iter().zip(&state.dofs).enumerate() {
             let (effort, slope) = if expired {
@@ -214,6 +215,9 @@ impl Commands {
             } else {
                 self.act_on(i, &dof.axis, now)
             };
+            if slope == STILL.1 && effort != 0.0 && !expired {
+                inputs.saturated.extend(self.saturated(i, &dof.axis, now, effort));
+            }
             inputs.efforts.push(effort);
             inputs.slopes.push(slope);
             inputs.orders.push(self.order(i, expired));
@@ -259,6 +263,34 @@ impl Commands {
         (effort, if effort == asked { slope } else { Gains::default() })
     }
 
+    /// Whether an axis gives all it can, what it would give without its limits. Known of an axis
+    /// with one motor that computes its effort in every step.
+    fn saturated(
+        &self,
+        dof_idx: usize,
+        axis: &Axis,
+        now: &DofState,
+        effort: f64,
+    ) -> Option<Saturated> {
+        let [motor] = self.motors[dof_idx][..] else { return None };
+        let command = if self.is_told[dof_idx] { self.held[dof_idx] } else { motor.at_start }?;
+        if motor.period.is_some() {
+            return None;
+        }
+        let (asked, slope) = motor.ask(command, now);
+        let (low, high) = within(
+            within(motor.effort_range, motor.range_at(now.velocity)),
+            (-axis.effort_max, axis.effort_max),
+        );
+        let is_known = asked.is_finite() && low <= high && slope != Gains::default();
+        (is_known && asked != effort).then_some(Saturated {
+            dof_idx,
+            beyond: asked - effort,
+            slope,
+            room: (low - effort, high - effort),
+        })
+    }
+
     /// What motors hold is gone; a new command waits for their next tick.
     fn let_go(&mut self, dof_idx: usize) {
         for (motor, tick) in self.motors[dof_idx].iter().zip(&mut self.ticks[dof_idx]) {
@@ -289,6 +321,11 @@ pub(crate) fn servo_lags(model: &Model) -> Vec<Option<f64>> {
         (kp > 0.0).then(|| kd / kp)
     };
     motors_of(model).iter().map(lag).collect()
+}
+
+/// What lies in both of two ranges.
+fn within(one: (f64, f64), other: (f64, f64)) -> (f64, f64) {
+    (one.0.max(other.0), one.1.min(other.1))
 }
 
 /// Of a motor that gives nothing.
@@ -381,15 +418,20 @@ impl Motor {
         (-left(-velocity), left(velocity))
     }
 
-    /// The effort a command asks of this motor within its range, and how that gives way.
-    fn follow(&self, command: Command, now: &DofState) -> (f64, Gains) {
+    /// The effort a command asks of this motor, and how that gives way.
+    fn ask(&self, command: Command, now: &DofState) -> (f64, Gains) {
         let gains = self.gains.unwrap_or_default();
         let target = self.target(command);
-        let (asked, slope) = match command.mode {
+        match command.mode {
             Mode::Position => (gains.kp * (target - now.position) - gains.kd * now.velocity, gains),
             Mode::Velocity => (gains.kd * (target - now.velocity), Gains { kp: 0.0, ..gains }),
             Mode::Effort => (target, Gains::default()),
-        };
+        }
+    }
+
+    /// The same within its range.
+    fn follow(&self, command: Command, now: &DofState) -> (f64, Gains) {
+        let (asked, slope) = self.ask(command, now);
         if asked.is_nan() {
             return STILL;
         }

@@ -100,6 +100,8 @@ pub struct Inputs {
     /// and `kd` per velocity. None, or zeros, where it stays as it is. An engine that heeds
     /// it can follow gains that are stiff for the step.
     pub slopes: Vec<Gains>,
+    /// Axes whose motor is at its limit, and what it would do if it were not. Most steps have none.
+    pub saturated: Vec<Saturated>,
     /// Forces from outside.
     pub wrenches: Vec<Wrench>,
     /// Nobody looks at the contacts of this step, and what is written there is thrown away. An
@@ -108,6 +110,21 @@ pub struct Inputs {
     /// What each axis was told, for an engine that has motors of its own: efforts are what
     /// comes of it by headland's formula. None, or one per dof.
     pub orders: Vec<Order>,
+}
+
+/// A motor that gives all it can at the start of a step. A stiff one that is held there for the step
+/// may overshoot, and be thrown back at its other limit in the next: where in the step it has come
+/// near enough to give less only an engine can say.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Saturated {
+    /// The axis.
+    pub dof_idx: usize,
+    /// How much more it asks for than it gives \[N·m or N\].
+    pub beyond: f64,
+    /// How what it asks for gives way as the axis moves on.
+    pub slope: Gains,
+    /// By how much its effort may still change: down, and up \[N·m or N\].
+    pub room: (f64, f64),
 }
 
 /// What an axis was told.

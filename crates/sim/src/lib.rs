@@ -38,7 +38,8 @@ pub use condition::Condition;
 pub use control::{Command, Commands, Controller, Gains, Mode};
 pub use effort::Effort;
 pub use engine::{
-    Engine, EngineEntry, EngineOptions, Fault, Found, Housing, Inputs, Order, Unusable, Wrench,
+    Engine, EngineEntry, EngineOptions, Fault, Found, Housing, Inputs, Order, Saturated, Unusable,
+    Wrench,
 };
 pub use lever::{Action, Forces, Lever};
 pub use model::{Body, Dof, Joint, Model, Motion, Object, Rigid, Shape};

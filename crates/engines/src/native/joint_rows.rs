@@ -1,11 +1,11 @@
-//! What joints need held: limits, dry friction, mimics, and the ends of loops.
+//! What joints need held: limits, dry friction, motors at their limits, mimics, and the ends of loops.
 
 use headland_base::maths::rotation_vector_from_quat;
 use headland_base::{Transform, Vec3};
 use headland_sim::contact::hard::Row;
 use headland_sim::motion::{Drive, Pack};
 use headland_sim::tree::{V3, V6};
-use headland_sim::{Joint, Model, State};
+use headland_sim::{Inputs, Joint, Model, Saturated, State};
 use headland_world::JointKind;
 
 use super::contacts::velocity_at;
@@ -16,6 +16,9 @@ use super::rows::{Rows, is_approach};
 #[derive(Default)]
 pub(super) struct JointRows {
     axes: Vec<AxisRow>,
+    /// Of every axis of the model whose joint gives way: pack, robot and column, and the way the
+    /// tree's coordinate counts it.
+    places: Vec<Option<(Seat, f64)>>,
     mimics: Vec<MimicRow>,
     loops: Vec<LoopRow>,
 }
@@ -98,16 +101,25 @@ impl JointRows {
             let parent = joint.parent_rigid.and_then(|rigid| seats[rigid]);
             LoopRow { joint_idx, seats: [parent, seats[joint.child_rigid]] }
         });
-        JointRows { axes: axes.collect(), mimics: mimics.collect(), loops: loops.collect() }
+        let (axes, mimics, loops) = (axes.collect(), mimics.collect(), loops.collect());
+        for place in &mut places {
+            *place = place.filter(|((pack, ..), _)| packs[*pack].joints_give_way());
+        }
+        JointRows { axes, places, mimics, loops }
     }
 
-    /// Whether no joint ever needs any.
-    pub fn is_empty(&self) -> bool {
-        self.axes.is_empty() && self.mimics.is_empty() && self.loops.is_empty()
+    /// Whether no joint needs any.
+    pub fn is_empty(&self, inputs: &Inputs) -> bool {
+        let is_free = self.axes.is_empty() && self.mimics.is_empty() && self.loops.is_empty();
+        is_free && inputs.saturated.is_empty()
     }
 
     /// How many rows on columns there may be.
     pub fn n_slots(&self) -> usize {
+        self.first_of_motors() + self.places.len()
+    }
+
+    fn first_of_motors(&self) -> usize {
         AxisRow::N_SLOTS * self.axes.len() + self.mimics.len()
     }
 
@@ -118,8 +130,36 @@ impl JointRows {
         for (i, mimic) in self.mimics.iter().enumerate() {
             mimic.hold(drive.dt, packs, AxisRow::N_SLOTS * self.axes.len() + i, rows);
         }
+        for motor in &drive.inputs.saturated {
+            let Some((at, sign)) = self.places[motor.dof_idx] else { continue };
+            let slot = self.first_of_motors() + motor.dof_idx;
+            let velocity = state.dofs[motor.dof_idx].velocity;
+            hold_motor(motor, (at, sign), velocity, (slot, drive.dt), packs, rows);
+        }
         self.loops.iter().for_each(|cut| cut.hold(drive, packs, state, rows));
     }
+}
+
+/// A motor at its limit gives less from where it comes near enough. Added to what it gives at the
+/// start of the step, an impulse λ within its room for which at the end
+///
+/// ```text
+/// λ/dt = beyond − kd·(v⁺ − v) − kp·dt·v⁺
+/// ```
+fn hold_motor(
+    motor: &Saturated,
+    (at, sign): (Seat, f64),
+    velocity: f64,
+    (slot, dt): (usize, f64),
+    packs: &[Box<dyn Pack>],
+    rows: &mut Rows,
+) {
+    let Saturated { beyond, slope, room, .. } = *motor;
+    let damping = slope.kd + slope.kp * dt;
+    let target = sign * (beyond + slope.kd * velocity) / damping;
+    let (low, high) = if sign > 0.0 { room } else { (-room.1, -room.0) };
+    let row = Row { low: low * dt, high: high * dt, target };
+    rows.hold_yielding_column(packs, slot, (at, 1.0), row, 1.0 / (damping * dt));
 }
 
 fn coordinate(packs: &[Box<dyn Pack>], (pack, robot, column): Seat) -> f64 {

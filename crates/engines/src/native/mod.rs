@@ -294,7 +294,7 @@ impl Built {
         if hand == Hand::Kick {
             self.watch.look(drive, &self.packs, state, &self.contacts);
         }
-        if self.contacts.touches.is_empty() && !self.rows.may_hold_joints() {
+        if self.contacts.touches.is_empty() && !self.rows.may_hold_joints(drive.inputs) {
             return;
         }
         self.rows.begin(self.n_steps);

@@ -8,7 +8,7 @@ use headland_sim::constraint::{Assembly, Blocks};
 use headland_sim::contact::hard::{Contact, Row, Strength, is_touching, normal_target};
 use headland_sim::motion::{Drive, Pack};
 use headland_sim::tree::{Half, V3, V6};
-use headland_sim::{Model, State};
+use headland_sim::{Inputs, Model, State};
 use headland_world::Integrator;
 
 use super::contacts::{Contacts, Touch, velocity_at};
@@ -165,8 +165,9 @@ pub(super) enum Owner {
     /// A contact, by its index; whether an impulse ends an approach; and whether speeds lag behind
     /// places by half a step, as those of whoever moves without stages.
     Contact { touch: usize, tangents: [Vec3; 2], stops: bool, lags: bool },
-    /// Columns, each with its share, the slot in which its impulse is kept, and the same.
-    Columns { shares: [Option<(Seat, f64)>; 2], slot: usize, stops: bool },
+    /// Columns, each with its share, the slot in which its impulse is kept, and the same; and how
+    /// much the row gives in.
+    Columns { shares: [Option<(Seat, f64)>; 2], slot: usize, stops: bool, give: f64 },
     /// Two links, with the force about each one's origin that a unit impulse is.
     Links(Sides),
     /// Two links that rub, in the same form: the contacts they do it at, first and how many in
@@ -429,11 +430,11 @@ impl Rows {
     }
 
     /// Whether any joint may need holding.
-    pub fn may_hold_joints(&self) -> bool {
-        !self.joints.is_empty()
+    pub fn may_hold_joints(&self, inputs: &Inputs) -> bool {
+        !self.joints.is_empty(inputs)
     }
 
-    /// Limits, dry friction, mimics and loops.
+    /// Limits, dry friction, motors at their limits, mimics and loops.
     pub fn hold_joints(&mut self, drive: &Drive<'_>, packs: &[Box<dyn Pack>], state: &State) {
         let joints = std::mem::take(&mut self.joints);
         joints.hold(drive, packs, state, self);
@@ -449,6 +450,29 @@ impl Rows {
         shares: [Option<(Seat, f64)>; 2],
         (row, stops): (Row, bool),
     ) {
+        self.hold_shares(packs, slot, shares, row, (stops, 0.0));
+    }
+
+    /// The same of one, that gives in by so much per impulse.
+    pub fn hold_yielding_column(
+        &mut self,
+        packs: &[Box<dyn Pack>],
+        slot: usize,
+        share: (Seat, f64),
+        row: Row,
+        give: f64,
+    ) {
+        self.hold_shares(packs, slot, [Some(share), None], row, (false, give));
+    }
+
+    fn hold_shares(
+        &mut self,
+        packs: &[Box<dyn Pack>],
+        slot: usize,
+        shares: [Option<(Seat, f64)>; 2],
+        row: Row,
+        (stops, give): (bool, f64),
+    ) {
         let speed = |((pack, robot, column), share): &(Seat, f64)| {
             packs[*pack].free_speed(*robot, *column) * share
         };
@@ -460,7 +484,7 @@ impl Rows {
             self.held.blocks.side(source, &[[*share, 0.0, 0.0, 0.0, 0.0, 0.0]]);
         }
         self.held.singles.push(row);
-        self.held.owners.push(Owner::Columns { shares, slot, stops });
+        self.held.owners.push(Owner::Columns { shares, slot, stops, give });
     }
 
     /// A row between links: what a unit impulse along it is on each.

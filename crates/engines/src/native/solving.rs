@@ -273,8 +273,10 @@ impl Work {
         for &block in chosen {
             match held.owners.get(block) {
                 Some(Owner::Links(_)) => self.assembly.delassus[at * n + at] *= 1.0 + GIVE,
-                Some(Owner::Rub { give, .. }) => self.assembly.delassus[at * n + at] += give,
-                Some(Owner::Contact { .. } | Owner::Columns { .. }) | None => {}
+                Some(Owner::Rub { give, .. } | Owner::Columns { give, .. }) => {
+                    self.assembly.delassus[at * n + at] += give;
+                }
+                Some(Owner::Contact { .. }) | None => {}
             }
             at += held.blocks.blocks[block].n_rows;
         }

@@ -1,7 +1,7 @@
 //! Integrators that look several times in a step.
 
 use headland_sim::motion::{DORMAND_PRINCE, Drive, Method, RK4};
-use headland_sim::{DofState, Inputs, State};
+use headland_sim::{DofState, Gains, Inputs, State};
 use headland_world::ContactLaw;
 
 use super::Built;
@@ -197,9 +197,10 @@ pub(super) struct Parts {
 impl Parts {
     fn begin(&mut self, inputs: &Inputs, dofs: &[DofState]) {
         // Contacts are told of the whole step.
-        let Inputs { efforts, slopes, wrenches, skips_contacts: _, orders } = inputs;
+        let Inputs { efforts, slopes, saturated, wrenches, skips_contacts: _, orders } = inputs;
         self.inputs.efforts.clone_from(efforts);
         self.inputs.slopes.clone_from(slopes);
+        self.inputs.saturated.clone_from(saturated);
         self.inputs.wrenches.clone_from(wrenches);
         self.inputs.skips_contacts = true;
         self.inputs.orders.clone_from(orders);
@@ -210,9 +211,16 @@ impl Parts {
     /// Efforts of a motor are those at the beginning of what it is stepped by.
     fn follow(&mut self, inputs: &Inputs, dofs: &[DofState]) {
         let both = inputs.efforts.iter().zip(&inputs.slopes).zip(&self.begun).zip(dofs);
-        for (effort, (((told, slope), begun), now)) in self.inputs.efforts.iter_mut().zip(both) {
+        let less = |slope: &Gains, begun: &DofState, now: &DofState| {
             let (moved, gained) = (now.position - begun.position, now.velocity - begun.velocity);
-            *effort = told - slope.kp * moved - slope.kd * gained;
+            slope.kp * moved + slope.kd * gained
+        };
+        for (effort, (((told, slope), begun), now)) in self.inputs.efforts.iter_mut().zip(both) {
+            *effort = told - less(slope, begun, now);
+        }
+        for (motor, told) in self.inputs.saturated.iter_mut().zip(&inputs.saturated) {
+            let (begun, now) = (&self.begun[told.dof_idx], &dofs[told.dof_idx]);
+            motor.beyond = told.beyond - less(&told.slope, begun, now);
         }
     }
 }

@@ -107,7 +107,7 @@ struct Arms {
     ways: [Vec3; 2],
 }
 
-/// All points of two links, in their middle.
+/// All points of two links that hold, in their middle.
 #[derive(Default)]
 struct Middle {
     arms: [Vec3; 2],
@@ -117,19 +117,20 @@ struct Middle {
 }
 
 impl Middle {
-    /// None where a point was not there a step ago.
+    /// None where nothing holds, or a point that does was not there a step ago.
     fn of(touches: &[Touch], arms: &[Arms], before: &[Arms], dt_before: f64) -> Option<Middle> {
-        let share = 1.0 / touches.len() as f64;
+        let n_near = touches.iter().filter(|touch| touch.is_near()).count();
+        let share = 1.0 / n_near as f64;
         let mut out = Middle::default();
-        for (touch, arms) in touches.iter().zip(arms) {
-            let before = before.get(touch.before.filter(|_| touch.is_near())? as usize)?;
+        for (touch, arms) in touches.iter().zip(arms).filter(|(touch, _)| touch.is_near()) {
+            let before = before.get(touch.before? as usize)?;
             for side in 0..2 {
                 out.arms[side] += arms.at[side] * share;
                 out.ways[side] += (arms.at[side] - before.at[side]) * (share / dt_before);
                 out.ways_before[side] += before.ways[side] * share;
             }
         }
-        Some(out)
+        (n_near > 0).then_some(out)
     }
 }
 

@@ -14,11 +14,6 @@ use super::touching::Touch;
 /// An edge pair must beat the best face by this part of the smaller half length.
 const EDGE_BIAS: f64 = 1e-3;
 
-/// Boxes that share no more than an edge, to this \[m\], do not touch: bricks of a block with those
-/// across the corner. Each may slide past the other along either face, and a normal would be chosen
-/// by rounding: blocks gave way another way along x than along y. What rests may sink by 10 µm.
-const GRAZED: f64 = 2e-5;
-
 /// Touching points of two boxes given by half lengths and poses; normals from a to b.
 pub(super) fn touches(
     (form_a, world_from_a): (&Form, &Transform),
@@ -34,13 +29,11 @@ pub(super) fn touches(
         return;
     };
     match axis {
-        Axis::Face { normal } => manifold::face_touches(
-            &Side { form: form_a, world_from_form: world_from_a },
-            &Side { form: form_b, world_from_form: world_from_b },
-            normal,
-            margin,
-            out,
-        ),
+        Axis::Face { normal } => {
+            let a = Side { form: form_a, world_from_form: world_from_a };
+            let b = Side { form: form_b, world_from_form: world_from_b };
+            manifold::face_touches(&a, &b, normal, margin, out);
+        }
         Axis::Edges { normal, depth, along_a, along_b } => {
             // The middles of the two edges that face each other, and their half directions.
             let middle = |turn: &Mat3, half: Vec3, centre: Vec3, towards: Vec3, along: usize| {
@@ -71,7 +64,7 @@ enum Axis {
     Edges { normal: Vec3, depth: f64, along_a: usize, along_b: usize },
 }
 
-/// `None` when some axis parts them by more than the margin, or all they share is an edge.
+/// `None` when some axis parts them by more than the margin.
 fn least_overlap(
     (turn_a, half_a): (&Mat3, Vec3),
     (turn_b, half_b): (&Mat3, Vec3),
@@ -83,7 +76,6 @@ fn least_overlap(
     let offset = turn_a.transpose() * between;
     let columns = [a_from_b.col(0), a_from_b.col(1), a_from_b.col(2)];
     let mut face = (f64::INFINITY, Vec3::ZERO);
-    let mut n_grazed = 0;
     for i in 0..3 {
         let reach = half_a[i]
             + columns[0][i].abs() * half_b.x
@@ -93,14 +85,9 @@ fn least_overlap(
         if overlap < -margin {
             return None;
         }
-        n_grazed += usize::from(overlap.abs() <= GRAZED);
         if overlap < face.0 {
             face = (overlap, turn_a.col(i) * 1.0_f64.copysign(offset[i]));
         }
-    }
-    // Beyond two faces at once there is only the edge between them.
-    if n_grazed > 1 {
-        return None;
     }
     for (i, column) in columns.iter().enumerate() {
         let along = offset.dot(*column);

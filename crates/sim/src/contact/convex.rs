@@ -12,7 +12,7 @@ use parry3d_f64::query::epa::EPA;
 use parry3d_f64::query::gjk::{self, CsoPoint, GJKResult, VoronoiSimplex};
 use parry3d_f64::shape::{SupportMap, TrianglePseudoNormals};
 
-use super::manifold::{self, Side};
+use super::manifold::{self, Facing, Side};
 use super::touching::Touch;
 
 /// Memory the searches use again.
@@ -213,8 +213,8 @@ fn touches_at(
     let Some(allowed) = allowed.filter(|normal| normal.is_finite()) else { return };
     let first = out.len();
     let (normal, depth) = polished(a, b, allowed, HARDLY, cone.is_some());
-    if depth > -margin {
-        manifold::face_touches(a, b, normal, margin, out);
+    if depth > -margin && manifold::face_touches(a, b, normal, margin, out) == Facing::Past {
+        return;
     }
     // Something round has no face to cut, and a polygon in its place may miss the deepest
     // point; no face is preferred for that one. A normal that had to give way speaks for no
