@@ -3,9 +3,9 @@
 
 mod common;
 
-use common::{GRAVITY, Play, by, place_of, sdf_world, twist_of};
-use headland_base::SimDuration;
+use common::{GRAVITY, Play, by, place_of, sdf_world, twist_of, whole};
 use headland_base::maths::{PI, cos, exp, sin, sqrt, tan};
+use headland_base::{SimDuration, Vec3};
 use headland_engines::native::Native;
 use headland_world::{ContactLaw, Detail, Integrator, SurfaceLaw, World};
 
@@ -587,6 +587,57 @@ fn spin_is_not_turned_back_by_capped_friction() {
             eprintln!("{what}: from {least} to {most}, at last {last} rad/s");
             assert!(least > -1e-6 && most <= 3.0 + 1e-9, "{what}: from {least} to {most} rad/s");
             assert!(last < 0.3, "{what}: {last} rad/s are left");
+        }
+    }
+}
+
+/// A ball that hits a robot without stages in its middle and off it, rubbing and not: what the one
+/// loses the other gains, by every integrator.
+#[test]
+fn what_hits_a_robot_loses_what_that_gains() {
+    let rod = |name: &str, x: f64, mass: f64| {
+        format!(
+            r#"<link name="{name}"><pose>{x} 0 1 0 0 0</pose><inertial><mass>{mass}</mass><inertia>
+            <ixx>0.002</ixx><iyy>0.03</iyy><izz>0.03</izz></inertia></inertial><collision name="c">
+            <geometry><box><size>0.6 0.1 0.1</size></box></geometry></collision></link>"#
+        )
+    };
+    let integrators =
+        [Integrator::SemiImplicit, Integrator::Rk4, Integrator::Adaptive { tolerance: Some(1e-6) }];
+    for detail in ["com", "com-fixed"] {
+        for (law, integrator) in [ContactLaw::Soft, ContactLaw::SoftCoulomb]
+            .into_iter()
+            .flat_map(|law| integrators.map(|integrator| (law, integrator)))
+        {
+            for (x, across) in [(0.4333, 0.0), (0.8, 0.0), (0.1, 1.0)] {
+                let world = sdf_world(&format!(
+                    r#"<model name="robot"><headland:detail>{detail}</headland:detail>{}{}
+                    <joint name="hinge" type="continuous"><pose>-0.325 0 0 0 0 0</pose>
+                    <parent>a</parent><child>b</child><axis><xyz>0 1 0</xyz></axis></joint></model>
+                    <model name="ball"><pose>{x} 0 1.2 0 0 0</pose><link name="link">
+                    <headland:twist>{across} 0 -4 0 0 0</headland:twist><inertial><mass>0.5</mass>
+                    <inertia><ixx>0.0005</ixx><iyy>0.0005</iyy><izz>0.0005</izz></inertia></inertial>
+                    <collision name="c"><geometry><sphere><radius>0.05</radius></sphere></geometry>
+                    </collision></link></model>"#,
+                    rod("a", 0.0, 1.0),
+                    rod("b", 0.65, 2.0)
+                ));
+                let mut world = common::by(world, integrator, law);
+                world.gravity = Vec3::ZERO;
+                let mut begun = None;
+                let ran = Play::native(0.1).watch(&world, |model, state| {
+                    begun.get_or_insert(whole(model, state));
+                });
+                let (begun, now) = (begun.expect("a start"), whole(&ran.model, &ran.end.state));
+                let what =
+                    format!("{detail} at {x} m under {} by {}", law.word(), integrator.word());
+                let ball = twist_of(&ran.model, &ran.end.state, "ball").linear;
+                assert!(ball.z > -3.0, "{what}: no hit");
+                let (line, spin) = (now.line - begun.line, now.spin - begun.spin);
+                assert!(line.length() < 1e-12, "{what}: off by {line} N·s");
+                // The point goes on within the step.
+                assert!(spin.length() < 1e-3, "{what}: off by {spin} N·m·s");
+            }
         }
     }
 }

@@ -28,6 +28,10 @@ pub(super) struct Contacts {
     /// step that may be refused. Points come and go from stage to stage, so this is not theirs.
     rubbed: Vec<(PointKey, Done)>,
     rubbing: Vec<(PointKey, Done)>,
+    /// Of who has no stages and touches who has: how much more stages put on the other one than it
+    /// took at the beginning, up to here; and the same of an inner step that may be refused \[N\].
+    owed: Vec<(Seat, V6<f64>)>,
+    owing: Vec<(Seat, V6<f64>)>,
     /// Whom to shove, by the deepest contact of every two.
     shoves: Vec<Shove>,
     /// How points go along with what they hold.
@@ -55,6 +59,29 @@ impl std::ops::AddAssign for Done {
 
 /// Two shapes and a feature of theirs.
 type PointKey = ((usize, usize, usize, usize), u32);
+
+/// Whom forces are put on, and what for.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Turn {
+    /// On all, for the step.
+    Step,
+    /// On all, to begin a step of several stages: who has none takes these for all of it.
+    Begin,
+    /// On who has stages, in one that counts by this share of the step.
+    Stage(f64),
+    /// On nobody, to tell them.
+    Look,
+}
+
+impl Turn {
+    pub fn takes(self, pack: &dyn Pack) -> bool {
+        match self {
+            Turn::Step | Turn::Begin => true,
+            Turn::Stage(_) => pack.has_stages(),
+            Turn::Look => false,
+        }
+    }
+}
 
 /// How the friction of the soft laws acts.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -149,6 +176,8 @@ impl Contacts {
             responses: responses(model, reaches),
             rubbed: Vec::new(),
             rubbing: Vec::new(),
+            owed: Vec::new(),
+            owing: Vec::new(),
             shoves: Vec::new(),
             wandering: Wandering::default(),
             in_parts: Vec::new(),
@@ -272,8 +301,11 @@ impl Contacts {
         packs: &mut [Box<dyn Pack>],
         state: &State,
         friction: Friction,
-        takes: fn(&dyn Pack) -> bool,
+        turn: Turn,
     ) {
+        if turn == Turn::Begin {
+            self.owed.clear();
+        }
         for touch in &mut self.touches {
             let ContactPoint { body_a, body_b, shape_a, shape_b, .. } = touch.point;
             let [a, b] = touch.rigids;
@@ -306,14 +338,23 @@ impl Contacts {
             };
             let PointForce { force, torque } = given;
             touch.force = force;
+            let has_stages = |seat: &Seat| packs[seat.0].has_stages();
+            let is_mixed =
+                matches!(&touch.seats, [Some(a), Some(b)] if has_stages(a) != has_stages(b));
             for (seat, sign) in touch.seats.iter().zip([-1.0, 1.0]) {
-                let Some((pack, robot, node)) = *seat else { continue };
-                if !takes(packs[pack].as_ref()) {
-                    continue;
-                }
+                let Some(seat @ (pack, robot, node)) = *seat else { continue };
                 let arm = V3::of(at - packs[pack].origin(robot));
                 let push = V6::force_at(arm, V3::of(force * sign), V3::of(torque * sign));
-                packs[pack].push(robot, node, push);
+                if is_mixed && !packs[pack].has_stages() {
+                    match turn {
+                        Turn::Begin => self.owed.push((seat, push * -1.0)),
+                        Turn::Stage(share) => self.owing.push((seat, push * share)),
+                        Turn::Step | Turn::Look => {}
+                    }
+                }
+                if turn.takes(packs[pack].as_ref()) {
+                    packs[pack].push(robot, node, push);
+                }
             }
         }
     }
@@ -325,6 +366,7 @@ impl Contacts {
 
     /// Begins to sum up what points do in the stages of a step.
     pub fn begin_to_rub(&mut self) {
+        self.owing.clear();
         self.rubbed.clear();
         self.rubbing.clear();
     }
@@ -341,6 +383,16 @@ impl Contacts {
     pub fn rub_in_inner_step(&mut self, is_refused: bool) {
         for (key, done) in self.rubbing.drain(..).filter(|_| !is_refused) {
             add_to(&mut self.rubbed, key, done);
+        }
+        self.owed.extend(self.owing.drain(..).filter(|_| !is_refused));
+    }
+
+    /// Gives who has no stages what stages put on those it touches, beside what it took at the
+    /// beginning. Without, the two were pushed by different forces: a ball that bounced off a robot
+    /// at `com` took along a twentieth of its momentum.
+    pub fn pay(&mut self, packs: &mut [Box<dyn Pack>], dt: f64) {
+        for ((pack, robot, node), force) in self.owed.drain(..) {
+            packs[pack].kick(robot, node, force * dt);
         }
     }
 

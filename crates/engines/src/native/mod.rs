@@ -42,7 +42,7 @@ use headland_sim::{
 };
 use headland_world::{ContactLaw, Integrator};
 
-use contacts::{Contacts, Friction, Reach};
+use contacts::{Contacts, Friction, Reach, Turn};
 use crew::Crew;
 use implausible::Watch;
 use lagging::Look;
@@ -243,7 +243,7 @@ impl Built {
     fn step(&mut self, drive: &Drive<'_>, state: &mut State) {
         self.find_contacts(drive, state);
         let look = Look { step: drive.dt, share: 1.0, at_stages: None };
-        self.push(drive, state, Some(look), |_| true);
+        self.push(drive, state, Some(look), Turn::Step);
         self.crew.each(&mut self.packs, |pack| pack.accelerate(drive));
         self.hold(drive, state, Hand::Kick);
         self.carry_on(drive, state);
@@ -262,17 +262,11 @@ impl Built {
 
     /// Forces from outside and, by the soft laws, those of contacts, on the packs that take them
     /// now.
-    fn push(
-        &mut self,
-        drive: &Drive<'_>,
-        state: &State,
-        look: Option<Look>,
-        takes: fn(&dyn Pack) -> bool,
-    ) {
+    fn push(&mut self, drive: &Drive<'_>, state: &State, look: Option<Look>, turn: Turn) {
         for wrench in &drive.inputs.wrenches {
             let Some((pack, robot, node)) = self.packing.seats[wrench.rigid_idx] else { continue };
             let pack = &mut self.packs[pack];
-            if !takes(pack.as_ref()) {
+            if !turn.takes(pack.as_ref()) {
                 continue;
             }
             let centre = state.rigids[wrench.rigid_idx]
@@ -286,7 +280,7 @@ impl Built {
             ContactLaw::Soft => Friction::ByRows,
             ContactLaw::SoftCoulomb => Friction::Capped { look },
         };
-        self.contacts.push_softly(&mut self.packs, state, friction, takes);
+        self.contacts.push_softly(&mut self.packs, state, friction, turn);
     }
 
     /// Impulses of whatever must be held.

@@ -5,7 +5,7 @@ use headland_sim::{DofState, Gains, Inputs, State};
 use headland_world::ContactLaw;
 
 use super::Built;
-use super::contacts::Contacts;
+use super::contacts::{Contacts, Turn};
 use super::lagging::Look;
 use super::rows::Hand;
 
@@ -52,7 +52,7 @@ impl Built {
         }
         // Who has no stages takes these for the whole step.
         let look = Look { step: drive.dt, share: 1.0, at_stages: Some(false) };
-        self.push(drive, state, Some(look), |_| true);
+        self.push(drive, state, Some(look), Turn::Begin);
         self.crew.each(&mut self.packs, |pack| pack.accelerate(drive));
         self.hold(drive, state, Hand::Lean);
         self.contacts.begin_to_rub();
@@ -75,8 +75,9 @@ impl Built {
             self.contacts.know_all();
         } else {
             self.find_contacts(drive, state);
-            self.push(drive, state, None, |_| false);
+            self.push(drive, state, None, Turn::Look);
             self.contacts.rub_as_in_stages(&self.packs);
+            self.contacts.pay(&mut self.packs, drive.dt);
         }
         self.hold(drive, state, Hand::Kick);
         self.carry_on(drive, state);
@@ -159,7 +160,7 @@ impl Built {
             let has_inner_steps = !method.error.is_empty();
             let look = Look { step: dt, share, at_stages: Some(true) };
             let look = (!has_inner_steps).then_some(look);
-            self.push(drive, state, look, |pack| pack.has_stages());
+            self.push(drive, state, look, Turn::Stage(share));
             self.contacts.rub_in_stage(share);
             for pack in self.packs.iter_mut().filter(|pack| pack.has_stages()) {
                 pack.derive(drive, stage);
