@@ -270,7 +270,7 @@ fn a_chain_of_kilograms_and_milligrams_swings() {
 /// falls as it must. `adaptive` shortens them where springs need it, and throws nothing at all.
 #[test]
 fn steps_of_100_ms_are_survived() {
-    let adaptive = Integrator::Adaptive { tolerance: Some(1e-6) };
+    let adaptive = Integrator::Adaptive { tolerance: Some(1e-2) };
     for law in [ContactLaw::Hard, ContactLaw::Soft, ContactLaw::SoftCoulomb] {
         for integrator in [Integrator::SemiImplicit, Integrator::Rk4, adaptive] {
             let players: String = (0..3)
@@ -367,7 +367,7 @@ fn adaptive_watches_who_moves_in_a_way_of_its_own() {
                     furthest < if is_too_stiff { 2.0 } else { 0.5 },
                     "{what}: {furthest} m off"
                 );
-                assert!(is_too_stiff || ran.end.contained.is_empty(), "{what}");
+                assert_eq!(ran.end.contained.is_empty(), !is_too_stiff, "{what}");
                 assert!(at.distance(Vec3::new(20.0, 0.0, 0.25)) < 0.02, "{what}: {at}");
             }
         }

@@ -3,12 +3,15 @@
 
 mod common;
 
+use std::sync::Arc;
+
 use common::{
     By, GRAVITY, GROUND, Play, by, energy, sdf_world, shipped, twist_of, whole, world_of,
 };
 use headland_base::maths::{Quat, angle_between, cos, exp, sin, sqrt};
 use headland_base::{Mat3, SimDuration, Vec3};
-use headland_sim::{Mode, Model, State};
+use headland_engines::native;
+use headland_sim::{EngineOptions, Inputs, Mode, Model, State};
 use headland_world::{Actuator, ActuatorKind, ContactLaw, Integrator, Twist, World};
 
 const RK4: Integrator = Integrator::Rk4;
@@ -792,6 +795,27 @@ fn change_of_swing(
         }
     });
     (first.expect("a swing"), worst)
+}
+
+/// How it wanders is a speed: in steps of two lengths by turns the energy stays as it does in one.
+#[test]
+fn what_rocks_keeps_its_energy_in_steps_of_two_lengths() {
+    let [(_, models, rest), ..] = rockers();
+    let model = Model::compile(&Arc::new(by(sdf_world(&models), RK4, ContactLaw::Hard)));
+    let model = model.expect("compiles");
+    let mut state = State::initial(&model);
+    let mut engine = (native::ENTRY.make)(&native::ENTRY);
+    let millis = |n: i64| SimDuration::from_nanos(n * 1_000_000);
+    engine.start(&model, &state, &EngineOptions::new(millis(2))).expect("starts");
+    let (mut first, mut worst) = (None, 0.0_f64);
+    for n in 0..3400 {
+        engine.step(&model, &Inputs::default(), millis(1 + n % 2), &mut state).expect("steps");
+        if n > 200 {
+            let swing = energy(&model, &state) - GRAVITY * rest;
+            worst = worst.max((swing / *first.get_or_insert(swing) - 1.0).abs());
+        }
+    }
+    assert!(worst < 1e-3, "changed by {worst}");
 }
 
 /// Where a point that holds wanders over what rolls on it, what that has of its swing stays: to

@@ -7,6 +7,7 @@ use common::{GRAVITY, Play, by, place_of, sdf_world, twist_of, whole};
 use headland_base::maths::{PI, cos, exp, sin, sqrt, tan};
 use headland_base::{SimDuration, Vec3};
 use headland_engines::native::Native;
+use headland_sim::{Mode, Model, State};
 use headland_world::{ContactLaw, Detail, Integrator, SurfaceLaw, World};
 
 const STIFFNESS: f64 = 3e4;
@@ -639,5 +640,58 @@ fn what_hits_a_robot_loses_what_that_gains() {
                 assert!(spin.length() < 1e-3, "{what}: off by {spin} N·m·s");
             }
         }
+    }
+}
+
+/// By `adaptive` with soft laws a long step goes in parts, and what is told of it is of all of them:
+/// the force on a ball that bounces within one, and where a servo brings an arm that stands on the
+/// ground.
+#[test]
+fn parts_of_a_step_are_told_as_one() {
+    let adaptive = Integrator::Adaptive { tolerance: Some(1e-9) };
+    let in_steps_of = |world: &World, millis: i64, law: ContactLaw| {
+        let mut world = common::by(world.clone(), adaptive, law);
+        world.physics.step = SimDuration::from_nanos(millis * 1_000_000);
+        world
+    };
+    let ball = sdf_world(&format!(
+        r#"{}<model name="ball"><pose>0 0 0.3 0 0 0</pose><link name="link"><inertial><mass>1</mass>
+        <inertia><ixx>0.004</ixx><iyy>0.004</iyy><izz>0.004</izz></inertia></inertial>
+        <collision name="c"><geometry><sphere><radius>0.1</radius></sphere></geometry></collision>
+        </link></model>"#,
+        common::GROUND
+    ));
+    let arm = sdf_world(
+        r#"<model name="arm"><link name="link"><pose>0.2 0 0 0 0 0</pose><inertial><mass>2</mass>
+        <inertia><ixx>0.001</ixx><iyy>0.03</iyy><izz>0.03</izz></inertia></inertial></link>
+        <joint name="hinge" type="continuous"><pose>-0.2 0 0 0 0 0</pose><parent>world</parent>
+        <child>link</child><axis><xyz>0 1 0</xyz></axis></joint>
+        <headland:actuator name="servo" joint="hinge" type="position" kp="400" kv="40"/></model>"#,
+    );
+    for law in [ContactLaw::Soft, ContactLaw::SoftCoulomb] {
+        let world = in_steps_of(&ball, 50, law);
+        let (mut impulse, mut last) = (0.0, 0.0);
+        Play::native(0.5).watch(&world, |model, state| {
+            impulse += 0.05 * state.contacts.iter().map(|contact| contact.force.z).sum::<f64>();
+            last = twist_of(model, state, "ball").linear.z + GRAVITY * state.time.secs();
+        });
+        assert!(last > 2.0, "{}: it bounced, and is at {last} m/s", law.word());
+        assert!((impulse - last).abs() < 1e-6, "{}: {impulse} N·s of {last}", law.word());
+        let ways = [50, 5].map(|millis| {
+            let told = common::By(|_: f64, _: &Model, _: &State| vec![(0, Mode::Position, -1.0)]);
+            let mut way = Vec::new();
+            Play::native(1.0).with(told).watch(&in_steps_of(&arm, millis, law), |_, state| {
+                if state.time.nanos() % 50_000_000 == 0 {
+                    way.push(state.dofs[0].position);
+                }
+            });
+            way
+        });
+        assert!(ways[0].len() == 21 && ways[1].len() == 21);
+        for (long, short) in ways[0].iter().zip(&ways[1]) {
+            // Efforts that do not change much in a part are held for it.
+            assert!((long - short).abs() < 1e-6, "{}: {ways:?}", law.word());
+        }
+        assert!(ways[0][20] < -0.9, "{}: {ways:?}", law.word());
     }
 }

@@ -24,10 +24,13 @@ pub(super) struct Contacts {
     pub laws: LawTable,
     /// How much a point of each rigid may answer.
     responses: Vec<Response>,
-    /// What points did in the stages of a step up to here, in their order; and in those of an inner
-    /// step that may be refused. Points come and go from stage to stage, so this is not theirs.
-    rubbed: Vec<(PointKey, Done)>,
-    rubbing: Vec<(PointKey, Done)>,
+    /// What points did in the stages of a step up to here, each stage by its share, in their order;
+    /// and in those of an inner step that may be refused. Points come and go from stage to stage, so
+    /// this is not theirs.
+    rubbed: Vec<Touch>,
+    rubbing: Vec<Touch>,
+    /// Of these who is not there at the end.
+    gone: Vec<Touch>,
     /// Of who has no stages and touches who has: how much more stages put on the other one than it
     /// took at the beginning, up to here; and the same of an inner step that may be refused \[N\].
     owed: Vec<(Seat, V6<f64>)>,
@@ -39,22 +42,6 @@ pub(super) struct Contacts {
     /// What was there in the parts of a step, each by its share, in their order; see
     /// [`Contacts::begin_parts`].
     in_parts: Vec<Touch>,
-}
-
-/// What a point does, each stage by its share of the step.
-#[derive(Clone, Copy, Debug)]
-struct Done {
-    /// As [`Touch::rub`].
-    rub: [f64; 2],
-    /// As [`Touch::force`].
-    force: Vec3,
-}
-
-impl std::ops::AddAssign for Done {
-    fn add_assign(&mut self, other: Done) {
-        self.rub = [self.rub[0] + other.rub[0], self.rub[1] + other.rub[1]];
-        self.force += other.force;
-    }
 }
 
 /// Two shapes and a feature of theirs.
@@ -176,6 +163,7 @@ impl Contacts {
             responses: responses(model, reaches),
             rubbed: Vec::new(),
             rubbing: Vec::new(),
+            gone: Vec::new(),
             owed: Vec::new(),
             owing: Vec::new(),
             shoves: Vec::new(),
@@ -374,15 +362,15 @@ impl Contacts {
     /// Counts what a stage does by its share of the step.
     pub fn rub_in_stage(&mut self, share: f64) {
         for touch in self.touches.iter().filter(|touch| touch.force != Vec3::ZERO) {
-            let done = Done { rub: touch.rub.map(|rub| share * rub), force: touch.force * share };
-            add_to(&mut self.rubbing, key(&touch.point), done);
+            let rub = touch.rub.map(|rub| share * rub);
+            add_to(&mut self.rubbing, Touch { rub, force: touch.force * share, ..*touch });
         }
     }
 
     /// Counts an inner step, unless it was refused.
     pub fn rub_in_inner_step(&mut self, is_refused: bool) {
-        for (key, done) in self.rubbing.drain(..).filter(|_| !is_refused) {
-            add_to(&mut self.rubbed, key, done);
+        for done in self.rubbing.drain(..).filter(|_| !is_refused) {
+            add_to(&mut self.rubbed, done);
         }
         self.owed.extend(self.owing.drain(..).filter(|_| !is_refused));
     }
@@ -403,17 +391,27 @@ impl Contacts {
     /// felt what is found at the beginning.
     pub fn rub_as_in_stages(&mut self, packs: &[Box<dyn Pack>]) {
         for touch in &mut self.touches {
-            let known = self.rubbed.binary_search_by_key(&key(&touch.point), |(key, _)| *key);
-            let done = match known {
-                Ok(i) => self.rubbed[i].1,
-                Err(_) if touch.is_known => Done { rub: [0.0; 2], force: Vec3::ZERO },
+            let known =
+                self.rubbed.binary_search_by_key(&key(&touch.point), |done| key(&done.point));
+            let (rub, force) = match known {
+                Ok(i) => (self.rubbed[i].rub, self.rubbed[i].force),
+                Err(_) if touch.is_known => ([0.0; 2], Vec3::ZERO),
                 Err(_) => continue,
             };
-            touch.rub = done.rub.map(|rub| rub.max(0.0));
-            if touch.seats.iter().flatten().any(|(pack, ..)| packs[*pack].has_stages()) {
-                touch.force = done.force;
+            touch.rub = rub.map(|rub| rub.max(0.0));
+            if has_stages(touch, packs) {
+                touch.force = force;
             }
         }
+        let (touches, rubbed) = (&self.touches, &self.rubbed);
+        let is_gone = |done: &&Touch| {
+            let first = touches.partition_point(|touch| pair(&touch.point) < pair(&done.point));
+            let mut of_pair =
+                touches[first..].iter().take_while(|touch| pair(&touch.point) == pair(&done.point));
+            !of_pair.any(|touch| touch.point.feature == done.point.feature)
+        };
+        self.gone.clear();
+        self.gone.extend(rubbed.iter().filter(is_gone).filter(|done| has_stages(done, packs)));
     }
 
     /// Moves robots that no force moves out of each other, out of what stands and out of what is
@@ -468,7 +466,7 @@ impl Contacts {
     /// Counts what is there now by this share of the step. What hit in the first of twenty parts and
     /// left is told of the step as well.
     pub fn count_part(&mut self, share: f64) {
-        for touch in &self.touches {
+        for touch in self.touches.iter().chain(&self.gone) {
             let force = touch.force * share;
             match self.in_parts.binary_search_by_key(&key(&touch.point), |known| key(&known.point))
             {
@@ -484,8 +482,12 @@ impl Contacts {
     /// Writes the contacts of the step, or of its parts.
     pub fn write(&self, are_in_parts: bool, state: &mut State) {
         state.contacts.clear();
-        let touches = if are_in_parts { &self.in_parts } else { &self.touches };
-        let shown = touches.iter().filter(|t| t.point.depth >= 0.0 || t.force != Vec3::ZERO);
+        let (touches, gone) = match are_in_parts {
+            true => (&self.in_parts, &[][..]),
+            false => (&self.touches, &self.gone[..]),
+        };
+        let shown = |touch: &&Touch| touch.point.depth >= 0.0 || touch.force != Vec3::ZERO;
+        let shown = touches.iter().chain(gone).filter(shown);
         state.contacts.extend(shown.map(|touch| Contact {
             body_a: touch.point.body_a,
             body_b: touch.point.body_b,
@@ -521,11 +523,20 @@ fn key(point: &ContactPoint) -> PointKey {
 }
 
 /// Adds to what is known of a point in a list in their order.
-fn add_to(list: &mut Vec<(PointKey, Done)>, key: PointKey, done: Done) {
-    match list.binary_search_by_key(&key, |(known, _)| *known) {
-        Ok(i) => list[i].1 += done,
-        Err(i) => list.insert(i, (key, done)),
+fn add_to(list: &mut Vec<Touch>, done: Touch) {
+    match list.binary_search_by_key(&key(&done.point), |known| key(&known.point)) {
+        Ok(i) => {
+            let known = list[i];
+            let rub = [known.rub[0] + done.rub[0], known.rub[1] + done.rub[1]];
+            list[i] = Touch { rub, force: known.force + done.force, ..done };
+        }
+        Err(i) => list.insert(i, done),
     }
+}
+
+/// Whether anybody who touches there feels what stages find.
+fn has_stages(touch: &Touch, packs: &[Box<dyn Pack>]) -> bool {
+    touch.seats.iter().flatten().any(|(pack, ..)| packs[*pack].has_stages())
 }
 
 /// Pack and robot of both sides, which way across the ground the second goes, and how far.
