@@ -65,9 +65,9 @@ impl Side<'_> {
 /// What two faces have to do with each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Facing {
-    /// Whatever was found is all there is.
+    /// They share no more than an edge: each goes past the other.
     Past,
-    /// They may touch.
+    /// They may touch; where they do, points were pushed.
     Maybe,
 }
 
