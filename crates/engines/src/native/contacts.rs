@@ -13,6 +13,7 @@ use headland_world::{ContactLaw, NativeSettings};
 
 use super::lagging::{Lag, Look, Response, responses};
 use super::packing::{Packing, Seat};
+use super::sums::Sums;
 use super::wandering::Wandering;
 
 /// The contacts of a step: scratch but for the warm start and what friction lags behind.
@@ -24,28 +25,16 @@ pub(super) struct Contacts {
     pub laws: LawTable,
     /// How much a point of each rigid may answer.
     responses: Vec<Response>,
-    /// What points did in the stages of a step up to here, each stage by its share, in their order;
-    /// and in those of an inner step that may be refused. Points come and go from stage to stage, so
-    /// this is not theirs.
-    rubbed: Vec<Touch>,
-    rubbing: Vec<Touch>,
-    /// Of these who is not there at the end.
-    gone: Vec<Touch>,
-    /// Of who has no stages and touches who has: how much more stages put on the other one than it
-    /// took at the beginning, up to here; and the same of an inner step that may be refused \[N\].
-    owed: Vec<(Seat, V6<f64>)>,
-    owing: Vec<(Seat, V6<f64>)>,
+    /// What they did in stages and parts of the step.
+    pub sums: Sums,
     /// Whom to shove, by the deepest contact of every two.
     shoves: Vec<Shove>,
     /// How points go along with what they hold.
     pub wandering: Wandering,
-    /// What was there in the parts of a step, each by its share, in their order; see
-    /// [`Contacts::begin_parts`].
-    in_parts: Vec<Touch>,
 }
 
 /// Two shapes and a feature of theirs.
-type PointKey = ((usize, usize, usize, usize), u32);
+pub(super) type PointKey = ((usize, usize, usize, usize), u32);
 
 /// Whom forces are put on, and what for.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -135,7 +124,7 @@ pub(super) struct Touch {
     /// Friction that is left to rows: force per sliding \[N·s/m\] and torque per spinning
     /// speed \[N·m·s\].
     pub rub: [f64; 2],
-    lag: Lag,
+    pub lag: Lag,
     /// Its place in the list of the last step, if it was close there.
     pub before: Option<u32>,
     /// How it wanders, by its place in their list; none where nobody asked.
@@ -161,14 +150,9 @@ impl Contacts {
             before: Vec::new(),
             laws: law_table(model),
             responses: responses(model, reaches),
-            rubbed: Vec::new(),
-            rubbing: Vec::new(),
-            gone: Vec::new(),
-            owed: Vec::new(),
-            owing: Vec::new(),
+            sums: Sums::default(),
             shoves: Vec::new(),
             wandering: Wandering::default(),
-            in_parts: Vec::new(),
         }
     }
 
@@ -292,7 +276,7 @@ impl Contacts {
         turn: Turn,
     ) {
         if turn == Turn::Begin {
-            self.owed.clear();
+            self.sums.begin_to_owe();
         }
         for touch in &mut self.touches {
             let ContactPoint { body_a, body_b, shape_a, shape_b, .. } = touch.point;
@@ -334,11 +318,7 @@ impl Contacts {
                 let arm = V3::of(at - packs[pack].origin(robot));
                 let push = V6::force_at(arm, V3::of(force * sign), V3::of(torque * sign));
                 if is_mixed && !packs[pack].has_stages() {
-                    match turn {
-                        Turn::Begin => self.owed.push((seat, push * -1.0)),
-                        Turn::Stage(share) => self.owing.push((seat, push * share)),
-                        Turn::Step | Turn::Look => {}
-                    }
+                    self.sums.owe(turn, seat, push);
                 }
                 if turn.takes(packs[pack].as_ref()) {
                     packs[pack].push(robot, node, push);
@@ -350,68 +330,6 @@ impl Contacts {
     /// Takes all points for known: they were solved once in this step.
     pub fn know_all(&mut self) {
         self.touches.iter_mut().for_each(|touch| touch.is_known = true);
-    }
-
-    /// Begins to sum up what points do in the stages of a step.
-    pub fn begin_to_rub(&mut self) {
-        self.owing.clear();
-        self.rubbed.clear();
-        self.rubbing.clear();
-    }
-
-    /// Counts what a stage does by its share of the step.
-    pub fn rub_in_stage(&mut self, share: f64) {
-        for touch in self.touches.iter().filter(|touch| touch.force != Vec3::ZERO) {
-            let rub = touch.rub.map(|rub| share * rub);
-            add_to(&mut self.rubbing, Touch { rub, force: touch.force * share, ..*touch });
-        }
-    }
-
-    /// Counts an inner step, unless it was refused.
-    pub fn rub_in_inner_step(&mut self, is_refused: bool) {
-        for done in self.rubbing.drain(..).filter(|_| !is_refused) {
-            add_to(&mut self.rubbed, done);
-        }
-        self.owed.extend(self.owing.drain(..).filter(|_| !is_refused));
-    }
-
-    /// Gives who has no stages what stages put on those it touches, beside what it took at the
-    /// beginning. Without, the two were pushed by different forces: a ball that bounced off a robot
-    /// at `com` took along a twentieth of its momentum.
-    pub fn pay(&mut self, packs: &mut [Box<dyn Pack>], dt: f64) {
-        for ((pack, robot, node), force) in self.owed.drain(..) {
-            packs[pack].kick(robot, node, force * dt);
-        }
-    }
-
-    /// What rubs in a whole step is pressed by what its stages did, not by what the first of them
-    /// found: where a spring lets go with less than it pushes, that is ten times as much or a
-    /// tenth. Stages may count less than nothing, and what is pressed in one of those alone does not
-    /// rub. The force that is told is that of the stages, too, but of robots without any, which
-    /// felt what is found at the beginning.
-    pub fn rub_as_in_stages(&mut self, packs: &[Box<dyn Pack>]) {
-        for touch in &mut self.touches {
-            let known =
-                self.rubbed.binary_search_by_key(&key(&touch.point), |done| key(&done.point));
-            let (rub, force) = match known {
-                Ok(i) => (self.rubbed[i].rub, self.rubbed[i].force),
-                Err(_) if touch.is_known => ([0.0; 2], Vec3::ZERO),
-                Err(_) => continue,
-            };
-            touch.rub = rub.map(|rub| rub.max(0.0));
-            if has_stages(touch, packs) {
-                touch.force = force;
-            }
-        }
-        let (touches, rubbed) = (&self.touches, &self.rubbed);
-        let is_gone = |done: &&Touch| {
-            let first = touches.partition_point(|touch| pair(&touch.point) < pair(&done.point));
-            let mut of_pair =
-                touches[first..].iter().take_while(|touch| pair(&touch.point) == pair(&done.point));
-            !of_pair.any(|touch| touch.point.feature == done.point.feature)
-        };
-        self.gone.clear();
-        self.gone.extend(rubbed.iter().filter(is_gone).filter(|done| has_stages(done, packs)));
     }
 
     /// Moves robots that no force moves out of each other, out of what stands and out of what is
@@ -458,33 +376,12 @@ impl Contacts {
         }
     }
 
-    /// Forgets what was there in the parts of the step before.
-    pub fn begin_parts(&mut self) {
-        self.in_parts.clear();
-    }
-
-    /// Counts what is there now by this share of the step. What hit in the first of twenty parts and
-    /// left is told of the step as well.
-    pub fn count_part(&mut self, share: f64) {
-        for touch in self.touches.iter().chain(&self.gone) {
-            let force = touch.force * share;
-            match self.in_parts.binary_search_by_key(&key(&touch.point), |known| key(&known.point))
-            {
-                Ok(i) => {
-                    let force = self.in_parts[i].force + force;
-                    self.in_parts[i] = Touch { force, ..*touch };
-                }
-                Err(i) => self.in_parts.insert(i, Touch { force, ..*touch }),
-            }
-        }
-    }
-
     /// Writes the contacts of the step, or of its parts.
     pub fn write(&self, are_in_parts: bool, state: &mut State) {
         state.contacts.clear();
         let (touches, gone) = match are_in_parts {
-            true => (&self.in_parts, &[][..]),
-            false => (&self.touches, &self.gone[..]),
+            true => (&self.sums.in_parts, &[][..]),
+            false => (&self.touches, &self.sums.gone[..]),
         };
         let shown = |touch: &&Touch| touch.point.depth >= 0.0 || touch.force != Vec3::ZERO;
         let shown = touches.iter().chain(gone).filter(shown);
@@ -514,29 +411,12 @@ pub(super) const STEEP: f64 = 0.1;
 /// What is too strong for so long is no blow, as of a ball that is kicked \[s\].
 const NO_BLOW: f64 = 5e-3;
 
-fn pair(point: &ContactPoint) -> (usize, usize, usize, usize) {
+pub(super) fn pair(point: &ContactPoint) -> (usize, usize, usize, usize) {
     (point.body_a, point.body_b, point.shape_a, point.shape_b)
 }
 
-fn key(point: &ContactPoint) -> PointKey {
+pub(super) fn key(point: &ContactPoint) -> PointKey {
     (pair(point), point.feature)
-}
-
-/// Adds to what is known of a point in a list in their order.
-fn add_to(list: &mut Vec<Touch>, done: Touch) {
-    match list.binary_search_by_key(&key(&done.point), |known| key(&known.point)) {
-        Ok(i) => {
-            let known = list[i];
-            let rub = [known.rub[0] + done.rub[0], known.rub[1] + done.rub[1]];
-            list[i] = Touch { rub, force: known.force + done.force, ..done };
-        }
-        Err(i) => list.insert(i, done),
-    }
-}
-
-/// Whether anybody who touches there feels what stages find.
-fn has_stages(touch: &Touch, packs: &[Box<dyn Pack>]) -> bool {
-    touch.seats.iter().flatten().any(|(pack, ..)| packs[*pack].has_stages())
 }
 
 /// Pack and robot of both sides, which way across the ground the second goes, and how far.

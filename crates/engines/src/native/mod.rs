@@ -28,6 +28,7 @@ mod solving;
 mod squeezing;
 mod stages;
 mod strength;
+mod sums;
 mod wandering;
 
 use std::time::Duration;
