@@ -412,6 +412,34 @@ fn servos_at_their_limits_come_to_rest() {
     }
 }
 
+/// Nor does a servo brake with more than it has when it comes past its target at full speed, however
+/// stiff: what a wheel gains in a step is what its limit gives.
+#[test]
+fn servos_brake_with_what_they_have() {
+    for integrator in [Integrator::SemiImplicit, RK4, within(1e-9)] {
+        for (gains, millis) in [
+            (r#"kp="1e6" kv="1e3""#, 1),
+            (r#"kp="1e8" kv="1e4""#, 4),
+            (r#"kp="1e3" kv="0""#, 1),
+            (r#"kp="1e5" kv="100""#, 1),
+            (r#"kp="1e4" kv="10""#, 5),
+        ] {
+            let servo = limited(0.1, &format!(r#"type="position" {gains}"#), 5.0);
+            let mut world = by(sdf_world(&servo), integrator, ContactLaw::Hard);
+            world.physics.step = SimDuration::from_nanos(millis * 1_000_000);
+            let told = By(|_: f64, _: &Model, _: &State| vec![(0, Mode::Position, 1.0)]);
+            let (mut before, mut most) = (0.0, 0.0_f64);
+            Play::native(1.0).with(told).watch(&world, |_, state| {
+                let now = state.dofs[0].velocity;
+                most = most.max((now - before).abs() * 0.1 / (millis as f64 * 1e-3));
+                before = now;
+            });
+            let what = format!("{gains} by {} in {millis} ms", integrator.word());
+            assert!(most > 4.9 && most < 5.0 + 1e-6, "{what}: {most} N·m");
+        }
+    }
+}
+
 /// Limits hold against contacts, too: wheels that are told to spin, on a robot that stands against a
 /// wall, push with what their motors can and no more; and four of them turn it on the spot.
 #[test]

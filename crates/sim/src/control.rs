@@ -206,6 +206,7 @@ impl Commands {
         let expired = self.is_expired();
         inputs.efforts.clear();
         inputs.slopes.clear();
+        inputs.limits.clear();
         inputs.saturated.clear();
         inputs.orders.clear();
         for (i, (dof, now)) in model.dofs.iter().zip(&state.dofs).enumerate() {
@@ -215,9 +216,11 @@ impl Commands {
             } else {
                 self.act_on(i, &dof.axis, now)
             };
+            let limits = self.limits(i, &dof.axis, now);
             if slope == STILL.1 && effort != 0.0 && !expired {
-                inputs.saturated.extend(self.saturated(i, &dof.axis, now, effort));
+                inputs.saturated.extend(self.saturated(i, limits, now, effort));
             }
+            inputs.limits.push(limits);
             inputs.efforts.push(effort);
             inputs.slopes.push(slope);
             inputs.orders.push(self.order(i, expired));
@@ -263,12 +266,21 @@ impl Commands {
         (effort, if effort == asked { slope } else { Gains::default() })
     }
 
+    /// What an axis can give now, where it has one motor.
+    fn limits(&self, dof_idx: usize, axis: &Axis, now: &DofState) -> (f64, f64) {
+        let of_axis = (-axis.effort_max, axis.effort_max);
+        match self.motors[dof_idx][..] {
+            [motor] => within(within(motor.effort_range, motor.range_at(now.velocity)), of_axis),
+            _ => (f64::NEG_INFINITY, f64::INFINITY),
+        }
+    }
+
     /// Whether an axis gives all it can, what it would give without its limits. Known of an axis
     /// with one motor that computes its effort in every step.
     fn saturated(
         &self,
         dof_idx: usize,
-        axis: &Axis,
+        (low, high): (f64, f64),
         now: &DofState,
         effort: f64,
     ) -> Option<Saturated> {
@@ -278,10 +290,6 @@ impl Commands {
             return None;
         }
         let (asked, slope) = motor.ask(command, now);
-        let (low, high) = within(
-            within(motor.effort_range, motor.range_at(now.velocity)),
-            (-axis.effort_max, axis.effort_max),
-        );
         let is_known = asked.is_finite() && low <= high && slope != Gains::default();
         (is_known && asked != effort).then_some(Saturated {
             dof_idx,

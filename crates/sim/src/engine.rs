@@ -100,6 +100,8 @@ pub struct Inputs {
     /// and `kd` per velocity. None, or zeros, where it stays as it is. An engine that heeds
     /// it can follow gains that are stiff for the step.
     pub slopes: Vec<Gains>,
+    /// The least and the most each effort may be while it gives way; one per dof, or none.
+    pub limits: Vec<(f64, f64)>,
     /// Axes whose motor is at its limit, and what it would do if it were not. Most steps have none.
     pub saturated: Vec<Saturated>,
     /// Forces from outside.

@@ -64,12 +64,15 @@ pub(super) fn check(model: &Model, step_secs: f64) -> Option<Diagnostic> {
     let native = &model.world.physics.native;
     let law = native.law.filter(|law| *law != ContactLaw::Hard)?;
     let is_adaptive = matches!(native.integrator, Some(Integrator::Adaptive { .. }));
-    let (n_parts, step_secs) = if is_adaptive { parts_of(step_secs) } else { (1, step_secs) };
     let is_stepped = |tree: &&Tree| {
         let is_followed = is_adaptive && packing::has_stages(model, tree);
         packing::is_moved_by_forces(model, tree) && !is_followed
     };
     let (laws, forest) = (law_table(model), Forest::of(model));
+    let (n_parts, step_secs) = match is_adaptive {
+        true => parts_of(step_secs, radian_of(quickest(model, &laws))),
+        false => (1, step_secs),
+    };
     let mut worst: Option<(f64, f64, &str)> = None; // swing, stiffness, robot
     let mut n_told = 0;
     for tree in forest.trees.iter().filter(is_stepped) {
@@ -103,6 +106,21 @@ pub(super) fn check(model: &Model, step_secs: f64) -> Option<Diagnostic> {
     let suits = two_digits(step_secs * SWING_KEPT / swing);
     let help = format!("--step {suits} or shorter suits it, or a softer surface, or --law hard");
     Some(Diagnostic::warning("step-too-long", message).note(note).help(help))
+}
+
+/// Of all that moves the stiffest spring against its own mass \[1/s²\].
+fn quickest(model: &Model, laws: &LawTable) -> f64 {
+    let moved = model.rigids.iter().filter(|rigid| rigid.motion == Motion::Dynamic);
+    let quickness = |rigid: &headland_sim::Rigid| {
+        let bodies = rigid.body_idxs.iter().map(|body| stiffest_of(laws, *body));
+        bodies.fold(0.0, f64::max) / rigid.mass
+    };
+    moved.map(quickness).fold(0.0, f64::max)
+}
+
+/// How long such a spring takes for a radian of its swing \[s\], where there is one.
+fn radian_of(quickest: f64) -> Option<f64> {
+    (quickest > 0.0).then(|| 1.0 / sqrt(quickest))
 }
 
 /// Two digits of a number, as people write it.
@@ -146,18 +164,13 @@ impl Watch {
         let cores_of = |body: &headland_sim::Body| {
             body.shapes.iter().map(|shape| core(&shape.geometry)).collect()
         };
-        let moved = model.rigids.iter().filter(|rigid| rigid.motion == Motion::Dynamic);
-        let quickness = |rigid: &headland_sim::Rigid| {
-            let bodies = rigid.body_idxs.iter().map(|body| stiffest_of(laws, *body));
-            bodies.fold(0.0, f64::max) / rigid.mass
-        };
         let cores: Vec<Vec<f64>> = model.bodies.iter().map(cores_of).collect();
         Watch {
             law,
             is_adaptive: matches!(integrator, Integrator::Adaptive { .. }),
             least_core: cores.iter().flatten().copied().fold(f64::INFINITY, f64::min),
             cores,
-            quickest: moved.map(quickness).fold(0.0, f64::max),
+            quickest: quickest(model, laws),
             sunk: BTreeSet::new(),
             unanswered: BTreeSet::new(),
             remarks: Vec::new(),
@@ -169,8 +182,7 @@ impl Watch {
 
     /// How long the quickest spring takes for a radian of its swing \[s\], where there are any.
     pub fn time_of_a_radian(&self) -> Option<f64> {
-        let is_soft = self.law != ContactLaw::Hard && self.quickest > 0.0;
-        is_soft.then(|| 1.0 / sqrt(self.quickest))
+        if self.law == ContactLaw::Hard { None } else { radian_of(self.quickest) }
     }
 
     pub fn take_remarks(&mut self) -> Vec<String> {

@@ -130,13 +130,27 @@ impl JointRows {
         for (i, mimic) in self.mimics.iter().enumerate() {
             mimic.hold(drive.dt, packs, AxisRow::N_SLOTS * self.axes.len() + i, rows);
         }
+        self.loops.iter().for_each(|cut| cut.hold(drive, packs, state, rows));
+    }
+
+    /// Motors at their limits, of whose turn it is.
+    pub fn hold_motors(
+        &self,
+        drive: &Drive<'_>,
+        packs: &[Box<dyn Pack>],
+        state: &State,
+        rows: &mut Rows,
+        is_turn: impl Fn(&dyn Pack) -> bool,
+    ) {
         for motor in &drive.inputs.saturated {
-            let Some((at, sign)) = self.places[motor.dof_idx] else { continue };
+            let place = self.places[motor.dof_idx];
+            let Some((at, sign)) = place.filter(|(at, _)| is_turn(packs[at.0].as_ref())) else {
+                continue;
+            };
             let slot = self.first_of_motors() + motor.dof_idx;
             let velocity = state.dofs[motor.dof_idx].velocity;
             hold_motor(motor, (at, sign), velocity, (slot, drive.dt), packs, rows);
         }
-        self.loops.iter().for_each(|cut| cut.hold(drive, packs, state, rows));
     }
 }
 

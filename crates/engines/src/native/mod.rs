@@ -19,6 +19,7 @@ mod implausible;
 mod islands;
 mod joint_rows;
 mod lagging;
+mod limited;
 mod packing;
 mod patches;
 mod realised;
@@ -47,6 +48,7 @@ use contacts::{Contacts, Friction, Reach, Turn};
 use crew::Crew;
 use implausible::Watch;
 use lagging::Look;
+use limited::Limited;
 use packing::Packing;
 use rows::{Hand, Rows};
 use stages::{Inner, Parts};
@@ -100,6 +102,7 @@ struct Built {
     reaches: Vec<(usize, f64)>,
     inner: Inner,
     parts: Parts,
+    limited: Limited,
 }
 
 impl Native {
@@ -234,6 +237,7 @@ impl Built {
                 .collect(),
             inner: Inner::of(options.step.secs()),
             parts: Parts::default(),
+            limited: Limited::default(),
             packing,
             packs,
             scene,
@@ -242,12 +246,15 @@ impl Built {
 
     /// Semi-implicit: velocities of the end of the step, then positions by them.
     fn step(&mut self, drive: &Drive<'_>, state: &mut State) {
+        let mut limited = std::mem::take(&mut self.limited);
+        let drive = &Drive { inputs: limited.of(drive, state), ..*drive };
         self.find_contacts(drive, state);
         let look = Look { step: drive.dt, share: 1.0, at_stages: None };
         self.push(drive, state, Some(look), Turn::Step);
         self.crew.each(&mut self.packs, |pack| pack.accelerate(drive));
         self.hold(drive, state, Hand::Kick);
         self.carry_on(drive, state);
+        self.limited = limited;
     }
 
     /// Where things touch, in the poses the state has.
@@ -297,7 +304,7 @@ impl Built {
             self.rows.hold_contacts(drive, &self.packs, state, &self.contacts, self.integrator);
         }
         self.rows.rub(drive.dt, &self.packs, state, &self.contacts);
-        self.rows.hold_joints(drive, &self.packs, state);
+        self.rows.hold_joints(drive, &self.packs, state, (hand, self.integrator));
         self.rows.hold_patches();
         self.rows.solve(&self.crew, drive, &mut self.packs, state, &mut self.contacts, hand);
         if hand == Hand::Kick {

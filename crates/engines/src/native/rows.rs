@@ -435,9 +435,20 @@ impl Rows {
     }
 
     /// Limits, dry friction, motors at their limits, mimics and loops.
-    pub fn hold_joints(&mut self, drive: &Drive<'_>, packs: &[Box<dyn Pack>], state: &State) {
+    pub fn hold_joints(
+        &mut self,
+        drive: &Drive<'_>,
+        packs: &[Box<dyn Pack>],
+        state: &State,
+        (hand, integrator): (Hand, Integrator),
+    ) {
         let joints = std::mem::take(&mut self.joints);
         joints.hold(drive, packs, state, self);
+        joints.hold_motors(drive, packs, state, self, |pack| {
+            // Who has stages is driven through them, all others are kicked.
+            let has_stages = integrator != Integrator::SemiImplicit && pack.has_stages();
+            has_stages == (hand == Hand::Lean)
+        });
         self.joints = joints;
     }
 
@@ -545,7 +556,7 @@ impl Rows {
                             solved.push_apart(packs, contacts);
                         }
                         Hand::Lean if is_struck => {}
-                        Hand::Lean => solved.lean(packs, contacts),
+                        Hand::Lean => solved.lean(drive.dt, packs, contacts),
                     }
                     at += self.held.blocks.blocks[block].n_rows;
                 }

@@ -7,6 +7,7 @@ use headland_world::ContactLaw;
 use super::Built;
 use super::contacts::{Contacts, Turn};
 use super::lagging::Look;
+use super::limited::copy;
 use super::rows::Hand;
 
 impl Built {
@@ -14,7 +15,7 @@ impl Built {
     /// `soft`, and whoever moves in a way of its own, go by steps and not by inner ones: over 20 ms
     /// and more a player on soft ground was thrown.
     pub(super) fn step_in_parts(&mut self, drive: &Drive<'_>, state: &mut State, tolerance: f64) {
-        let (n_parts, dt) = parts_of(drive.dt);
+        let (n_parts, dt) = parts_of(drive.dt, self.watch.time_of_a_radian());
         if self.law == ContactLaw::Hard || n_parts == 1 {
             return self.step_by_stages(drive, state, Some(tolerance));
         }
@@ -41,6 +42,8 @@ impl Built {
         state: &mut State,
         tolerance: Option<f64>,
     ) {
+        let mut limited = std::mem::take(&mut self.limited);
+        let drive = &Drive { inputs: limited.of(drive, state), ..*drive };
         let reach = if tolerance.is_some() { ADAPTIVE_REACH } else { RK4_REACH };
         self.packs.iter_mut().for_each(|pack| pack.begin(drive, reach));
         // What would hold everything if the forces stayed as they are is there in the stages, but
@@ -81,6 +84,7 @@ impl Built {
         }
         self.hold(drive, state, Hand::Kick);
         self.carry_on(drive, state);
+        self.limited = limited;
     }
 
     /// As many inner steps as a tolerance asks for, the last of which ends where the step does.
@@ -197,14 +201,9 @@ pub(super) struct Parts {
 
 impl Parts {
     fn begin(&mut self, inputs: &Inputs, dofs: &[DofState]) {
+        copy(&mut self.inputs, inputs);
         // Contacts are told of the whole step.
-        let Inputs { efforts, slopes, saturated, wrenches, skips_contacts: _, orders } = inputs;
-        self.inputs.efforts.clone_from(efforts);
-        self.inputs.slopes.clone_from(slopes);
-        self.inputs.saturated.clone_from(saturated);
-        self.inputs.wrenches.clone_from(wrenches);
         self.inputs.skips_contacts = true;
-        self.inputs.orders.clone_from(orders);
         self.begun.clear();
         self.begun.extend_from_slice(dofs);
     }
@@ -294,13 +293,17 @@ const GROWTH: f64 = 4.0;
 /// Shares of a step are as long as another if they are but for rounding.
 const ROUNDING: f64 = 1.0 + 1e-12;
 
-/// With soft contacts a part of a step is no longer than this \[s\]. Of 5 s a player stands,
-/// 10 ms took it 1.1 mm away, 5 and 1 ms 0.6.
+/// With soft contacts a part of a step is no longer than this \[s\], and no shorter than that for a
+/// spring's sake. Of 5 s a player stands, 10 ms took it 1.1 mm away, 5 and 1 ms 0.6; two boxes of
+/// 12 g on each other, whose springs swing by a radian in 0.6 ms, were thrown in parts of 2 ms.
 const PART: f64 = 5e-3;
+const SHORTEST_PART: f64 = 1e-4;
 
-/// How many parts a step with soft contacts goes in, and how long each is \[s\].
-pub(super) fn parts_of(dt: f64) -> (usize, f64) {
-    let n_parts = (dt / (PART * ROUNDING)).ceil().max(1.0);
+/// How many parts a step with soft contacts goes in, whose quickest spring takes so long for a radian
+/// of its swing, and how long each is \[s\].
+pub(super) fn parts_of(dt: f64, radian: Option<f64>) -> (usize, f64) {
+    let part = radian.map_or(PART, |radian| radian.clamp(SHORTEST_PART, PART));
+    let n_parts = (dt / (part * ROUNDING)).ceil().max(1.0);
     (n_parts as usize, dt / n_parts)
 }
 

@@ -592,6 +592,11 @@ impl<L: Lane + Send> Pack for Articulated<L> {
         }
     }
 
+    fn drive_column(&mut self, robot: usize, column: usize, effort: f64) {
+        let motor = &mut self.work.motors.efforts[column];
+        motor.set(robot, motor.get(robot) + effort);
+    }
+
     fn remember(&mut self) {
         self.held.copy_from_slice(&self.positions);
         self.work.staging.stages.positions.copy_from_slice(&self.positions);

@@ -208,6 +208,9 @@ pub trait Pack: Send {
     /// The same along a column.
     fn lean_column(&mut self, _robot: usize, _column: usize, _impulse: f64) {}
 
+    /// Adds to the effort of a motor through all stages to come. No kick stands in for it.
+    fn drive_column(&mut self, _robot: usize, _column: usize, _effort: f64) {}
+
     /// Keeps the present state as where the stages begin.
     fn remember(&mut self) {}
 
