@@ -102,12 +102,17 @@ impl Solved<'_> {
     /// Lets the packs lean on what the impulses are.
     pub fn lean(&self, dt: f64, packs: &mut [Box<dyn Pack>], contacts: &Contacts) {
         let impulses = self.rows(|row| self.solver.impulses[row]);
-        let is_motor = matches!(self.owner(), Owner::Columns { give, .. } if *give > 0.0);
+        let is_motor = self.is_motor();
         self.share_out(impulses, packs, contacts, |pack, seat, share| match share {
             Share::Link(force) => pack.lean(seat.1, seat.2, force),
             Share::Column(effort) if is_motor => pack.drive_column(seat.1, seat.2, effort / dt),
             Share::Column(effort) => pack.lean_column(seat.1, seat.2, effort),
         });
+    }
+
+    /// Whether it is a motor at its limit.
+    pub fn is_motor(&self) -> bool {
+        matches!(self.owner(), Owner::Columns { give, .. } if *give > 0.0)
     }
 
     fn owner(&self) -> &Owner {

@@ -108,6 +108,11 @@ impl JointRows {
         JointRows { axes, places, mimics, loops }
     }
 
+    /// Whether efforts move an axis of the model.
+    pub fn gives_way(&self, dof_idx: usize) -> bool {
+        self.places[dof_idx].is_some()
+    }
+
     /// Whether no joint needs any.
     pub fn is_empty(&self, inputs: &Inputs) -> bool {
         let is_free = self.axes.is_empty() && self.mimics.is_empty() && self.loops.is_empty();

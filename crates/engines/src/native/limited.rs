@@ -13,18 +13,24 @@ use headland_sim::{Gains, Inputs, Saturated, State};
 pub(super) struct Limited(Inputs);
 
 impl Limited {
-    /// The inputs of a drive, or these where any motor is such a one.
-    pub fn of<'a>(&'a mut self, drive: &Drive<'a>, state: &State) -> &'a Inputs {
+    /// The inputs of a drive, or these where any motor of an axis that gives way is such a one.
+    pub fn of<'a>(
+        &'a mut self,
+        drive: &Drive<'a>,
+        state: &State,
+        gives_way: impl Fn(usize) -> bool,
+    ) -> &'a Inputs {
         let inputs = drive.inputs;
+        let n = inputs.limits.len().min(inputs.slopes.len()).min(inputs.efforts.len());
         let is_beyond = |i: usize| {
             let (effort, slope, (low, high)) =
                 (inputs.efforts[i], inputs.slopes[i], inputs.limits[i]);
             let ends = effort - slope.kp * drive.dt * state.dofs[i].velocity;
-            slope != Gains::default() && (ends < low || ends > high)
+            slope != Gains::default() && (ends < low || ends > high) && gives_way(i)
         };
-        let Some(first) = (0..inputs.limits.len()).find(|i| is_beyond(*i)) else { return inputs };
+        let Some(first) = (0..n).find(|i| is_beyond(*i)) else { return inputs };
         copy(&mut self.0, inputs);
-        for dof_idx in (first..inputs.limits.len()).filter(|i| is_beyond(*i)) {
+        for dof_idx in (first..n).filter(|i| is_beyond(*i)) {
             let (effort, (low, high)) = (inputs.efforts[dof_idx], inputs.limits[dof_idx]);
             let slope = std::mem::take(&mut self.0.slopes[dof_idx]);
             let room = (low - effort, high - effort);

@@ -247,7 +247,8 @@ impl Built {
     /// Semi-implicit: velocities of the end of the step, then positions by them.
     fn step(&mut self, drive: &Drive<'_>, state: &mut State) {
         let mut limited = std::mem::take(&mut self.limited);
-        let drive = &Drive { inputs: limited.of(drive, state), ..*drive };
+        let drive =
+            &Drive { inputs: limited.of(drive, state, |dof| self.rows.gives_way(dof)), ..*drive };
         self.find_contacts(drive, state);
         let look = Look { step: drive.dt, share: 1.0, at_stages: None };
         self.push(drive, state, Some(look), Turn::Step);

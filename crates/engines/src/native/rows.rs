@@ -434,6 +434,11 @@ impl Rows {
         !self.joints.is_empty(inputs)
     }
 
+    /// Whether efforts move an axis of the model.
+    pub fn gives_way(&self, dof_idx: usize) -> bool {
+        self.joints.gives_way(dof_idx)
+    }
+
     /// Limits, dry friction, motors at their limits, mimics and loops.
     pub fn hold_joints(
         &mut self,
@@ -555,7 +560,8 @@ impl Rows {
                             solved.kick(drive.dt, is_struck, packs, contacts);
                             solved.push_apart(packs, contacts);
                         }
-                        Hand::Lean if is_struck => {}
+                        // Motors are driven or not at all: no kick stands in for that.
+                        Hand::Lean if is_struck && !solved.is_motor() => {}
                         Hand::Lean => solved.lean(drive.dt, packs, contacts),
                     }
                     at += self.held.blocks.blocks[block].n_rows;

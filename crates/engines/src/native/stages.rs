@@ -43,7 +43,8 @@ impl Built {
         tolerance: Option<f64>,
     ) {
         let mut limited = std::mem::take(&mut self.limited);
-        let drive = &Drive { inputs: limited.of(drive, state), ..*drive };
+        let drive =
+            &Drive { inputs: limited.of(drive, state, |dof| self.rows.gives_way(dof)), ..*drive };
         let reach = if tolerance.is_some() { ADAPTIVE_REACH } else { RK4_REACH };
         self.packs.iter_mut().for_each(|pack| pack.begin(drive, reach));
         // What would hold everything if the forces stayed as they are is there in the stages, but

@@ -593,8 +593,10 @@ impl<L: Lane + Send> Pack for Articulated<L> {
     }
 
     fn drive_column(&mut self, robot: usize, column: usize, effort: f64) {
-        let motor = &mut self.work.motors.efforts[column];
+        let Work { motors, staging, .. } = &mut self.work;
+        let motor = &mut motors.efforts[column];
         motor.set(robot, motor.get(robot) + effort);
+        staging.drive_late(robot, column, effort);
     }
 
     fn remember(&mut self) {

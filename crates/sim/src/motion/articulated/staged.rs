@@ -57,6 +57,12 @@ impl<L: Lane> Staging<L> {
             is_staged: false,
         }
     }
+
+    /// Adds to the effort of a column that is too stiff for stages, if it is.
+    pub fn drive_late(&mut self, robot: usize, column: usize, effort: f64) {
+        let late = &mut self.late[column].0;
+        late.set(robot, late.get(robot) + effort * self.is_late[column].get(robot));
+    }
 }
 
 impl<L: Lane> Articulated<L> {
